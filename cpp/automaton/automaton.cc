@@ -1,0 +1,197 @@
+#include "automaton/automaton.h"
+
+#include <algorithm>
+
+#include "base/fork_guard.h"
+#include "expr/lookaround.h"
+#include "expr/horizon.h"
+
+namespace detent {
+
+Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t horizon, const Limits& limits,
+                     std::shared_ptr<const CancelFlag> cancel)
+    : meter_(limits), exprs_(meter_), derivatives_(exprs_, meter_), horizon_(horizon) {
+  const ForkGuard guard;
+  meter_.restart(std::move(cancel));
+  start_ = intern(root);
+  if (spelling) spelling_ = intern(*spelling);
+  interned_ = {};
+  derivatives_.settle();
+  if (!live(start_)) start_ = ExprSet::kEmpty;
+  grow_slots();
+  meter_.restart();
+}
+
+ExprId Automaton::intern(const NodeRef& root) {
+  std::vector<const Node*> pending{root.get()};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    if (interned_.contains(node)) {
+      pending.pop_back();
+      continue;
+    }
+    meter_.step();
+    if (node->kind() == NodeKind::scope) {
+      // Compiles its children itself: what is free of assertions comes back here, one level at a time.
+      const ExprId id = compile_scope(exprs_, *node->children()[0], [this](const NodeRef& part) { return intern(part); });
+      interned_[node] = id;
+      pending.pop_back();
+      continue;
+    }
+    bool ready = true;
+    for (std::size_t i = node->children().size(); i-- > 0;) {
+      const Node* child = node->children()[i].get();
+      if (!interned_.contains(child)) {
+        pending.push_back(child);
+        ready = false;
+      }
+    }
+    if (!ready) continue;
+    pending.pop_back();
+    std::vector<ExprId> parts;
+    for (const NodeRef& child : node->children()) parts.push_back(interned_[child.get()]);
+    ExprId id;
+    switch (node->kind()) {
+      case NodeKind::empty:
+        id = ExprSet::kEmpty;
+        break;
+      case NodeKind::epsilon:
+        id = ExprSet::kEpsilon;
+        break;
+      case NodeKind::bytes:
+        id = exprs_.bytes(node->set());
+        break;
+      case NodeKind::literal:
+        id = exprs_.literal(node->text());
+        break;
+      case NodeKind::concat:
+        id = ExprSet::kEpsilon;
+        for (std::size_t i = parts.size(); i-- > 0;) id = exprs_.concat(parts[i], id);
+        break;
+      case NodeKind::alternation:
+        id = exprs_.alternation(std::move(parts));
+        break;
+      case NodeKind::conjunction:
+        id = exprs_.conjunction(std::move(parts));
+        break;
+      case NodeKind::complement:
+        id = exprs_.complement(parts[0]);
+        break;
+      case NodeKind::repeat:
+        id = exprs_.repeat(parts[0], node->minimum(), node->maximum());
+        break;
+      default:
+        throw Error(ErrorKind::argument, "assertion_outside_scope");
+    }
+    interned_[node] = id;
+  }
+  return interned_[root.get()];
+}
+
+void Automaton::grow_slots() {
+  while (rows_.size() < exprs_.size()) {
+    rows_.grow();
+    normal_.grow();
+  }
+}
+
+const ExprId* Automaton::publish(ExprId state) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  if (const ExprId* known = rows_[state.value].load(std::memory_order_relaxed)) return known;
+  meter_.restart();
+  ExprId* row = derivatives_.row(state);
+  ExprId asked = ExprSet::kEmpty;
+  bool alive = false;
+  for (std::uint32_t c = 0; c < class_count(); ++c) {
+    const ExprId next = row[c];
+    if (next == ExprSet::kEmpty) continue;
+    if (next != asked) {
+      asked = next;
+      alive = live(next);
+    }
+    if (!alive) row[c] = ExprSet::kEmpty;
+  }
+  grow_slots();
+  rows_[state.value].store(row, std::memory_order_release);
+  return row;
+}
+
+bool Automaton::live(ExprId state) {
+  if (surely_live(state)) return true;
+  if (state == ExprSet::kEmpty) return false;
+  if (state.value < life_.size() && life_[state.value] != Life::unknown) return life_[state.value] == Life::live;
+  return search(state);
+}
+
+// Breadth first from `state` to the nearest state that is known to be live. If there is none, all that was seen is dead;
+// otherwise all that was seen to reach it is live.
+bool Automaton::search(ExprId state) {
+  std::vector<ExprId> order{state};
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sources{{state.value, {}}};
+  std::vector<std::uint32_t> reaching;
+  for (std::size_t i = 0; i < order.size() && reaching.empty(); ++i) {
+    const ExprId from = order[i];
+    const ExprId* row = derivatives_.row(from);
+    for (std::uint32_t c = 0; c < class_count(); ++c) {
+      const ExprId to = row[c];
+      if (to == ExprSet::kEmpty || (c > 0 && to == row[c - 1])) continue;
+      meter_.step();
+      const Life life = to.value < life_.size() ? life_[to.value] : Life::unknown;
+      if (life == Life::dead) continue;
+      if (life == Life::live || surely_live(to)) {
+        reaching.push_back(from.value);
+        break;
+      }
+      const auto [source, is_new] = sources.try_emplace(to.value);
+      source->second.push_back(from.value);
+      if (is_new) order.push_back(to);
+    }
+  }
+  if (life_.size() < exprs_.size()) life_.resize(std::max(exprs_.size(), life_.size() * 3 / 2), Life::unknown);
+  if (reaching.empty()) {
+    for (ExprId seen : order) life_[seen.value] = Life::dead;
+    return false;
+  }
+  while (!reaching.empty()) {
+    const std::uint32_t id = reaching.back();
+    reaching.pop_back();
+    if (life_[id] == Life::live) continue;
+    life_[id] = Life::live;
+    for (std::uint32_t source : sources[id]) reaching.push_back(source);
+  }
+  return true;
+}
+
+bool Automaton::search_spelling(ExprId state) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  const bool found = live(exprs_.conjunction({state, spelling_}));
+  grow_slots();
+  return found;
+}
+
+ExprId Automaton::normalise(ExprId state) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  const ExprId normal = clamp_counts(exprs_, state, horizon_);
+  grow_slots();
+  normal_[state.value].store(normal.value, std::memory_order_release);
+  return normal;
+}
+
+std::int64_t Automaton::state_count() {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  return meter_.states();
+}
+
+std::int64_t Automaton::memory_bytes() {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  return meter_.bytes();
+}
+
+}  // namespace detent

@@ -1,0 +1,88 @@
+// Automaton: a language as a deterministic automaton over bytes, built as far as it is visited.
+//
+// A state is an expression id; state 0 is dead. A published row holds live states only: whoever follows rows never meets
+// a dead end. Whether a state is live is known at once for plain expressions and found by a memoised search otherwise.
+// Following published rows takes no lock; publishing one does. A limit that is reached leaves everything as it was: it is
+// never taken for a verdict.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/stable_vector.h"
+#include "expr/derivative.h"
+#include "expr/expr.h"
+#include "expr/node.h"
+
+namespace detent {
+
+class Automaton {
+ public:
+  // `spelling`, if not null, is the language of the texts that a vocabulary can write.
+  // `horizon` is the length of the vocabulary's longest token.
+  Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t horizon, const Limits& limits,
+            std::shared_ptr<const CancelFlag> cancel);
+
+  ExprId start() const { return start_; }  // dead if the language is empty
+  const std::array<std::uint8_t, 256>& class_of() const { return derivatives_.class_of(); }
+  std::uint32_t class_count() const { return derivatives_.class_count(); }
+
+  // The next state for each byte class.
+  const ExprId* row(ExprId state) {
+    const ExprId* published = rows_[state.value].load(std::memory_order_acquire);
+    return published ? published : publish(state);
+  }
+
+  bool accepting(ExprId state) const { return exprs_[state].nullable; }
+
+  // Whether a text that the vocabulary can write leads from `state` to acceptance. Live states are spellable where the
+  // vocabulary has every byte.
+  bool spellable(ExprId state) { return spelling_ == ExprSet::kEmpty || search_spelling(state); }
+
+  // The hash under which states with equal token masks share one, and the state to compute that mask from: counts
+  // beyond the horizon are all alike to a token.
+  ExprId at_horizon(ExprId state) {
+    const std::uint32_t known = normal_[state.value].load(std::memory_order_acquire);
+    return known ? ExprId{known} : normalise(state);
+  }
+  const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
+
+  std::int64_t state_count();
+  std::int64_t memory_bytes();
+
+ private:
+  enum class Life : std::uint8_t { unknown, live, dead };
+
+  ExprId intern(const NodeRef& root);
+  const ExprId* publish(ExprId state);
+  ExprId normalise(ExprId state);
+  bool search_spelling(ExprId state);
+  void grow_slots();
+  // The owner of the lock asks these.
+  bool live(ExprId state);
+  bool search(ExprId state);
+  bool surely_live(ExprId state) const {
+    const Expr& expr = exprs_[state];
+    return expr.nullable || (expr.plain && state != ExprSet::kEmpty);
+  }
+
+  std::mutex mutex_;
+  Meter meter_;
+  ExprSet exprs_;
+  Derivatives derivatives_;
+  std::uint32_t horizon_;
+  ExprId start_;
+  ExprId spelling_;
+  StableVector<std::atomic<const ExprId*>> rows_;
+  StableVector<std::atomic<std::uint32_t>> normal_;
+  std::vector<Life> life_;
+  std::unordered_map<const Node*, ExprId> interned_;
+};
+
+}  // namespace detent

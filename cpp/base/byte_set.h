@@ -1,0 +1,53 @@
+// ByteSet: a set of byte values as 256 bits. All operations take constant time.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace detent {
+
+class ByteSet {
+ public:
+  constexpr ByteSet() = default;
+
+  static constexpr ByteSet all() {
+    ByteSet set;
+    set.words_.fill(~std::uint64_t{0});
+    return set;
+  }
+  static constexpr ByteSet of(std::uint8_t byte) {
+    ByteSet set;
+    set.insert(byte);
+    return set;
+  }
+  static constexpr ByteSet range(unsigned first, unsigned last) {
+    ByteSet set;
+    for (unsigned byte = first; byte <= last; ++byte) set.insert(static_cast<std::uint8_t>(byte));
+    return set;
+  }
+
+  constexpr void insert(std::uint8_t byte) { words_[byte >> 6] |= std::uint64_t{1} << (byte & 63); }
+  constexpr bool contains(std::uint8_t byte) const { return (words_[byte >> 6] >> (byte & 63)) & 1; }
+  constexpr bool empty() const { return !(words_[0] | words_[1] | words_[2] | words_[3]); }
+  constexpr int size() const {
+    return std::popcount(words_[0]) + std::popcount(words_[1]) + std::popcount(words_[2]) + std::popcount(words_[3]);
+  }
+  constexpr const std::array<std::uint64_t, 4>& words() const { return words_; }
+
+  constexpr ByteSet operator|(const ByteSet& other) const { return zip(other, [](auto x, auto y) { return x | y; }); }
+  constexpr ByteSet operator&(const ByteSet& other) const { return zip(other, [](auto x, auto y) { return x & y; }); }
+  constexpr bool operator==(const ByteSet&) const = default;
+
+ private:
+  template <class F>
+  constexpr ByteSet zip(const ByteSet& other, F f) const {
+    ByteSet set;
+    for (int i = 0; i < 4; ++i) set.words_[i] = f(words_[i], other.words_[i]);
+    return set;
+  }
+
+  std::array<std::uint64_t, 4> words_{};
+};
+
+}  // namespace detent

@@ -1,0 +1,73 @@
+// Limits and Meter: what a guide may cost, counted in work and bytes (never in time), and the caller's wish to stop.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/error.h"
+
+namespace detent {
+
+struct Limits {
+  std::int64_t states = 250'000;
+  std::int64_t memory_bytes = 256 << 20;
+  std::int64_t steps = 20'000'000;
+};
+
+// Set from any thread; the core looks at it every few thousand steps.
+using CancelFlag = std::atomic<bool>;
+
+// Counts the work of one call. Not thread-safe: a meter belongs to whoever holds the automaton's lock.
+class Meter {
+ public:
+  explicit Meter(const Limits& limits) : limits_(limits) {}
+
+  // Starts a new call: the step count returns to zero, bytes and states stay.
+  void restart(std::shared_ptr<const CancelFlag> cancel = nullptr) {
+    steps_ = 0;
+    next_look_ = kLook;
+    cancel_ = std::move(cancel);
+  }
+
+  void step(std::int64_t count = 1) {
+    steps_ += count;
+    if (steps_ >= next_look_) look();
+  }
+
+  // Called before the bytes are allocated.
+  void allocate(std::int64_t bytes) {
+    bytes_ += bytes;
+    if (bytes_ > limits_.memory_bytes) {
+      const std::int64_t asked = bytes_;
+      bytes_ -= bytes;
+      throw Error(ErrorKind::limit, "memory_bytes", asked, limits_.memory_bytes);
+    }
+  }
+
+  void add_state() {
+    if (states_ >= limits_.states) throw Error(ErrorKind::limit, "states", states_ + 1, limits_.states);
+    ++states_;
+  }
+
+  std::int64_t bytes() const { return bytes_; }
+  std::int64_t states() const { return states_; }
+
+ private:
+  static constexpr std::int64_t kLook = 4096;
+
+  void look() {
+    next_look_ = steps_ + kLook;
+    if (steps_ > limits_.steps) throw Error(ErrorKind::limit, "steps", steps_, limits_.steps);
+    if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
+  }
+
+  Limits limits_;
+  std::int64_t steps_ = 0;
+  std::int64_t next_look_ = kLook;
+  std::int64_t bytes_ = 0;
+  std::int64_t states_ = 0;
+  std::shared_ptr<const CancelFlag> cancel_;
+};
+
+}  // namespace detent

@@ -1,0 +1,58 @@
+// StableVector: append-only storage whose elements never move, so that readers need no lock while one writer appends.
+// Chunk c holds 256 << c elements. Reading costs one bit scan and two loads; appending is amortised constant time.
+// A reader may read index i once it has received i through a release/acquire pair from the writer.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <memory>
+
+namespace detent {
+
+template <class T>
+class StableVector {
+ public:
+  StableVector() = default;
+  StableVector(const StableVector&) = delete;
+  StableVector& operator=(const StableVector&) = delete;
+  ~StableVector() {
+    for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+  }
+
+  std::size_t size() const { return size_; }
+
+  T& operator[](std::size_t index) {
+    const Place place = locate(index);
+    return chunks_[place.chunk].load(std::memory_order_relaxed)[place.offset];
+  }
+  const T& operator[](std::size_t index) const { return const_cast<StableVector&>(*this)[index]; }
+
+  // Appends a value-initialised element and returns it.
+  T& grow() {
+    const Place place = locate(size_);
+    if (!chunks_[place.chunk].load(std::memory_order_relaxed)) {
+      chunks_[place.chunk].store(new T[kFirst << place.chunk](), std::memory_order_release);
+    }
+    ++size_;
+    return chunks_[place.chunk].load(std::memory_order_relaxed)[place.offset];
+  }
+
+ private:
+  static constexpr std::size_t kFirst = 256;
+  struct Place {
+    unsigned chunk;
+    std::size_t offset;
+  };
+  static Place locate(std::size_t index) {
+    const std::size_t shifted = index + kFirst;
+    const unsigned chunk = static_cast<unsigned>(std::bit_width(shifted)) - 9;
+    return {chunk, shifted - (kFirst << chunk)};
+  }
+
+  std::array<std::atomic<T*>, 26> chunks_{};
+  std::size_t size_ = 0;
+};
+
+}  // namespace detent

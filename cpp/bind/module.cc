@@ -1,0 +1,200 @@
+// The Python module detent._core: conversions and the release of the GIL; every algorithm is in the static library.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "base/fork_guard.h"
+#include "expr/node.h"
+#include "expr/utf8.h"
+#include "logits/apply.h"
+#include "machine/batch.h"
+#include "machine/guide.h"
+#include "machine/matcher.h"
+#include "vocab/vocabulary.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace detent {
+namespace {
+
+// A mask is int32 in Python, as hosts expect; the core reads the same bits unsigned.
+using MaskRow = nb::ndarray<std::int32_t, nb::shape<-1>, nb::device::cpu, nb::c_contig>;
+using MaskRows = nb::ndarray<std::int32_t, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+
+// Some 8,000 dense masks of a vocabulary of 128k.
+constexpr std::size_t kDefaultCacheBytes = 128 << 20;
+
+const char* kind_name(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::argument: return "argument";
+    case ErrorKind::unsupported: return "unsupported";
+    case ErrorKind::empty: return "empty";
+    case ErrorKind::limit: return "limit";
+    case ErrorKind::cancelled: return "cancelled";
+    case ErrorKind::busy: return "busy";
+    case ErrorKind::state: return "state";
+    case ErrorKind::vocabulary: return "vocabulary";
+  }
+  return "argument";
+}
+
+// Python composes the sentence: detent.errors.from_core(kind, subject, given, limit) -> exception.
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const Error& error) {
+    try {
+      const nb::object raised = nb::module_::import_("detent.errors")
+                                    .attr("from_core")(kind_name(error.kind()), error.subject(), error.given(), error.limit());
+      PyErr_SetObject(raised.type().ptr(), raised.ptr());
+    } catch (nb::python_error& failed) {
+      failed.restore();
+    }
+  }
+}
+
+ByteSet byte_set(const nb::bytes& values) {
+  ByteSet set;
+  const auto* data = reinterpret_cast<const std::uint8_t*>(values.data());
+  for (std::size_t i = 0; i < values.size(); ++i) set.insert(data[i]);
+  return set;
+}
+
+std::string_view view(const nb::bytes& text) { return {static_cast<const char*>(text.data()), text.size()}; }
+
+std::shared_ptr<Vocabulary> make_vocabulary(const nb::list& tokens, const std::vector<std::uint32_t>& special,
+                                            const std::vector<std::uint32_t>& end_ids, std::uint32_t size,
+                                            std::size_t cache_bytes) {
+  std::vector<std::string_view> views;
+  views.reserve(tokens.size());
+  for (const nb::handle token : tokens) views.push_back(view(nb::cast<nb::bytes>(token)));
+  const nb::gil_scoped_release release;  // the list keeps the bytes alive
+  return std::make_shared<Vocabulary>(views, special, end_ids, size, cache_bytes);
+}
+
+std::shared_ptr<Guide> make_guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
+                                  std::int64_t states, std::int64_t memory_bytes, std::int64_t steps,
+                                  std::shared_ptr<CancelFlag> cancel) {
+  const nb::gil_scoped_release release;
+  return std::make_shared<Guide>(language, std::move(vocabulary), Limits{states, memory_bytes, steps},
+                                 std::move(cancel));
+}
+
+void fill(const Matcher& matcher, const MaskRow& row) {
+  const std::size_t words = matcher.guide()->vocabulary().word_count();
+  if (row.shape(0) != words) {
+    throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(row.shape(0)), static_cast<std::int64_t>(words));
+  }
+  auto* out = reinterpret_cast<std::uint32_t*>(row.data());
+  const nb::gil_scoped_release release;
+  matcher.fill(out);
+}
+
+void fill_batch(const std::vector<const Matcher*>& matchers, const MaskRows& rows, unsigned threads) {
+  if (rows.shape(0) != matchers.size()) {
+    throw Error(ErrorKind::argument, "mask_rows", static_cast<std::int64_t>(rows.shape(0)),
+                static_cast<std::int64_t>(matchers.size()));
+  }
+  for (const Matcher* matcher : matchers) {
+    const std::size_t words = matcher->guide()->vocabulary().word_count();
+    if (rows.shape(1) != words) {
+      throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(rows.shape(1)), static_cast<std::int64_t>(words));
+    }
+  }
+  auto* out = reinterpret_cast<std::uint32_t*>(rows.data());
+  const std::size_t stride = rows.shape(1);
+  const nb::gil_scoped_release release;
+  fill_rows(matchers, out, stride, threads);
+}
+
+// Pointers come from Python, which has checked type, device, shape and contiguity for NumPy and torch alike.
+void apply(std::uintptr_t logits, int type, std::size_t rows, std::size_t width, std::size_t logit_stride,
+           std::uintptr_t mask, std::size_t mask_words, std::size_t mask_stride) {
+  const nb::gil_scoped_release release;
+  apply_mask(reinterpret_cast<void*>(logits), static_cast<LogitType>(type), rows, width, logit_stride,
+             reinterpret_cast<const std::uint32_t*>(mask), mask_words, mask_stride);
+}
+
+}  // namespace
+}  // namespace detent
+
+NB_MODULE(_core, m) {
+  using namespace detent;
+  ForkGuard::install();
+  nb::register_exception_translator(translate);
+
+  nb::class_<NodeRef>(m, "Node", "The syntax of a language; immutable.")
+      .def("__hash__", [](const NodeRef& node) { return static_cast<Py_hash_t>(node->hash().low >> 1); })
+      .def("__eq__", [](const NodeRef& x, const NodeRef& y) { return Node::equal(*x, *y); })
+      .def("__eq__", [](const NodeRef&, nb::handle) { return nb::steal(Py_NewRef(Py_NotImplemented)); }, nb::arg().none())
+      .def_prop_ro("depth", [](const NodeRef& node) { return node->depth(); });
+  m.def("empty", &Node::empty);
+  m.def("epsilon", &Node::epsilon);
+  m.def("byte_set", [](const nb::bytes& values) { return Node::bytes(byte_set(values)); }, "values"_a);
+  m.def("literal", [](const nb::bytes& text) { return Node::literal(std::string(view(text))); }, "text"_a);
+  m.def("chars", &utf8_chars, "ranges"_a);
+  m.def("concat", &Node::concat, "parts"_a);
+  m.def("union", &Node::alternation, "parts"_a);
+  m.def("intersection", &Node::conjunction, "parts"_a);
+  m.def("complement", &Node::complement, "part"_a);
+  m.def(
+      "repeat",
+      [](const NodeRef& part, std::int64_t minimum, std::optional<std::int64_t> maximum) {
+        const std::int64_t most = maximum.value_or(Node::kUnbounded);
+        if (minimum >= Node::kUnbounded || (maximum && most >= Node::kUnbounded)) {
+          throw Error(ErrorKind::limit, "repeat_count", std::max(minimum, most), Node::kUnbounded - 1);
+        }
+        if (minimum < 0 || most < minimum) throw Error(ErrorKind::argument, "repeat", minimum, most);
+        return Node::repeat(part, static_cast<std::uint32_t>(minimum), static_cast<std::uint32_t>(most));
+      },
+      "part"_a, "minimum"_a, "maximum"_a.none());
+  m.def("lookahead", &Node::lookahead, "body"_a, "negative"_a);
+  m.def("lookbehind", &Node::lookbehind, "body"_a, "negative"_a);
+  m.def("text_scope", &Node::scope, "body"_a);
+
+  nb::class_<CancelFlag>(m, "CancelFlag")
+      .def("__init__", [](CancelFlag* flag) { new (flag) CancelFlag(false); })
+      .def("set", [](CancelFlag& flag) { flag.store(true, std::memory_order_relaxed); })
+      .def("is_set", [](const CancelFlag& flag) { return flag.load(std::memory_order_relaxed); });
+
+  nb::class_<Vocabulary>(m, "Vocabulary")
+      .def(nb::new_(&make_vocabulary), "tokens"_a, "special"_a, "end_ids"_a, "size"_a,
+           "cache_bytes"_a = kDefaultCacheBytes)
+      .def_prop_ro("size", &Vocabulary::size)
+      .def_prop_ro("word_count", &Vocabulary::word_count)
+      .def_prop_ro("longest", &Vocabulary::longest)
+      .def_prop_ro("has_every_byte", [](const Vocabulary& v) { return v.spelling() == nullptr; })
+      .def_prop_ro("trie_nodes", [](const Vocabulary& v) { return v.trie().size(); })
+      .def_prop_ro("cache_bytes", [](const Vocabulary& v) { return v.cache().bytes(); });
+
+  nb::class_<Guide>(m, "Guide")
+      .def(nb::new_(&make_guide), "language"_a, "vocabulary"_a, "states"_a, "memory_bytes"_a, "steps"_a,
+           "cancel"_a.none() = nb::none())
+      .def_prop_ro("state_count", &Guide::state_count, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("memory_bytes", &Guide::memory_bytes, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<Matcher>(m, "Matcher")
+      .def(nb::init<std::shared_ptr<Guide>>(), "guide"_a)
+      .def("fork", &Matcher::fork)
+      .def("advance", &Matcher::advance, "token_id"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("advance_bytes", [](Matcher& matcher, const nb::bytes& text) {
+        const std::string_view bytes = view(text);
+        const nb::gil_scoped_release release;
+        matcher.advance_bytes(bytes);
+      }, "text"_a)
+      .def("rollback", &Matcher::rollback, "steps"_a)
+      .def("fill", &fill, "row"_a.noconvert())
+      .def_prop_ro("accepting", &Matcher::accepting)
+      .def_prop_ro("finished", &Matcher::finished)
+      .def_prop_ro("step_count", &Matcher::step_count)
+      .def_prop_ro("token_ids", &Matcher::token_ids);
+  m.def("fill_batch", &fill_batch, "matchers"_a, "rows"_a.noconvert(), "threads"_a);
+  m.def("apply_mask", &apply, "logits"_a, "type"_a, "rows"_a, "width"_a, "logit_stride"_a, "mask"_a, "mask_words"_a,
+        "mask_stride"_a);
+}

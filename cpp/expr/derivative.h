@@ -1,0 +1,64 @@
+// Derivatives: the rows of the automaton whose states are expressions.
+//
+// The row of an expression has, for each byte class, the derivative by that class: what may follow. Byte classes are the
+// coarsest partition of the 256 bytes that no byte set of the expressions splits; they are fixed by `settle` once the
+// root is built, since derivatives make no new distinctions. A row is computed at once from the linear form of the
+// expression (Antimirov 1996): pairs (byte set, what follows), gathered by class and united. Intersections, complements
+// and contexts combine the rows of their operands class by class. A work list stands in for recursion.
+// Cost of a row: about linear in the size of the linear form plus the number of classes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "expr/expr.h"
+
+namespace detent {
+
+class Derivatives {
+ public:
+  Derivatives(ExprSet& exprs, Meter& meter) : exprs_(exprs), meter_(meter) {}
+
+  // Fixes the byte classes; every set that the expressions use must exist.
+  void settle();
+
+  std::uint32_t class_count() const { return class_count_; }
+  const std::array<std::uint8_t, 256>& class_of() const { return class_of_; }
+
+  // The derivatives of `id`, one for each class. The pointer stays valid; the owner may overwrite entries by an
+  // expression of the same language.
+  ExprId* row(ExprId id);
+
+ private:
+  struct Term {
+    ExprId head, tail;
+  };
+
+  ExprId* known(ExprId id) const {
+    return id.value < rows_.size() ? rows_[id.value] : nullptr;
+  }
+  ExprId* allocate_row();
+  // Computes the row of `id` into `out`, or returns false and names in `missing_` rows that it needs first.
+  bool compute(ExprId id, ExprId* out);
+  bool linear(ExprId id, ExprId* out);
+  bool context(ExprId id, ExprId* out);
+  const std::vector<std::uint8_t>& classes_of(std::uint32_t set);
+
+  ExprSet& exprs_;
+  Meter& meter_;
+  std::uint32_t class_count_ = 0;
+  std::array<std::uint8_t, 256> class_of_{};
+  std::array<std::uint8_t, 256> representative_{};
+  std::vector<std::vector<std::uint8_t>> set_classes_;
+  std::vector<ExprId*> rows_;
+  std::vector<std::unique_ptr<ExprId[]>> blocks_;
+  ExprId* next_row_ = nullptr;
+  std::size_t block_free_ = 0;  // entries left in the last block
+  std::vector<ExprId> missing_;
+  std::vector<std::pair<std::uint8_t, ExprId>> pairs_;
+};
+
+}  // namespace detent

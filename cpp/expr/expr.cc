@@ -1,0 +1,409 @@
+#include "expr/expr.h"
+
+#include <algorithm>
+#include <atomic>
+#include <tuple>
+
+namespace detent {
+namespace {
+
+constexpr std::size_t kFirstTable = 256;
+
+}  // namespace
+
+ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
+  Expr empty;
+  empty.plain = true;
+  exprs_.grow() = empty;
+  Expr epsilon;
+  epsilon.op = Op::epsilon;
+  epsilon.nullable = epsilon.plain = true;
+  epsilon.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::epsilon));
+  find_or_add(epsilon, {});
+  everything_ = repeat(bytes(ByteSet::all()), 0, kUnbounded);
+}
+
+bool ExprSet::same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const {
+  if (!(known.hash == expr.hash) || known.op != expr.op || known.b != expr.b || known.c != expr.c) return false;
+  if (operands.empty()) return known.a == expr.a;
+  return std::equal(operands.begin(), operands.end(), operands_.begin() + known.a);
+}
+
+void ExprSet::grow_table() {
+  meter_.allocate(static_cast<std::int64_t>(table_.size() * sizeof(std::uint32_t)));
+  std::vector<std::uint32_t> larger(table_.size() * 2);
+  const std::size_t mask = larger.size() - 1;
+  for (std::uint32_t id : table_) {
+    if (!id) continue;
+    std::size_t slot = exprs_[id].hash.low & mask;
+    while (larger[slot]) slot = (slot + 1) & mask;
+    larger[slot] = id;
+  }
+  table_ = std::move(larger);
+}
+
+ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) {
+  if (exprs_.size() * 2 > table_.size()) grow_table();
+  const std::size_t mask = table_.size() - 1;
+  std::size_t slot = expr.hash.low & mask;
+  while (table_[slot]) {
+    if (same(exprs_[table_[slot]], expr, operands)) return ExprId{table_[slot]};
+    slot = (slot + 1) & mask;
+  }
+  meter_.step();
+  meter_.allocate(static_cast<std::int64_t>(sizeof(Expr) + operands.size() * sizeof(ExprId)));
+  if (exprs_.size() >= UINT32_MAX / 2) throw Error(ErrorKind::limit, "expressions", exprs_.size(), UINT32_MAX / 2);
+  const ExprId id{static_cast<std::uint32_t>(exprs_.size())};
+  Expr& added = exprs_.grow();
+  added = expr;
+  if (!operands.empty()) {
+    added.a = static_cast<std::uint32_t>(operands_.size());
+    operands_.insert(operands_.end(), operands.begin(), operands.end());
+  }
+  table_[slot] = id.value;
+  return id;
+}
+
+std::uint32_t ExprSet::set_index(const ByteSet& set) {
+  std::uint64_t key = 0;
+  for (std::uint64_t word : set.words()) key = mix(key + word, 0x5bd1e995);
+  const auto [begin, end] = set_table_.equal_range(key);
+  for (auto it = begin; it != end; ++it) {
+    if (sets_[it->second] == set) return it->second;
+  }
+  const auto index = static_cast<std::uint32_t>(sets_.size());
+  meter_.allocate(sizeof(ByteSet) + 48);
+  sets_.push_back(set);
+  set_table_.emplace(key, index);
+  return index;
+}
+
+ExprId ExprSet::bytes(const ByteSet& set) {
+  if (set.empty()) return kEmpty;
+  Expr expr;
+  expr.op = Op::bytes;
+  expr.plain = true;
+  expr.a = set_index(set);
+  expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::bytes));
+  for (std::uint64_t word : set.words()) expr.hash = mix(expr.hash, word);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::literal(std::string_view text) {
+  ExprId tail = kEpsilon;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    tail = concat(bytes(ByteSet::of(static_cast<std::uint8_t>(text[i]))), tail);
+  }
+  return tail;
+}
+
+ExprId ExprSet::concat(ExprId first, ExprId second) {
+  // A concat as `first` is a chain head, head, ..., last: rebuild it from its end on top of `second`.
+  std::vector<ExprId> heads;
+  while (exprs_[first.value].op == Op::concat) {
+    heads.push_back(ExprId{exprs_[first.value].a});
+    first = ExprId{exprs_[first.value].b};
+  }
+  heads.push_back(first);
+  ExprId tail = second;
+  while (!heads.empty()) {
+    const ExprId head = heads.back();
+    heads.pop_back();
+    if (head == kEmpty || tail == kEmpty) return kEmpty;
+    if (head == kEpsilon) continue;
+    if (tail == kEpsilon) {
+      tail = head;
+      continue;
+    }
+    // x{m,n} x{p,q} = x{m+p,n+q}, and likewise for a bare x beside a repeat of x.
+    const Expr& h = exprs_[head.value];
+    const bool chain = exprs_[tail.value].op == Op::concat;
+    const ExprId next = chain ? ExprId{exprs_[tail.value].a} : tail;
+    const ExprId rest = chain ? ExprId{exprs_[tail.value].b} : kEpsilon;
+    const Expr& n = exprs_[next.value];
+    if (h.op == Op::repeat || n.op == Op::repeat) {
+      const ExprId head_base = h.op == Op::repeat ? ExprId{h.a} : head;
+      const ExprId next_base = n.op == Op::repeat ? ExprId{n.a} : next;
+      if (head_base == next_base) {
+        const std::uint64_t low = std::uint64_t{h.op == Op::repeat ? h.b : 1} + (n.op == Op::repeat ? n.b : 1);
+        const std::uint32_t h_high = h.op == Op::repeat ? h.c : 1;
+        const std::uint32_t n_high = n.op == Op::repeat ? n.c : 1;
+        const std::uint64_t high =
+            h_high == kUnbounded || n_high == kUnbounded ? kUnbounded : std::uint64_t{h_high} + n_high;
+        const bool fits = low < kUnbounded && (high == kUnbounded ? h_high == kUnbounded || n_high == kUnbounded
+                                                                  : high < kUnbounded);
+        if (fits) {
+          const ExprId merged =
+              repeat(head_base, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high));
+          tail = rest;
+          heads.push_back(merged);
+          continue;
+        }
+      }
+    }
+    Expr expr;
+    const Expr& t = exprs_[tail.value];
+    expr.op = Op::concat;
+    expr.nullable = h.nullable && t.nullable;
+    expr.plain = h.plain && t.plain;
+    expr.has_past = h.has_past || t.has_past;
+    expr.has_hole = h.has_hole || t.has_hole;
+    expr.largest_count = std::max(h.largest_count, t.largest_count);
+    expr.a = head.value;
+    expr.b = tail.value;
+    expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::concat)), h.hash), t.hash);
+    tail = find_or_add(expr, {});
+  }
+  return tail;
+}
+
+ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum) {
+  if (maximum == 0) return kEpsilon;
+  if (part == kEmpty) return minimum == 0 ? kEpsilon : kEmpty;
+  if (part == kEpsilon) return kEpsilon;
+  // (x|)* = x*: the empty string adds nothing to a repeat that may stop early anyway.
+  if (exprs_[part.value].nullable) {
+    minimum = 0;
+    if (exprs_[part.value].op == Op::alternation) {
+      std::vector<ExprId> parts(operands(part).begin(), operands(part).end());
+      if (std::erase(parts, kEpsilon)) part = alternation(std::move(parts));
+    }
+  }
+  if (minimum == 1 && maximum == 1) return part;
+  if (exprs_[part.value].nullable && maximum == 1) return part;
+  // (x{m,n}){p,q} = x{mp,nq} where the counts leave no gap.
+  const Expr& inner = exprs_[part.value];
+  if (inner.op == Op::repeat) {
+    const std::uint64_t m = inner.b, n = inner.c, p = minimum, q = maximum;
+    const bool unbounded = n == kUnbounded || q == kUnbounded;
+    const std::uint64_t from = p == 0 ? 1 : p;  // the first count whose successor must adjoin
+    const bool from_zero = p > 0 || m <= 1;
+    const bool adjoins = n == kUnbounded || p == q || from * n + 1 >= (from + 1) * m;
+    const bool fits = m * p < kUnbounded && (unbounded || n * q < kUnbounded);
+    if (from_zero && adjoins && fits) {
+      return repeat(ExprId{inner.a}, static_cast<std::uint32_t>(m * p),
+                    unbounded ? kUnbounded : static_cast<std::uint32_t>(n * q));
+    }
+  }
+  Expr expr;
+  expr.op = Op::repeat;
+  expr.nullable = minimum == 0;
+  expr.plain = inner.plain;
+  expr.has_past = inner.has_past;
+  expr.largest_count = std::max({inner.largest_count, minimum, maximum == kUnbounded ? 0 : maximum});
+  expr.a = part.value;
+  expr.b = minimum;
+  expr.c = maximum;
+  expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::repeat)), inner.hash),
+                  (std::uint64_t{minimum} << 32) | maximum);
+  return find_or_add(expr, {});
+}
+
+void ExprSet::flatten(std::vector<ExprId>& parts, Op op) const {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (exprs_[parts[i].value].op != op) continue;
+    const auto inner = operands(parts[i]);
+    parts[i] = inner[0];
+    parts.insert(parts.end(), inner.begin() + 1, inner.end());
+  }
+  std::sort(parts.begin(), parts.end());
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+}
+
+// x{0,5}t | x{0,7}t = x{0,7}t: without this a counted loop that may start anywhere has exponentially many states.
+void ExprSet::merge_counts(std::vector<ExprId>& parts) {
+  struct Count {
+    std::uint32_t base, tail, low, high;
+  };
+  std::vector<Count> counts;
+  for (ExprId part : parts) {
+    const Expr& whole = exprs_[part.value];
+    const Expr& head = whole.op == Op::concat ? exprs_[whole.a] : whole;
+    if (head.op != Op::repeat) continue;
+    counts.push_back({head.a, whole.op == Op::concat ? whole.b : kEpsilon.value, head.b, head.c});
+  }
+  if (counts.size() < 2) return;
+  std::sort(counts.begin(), counts.end(), [](const Count& x, const Count& y) {
+    return std::tie(x.base, x.tail, x.low, x.high) < std::tie(y.base, y.tail, y.low, y.high);
+  });
+  std::vector<Count> merged;
+  for (const Count& count : counts) {
+    if (!merged.empty() && merged.back().base == count.base && merged.back().tail == count.tail &&
+        std::uint64_t{merged.back().high} + 1 >= count.low) {
+      merged.back().high = std::max(merged.back().high, count.high);
+    } else {
+      merged.push_back(count);
+    }
+  }
+  if (merged.size() == counts.size()) return;
+  std::erase_if(parts, [this](ExprId part) {
+    const Expr& whole = exprs_[part.value];
+    return (whole.op == Op::concat ? exprs_[whole.a] : whole).op == Op::repeat;
+  });
+  for (const Count& count : merged) {
+    parts.push_back(concat(repeat(ExprId{count.base}, count.low, count.high), ExprId{count.tail}));
+  }
+  flatten(parts, Op::alternation);
+}
+
+ExprId ExprSet::alternation(std::vector<ExprId> parts) {
+  flatten(parts, Op::alternation);
+  std::erase(parts, kEmpty);
+  if (parts.size() < 2) return parts.empty() ? kEmpty : parts[0];
+  meter_.step(static_cast<std::int64_t>(parts.size()) / 16);
+
+  ByteSet set;
+  int set_count = 0;
+  bool optional = false;  // another operand than epsilon has the empty string
+  ExprId once{};          // x{1,n}, which takes epsilon in as x{0,n}
+  for (ExprId part : parts) {
+    const Expr& expr = exprs_[part.value];
+    if (part == everything_) return everything_;
+    if (expr.op == Op::bytes) {
+      set = set | sets_[expr.a];
+      ++set_count;
+    }
+    if (expr.op == Op::repeat && expr.b == 1) once = part;
+    optional |= expr.nullable && part != kEpsilon;
+  }
+  if (set_count > 1) {
+    std::erase_if(parts, [this](ExprId part) { return exprs_[part.value].op == Op::bytes; });
+    parts.push_back(bytes(set));
+    std::sort(parts.begin(), parts.end());
+  }
+  if (std::binary_search(parts.begin(), parts.end(), kEpsilon)) {
+    if (optional) {
+      std::erase(parts, kEpsilon);
+    } else if (once != kEmpty) {
+      std::erase(parts, kEpsilon);
+      std::erase(parts, once);
+      const Expr& expr = exprs_[once.value];
+      parts.push_back(repeat(ExprId{expr.a}, 0, expr.c));
+      std::sort(parts.begin(), parts.end());
+    }
+  }
+  merge_counts(parts);
+  if (parts.size() == 1) return parts[0];
+
+  Expr expr;
+  expr.op = Op::alternation;
+  expr.plain = true;
+  expr.b = static_cast<std::uint32_t>(parts.size());
+  Hash128 total{};
+  for (ExprId part : parts) {
+    const Expr& operand = exprs_[part.value];
+    expr.nullable |= operand.nullable;
+    expr.plain &= operand.plain;
+    expr.has_past |= operand.has_past;
+    expr.has_hole |= operand.has_hole;
+    expr.largest_count = std::max(expr.largest_count, operand.largest_count);
+    total = sum(total, mix(Hash128{}, operand.hash));
+  }
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::alternation)), total);
+  return find_or_add(expr, parts);
+}
+
+ExprId ExprSet::conjunction(std::vector<ExprId> parts) {
+  flatten(parts, Op::conjunction);
+  std::erase(parts, everything_);
+  if (parts.empty()) return everything_;
+  if (parts.size() == 1) return parts[0];
+  if (parts[0] == kEmpty) return kEmpty;
+  meter_.step(static_cast<std::int64_t>(parts.size()) / 16);
+
+  ByteSet set = ByteSet::all();
+  int set_count = 0;
+  for (ExprId part : parts) {
+    const Expr& expr = exprs_[part.value];
+    if (expr.op == Op::bytes) {
+      set = set & sets_[expr.a];
+      ++set_count;
+    }
+    if (expr.op == Op::complement && std::binary_search(parts.begin(), parts.end(), ExprId{expr.a})) return kEmpty;
+  }
+  if (set_count > 1) {
+    std::erase_if(parts, [this](ExprId part) { return exprs_[part.value].op == Op::bytes; });
+    parts.push_back(bytes(set));
+    if (parts.back() == kEmpty) return kEmpty;
+    std::sort(parts.begin(), parts.end());
+    if (parts.size() == 1) return parts[0];
+  }
+  Expr expr;
+  expr.op = Op::conjunction;
+  expr.nullable = true;
+  expr.b = static_cast<std::uint32_t>(parts.size());
+  Hash128 total{};
+  bool settled = true;  // whether the empty string is in does not depend on a context
+  for (ExprId part : parts) {
+    const Expr& operand = exprs_[part.value];
+    expr.nullable &= operand.nullable;
+    expr.has_past |= operand.has_past;
+    expr.has_hole |= operand.has_hole;
+    settled &= !operand.has_past && !operand.has_hole;
+    total = sum(total, mix(Hash128{}, operand.hash));
+  }
+  // Epsilon meets the others in epsilon or in nothing.
+  if (parts[0] == kEpsilon && settled) return expr.nullable ? kEpsilon : kEmpty;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::conjunction)), total);
+  return find_or_add(expr, parts);
+}
+
+ExprId ExprSet::complement(ExprId part) {
+  if (part == kEmpty) return everything_;
+  if (part == everything_) return kEmpty;
+  const Expr& inner = exprs_[part.value];
+  if (inner.op == Op::complement) return ExprId{inner.a};
+  Expr expr;
+  expr.op = Op::complement;
+  expr.nullable = !inner.nullable && !inner.has_past;
+  expr.has_past = inner.has_past;
+  expr.a = part.value;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::complement)), inner.hash);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::past(std::uint32_t index) {
+  Expr expr;
+  expr.op = Op::past;
+  expr.has_past = true;
+  expr.a = index;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::past)), index);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::hole() {
+  Expr expr;
+  expr.op = Op::hole;
+  expr.has_hole = true;
+  expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::hole));
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::loop(bool nullable, bool has_past, bool has_hole) {
+  // A loop has no structure to hash before it is defined: it gets a number that nothing else in the process has.
+  static std::atomic<std::uint64_t> next{0};
+  Expr expr;
+  expr.op = Op::loop;
+  expr.nullable = nullable;
+  expr.has_past = has_past;
+  expr.has_hole = has_hole;
+  expr.a = static_cast<std::uint32_t>(definitions_.size());
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::loop)), next.fetch_add(1));
+  definitions_.push_back(kEmpty);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::context(ExprId tail, std::span<const ExprId> residuals, bool nullable) {
+  if (!exprs_[tail.value].has_past) return tail;
+  std::vector<ExprId> parts{tail};
+  parts.insert(parts.end(), residuals.begin(), residuals.end());
+  Expr expr;
+  expr.op = Op::context;
+  expr.nullable = nullable;
+  expr.b = static_cast<std::uint32_t>(parts.size());
+  expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::context));
+  for (ExprId part : parts) expr.hash = mix(expr.hash, exprs_[part.value].hash);
+  return find_or_add(expr, parts);
+}
+
+}  // namespace detent

@@ -1,0 +1,115 @@
+// ExprSet: hash-consed regular expressions over bytes, closed under intersection and complement.
+//
+// Representation: an expression is an index; equal expressions have equal indices. Smart constructors keep the normal
+// form in which the set of derivatives of an expression is finite: concatenation leans right, unions and intersections
+// are flat sorted sets, adjacent repeats of one base merge, overlapping counts of one base merge.
+// (Brzozowski 1964; Owens, Reppy & Turon, "Regular-expression derivatives re-examined", 2009.)
+//
+// Reading a published expression needs no lock; building one needs the owner's (Automaton's).
+// Cost: a constructor is linear in its operands, plus a hash look-up.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/byte_set.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/stable_vector.h"
+
+namespace detent {
+
+// Index of an expression in its ExprSet. 0 is the empty language, so that "dead" is a test against zero.
+struct ExprId {
+  std::uint32_t value = 0;
+  auto operator<=>(const ExprId&) const = default;
+};
+
+enum class Op : std::uint8_t {
+  empty,
+  epsilon,
+  bytes,        // a: set
+  concat,       // a then b; a is never a concat
+  alternation,  // operands
+  conjunction,  // operands
+  complement,   // a
+  repeat,       // a, between b and c times
+  // The rest arises from text scopes only (lookaround.h).
+  past,     // a: all futures if the a-th lookbehind holds here, none otherwise
+  hole,     // where the body of a lookbehind ends
+  loop,     // a: definition, right-linear and guarded
+  context,  // operands: a tail, then one residual for each lookbehind that the tail may still ask
+};
+
+struct Expr {
+  Op op = Op::empty;
+  bool nullable : 1 = false;
+  bool plain : 1 = false;     // no complement, conjunction or scope inside: never empty unless it is the empty language
+  bool has_past : 1 = false;  // asks a lookbehind, so that it means something only in its context
+  bool has_hole : 1 = false;
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  std::uint32_t c = 0;
+  std::uint32_t largest_count = 0;  // of the finite repeat bounds inside, where `plain`
+  Hash128 hash;                     // structural: equal in every ExprSet of the process
+};
+
+class ExprSet {
+ public:
+  static constexpr std::uint32_t kUnbounded = UINT32_MAX;
+  static constexpr ExprId kEmpty{0};
+  static constexpr ExprId kEpsilon{1};
+
+  explicit ExprSet(Meter& meter);
+
+  ExprId bytes(const ByteSet& set);
+  ExprId literal(std::string_view text);
+  ExprId concat(ExprId first, ExprId second);
+  ExprId alternation(std::vector<ExprId> parts);
+  ExprId conjunction(std::vector<ExprId> parts);
+  ExprId complement(ExprId part);
+  ExprId repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum);
+  ExprId everything() const { return everything_; }  // all byte strings
+
+  ExprId past(std::uint32_t index);
+  ExprId hole();
+  // A loop is made first and defined afterwards; `nullable`, `has_past` and `has_hole` are those of its exit.
+  ExprId loop(bool nullable, bool has_past, bool has_hole);
+  void define(ExprId loop, ExprId definition) { definitions_[(*this)[loop].a] = definition; }
+  ExprId definition(ExprId loop) const { return definitions_[(*this)[loop].a]; }
+  // The tail and residuals as one expression; just the tail where it asks nothing any more. `nullable` is the caller's
+  // to say, since it depends on what the residuals answer.
+  ExprId context(ExprId tail, std::span<const ExprId> residuals, bool nullable);
+
+  const Expr& operator[](ExprId id) const { return exprs_[id.value]; }
+  // Of an alternation, conjunction or context. Only the owner of the lock may ask.
+  std::span<const ExprId> operands(ExprId id) const {
+    const Expr& expr = exprs_[id.value];
+    return {operands_.data() + expr.a, expr.b};
+  }
+  const ByteSet& set(std::uint32_t index) const { return sets_[index]; }
+  std::size_t set_count() const { return sets_.size(); }
+  std::size_t size() const { return exprs_.size(); }
+
+ private:
+  ExprId find_or_add(const Expr& expr, std::span<const ExprId> operands);
+  bool same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const;
+  void grow_table();
+  std::uint32_t set_index(const ByteSet& set);
+  void merge_counts(std::vector<ExprId>& parts);
+  void flatten(std::vector<ExprId>& parts, Op op) const;
+
+  Meter& meter_;
+  StableVector<Expr> exprs_;
+  std::vector<ExprId> operands_;
+  std::vector<ByteSet> sets_;
+  std::vector<ExprId> definitions_;
+  std::vector<std::uint32_t> table_;  // open addressing, power of two, 0 = free (the empty language is never looked up)
+  std::unordered_multimap<std::uint64_t, std::uint32_t> set_table_;
+  ExprId everything_;
+};
+
+}  // namespace detent

@@ -1,0 +1,318 @@
+#include "expr/lookaround.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace detent {
+namespace {
+
+// Tail forms nest as deep as the pattern's groups, which front ends bound; this bounds what they might overlook.
+constexpr int kMaxDepth = 2000;
+
+void check_depth(int depth) {
+  if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
+}
+
+// What `past` stands for, given the residual of its lookbehind: the futures under which the hole is here and now.
+ExprId extract(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, int depth) {
+  check_depth(depth);
+  const Expr& expr = exprs[id];
+  switch (expr.op) {
+    case Op::hole:
+      return exprs.everything();
+    case Op::past:
+      return truths[expr.a];
+    case Op::alternation: {
+      const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
+      std::vector<ExprId> parts;
+      for (ExprId operand : operands) {
+        if (exprs[operand].has_hole) parts.push_back(extract(exprs, operand, truths, depth + 1));
+      }
+      return exprs.alternation(std::move(parts));
+    }
+    case Op::conjunction: {
+      // The operands without a hole are the lookaheads that the match up to the hole has left open.
+      const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
+      std::vector<ExprId> parts;
+      for (ExprId operand : operands) {
+        const bool inside = exprs[operand].has_hole || exprs[operand].op == Op::past;
+        parts.push_back(inside ? extract(exprs, operand, truths, depth + 1) : operand);
+      }
+      return exprs.conjunction(std::move(parts));
+    }
+    case Op::concat:
+      return exprs[ExprId{expr.a}].nullable ? extract(exprs, ExprId{expr.b}, truths, depth + 1) : ExprSet::kEmpty;
+    case Op::loop:
+      throw Error(ErrorKind::unsupported, "loop_in_lookbehind");
+    default:
+      return ExprSet::kEmpty;
+  }
+}
+
+std::vector<ExprId> truths_of(ExprSet& exprs, std::span<const ExprId> residuals) {
+  std::vector<ExprId> truths;
+  for (ExprId residual : residuals) truths.push_back(extract(exprs, residual, truths, 0));
+  return truths;
+}
+
+bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, int depth) {
+  check_depth(depth);
+  const Expr& expr = exprs[id];
+  if (!expr.has_past) return expr.nullable;
+  switch (expr.op) {
+    case Op::past:
+      return nullable_in(exprs, truths[expr.a], truths, depth + 1);
+    case Op::complement:
+      return !nullable_in(exprs, ExprId{expr.a}, truths, depth + 1);
+    case Op::concat:
+      return exprs[ExprId{expr.a}].nullable && nullable_in(exprs, ExprId{expr.b}, truths, depth + 1);
+    case Op::loop:
+      return nullable_in(exprs, exprs.definition(id), truths, depth + 1);
+    case Op::alternation: {
+      for (ExprId operand : exprs.operands(id)) {
+        if (nullable_in(exprs, operand, truths, depth + 1)) return true;
+      }
+      return false;
+    }
+    case Op::conjunction: {
+      for (ExprId operand : exprs.operands(id)) {
+        if (!nullable_in(exprs, operand, truths, depth + 1)) return false;
+      }
+      return true;
+    }
+    default:
+      return expr.nullable;
+  }
+}
+
+// The context of `tail` under `residuals`, or just the tail where it asks nothing.
+ExprId make_context(ExprSet& exprs, ExprId tail, const std::vector<ExprId>& residuals) {
+  if (!exprs[tail].has_past) return tail;
+  return exprs.context(tail, residuals, nullable_in(exprs, tail, truths_of(exprs, residuals), 0));
+}
+
+class ScopeCompiler {
+ public:
+  ScopeCompiler(ExprSet& exprs, const std::function<ExprId(const NodeRef&)>& intern)
+      : exprs_(exprs), intern_(intern) {}
+
+  ExprId compile(const Node& body) {
+    const ExprId tail = then(body, ExprSet::kEpsilon, 0);
+    return make_context(exprs_, tail, residuals_);
+  }
+
+ private:
+  // The texts that begin with a match of `node` and go on with `tail`.
+  ExprId then(const NodeRef& node, ExprId tail, int depth) {
+    if (!node->has_assertion()) return exprs_.concat(intern_(node), tail);
+    return then(*node, tail, depth);
+  }
+
+  ExprId then(const Node& node, ExprId tail, int depth) {
+    check_depth(depth);
+    switch (node.kind()) {
+      case NodeKind::concat:
+        for (std::size_t i = node.children().size(); i-- > 0;) tail = then(node.children()[i], tail, depth + 1);
+        return tail;
+      case NodeKind::alternation: {
+        std::vector<ExprId> parts;
+        for (const NodeRef& child : node.children()) parts.push_back(then(child, tail, depth + 1));
+        return exprs_.alternation(std::move(parts));
+      }
+      case NodeKind::repeat: {
+        const NodeRef& body = node.children()[0];
+        if (node.maximum() == Node::kUnbounded) {
+          tail = loop(body, tail, depth);
+        } else {
+          const ExprId exit = tail;
+          for (std::uint32_t i = node.minimum(); i < node.maximum(); ++i) {
+            const ExprId longer = exprs_.alternation({exit, nonempty(body, tail, depth + 1)});
+            if (longer == tail) break;
+            tail = longer;
+          }
+        }
+        for (std::uint32_t i = 0; i < node.minimum(); ++i) {
+          const ExprId longer = then(body, tail, depth + 1);
+          if (longer == tail) break;
+          tail = longer;
+        }
+        return tail;
+      }
+      case NodeKind::lookahead:
+      case NodeKind::lookbehind:
+        return exprs_.conjunction({assertion(node, depth), tail});
+      default:
+        throw Error(ErrorKind::unsupported, "assertion_under_algebra");
+    }
+  }
+
+  // Every round of a loop consumes something, so that its definition is guarded; an empty round adds nothing, because
+  // assertions only take away.
+  ExprId loop(const NodeRef& body, ExprId exit, int depth) {
+    const Expr& out = exprs_[exit];
+    // Whether the body asks a lookbehind is not known yet: assume so, which costs no more than a context.
+    const ExprId id = exprs_.loop(out.nullable && !out.has_past, true, out.has_hole);
+    exprs_.define(id, exprs_.alternation({exit, nonempty(body, id, depth + 1)}));
+    return id;
+  }
+
+  // As `then`, for the matches of `node` that are not empty.
+  ExprId nonempty(const NodeRef& ref, ExprId tail, int depth) {
+    check_depth(depth);
+    const Node& node = *ref;
+    if (!node.has_assertion()) {
+      const ExprId id = intern_(ref);
+      if (!exprs_[id].nullable) return exprs_.concat(id, tail);
+      const ExprId some = exprs_.repeat(exprs_.bytes(ByteSet::all()), 1, ExprSet::kUnbounded);
+      return exprs_.concat(exprs_.conjunction({id, some}), tail);
+    }
+    switch (node.kind()) {
+      case NodeKind::concat: {
+        // Some child is the first to consume: those before it match empty, those after it match anything.
+        std::vector<ExprId> parts;
+        const auto& children = node.children();
+        for (std::size_t first = 0; first < children.size(); ++first) {
+          ExprId rest = tail;
+          for (std::size_t i = children.size(); i-- > first + 1;) rest = then(children[i], rest, depth + 1);
+          rest = nonempty(children[first], rest, depth + 1);
+          for (std::size_t i = first; i-- > 0;) rest = empty(children[i], rest, depth + 1);
+          parts.push_back(rest);
+        }
+        return exprs_.alternation(std::move(parts));
+      }
+      case NodeKind::alternation: {
+        std::vector<ExprId> parts;
+        for (const NodeRef& child : node.children()) parts.push_back(nonempty(child, tail, depth + 1));
+        return exprs_.alternation(std::move(parts));
+      }
+      case NodeKind::repeat: {
+        const NodeRef& body = node.children()[0];
+        if (node.maximum() == 0) return ExprSet::kEmpty;
+        // One round that consumes; the other rounds that are owed may be empty.
+        const std::uint32_t owed = node.minimum() == 0 ? 0 : node.minimum() - 1;
+        const std::uint32_t more = node.maximum() == Node::kUnbounded ? Node::kUnbounded : node.maximum() - 1;
+        const NodeRef rest = Node::repeat(body, owed, more);
+        ExprId after = nonempty(body, then(*rest, tail, depth + 1), depth + 1);
+        if (owed == 0) return after;
+        // Rounds before the consuming one may be empty too, which only their assertions can forbid.
+        return exprs_.alternation({after, empty(body, nonempty(rest, tail, depth + 1), depth + 1)});
+      }
+      default:
+        return ExprSet::kEmpty;
+    }
+  }
+
+  // As `then`, for the empty match of `node` alone.
+  ExprId empty(const NodeRef& ref, ExprId tail, int depth) {
+    check_depth(depth);
+    const Node& node = *ref;
+    if (!node.has_assertion()) return exprs_[intern_(ref)].nullable ? tail : ExprSet::kEmpty;
+    switch (node.kind()) {
+      case NodeKind::concat:
+        for (std::size_t i = node.children().size(); i-- > 0;) tail = empty(node.children()[i], tail, depth + 1);
+        return tail;
+      case NodeKind::alternation: {
+        std::vector<ExprId> parts;
+        for (const NodeRef& child : node.children()) parts.push_back(empty(child, tail, depth + 1));
+        return exprs_.alternation(std::move(parts));
+      }
+      case NodeKind::repeat:
+        return node.minimum() == 0 ? tail : empty(node.children()[0], tail, depth + 1);
+      default:
+        return then(node, tail, depth);
+    }
+  }
+
+  ExprId assertion(const Node& node, int depth) {
+    const NodeRef& body = node.children()[0];
+    ExprId holds;
+    if (node.kind() == NodeKind::lookahead) {
+      holds = then(body, exprs_.everything(), depth + 1);
+    } else {
+      // Inner lookbehinds take lower numbers: their truths are known first.
+      const ExprId residual = exprs_.concat(exprs_.everything(), then(body, exprs_.hole(), depth + 1));
+      const auto known = std::find(residuals_.begin(), residuals_.end(), residual);
+      holds = exprs_.past(static_cast<std::uint32_t>(known - residuals_.begin()));
+      if (known == residuals_.end()) residuals_.push_back(residual);
+    }
+    return node.negative() ? exprs_.complement(holds) : holds;
+  }
+
+  ExprSet& exprs_;
+  const std::function<ExprId(const NodeRef&)>& intern_;
+  std::vector<ExprId> residuals_;
+};
+
+}  // namespace
+
+ExprId compile_scope(ExprSet& exprs, const Node& body, const std::function<ExprId(const NodeRef&)>& intern) {
+  return ScopeCompiler(exprs, intern).compile(body);
+}
+
+std::vector<ExprId> ContextRow::row(ExprId id, const std::vector<ExprId>& truths, int depth) {
+  check_depth(depth);
+  meter_.step();
+  const Expr& expr = exprs_[id];
+  std::vector<ExprId> out(class_count_, ExprSet::kEmpty);
+  if (!expr.has_past) {
+    if (const ExprId* known = known_(id)) {
+      std::copy_n(known, class_count_, out.begin());
+    } else {
+      missing_.push_back(id);
+    }
+    return out;
+  }
+  switch (expr.op) {
+    case Op::past:
+      return row(truths[expr.a], truths, depth + 1);
+    case Op::complement: {
+      out = row(ExprId{expr.a}, truths, depth + 1);
+      for (ExprId& derivative : out) derivative = exprs_.complement(derivative);
+      return out;
+    }
+    case Op::loop:
+      return row(exprs_.definition(id), truths, depth + 1);
+    case Op::concat: {
+      const ExprId second{expr.b};
+      out = row(ExprId{expr.a}, truths, depth + 1);
+      for (ExprId& derivative : out) derivative = exprs_.concat(derivative, second);
+      if (exprs_[ExprId{expr.a}].nullable) {
+        const std::vector<ExprId> skipped = row(second, truths, depth + 1);
+        for (std::uint32_t c = 0; c < class_count_; ++c) out[c] = exprs_.alternation({out[c], skipped[c]});
+      }
+      return out;
+    }
+    default: {  // alternation, conjunction
+      const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
+      std::vector<std::vector<ExprId>> rows;
+      for (ExprId operand : operands) rows.push_back(row(operand, truths, depth + 1));
+      for (std::uint32_t c = 0; c < class_count_; ++c) {
+        std::vector<ExprId> parts;
+        for (const auto& inner : rows) parts.push_back(inner[c]);
+        out[c] = expr.op == Op::alternation ? exprs_.alternation(std::move(parts))
+                                            : exprs_.conjunction(std::move(parts));
+      }
+      return out;
+    }
+  }
+}
+
+bool ContextRow::derive(ExprId id, ExprId* out) {
+  missing_.clear();
+  const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
+  const std::vector<ExprId> residuals(operands.begin() + 1, operands.end());
+  const std::vector<ExprId> truths = truths_of(exprs_, residuals);
+  std::vector<std::vector<ExprId>> rows;
+  for (ExprId part : operands) rows.push_back(row(part, truths, 0));
+  if (!missing_.empty()) return false;
+  for (std::uint32_t c = 0; c < class_count_; ++c) {
+    std::vector<ExprId> after;
+    for (std::size_t i = 1; i < rows.size(); ++i) after.push_back(rows[i][c]);
+    out[c] = make_context(exprs_, rows[0][c], after);
+  }
+  return true;
+}
+
+}  // namespace detent

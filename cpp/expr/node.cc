@@ -1,0 +1,158 @@
+#include "expr/node.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+#include "base/error.h"
+
+namespace detent {
+
+NodeRef::NodeRef(const Node* node) : node_(node) {}
+
+NodeRef::NodeRef(const NodeRef& other) : node_(other.node_) {
+  if (node_) node_->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+NodeRef::~NodeRef() {
+  if (node_ && node_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) Node::release(node_);
+}
+
+// Deleting a node would delete its children in turn; collect them instead.
+void Node::release(const Node* node) {
+  std::vector<const Node*> dying{node};
+  while (!dying.empty()) {
+    Node* last = const_cast<Node*>(dying.back());
+    dying.pop_back();
+    for (NodeRef& child : last->children_) {
+      const Node* inner = std::exchange(child.node_, nullptr);
+      if (inner && inner->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dying.push_back(inner);
+    }
+    delete last;
+  }
+}
+
+NodeRef Node::finish(Node* node) {
+  Hash128 hash = mix(Hash128{}, static_cast<std::uint64_t>(node->kind_) * 2 + node->negative_);
+  hash = mix(hash, (std::uint64_t{node->minimum_} << 32) | node->maximum_);
+  for (std::uint64_t word : node->set_.words()) hash = mix(hash, word);
+  hash = mix(hash, node->text_.size());
+  for (std::size_t i = 0; i < node->text_.size(); i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, node->text_.data() + i, std::min<std::size_t>(8, node->text_.size() - i));
+    hash = mix(hash, word);
+  }
+  const bool inherits = node->kind_ != NodeKind::scope;
+  for (const NodeRef& child : node->children_) {
+    hash = mix(hash, child->hash_);
+    node->depth_ = std::max(node->depth_, child->depth_ + 1);
+    if (inherits) node->has_assertion_ |= child->has_assertion_;
+  }
+  node->hash_ = hash;
+  return NodeRef(node);
+}
+
+NodeRef Node::empty() { return finish(new Node(NodeKind::empty)); }
+NodeRef Node::epsilon() { return finish(new Node(NodeKind::epsilon)); }
+
+NodeRef Node::bytes(const ByteSet& set) {
+  if (set.empty()) return empty();
+  Node* node = new Node(NodeKind::bytes);
+  node->set_ = set;
+  return finish(node);
+}
+
+NodeRef Node::literal(std::string text) {
+  if (text.empty()) return epsilon();
+  Node* node = new Node(NodeKind::literal);
+  node->text_ = std::move(text);
+  return finish(node);
+}
+
+NodeRef Node::concat(std::vector<NodeRef> parts) {
+  if (parts.empty()) return epsilon();
+  if (parts.size() == 1) return std::move(parts[0]);
+  Node* node = new Node(NodeKind::concat);
+  node->children_ = std::move(parts);
+  return finish(node);
+}
+
+NodeRef Node::alternation(std::vector<NodeRef> parts) {
+  if (parts.empty()) return empty();
+  if (parts.size() == 1) return std::move(parts[0]);
+  Node* node = new Node(NodeKind::alternation);
+  node->children_ = std::move(parts);
+  return finish(node);
+}
+
+NodeRef Node::conjunction(std::vector<NodeRef> parts) {
+  if (parts.empty()) return repeat(bytes(ByteSet::all()), 0, kUnbounded);
+  if (parts.size() == 1) return std::move(parts[0]);
+  Node* node = new Node(NodeKind::conjunction);
+  node->children_ = std::move(parts);
+  return finish(node);
+}
+
+NodeRef Node::complement(NodeRef part) {
+  Node* node = new Node(NodeKind::complement);
+  node->children_.push_back(std::move(part));
+  return finish(node);
+}
+
+NodeRef Node::repeat(NodeRef part, std::uint32_t minimum, std::uint32_t maximum) {
+  if (minimum > maximum || minimum == kUnbounded) throw Error(ErrorKind::argument, "repeat", minimum, maximum);
+  Node* node = new Node(NodeKind::repeat);
+  node->minimum_ = minimum;
+  node->maximum_ = maximum;
+  node->children_.push_back(std::move(part));
+  return finish(node);
+}
+
+NodeRef Node::lookahead(NodeRef body, bool negative) {
+  Node* node = new Node(NodeKind::lookahead);
+  node->negative_ = negative;
+  node->has_assertion_ = true;
+  node->children_.push_back(std::move(body));
+  return finish(node);
+}
+
+NodeRef Node::lookbehind(NodeRef body, bool negative) {
+  Node* node = new Node(NodeKind::lookbehind);
+  node->negative_ = negative;
+  node->has_assertion_ = true;
+  node->children_.push_back(std::move(body));
+  return finish(node);
+}
+
+NodeRef Node::scope(NodeRef body) {
+  if (!body->has_assertion_) return body;
+  Node* node = new Node(NodeKind::scope);
+  node->children_.push_back(std::move(body));
+  return finish(node);
+}
+
+bool Node::equal(const Node& first, const Node& second) {
+  struct PairHash {
+    std::size_t operator()(const std::pair<const Node*, const Node*>& pair) const {
+      return reinterpret_cast<std::size_t>(pair.first) * 31 + reinterpret_cast<std::size_t>(pair.second);
+    }
+  };
+  std::unordered_set<std::pair<const Node*, const Node*>, PairHash> seen;
+  std::vector<std::pair<const Node*, const Node*>> pending{{&first, &second}};
+  while (!pending.empty()) {
+    const auto [x, y] = pending.back();
+    pending.pop_back();
+    if (x == y || !seen.emplace(x, y).second) continue;
+    if (!(x->hash_ == y->hash_) || x->kind_ != y->kind_ || x->negative_ != y->negative_ || x->minimum_ != y->minimum_ ||
+        x->maximum_ != y->maximum_ || !(x->set_ == y->set_) || x->text_ != y->text_ ||
+        x->children_.size() != y->children_.size()) {
+      return false;
+    }
+    for (std::size_t i = 0; i < x->children_.size(); ++i) {
+      pending.emplace_back(x->children_[i].get(), y->children_[i].get());
+    }
+  }
+  return true;
+}
+
+}  // namespace detent

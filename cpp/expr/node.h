@@ -1,0 +1,111 @@
+// Node: the syntax of a language, immutable and shared; what Python builds and what an automaton is compiled from.
+// Nodes form a directed acyclic graph by reference count. Building one costs time linear in its own operands; releasing
+// one is iterative, so that depth is never a stack.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/byte_set.h"
+#include "base/hash.h"
+
+namespace detent {
+
+enum class NodeKind : std::uint8_t {
+  empty,       // no string at all
+  epsilon,     // the empty string
+  bytes,       // one byte of a set
+  literal,     // one string
+  concat,
+  alternation,
+  conjunction,
+  complement,  // with respect to all byte strings
+  repeat,
+  lookahead,   // zero-width, only inside a scope
+  lookbehind,  // zero-width, only inside a scope
+  scope,       // the text that the assertions inside see
+};
+
+class Node;
+
+class NodeRef {
+ public:
+  NodeRef() = default;
+  explicit NodeRef(const Node* node);  // takes over the first reference
+  NodeRef(const NodeRef& other);
+  NodeRef(NodeRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  NodeRef& operator=(NodeRef other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~NodeRef();
+
+  const Node* operator->() const { return node_; }
+  const Node& operator*() const { return *node_; }
+  const Node* get() const { return node_; }
+
+ private:
+  friend class Node;
+  const Node* node_ = nullptr;
+};
+
+class Node {
+ public:
+  static constexpr std::uint32_t kUnbounded = UINT32_MAX;
+
+  static NodeRef empty();
+  static NodeRef epsilon();
+  static NodeRef bytes(const ByteSet& set);
+  static NodeRef literal(std::string text);
+  static NodeRef concat(std::vector<NodeRef> parts);
+  static NodeRef alternation(std::vector<NodeRef> parts);
+  static NodeRef conjunction(std::vector<NodeRef> parts);
+  static NodeRef complement(NodeRef part);
+  static NodeRef repeat(NodeRef part, std::uint32_t minimum, std::uint32_t maximum);
+  static NodeRef lookahead(NodeRef body, bool negative);
+  static NodeRef lookbehind(NodeRef body, bool negative);
+  static NodeRef scope(NodeRef body);
+
+  NodeKind kind() const { return kind_; }
+  bool negative() const { return negative_; }
+  bool has_assertion() const { return has_assertion_; }  // one that no scope inside this node closes
+  std::uint32_t minimum() const { return minimum_; }
+  std::uint32_t maximum() const { return maximum_; }
+  std::uint32_t depth() const { return depth_; }
+  const ByteSet& set() const { return set_; }
+  const std::string& text() const { return text_; }
+  const std::vector<NodeRef>& children() const { return children_; }
+  const Hash128& hash() const { return hash_; }  // of the structure: equal nodes have equal hashes
+
+  // Structural equality, deep.
+  static bool equal(const Node& first, const Node& second);
+
+ private:
+  friend class NodeRef;
+  explicit Node(NodeKind kind) : kind_(kind) {}
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  ~Node() = default;
+
+  static NodeRef finish(Node* node);
+  static void release(const Node* node);
+
+  mutable std::atomic<std::uint32_t> references_{1};
+  NodeKind kind_;
+  bool negative_ = false;
+  bool has_assertion_ = false;
+  std::uint32_t minimum_ = 0;
+  std::uint32_t maximum_ = 0;
+  std::uint32_t depth_ = 1;
+  ByteSet set_;
+  std::string text_;
+  std::vector<NodeRef> children_;
+  Hash128 hash_;
+};
+
+}  // namespace detent

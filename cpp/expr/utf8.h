@@ -1,0 +1,18 @@
+// UTF-8: a set of code points as a language of bytes, exactly: no surrogates, no overlong forms.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "expr/node.h"
+
+namespace detent {
+
+using CodePointRange = std::pair<std::uint32_t, std::uint32_t>;  // inclusive
+
+// Ranges may overlap and come in any order; surrogates in them are dropped. Equal suffixes are shared, so that the
+// result is as small as the minimal automaton. Throws `argument` for a reversed range or one above U+10FFFF.
+NodeRef utf8_chars(std::vector<CodePointRange> ranges);
+
+}  // namespace detent

@@ -1,0 +1,147 @@
+#include "vocab/vocabulary.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace detent {
+
+Vocabulary::Vocabulary(const std::vector<std::string_view>& tokens, const std::vector<std::uint32_t>& special,
+                       std::vector<std::uint32_t> end_ids, std::uint32_t size, std::size_t cache_bytes)
+    : size_(size), end_ids_(std::move(end_ids)), cache_(cache_bytes) {
+  if (size_ > kMaxSize) throw Error(ErrorKind::vocabulary, "size", size_, kMaxSize);
+  if (tokens.size() > size_) {
+    throw Error(ErrorKind::vocabulary, "tokens", static_cast<std::int64_t>(tokens.size()), size_);
+  }
+  std::size_t total = 0;
+  for (std::string_view token : tokens) total += token.size();
+  pool_.reserve(total);
+  offsets_.reserve(tokens.size() + 1);
+  offsets_.push_back(0);
+  text_.reserve(tokens.size());
+  for (std::string_view token : tokens) {
+    if (token.size() >= kMaxSize) {
+      throw Error(ErrorKind::vocabulary, "token_bytes", static_cast<std::int64_t>(token.size()), kMaxSize - 1);
+    }
+    pool_ += token;
+    offsets_.push_back(pool_.size());
+    text_.push_back(!token.empty());
+  }
+  const auto take_out = [this](const std::vector<std::uint32_t>& ids) {
+    for (std::uint32_t id : ids) {
+      if (id >= size_) throw Error(ErrorKind::vocabulary, "token_id", id, size_);
+      if (id < text_.size()) text_[id] = false;
+    }
+  };
+  take_out(special);
+  take_out(end_ids_);
+  std::sort(end_ids_.begin(), end_ids_.end());
+  end_ids_.erase(std::unique(end_ids_.begin(), end_ids_.end()), end_ids_.end());
+  build_trie();
+  find_spelling();
+}
+
+bool Vocabulary::is_end(std::uint32_t id) const { return std::binary_search(end_ids_.begin(), end_ids_.end(), id); }
+
+void Vocabulary::build_trie() {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t id = 0; id < text_.size(); ++id) {
+    if (text_[id]) order.push_back(id);
+  }
+  std::sort(order.begin(), order.end(), [this](std::uint32_t x, std::uint32_t y) {
+    const int compared = bytes(x).compare(bytes(y));
+    return compared != 0 ? compared < 0 : x < y;
+  });
+  std::vector<std::uint32_t> path;  // the nodes from the root to the last token
+  std::string_view last;
+  const auto close = [&](std::size_t depth) {
+    for (; path.size() > depth; path.pop_back()) trie_[path.back()].next = static_cast<std::uint32_t>(trie_.size());
+  };
+  for (std::uint32_t id : order) {
+    const std::string_view token = bytes(id);
+    longest_ = std::max(longest_, static_cast<std::uint32_t>(token.size()));
+    const auto common =
+        static_cast<std::size_t>(std::mismatch(last.begin(), last.end(), token.begin(), token.end()).second - token.begin());
+    close(common);
+    for (std::size_t depth = common; depth < token.size(); ++depth) {
+      path.push_back(static_cast<std::uint32_t>(trie_.size()));
+      TrieNode node{};
+      node.token = TrieNode::kNoToken;
+      node.depth = static_cast<std::uint32_t>(depth) & 0xFFFFFF;
+      node.byte = static_cast<std::uint8_t>(token[depth]);
+      trie_.push_back(node);
+      if (trie_.size() >= UINT32_MAX) {
+        throw Error(ErrorKind::vocabulary, "trie_nodes", static_cast<std::int64_t>(trie_.size()), UINT32_MAX);
+      }
+    }
+    std::uint32_t& place = trie_[path.back()].token;
+    if (place == TrieNode::kNoToken) {
+      place = id;
+    } else {
+      if (!(place & TrieNode::kShared)) {
+        shared_ids_.push_back({place});
+        place = TrieNode::kShared | static_cast<std::uint32_t>(shared_ids_.size() - 1);
+      }
+      shared_ids_[place & ~TrieNode::kShared].push_back(id);
+    }
+    last = token;
+  }
+  close(0);
+  trie_.shrink_to_fit();
+}
+
+// Where some byte is no token, a live state may still be out of the vocabulary's reach. The texts within reach are
+// (t1|t2|...)*; tokens that shorter ones already write add nothing. Dropping these is an optimisation: it stops, and keeps
+// what is left, when it has cost enough.
+void Vocabulary::find_spelling() {
+  std::vector<bool> single(256);
+  std::vector<std::string_view> order;
+  for (std::uint32_t id = 0; id < text_.size(); ++id) {
+    if (!text_[id]) continue;
+    if (bytes(id).size() == 1) single[static_cast<std::uint8_t>(bytes(id)[0])] = true;
+    order.push_back(bytes(id));
+  }
+  if (std::find(single.begin(), single.end(), false) == single.end()) return;
+  std::sort(order.begin(), order.end(), [](std::string_view x, std::string_view y) {
+    return x.size() != y.size() ? x.size() < y.size() : x < y;
+  });
+  order.erase(std::unique(order.begin(), order.end()), order.end());
+
+  struct Step {
+    std::unordered_map<std::uint64_t, std::uint32_t> next;  // (node << 8 | byte) -> node
+    std::vector<bool> whole{false};
+  } trie;
+  std::int64_t budget = 20'000'000;
+  std::vector<NodeRef> kept;
+  std::vector<bool> reached;
+  for (std::string_view token : order) {
+    reached.assign(token.size() + 1, false);
+    reached[0] = true;
+    for (std::size_t from = 0; from < token.size() && budget > 0; ++from) {
+      if (!reached[from]) continue;
+      std::uint32_t node = 0;
+      for (std::size_t to = from; to < token.size(); ++to) {
+        --budget;
+        const auto found = trie.next.find(std::uint64_t{node} << 8 | static_cast<std::uint8_t>(token[to]));
+        if (found == trie.next.end()) break;
+        node = found->second;
+        if (trie.whole[node]) reached[to + 1] = true;
+      }
+    }
+    if (reached[token.size()]) continue;
+    kept.push_back(Node::literal(std::string(token)));
+    std::uint32_t node = 0;
+    for (char byte : token) {
+      const auto [place, is_new] =
+          trie.next.try_emplace(std::uint64_t{node} << 8 | static_cast<std::uint8_t>(byte), trie.whole.size());
+      if (is_new) trie.whole.push_back(false);
+      node = place->second;
+    }
+    trie.whole[node] = true;
+  }
+  spelling_ = Node::repeat(Node::alternation(std::move(kept)), 0, Node::kUnbounded);
+}
+
+}  // namespace detent

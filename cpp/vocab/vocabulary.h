@@ -1,0 +1,73 @@
+// Vocabulary: the tokens of a model as a trie over their bytes.
+//
+// The trie is one array of nodes, depth first, each with the index of the next node outside its subtree: a walk that
+// rejects a byte jumps there. Ids with equal bytes hang on one node. Ids without text (special, empty, padding) are not in
+// the trie, so no text ever allows them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/node.h"
+#include "mask/mask_cache.h"
+
+namespace detent {
+
+struct TrieNode {
+  static constexpr std::uint32_t kNoToken = UINT32_MAX;
+  static constexpr std::uint32_t kShared = 1u << 31;  // the rest of `token` indexes Vocabulary::shared_ids
+
+  std::uint32_t next;   // the first node behind this one's subtree
+  std::uint32_t token;  // an id, kShared plus an index, or kNoToken
+  std::uint32_t depth : 24;
+  std::uint32_t byte : 8;
+};
+
+class Vocabulary {
+ public:
+  static constexpr std::uint32_t kMaxSize = 1u << 24;
+
+  // `tokens[id]` are the bytes of an id; ids from tokens.size() to `size` are padding. Throws `vocabulary`.
+  Vocabulary(const std::vector<std::string_view>& tokens, const std::vector<std::uint32_t>& special,
+             std::vector<std::uint32_t> end_ids, std::uint32_t size, std::size_t cache_bytes);
+
+  std::uint32_t size() const { return size_; }  // the width of logits
+  std::uint32_t word_count() const { return (size_ + 31) / 32; }
+  const std::vector<std::uint32_t>& end_ids() const { return end_ids_; }
+  bool is_end(std::uint32_t id) const;
+  bool is_text(std::uint32_t id) const { return id < text_.size() && text_[id]; }
+  std::string_view bytes(std::uint32_t id) const {
+    return std::string_view(pool_).substr(offsets_[id], offsets_[id + 1] - offsets_[id]);
+  }
+  std::uint32_t longest() const { return longest_; }  // bytes of the longest text token
+
+  const std::vector<TrieNode>& trie() const { return trie_; }
+  const std::vector<std::uint32_t>& shared_ids(std::uint32_t token) const {
+    return shared_ids_[token & ~TrieNode::kShared];
+  }
+
+  // The texts that tokens can write, or null where every byte is a token and so every text is one.
+  const NodeRef* spelling() const { return spelling_.get() ? &spelling_ : nullptr; }
+
+  MaskCache& cache() const { return cache_; }
+
+ private:
+  void build_trie();
+  void find_spelling();
+
+  std::uint32_t size_;
+  std::string pool_;
+  std::vector<std::size_t> offsets_;
+  std::vector<bool> text_;
+  std::vector<std::uint32_t> end_ids_;
+  std::uint32_t longest_ = 0;
+  std::vector<TrieNode> trie_;
+  std::vector<std::vector<std::uint32_t>> shared_ids_;
+  NodeRef spelling_;
+  mutable MaskCache cache_;
+};
+
+}  // namespace detent

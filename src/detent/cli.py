@@ -1,0 +1,181 @@
+"""The command line: `detent generate --regex PATTERN "prompt"`.
+
+Standard output carries the text and nothing else; notes, progress and errors go to standard error. Whatever a user can get
+wrong ends in one paragraph and exit status 2, never in a traceback; a traceback is a bug of ours.
+
+    0  the text was written, complete
+    1  --max-tokens was reached before the text was what --regex or --choice ask for
+    2  the command is wrong: a bad pattern, a missing file, a number out of range
+    130, 141  interrupted (Ctrl-C), or the reader of the output went away
+
+Plain argparse: the command line must not add to what `import detent` needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from importlib import metadata, util
+from pathlib import Path
+from typing import NoReturn
+
+from detent.errors import ArgumentError, DetentError, ModelError
+from detent.generation import stream
+from detent.guide import compile
+from detent.language import Language
+from detent.models import Model, Transformers, load_model
+from detent.sources.regex import regex
+from detent.sources.words import choice
+
+__all__ = ["main"]
+
+INCOMPLETE, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    >>> main(["generate", "--choice", "yes", "--choice", "yes", "Agreed?"])
+    yes
+    0
+    """
+    try:
+        options = _parser().parse_args(arguments)
+        status = _generate(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The interpreter flushes standard output once more on its way out: let that go nowhere.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (DetentError, OSError) as error:
+        sys.stderr.write(f"detent: {error}\n")
+        return USAGE
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ArgumentError(f"{message} (see {self.prog} --help)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="detent", description="Holds a language model's decoding to a language.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"detent {metadata.version('detent')}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    generate = commands.add_parser(
+        "generate",
+        help="write the continuation of a prompt",
+        description="Write the continuation of a prompt that matches a regular expression, or is one of several texts.",
+        epilog='Example: detent generate --regex "[0-9]{4}-[0-9]{2}-[0-9]{2}" "What is the date?"',
+        allow_abbrev=False,
+    )
+    generate.add_argument("prompt", help="the text to continue; - reads it from standard input")
+    rule = generate.add_mutually_exclusive_group()
+    rule.add_argument("--regex", metavar="PATTERN", help="what the whole text must match, in the syntax of Python's re")
+    rule.add_argument("--choice", metavar="TEXT", action="append", help="a text to choose; repeat it for each")
+    generate.add_argument(
+        "--model", metavar="PATH", type=Path, help="folder of a model (default: the one that comes with detent)"
+    )
+    generate.add_argument("--max-tokens", metavar="N", type=int, default=256, help="most tokens to write (%(default)s)")
+    generate.add_argument("--temperature", metavar="T", type=float, default=1.0, help="0 is greedy (%(default)s)")
+    generate.add_argument("--top-k", metavar="K", type=int, help="choose among the K likeliest tokens")
+    generate.add_argument("--top-p", metavar="P", type=float, help="choose among the likeliest tokens of total probability P")
+    generate.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
+    return parser
+
+
+def _generate(options: argparse.Namespace) -> int:
+    prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
+    language = _language(options)
+    with _progress("loading the model"):
+        model = _model(options.model)
+    with _progress("compiling the language"):
+        guide = None if language is None else compile(language, model.vocabulary)
+    pieces = stream(
+        model,
+        prompt,
+        guide,
+        max_tokens=options.max_tokens,
+        temperature=options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        seed=options.seed,
+    )
+    live = sys.stdout.isatty()
+    for piece in pieces:
+        sys.stdout.write(piece)
+        if live:
+            sys.stdout.flush()
+    sys.stdout.write("\n")
+    if pieces.output.complete:
+        return 0
+    sys.stdout.flush()
+    sys.stderr.write(f"detent: --max-tokens {options.max_tokens} was reached before the text was complete\n")
+    return INCOMPLETE
+
+
+def _language(options: argparse.Namespace) -> Language | None:
+    if options.regex is not None:
+        return regex(options.regex)
+    return None if options.choice is None else choice(options.choice)
+
+
+def _model(path: Path | None) -> Model:
+    """Load the embedded model, or a folder: a small Llama by ourselves, anything else with transformers."""
+    if path is None:
+        return load_model()
+    if not (path / "config.json").is_file():
+        what = "is not a folder" if not path.is_dir() else "has no config.json"
+        raise ModelError(f"--model {path}: {what}; give the folder of a model saved in the transformers layout")
+    try:
+        return load_model(path)
+    except ModelError as error:
+        if not (util.find_spec("torch") and util.find_spec("transformers")):
+            raise ModelError(f"--model {path}: {error} (other models need: pip install torch transformers)") from error
+    return _transformers(path)
+
+
+def _transformers(path: Path) -> Model:
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        model = transformers.AutoModelForCausalLM.from_pretrained(path, local_files_only=True)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
+    except Exception as error:  # a folder's defects surface as anything from KeyError to SafetensorError
+        raise ModelError(f"--model {path}: transformers cannot load it: {error}") from error
+    return Transformers(model.eval(), tokenizer)
+
+
+@contextlib.contextmanager
+def _progress(what: str, after: float = 0.5) -> Iterator[None]:
+    """Show `what` on standard error while the block runs, if that is a terminal and the block takes long."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    shown = threading.Event()
+
+    def show() -> None:
+        shown.set()
+        sys.stderr.write(f"detent: {what} ...")
+        sys.stderr.flush()
+
+    timer = threading.Timer(after, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if shown.is_set():
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -1,0 +1,186 @@
+"""The exception tree: one root, one leaf per thing that a caller can do about it.
+
+    DetentError
+    ├── ArgumentError (also ValueError)   an argument is wrong: correct the call
+    ├── PatternSyntaxError                a source text is malformed: correct it at `offset`
+    ├── UnsupportedError                  well formed, but not expressible: write what the message says instead
+    ├── EmptyLanguageError                nothing satisfies the rule, or the vocabulary cannot write it
+    ├── LimitError                        a limit of `Limits` was reached: raise it or simplify
+    ├── CancelledError                    the caller's `Cancellation` was set
+    ├── BusyError                         one matcher used by two threads at once: give each its own (`fork`)
+    ├── StateError                        a token or call that the present state does not allow
+    ├── VocabularyError                   a tokenizer that cannot be read exactly
+    └── ModelError                        a model that cannot be run: wrong files, shapes or logits
+
+Every message says what was asked, what was found, where, and what to do; it is at most 512 bytes long.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "ArgumentError",
+    "BusyError",
+    "CancelledError",
+    "DetentError",
+    "EmptyLanguageError",
+    "LimitError",
+    "ModelError",
+    "PatternSyntaxError",
+    "StateError",
+    "UnsupportedError",
+    "VocabularyError",
+]
+
+MAX_MESSAGE_BYTES = 512
+
+
+class DetentError(Exception):
+    """Root of all errors that detent raises on purpose.
+
+    Attributes
+    ----------
+    code : str
+        A stable machine-readable name of the kind of error, such as ``"limit"``.
+    offset : int or None
+        Where in the source text the error stands (in characters), if it has a place.
+    """
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, offset: int | None = None) -> None:
+        super().__init__(_clip(message))
+        self.offset = offset
+
+
+class ArgumentError(DetentError, ValueError):
+    """An argument has the wrong type, shape or value."""
+
+    code = "argument"
+
+
+class PatternSyntaxError(DetentError):
+    """A pattern, schema or grammar is malformed; `offset` says where."""
+
+    code = "syntax"
+
+
+class UnsupportedError(DetentError):
+    """A construct is well formed but cannot be held exactly; the message names a remedy."""
+
+    code = "unsupported"
+
+
+class EmptyLanguageError(DetentError):
+    """No text satisfies the rule, or the vocabulary cannot write any that does."""
+
+    code = "empty"
+
+
+class LimitError(DetentError):
+    """A limit was reached; the message has the limit, what was asked, and how to raise it."""
+
+    code = "limit"
+
+
+class CancelledError(DetentError):
+    """The work was cancelled by the caller."""
+
+    code = "cancelled"
+
+
+class BusyError(DetentError):
+    """A matcher was used from two threads at once."""
+
+    code = "busy"
+
+
+class StateError(DetentError):
+    """The present state does not allow the token or the call; the state is as it was."""
+
+    code = "state"
+
+
+class VocabularyError(DetentError):
+    """A tokenizer cannot be mapped to bytes exactly."""
+
+    code = "vocabulary"
+
+
+class ModelError(DetentError):
+    """A model cannot be loaded or run, or gave logits that cannot be sampled."""
+
+    code = "model"
+
+
+def _clip(message: str) -> str:
+    raw = message.encode("utf-8", "backslashreplace")
+    if len(raw) <= MAX_MESSAGE_BYTES:
+        return raw.decode("utf-8")
+    half = (MAX_MESSAGE_BYTES - len(" … ".encode())) // 2
+    return raw[:half].decode("utf-8", "ignore") + " … " + raw[-half:].decode("utf-8", "ignore")
+
+
+# What the core throws: a kind, a subject and two numbers (cpp/base/error.h). The sentences live here.
+_CORE_KINDS: dict[str, type[DetentError]] = {
+    "argument": ArgumentError,
+    "unsupported": UnsupportedError,
+    "empty": EmptyLanguageError,
+    "limit": LimitError,
+    "cancelled": CancelledError,
+    "busy": BusyError,
+    "state": StateError,
+    "vocabulary": VocabularyError,
+}
+_CORE_SENTENCES: dict[tuple[str, str], str] = {
+    ("argument", "assertion_outside_scope"): "a lookaround node stands outside a text scope; wrap the whole in text_scope",
+    ("argument", "code_point"): "code point {given} is above U+10FFFF",
+    ("argument", "code_point_range"): "code point range is reversed: {given} is above {limit}",
+    ("argument", "mask_rows"): "the mask has {given} rows, but there are {limit} matchers; give one row for each",
+    ("argument", "mask_words"): (
+        "the mask row has {given} words of 32 bits, but the vocabulary needs {limit}; use detent.mask.allocate_mask"
+    ),
+    ("argument", "repeat"): "a repeat of at least {given} and at most {limit} times is impossible",
+    ("busy", "matcher"): "the matcher is in use by another thread; give each thread its own with fork()",
+    ("cancelled", "work"): "cancelled by the caller",
+    ("empty", "language"): "no text satisfies the rule; it asks for things that exclude each other",
+    ("empty", "spelling"): (
+        "no text of the language can be written with the vocabulary's tokens: it lacks bytes that every text needs"
+    ),
+    ("limit", "depth"): "nesting {given} deep, above the limit of {limit}; flatten the pattern",
+    ("limit", "expressions"): "{given} expressions, above the fixed limit of {limit}; simplify the pattern",
+    ("limit", "memory_bytes"): (
+        "the constraint needs {given} bytes, above the limit of {limit}; simplify it or raise Limits(memory_bytes=...)"
+    ),
+    ("limit", "repeat_count"): "a repeat count of {given} is above the largest, {limit}; use an open repeat such as {{n,}}",
+    ("limit", "states"): (
+        "the constraint needs {given} automaton states, above the limit of {limit}; "
+        "simplify it or raise Limits(states=...)"
+    ),
+    ("limit", "steps"): (
+        "the call needs over {limit} steps of work; simplify the constraint or raise Limits(steps=...)"
+    ),
+    ("state", "bytes"): "the {given} bytes lead out of the language; the state is unchanged",
+    ("state", "early_end"): "end-of-text (token id {given}) before the text is complete; the state is unchanged",
+    ("state", "finished"): "the matcher has consumed end-of-text; roll back or start a new one",
+    ("state", "no_text"): "token id {given} is special or has no text, so no rule allows it; the state is unchanged",
+    ("state", "rollback"): "cannot roll back {given} steps: {limit} were taken",
+    ("state", "token"): "token id {given} leads out of the language; the state is unchanged",
+    ("state", "token_id"): "token id {given} is outside the vocabulary of {limit} ids; the state is unchanged",
+    ("unsupported", "assertion_under_algebra"): (
+        "a lookaround inside a complement or intersection of the same text scope has no exact meaning here; "
+        "give the operand its own scope"
+    ),
+    ("unsupported", "loop_in_lookbehind"): "an unbounded loop with assertions inside a lookbehind; bound the loop",
+    ("vocabulary", "size"): "a vocabulary of {given} ids is above the largest size, {limit}",
+    ("vocabulary", "token_bytes"): "a token of {given} bytes is above the longest, {limit}",
+    ("vocabulary", "token_id"): "token id {given} is outside the vocabulary of {limit} ids",
+    ("vocabulary", "tokens"): "{given} tokens do not fit into a vocabulary of size {limit}; raise size",
+    ("vocabulary", "trie_nodes"): "the tokens need {given} trie nodes, above the limit of {limit}",
+}
+
+
+def from_core(kind: str, subject: str, given: int, limit: int) -> DetentError:
+    """Compose the exception for an error that the core has thrown; the binding calls this."""
+    return _CORE_KINDS[kind](_CORE_SENTENCES[kind, subject].format(given=given, limit=limit))

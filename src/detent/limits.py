@@ -1,0 +1,51 @@
+"""Limits: what one constraint may cost, counted in work done and never in wall time, so that a result never depends on the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from detent.errors import ArgumentError
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on what one constraint may cost; reaching one raises `LimitError`.
+
+    >>> Limits(states=1000).states
+    1000
+
+    Parameters
+    ----------
+    source_bytes : int
+        Size of a pattern's UTF-8 text, in bytes.
+    depth : int
+        Nesting of groups in a pattern.
+    positions : int
+        Literals and classes in a pattern, and nodes of a language.
+    states : int
+        Automaton states that decoding may visit, over the lifetime of a guide.
+    memory_bytes : int
+        Bytes of expressions and automaton rows that one guide may hold.
+    steps : int
+        Units of work (expressions built, edges searched) that one call may take; 10 million are about a second.
+
+    Raises
+    ------
+    ArgumentError
+        A limit is not a positive integer.
+    """
+
+    source_bytes: int = 1 << 20
+    depth: int = 256
+    positions: int = 200_000
+    states: int = 250_000
+    memory_bytes: int = 256 << 20
+    steps: int = 20_000_000
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 1 << 62:
+                raise ArgumentError(f"Limits.{field.name} must be an integer from 1 to 2**62 - 1, got {value!r}")

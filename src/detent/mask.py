@@ -1,0 +1,155 @@
+"""Masks: rows of bits, one for each token id, and their application to logits.
+
+Layout: ``int32[batch, ceil(V / 32)]``, bit ``t & 31`` of word ``t >> 5`` is token id ``t``, 1 means allowed. V is the width of
+the logits, which may exceed the number of tokens; the bits of padding are 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from detent import _core
+from detent.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sized
+
+    import numpy.typing as npt
+
+__all__ = ["allocate_mask", "apply_mask"]
+
+WORD_BITS = 32
+
+
+class _Tensor(Protocol):
+    """What a torch tensor offers; torch itself is never imported here."""
+
+    def data_ptr(self) -> int: ...
+    def stride(self) -> tuple[int, ...]: ...
+    def numpy(self) -> npt.NDArray[Any]: ...
+
+
+MaskLike: TypeAlias = "npt.NDArray[np.int32] | _Tensor"
+LogitsLike: TypeAlias = "npt.NDArray[Any] | _Tensor"
+
+# Codes of cpp/logits/apply.h.
+_LOGIT_TYPES = {"float32": (0, 4), "float16": (1, 2), "bfloat16": (2, 2)}
+
+
+def allocate_mask(batch: int, vocab_size: int) -> npt.NDArray[np.int32]:
+    """Allocate mask rows that allow nothing.
+
+    >>> allocate_mask(2, 100).shape
+    (2, 4)
+
+    Returns
+    -------
+    int32[batch, ceil(vocab_size / 32)]
+        Zeros, on the CPU; `torch.from_numpy` shares it.
+    """
+    if batch < 0 or vocab_size < 1:
+        raise ArgumentError(f"allocate_mask needs batch >= 0 and vocab_size >= 1, got {batch} and {vocab_size}")
+    return np.zeros((batch, -(-vocab_size // WORD_BITS)), dtype=np.int32)
+
+
+def check_mask_row(row: MaskLike, vocabulary: Sized) -> npt.NDArray[np.int32]:
+    """Return `row` as the NumPy array that the core writes to; raise `ArgumentError` if it is anything else."""
+    words = -(-len(vocabulary) // WORD_BITS)
+    return _as_mask(row, (words,), "row")
+
+
+def check_mask_rows(rows: MaskLike, batch: int, vocabulary: Sized) -> npt.NDArray[np.int32]:
+    """As `check_mask_row`, for a batch."""
+    words = -(-len(vocabulary) // WORD_BITS)
+    return _as_mask(rows, (batch, words), "rows")
+
+
+def _as_mask(mask: MaskLike, shape: tuple[int, ...], noun: str) -> npt.NDArray[np.int32]:
+    array = mask if isinstance(mask, np.ndarray) else _tensor_as_numpy(mask, noun)
+    if array.dtype != np.int32 or array.shape != shape:
+        raise ArgumentError(
+            f"the mask {noun} must be int32{list(shape)}, got {array.dtype}{list(array.shape)}; use detent.allocate_mask"
+        )
+    if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
+        raise ArgumentError(f"the mask {noun} must be contiguous, aligned and writeable; pass a fresh array, not a view")
+    return array
+
+
+def _tensor_as_numpy(tensor: Any, noun: str) -> npt.NDArray[Any]:
+    if not hasattr(tensor, "data_ptr"):
+        raise ArgumentError(f"the mask {noun} must be a NumPy array or a torch tensor, got {type(tensor).__name__}")
+    if tensor.device.type != "cpu":
+        raise ArgumentError(f"the mask {noun} must be on the CPU, got device {tensor.device}; copy it after filling")
+    array: npt.NDArray[Any] = tensor.numpy()
+    return array
+
+
+def apply_mask(logits: LogitsLike, mask: MaskLike) -> None:
+    """Set the logits of tokens that a mask does not allow to -inf, in place.
+
+    >>> import numpy as np
+    >>> logits = np.zeros(3, dtype=np.float32)
+    >>> apply_mask(logits, np.array([0b101], dtype=np.int32))
+    >>> logits
+    array([  0., -inf,   0.], dtype=float32)
+
+    Parameters
+    ----------
+    logits : float32, float16 or bfloat16 [V] or [batch, V]
+        NumPy array or torch tensor; on CUDA a Triton kernel does the work. Logits past the mask become -inf too.
+        The last axis must be contiguous.
+    mask : int32[ceil(V / 32)] or int32[batch, ceil(V / 32)]
+        On the device of the logits; a single row applies to every row of the logits.
+
+    Raises
+    ------
+    ArgumentError
+        Types, shapes or devices do not fit each other.
+    """
+    if not isinstance(logits, np.ndarray) and getattr(getattr(logits, "device", None), "type", None) == "cuda":
+        from detent.integrations.cuda import apply_mask as apply_on_cuda
+
+        apply_on_cuda(logits, mask)
+        return
+    pointer, dtype, shape, strides = _layout(logits, "logits")
+    if dtype not in _LOGIT_TYPES:
+        raise ArgumentError(f"logits must be float32, float16 or bfloat16, got {dtype}")
+    if isinstance(logits, np.ndarray) and not logits.flags.writeable:
+        raise ArgumentError("logits must be writeable; pass a copy")
+    mask_pointer, mask_dtype, mask_shape, mask_strides = _layout(mask, "mask")
+    if mask_dtype != "int32":
+        raise ArgumentError(f"the mask must be int32, got {mask_dtype}")
+    code, item = _LOGIT_TYPES[dtype]
+    if pointer % item or mask_pointer % 4:
+        raise ArgumentError("logits and mask must be aligned; pass a copy")
+    rows = shape[0] if len(shape) == 2 else 1
+    if len(mask_shape) == 2 and mask_shape[0] not in (1, rows):
+        raise ArgumentError(f"the mask has {mask_shape[0]} rows, the logits {rows}; give one row, or one for each")
+    mask_stride = mask_strides[0] if len(mask_shape) == 2 and mask_shape[0] > 1 else 0
+    logit_stride = strides[0] if len(shape) == 2 else 0
+    if rows == 0 or shape[-1] == 0:
+        return
+    _core.apply_mask(pointer, code, rows, shape[-1], logit_stride, mask_pointer, mask_shape[-1], mask_stride)
+
+
+def _layout(array: Any, noun: str) -> tuple[int, str, tuple[int, ...], tuple[int, ...]]:
+    """Address, dtype name, shape and strides (in elements) of a one- or two-dimensional CPU array."""
+    if isinstance(array, np.ndarray):
+        pointer = array.__array_interface__["data"][0]
+        dtype = array.dtype.name
+        shape, strides = array.shape, tuple(s // array.itemsize for s in array.strides)
+        exact = all(s % array.itemsize == 0 for s in array.strides)
+    elif hasattr(array, "data_ptr"):
+        if array.device.type != "cpu":
+            raise ArgumentError(f"logits and mask must be on one device; the {noun} is on {array.device}")
+        pointer, dtype = array.data_ptr(), str(array.dtype).removeprefix("torch.")
+        shape, strides, exact = tuple(array.shape), tuple(array.stride()), True
+    else:
+        raise ArgumentError(f"the {noun} must be a NumPy array or a torch tensor, got {type(array).__name__}")
+    if len(shape) not in (1, 2):
+        raise ArgumentError(f"the {noun} must have one or two dimensions, got shape {list(shape)}")
+    if not exact or (shape[-1] > 1 and strides[-1] != 1) or any(s < 0 for s in strides):
+        raise ArgumentError(f"the last axis of the {noun} must be contiguous; pass a copy")
+    return pointer, dtype, shape, strides

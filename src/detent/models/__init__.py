@@ -1,0 +1,10 @@
+"""Models that decoding can drive: the embedded one, transformers' decoders, and any function from token ids to logits."""
+
+from __future__ import annotations
+
+from detent.models.base import Model, Session
+from detent.models.callable import CallableModel
+from detent.models.embedded import EmbeddedModel, load_model
+from detent.models.transformers import Transformers
+
+__all__ = ["CallableModel", "EmbeddedModel", "Model", "Session", "Transformers", "load_model"]

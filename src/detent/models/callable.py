@@ -1,0 +1,111 @@
+"""CallableModel: any function from token ids to logits, as a model.
+
+The function is asked afresh for the whole sequence, so it may be stateless: an n-gram table, a compressor, a remote service.
+What it returns is checked at every call, because a wrong width or NaN would otherwise come out as wrong text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from detent.errors import ArgumentError, ModelError, StateError
+from detent.models.base import Session
+from detent.vocabulary import Vocabulary
+
+__all__ = ["CallableModel"]
+
+
+class CallableModel:
+    """A model made of a function from all token ids so far to the next token's logits.
+
+    >>> import detent
+    >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+    >>> model = CallableModel(lambda token_ids: [0.0, 1.0, -5.0], vocabulary)
+    >>> detent.generate(model, [0], detent.regex("a?b{3}"), temperature=0).text
+    'bbb'
+
+    One call of `function` a token, with the whole sequence (prompt included).
+
+    Parameters
+    ----------
+    function : callable
+        Takes a list of ids and returns real numbers of shape ``(len(vocabulary),)``: a list, NumPy array or CPU tensor. Minus
+        infinity rules a token out.
+    vocabulary : Vocabulary
+        The bytes of each id.
+    encode : callable or None
+        Text of a prompt to token ids. None takes the vocabulary's own `encode`, where a tokenizer is attached to it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Sequence[int]], ArrayLike],
+        vocabulary: Vocabulary,
+        encode: Callable[[str], Sequence[int]] | None = None,
+    ) -> None:
+        if not callable(function):
+            raise ArgumentError(f"function must be callable, got {type(function).__name__}")
+        if not isinstance(vocabulary, Vocabulary):
+            raise ArgumentError(f"vocabulary must be a detent.Vocabulary, got {type(vocabulary).__name__}")
+        if encode is not None and not callable(encode):
+            raise ArgumentError(f"encode must be callable or None, got {type(encode).__name__}")
+        self.vocabulary = vocabulary
+        self._function = function
+        self._encode = encode
+
+    def encode(self, prompt: str) -> list[int]:
+        """Return the token ids of a prompt."""
+        return list(self.vocabulary.encode(prompt) if self._encode is None else self._encode(prompt))
+
+    def start(self, token_ids: Sequence[int]) -> Session:
+        """Begin a sequence with the ids of a prompt."""
+        return _CallableSession(self._function, len(self.vocabulary), token_ids)
+
+
+class _CallableSession:
+    """One sequence; logits are computed when they are first read after a change."""
+
+    def __init__(self, function: Callable[[Sequence[int]], ArrayLike], width: int, token_ids: Sequence[int]) -> None:
+        self._function = function
+        self._width = width
+        self._token_ids = list(token_ids)
+        self._logits: NDArray[np.float32] | None = None
+
+    @property
+    def token_ids(self) -> list[int]:
+        return list(self._token_ids)
+
+    @property
+    def logits(self) -> NDArray[np.float32]:
+        if self._logits is None:
+            self._logits = _checked(self._function(list(self._token_ids)), self._width)
+        return self._logits
+
+    def append(self, token_ids: Sequence[int]) -> None:
+        self._token_ids.extend(token_ids)
+        self._logits = None
+
+    def crop(self, length: int) -> None:
+        if not 0 <= length <= len(self._token_ids):
+            raise StateError(f"Cannot crop a sequence of {len(self._token_ids)} tokens to {length}")
+        del self._token_ids[length:]
+        self._logits = None
+
+
+def _checked(logits: ArrayLike, width: int) -> NDArray[np.float32]:
+    try:
+        array = np.asarray(logits)
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors on a device, with a gradient, or bfloat16
+        raise ModelError(f"The model's function must return numbers of shape ({width},): {error}") from error
+    if array.dtype.kind not in "fiu":
+        raise ModelError(f"The model's function must return real numbers, got dtype {array.dtype}")
+    if array.shape != (width,):
+        raise ModelError(
+            f"The model's function must return one logit for each of the vocabulary's {width} ids, got shape {array.shape}; "
+            "if the logits are padded, pass size= to the Vocabulary"
+        )
+    with np.errstate(over="ignore"):  # beyond float32 is infinite, which the sampler refuses where it matters
+        return array.astype(np.float32)

@@ -1,0 +1,222 @@
+"""The embedded default model: a Llama of 2.4 million parameters that needs NumPy only and comes with the package.
+
+It was trained from scratch on texts made for it (tools/write_corpus.py, tools/train_model.py): it copies, extracts, fills in
+JSON records, writes calls, dates, lists and short stories. It is there to try and to test constraints, not to know things.
+
+A session keeps the tokens and a cache of keys and values. The network runs when `logits` is read, over all tokens that the
+cache lacks: appended runs cost one pass, and cropping costs the pass of one token.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detent.errors import ArgumentError, ModelError
+from detent.models.bpe import ByteLevelBPE
+from detent.models.llama import Cache, Config, Llama
+from detent.models.tensors import read_tensors
+from detent.vocabulary.vocabulary import Vocabulary
+
+__all__ = ["EmbeddedModel", "EmbeddedSession", "load_model"]
+
+_PACKAGED = Path(__file__).parent / "weights"
+_PASS = 256
+"""Most tokens that one pass reads: bounds the memory of a long prompt's attention."""
+
+
+def load_model(path: str | Path | None = None) -> EmbeddedModel:
+    """Load the model that comes with detent, or another one of the same layout.
+
+    >>> model = load_model()
+    >>> session = model.start(model.encode("Write 7 March 2021 as an ISO date."))
+    >>> answer = []
+    >>> while (token := int(session.logits.argmax())) not in model.vocabulary.eos_token_ids:
+    ...     answer.append(token)
+    ...     session.append([token])
+    >>> model.decode(answer)
+    '2021-03-07'
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        A folder with `config.json`, `model.safetensors` and `tokenizer.json`, as tools/train_model.py writes it.
+
+    Cost: about 50 ms and 20 MB for the packaged model.
+
+    Raises
+    ------
+    ModelError
+        A file is missing, malformed, or of another kind of model.
+    """
+    return EmbeddedModel(_PACKAGED if path is None else Path(path))
+
+
+class EmbeddedModel:
+    """A small Llama in NumPy; see `load_model`.
+
+    It may be shared between threads; a session belongs to one thread at a time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        config = _read_config(folder / "config.json")
+        self._network = Llama(Config.from_json(config), read_tensors(folder / "model.safetensors"))
+        self._bpe = ByteLevelBPE(folder / "tokenizer.json")
+        special, width = self._bpe.special_ids, self._network.config.vocab_size
+        try:
+            template = config["chat_template"]
+            self._user, self._assistant, end = (special[template[name]] for name in ("user", "assistant", "end"))
+        except (KeyError, TypeError) as error:
+            raise ModelError(f"{folder}: config.json has no chat_template of special tokens in tokenizer.json: {error!r}") from None
+        if len(self._bpe.tokens) > width:
+            raise ModelError(f"{folder}: tokenizer.json has {len(self._bpe.tokens)} tokens, the network only {width}")
+        self._vocabulary = Vocabulary(self._bpe.tokens, eos_token_ids=[end], special_token_ids=sorted(special.values()), size=width)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The bytes of each token id."""
+        return self._vocabulary
+
+    @property
+    def context(self) -> int:
+        """Most tokens that a session may hold; answers are best within the first 512."""
+        return self._network.config.max_position_embeddings
+
+    def encode(self, prompt: str) -> list[int]:
+        """Write a prompt as token ids in the chat template: `<|user|>`, the prompt, `<|assistant|>`.
+
+        The special tokens come from the template only, never from the prompt's text.
+
+        >>> model = load_model()
+        >>> model.decode(model.encode("Hi <|end|>"))
+        '<|user|>Hi <|end|><|assistant|>'
+
+        Raises
+        ------
+        ArgumentError
+            The prompt is not a string, or holds a lone surrogate.
+        """
+        if not isinstance(prompt, str):
+            raise ArgumentError(f"a prompt must be a str, got {type(prompt).__name__}")
+        return [self._user, *self._bpe.encode(prompt), self._assistant]
+
+    def encode_text(self, text: str) -> list[int]:
+        """Write a text as token ids without the chat template.
+
+        Raises
+        ------
+        ArgumentError
+            The text holds a lone surrogate.
+        """
+        return self._bpe.encode(text)
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Return the text of tokens; special tokens show their name, and bytes that are not UTF-8 show U+FFFD."""
+        tokens = self._bpe.tokens
+        return b"".join(tokens[token] for token in token_ids if token < len(tokens)).decode("utf-8", "replace")
+
+    def start(self, token_ids: Sequence[int]) -> EmbeddedSession:
+        """Begin a session with a prompt of at least one token.
+
+        Raises
+        ------
+        ArgumentError
+            There is no token, or an id is outside the vocabulary.
+        ModelError
+            There are more tokens than the context holds.
+        """
+        if not len(token_ids):
+            raise ArgumentError("a session needs a prompt of at least one token; use model.encode")
+        session = EmbeddedSession(self._network)
+        session.append(token_ids)
+        return session
+
+
+class EmbeddedSession:
+    """One text under way on an `EmbeddedModel`.
+
+    >>> model = load_model()
+    >>> session = model.start(model.encode("Can we talk?"))
+    >>> first = session.logits
+    >>> session.append(model.encode_text("Of course."))
+    >>> session.crop(len(model.encode("Can we talk?")))
+    >>> bool(np.allclose(session.logits, first, atol=1e-4))
+    True
+    """
+
+    def __init__(self, network: Llama) -> None:
+        self._network = network
+        self._cache = Cache(network.config)
+        self._ids: list[int] = []
+        self._logits: NDArray[np.float32] | None = None
+
+    @property
+    def token_ids(self) -> list[int]:
+        """All token ids so far, the prompt's included (a copy)."""
+        return list(self._ids)
+
+    @property
+    def logits(self) -> NDArray[np.float32]:
+        """Logits of the next token: float32, shape (V,), read-only.
+
+        Cost: the first reading after a change runs the network over the tokens that it has not seen yet.
+        """
+        if self._logits is None:
+            for start in range(self._cache.length, len(self._ids), _PASS):
+                logits = self._network.forward(self._ids[start : start + _PASS], self._cache)
+            logits.flags.writeable = False
+            self._logits = logits
+        return self._logits
+
+    def append(self, token_ids: Sequence[int]) -> None:
+        """Add tokens at the end; if one cannot be added, none is.
+
+        Raises
+        ------
+        ArgumentError
+            An id is outside the vocabulary.
+        ModelError
+            The context is full.
+        """
+        added = [int(token) for token in token_ids]
+        config = self._network.config
+        for token in added:
+            if not 0 <= token < config.vocab_size:
+                raise ArgumentError(f"token id {token} is outside the vocabulary of {config.vocab_size} ids")
+        if len(self._ids) + len(added) > config.max_position_embeddings:
+            raise ModelError(
+                f"the context holds {config.max_position_embeddings} tokens; {len(self._ids)} are there and {len(added)} more "
+                "were to be added: shorten the prompt or lower max_tokens"
+            )
+        if added:
+            self._ids += added
+            self._logits = None
+
+    def crop(self, length: int) -> None:
+        """Keep the first `length` tokens, the prompt's included; at least one must stay.
+
+        Raises
+        ------
+        ArgumentError
+            `length` is not from 1 to the number of tokens.
+        """
+        if not 1 <= length <= len(self._ids):
+            raise ArgumentError(f"cannot crop {len(self._ids)} tokens to {length}: give a length from 1 to {len(self._ids)}")
+        if length < len(self._ids):
+            del self._ids[length:]
+            self._cache.length = min(self._cache.length, length - 1)
+            self._logits = None
+
+
+def _read_config(path: Path) -> Any:  # noqa: ANN401 - checked by its readers
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise ModelError(f"cannot read the model's {path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path} is not valid JSON: {error}") from None

@@ -1,0 +1,214 @@
+"""A Llama network in NumPy: RMSNorm, rotary positions, grouped attention, SwiGLU; float32 throughout.
+
+The weights are rearranged once, so that a step has few and large operations:
+
+* a matrix is kept as (inputs, outputs), and those that read the same input are joined (q, k, v; gate, up);
+* each norm's weight, the attention's 1/sqrt(d) and SwiGLU's 1/2 are multiplied into the matrix beside them;
+* the two halves of a rotary pair are put side by side, so that turning is one complex multiplication.
+
+Sources: Touvron et al. 2023 (Llama), Su et al. 2021 (rotary positions), Shazeer 2020 (SwiGLU).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detent.errors import ModelError
+
+__all__ = ["Cache", "Config", "Llama"]
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Config:
+    """The sizes of a network, read from a `config.json` in the layout of transformers."""
+
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    max_position_embeddings: int
+    rms_norm_eps: float
+    rope_theta: float
+
+    @classmethod
+    def from_json(cls, config: Any) -> Config:  # noqa: ANN401 - a parsed file, checked here
+        """Check the parsed `config.json` of a model.
+
+        Raises
+        ------
+        ModelError
+            A size is missing or wrong, or the network has a part that this one lacks.
+        """
+        required = {"model_type": "llama", "hidden_act": "silu", "tie_word_embeddings": True, "attention_bias": False, "mlp_bias": False}
+        try:
+            for name, value in required.items():
+                if config[name] != value:
+                    raise ValueError(f"{name} is {config[name]!r}; only {value!r} can be run")
+            rope = config["rope_parameters"]
+            if rope["rope_type"] != "default":
+                raise ValueError(f"rope_type is {rope['rope_type']!r}; only 'default' can be run")
+            numbers = {name: config[name] for name in cls.__dataclass_fields__ if name != "rope_theta"}
+            made = cls(**numbers, rope_theta=rope["rope_theta"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"config.json does not describe a network that the embedded model can run: {error!r}") from None
+        made._check()
+        return made
+
+    def _check(self) -> None:
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            kind = float if name in ("rms_norm_eps", "rope_theta") else int
+            if type(value) is not kind or not 0 < value < 1 << 24:
+                raise ModelError(f"config.json: {name} must be a positive {kind.__name__}, got {value!r}")
+        if self.num_attention_heads % self.num_key_value_heads or self.head_dim % 2:
+            raise ModelError(
+                f"config.json: {self.num_attention_heads} heads cannot share {self.num_key_value_heads} key heads, "
+                f"or the head size {self.head_dim} is odd"
+            )
+
+
+class _Layer(NamedTuple):
+    """The rearranged matrices of one layer."""
+
+    qkv: Array
+    out: Array
+    gate_up: Array
+    down: Array
+
+
+class Cache:
+    """Keys and values of the first `length` tokens of a text; room doubles when it is full.
+
+    Shapes: keys (layers, key heads, head size, room), values (layers, key heads, room, head size). Cropping is to set
+    `length` lower.
+    """
+
+    def __init__(self, config: Config, room: int = 64) -> None:
+        self.length = 0
+        heads = (config.num_hidden_layers, config.num_key_value_heads)
+        self.keys: Array = np.empty((*heads, config.head_dim, room), np.float32)
+        self.values: Array = np.empty((*heads, room, config.head_dim), np.float32)
+
+    def make_room(self, total: int) -> None:
+        """Make room for `total` tokens."""
+        room = self.keys.shape[3]
+        if total > room:
+            more = max(total, 2 * room) - room
+            self.keys = np.concatenate([self.keys, np.empty((*self.keys.shape[:3], more), np.float32)], axis=3)
+            self.values = np.concatenate([self.values, np.empty((*self.values.shape[:2], more, self.values.shape[3]), np.float32)], axis=2)
+
+
+class Llama:
+    """The network: `forward` reads tokens into a cache and gives the logits after the last of them.
+
+    Parameters
+    ----------
+    config : Config
+        The sizes.
+    tensors : dict of str to float32 arrays
+        The weights under their transformers names.
+
+    Raises
+    ------
+    ModelError
+        A tensor is missing or has another shape than the config says.
+    """
+
+    def __init__(self, config: Config, tensors: dict[str, Array]) -> None:
+        self.config = config
+        width, head, hidden = config.hidden_size, config.head_dim, config.intermediate_size
+        heads, key_heads = config.num_attention_heads, config.num_key_value_heads
+
+        def take(name: str, *shape: int) -> Array:
+            tensor = tensors.get(name)
+            if tensor is None or tensor.shape != shape:
+                raise ModelError(f"the weights need a tensor {name} of shape {shape}; found {None if tensor is None else tensor.shape}")
+            return tensor
+
+        # Row i of the interleaved head is row i // 2 of the first half (even i) or of the second (odd i).
+        interleaved = np.arange(head).reshape(2, head // 2).T.ravel()
+
+        def turned(name: str, count: int) -> Array:
+            return take(name, count * head, width).reshape(count, head, width)[:, interleaved].reshape(count * head, width)
+
+        self.embedding = take("model.embed_tokens.weight", config.vocab_size, width)
+        self._head = np.ascontiguousarray((self.embedding * take("model.norm.weight", width)).T)
+        self._layers = []
+        for index in range(config.num_hidden_layers):
+            start = f"model.layers.{index}."
+            q = turned(f"{start}self_attn.q_proj.weight", heads) * np.float32(head**-0.5)
+            k = turned(f"{start}self_attn.k_proj.weight", key_heads)
+            v = take(f"{start}self_attn.v_proj.weight", key_heads * head, width)
+            gate, up = (take(f"{start}mlp.{name}_proj.weight", hidden, width) for name in ("gate", "up"))
+            before_attention, before_mlp = (take(f"{start}{name}_layernorm.weight", width) for name in ("input", "post_attention"))
+            self._layers.append(
+                _Layer(
+                    np.ascontiguousarray((np.concatenate([q, k, v]) * before_attention).T),
+                    np.ascontiguousarray(take(f"{start}self_attn.o_proj.weight", width, heads * head).T),
+                    np.ascontiguousarray((np.concatenate([gate, up]) * before_mlp).T),
+                    np.ascontiguousarray(take(f"{start}mlp.down_proj.weight", width, hidden).T * np.float32(0.5)),
+                )
+            )
+        angles = np.outer(np.arange(config.max_position_embeddings), config.rope_theta ** (-np.arange(0, head, 2) / head))
+        self._rotation = np.exp(1j * angles).astype(np.complex64)[:, None, :]
+
+    def forward(self, token_ids: list[int], cache: Cache) -> Array:
+        """Read tokens after those in the cache, and return the logits after the last: float32, shape (V,).
+
+        Cost: one pass of matrix products for all tokens; attention takes tokens times length.
+        """
+        config = self.config
+        start, count = cache.length, len(token_ids)
+        total = start + count
+        cache.make_room(total)
+        turns = self._rotation[start:total]
+        causal = np.triu(np.full((count, total), -np.inf, np.float32), start + 1) if count > 1 else None
+        x = self.embedding[token_ids]
+        for index, layer in enumerate(self._layers):
+            x = x + self._attention(x, layer, cache.keys[index], cache.values[index], turns, causal, total) @ layer.out
+            joined = _normal(x, config.rms_norm_eps) @ layer.gate_up
+            gate, up = joined[:, : config.intermediate_size], joined[:, config.intermediate_size :]
+            # SiLU(g) = g / (1 + exp(-g)) = g (1 + tanh(g / 2)) / 2, which cannot overflow; the last half is in `down`.
+            x = x + (gate * (1 + np.tanh(gate * np.float32(0.5))) * up) @ layer.down
+        cache.length = total
+        logits: Array = _normal(x[-1:], config.rms_norm_eps)[0] @ self._head
+        return logits
+
+    def _attention(
+        self, x: Array, layer: _Layer, keys: Array, values: Array, turns: NDArray[np.complex64], causal: Array | None, total: int
+    ) -> Array:
+        """Store the keys and values of the tokens in `x`, and mix the values of all tokens up to each."""
+        config, count = self.config, len(x)
+        heads, key_heads, head = config.num_attention_heads, config.num_key_value_heads, config.head_dim
+        start = total - count
+        qkv = _normal(x, config.rms_norm_eps) @ layer.qkv
+        turning = qkv[:, : (heads + key_heads) * head].view(np.complex64).reshape(count, heads + key_heads, head // 2)
+        turned = (turning * turns).view(np.float32)
+        keys[:, :, start:total] = turned[:, heads:].transpose(1, 2, 0)
+        values[:, start:total] = qkv[:, (heads + key_heads) * head :].reshape(count, key_heads, head).transpose(1, 0, 2)
+        # Queries that share a key head stand together: (key heads, queries of the group times tokens, head size).
+        q = turned[:, :heads].reshape(count, key_heads, -1, head).transpose(1, 2, 0, 3).reshape(key_heads, -1, head)
+        scores = q @ keys[:, :, :total]
+        if causal is not None:
+            scores.reshape(key_heads, -1, count, total)[...] += causal
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+        mixed = scores @ values[:, :total]
+        return mixed.reshape(key_heads, -1, count, head).transpose(2, 0, 1, 3).reshape(count, heads * head)
+
+
+def _normal(x: Array, epsilon: float) -> Array:
+    """Divide each row by its root mean square."""
+    mean = (x * x) @ np.full((x.shape[1], 1), 1 / x.shape[1], np.float32)  # faster than x.mean for one row
+    normal: Array = x / np.sqrt(mean + np.float32(epsilon))
+    return normal

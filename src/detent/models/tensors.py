@@ -1,0 +1,71 @@
+"""Reading a `.safetensors` file: eight bytes of header length, a JSON header, then the tensors' bytes without gaps.
+
+Only what the header claims and the file holds is read: every offset, shape and size is checked first.
+Source: the format section of https://github.com/huggingface/safetensors.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detent.errors import ModelError
+
+__all__ = ["read_tensors"]
+
+_LARGEST_HEADER = 10_000_000
+_DTYPES = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
+
+
+def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
+    """Read all tensors of a file as float32.
+
+    Cost: reads the file once and holds each tensor twice for a moment.
+
+    Raises
+    ------
+    ModelError
+        The file cannot be read, is cut short, or holds anything but float16 and float32 tensors.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"cannot read the weights {path}: {error.strerror}") from None
+    start = 8 + int.from_bytes(data[:8], "little")
+    if len(data) < 8 or not 8 < start <= min(len(data), _LARGEST_HEADER):
+        raise ModelError(f"{path} is not a safetensors file: {len(data)} bytes, header said to end at byte {start}")
+    try:
+        header: Any = json.loads(data[8:start])
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path} has a malformed safetensors header: {error}") from None
+    if not isinstance(header, dict):
+        raise ModelError(f"{path} has a malformed safetensors header: expected an object")
+    body = memoryview(data)[start:]
+    return {name: _tensor(path, name, entry, body) for name, entry in header.items() if name != "__metadata__"}
+
+
+def _tensor(path: Path, name: str, entry: Any, body: memoryview) -> NDArray[np.float32]:  # noqa: ANN401
+    """Check one entry of the header and copy its tensor out."""
+    try:
+        dtype = _DTYPES[entry["dtype"]]
+        shape = tuple(entry["shape"])
+        begin, end = entry["data_offsets"]
+        numbers = (*shape, begin, end)
+        if not all(type(number) is int and 0 <= number < 1 << 40 for number in numbers):
+            raise ValueError(f"sizes {numbers}")
+    except (KeyError, TypeError, ValueError) as error:
+        known = ", ".join(_DTYPES)
+        raise ModelError(f"{path}, tensor {name!r}: cannot read the entry {entry!r} ({error}); known types: {known}") from None
+    items = 1
+    for size in shape:
+        items *= size
+    if end > len(body) or end - begin != items * dtype.itemsize:
+        raise ModelError(
+            f"{path}, tensor {name!r}: shape {shape} of {entry['dtype']} needs {items * dtype.itemsize} bytes, "
+            f"the header gives bytes {begin} to {end} of {len(body)}"
+        )
+    return np.frombuffer(body[begin:end], dtype).astype(np.float32).reshape(shape)
