@@ -91,7 +91,9 @@ ExprId Automaton::intern(const NodeRef& root) {
 void Automaton::grow_slots() {
   while (rows_.size() < exprs_.size()) {
     rows_.grow();
-    normal_.grow();
+    normal_[0].grow();
+    normal_[1].grow();
+    loops_.grow();
   }
 }
 
@@ -172,14 +174,48 @@ bool Automaton::search_spelling(ExprId state) {
   return found;
 }
 
-ExprId Automaton::normalise(ExprId state) {
+ExprId Automaton::normalise(ExprId state, Horizon horizon) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  const ExprId normal = clamp_counts(exprs_, state, horizon_);
+  const ExprId normal = clamp_counts(exprs_, state, horizon == Horizon::token ? horizon_ : std::min(kNear, horizon_));
   grow_slots();
-  normal_[state.value].store(normal.value, std::memory_order_release);
+  normal_[static_cast<int>(horizon)][state.value].store(normal.value, std::memory_order_release);
   return normal;
+}
+
+const ByteSet& Automaton::find_loops(ExprId state) {
+  // The one state that all bytes from `low` to `high` lead to, or the dead state.
+  const auto common = [this](ExprId from, unsigned low, unsigned high) {
+    if (from == ExprSet::kEmpty) return from;
+    const ExprId* next = row(from);
+    for (unsigned byte = low + 1; byte <= high; ++byte) {
+      if (next[class_of()[byte]] != next[class_of()[low]]) return ExprSet::kEmpty;
+    }
+    return next[class_of()[low]];
+  };
+  ByteSet set;
+  const ExprId* next = row(state);
+  for (unsigned byte = 0; byte < 0x80; ++byte) {
+    if (next[class_of()[byte]] == state) set.insert(static_cast<std::uint8_t>(byte));
+  }
+  for (unsigned lead = 0xC2; lead <= 0xF4; ++lead) {
+    ExprId at = next[class_of()[lead]];
+    if (lead >= 0xF0) {
+      at = common(at, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF);
+      at = common(at, 0x80, 0xBF);
+    } else if (lead >= 0xE0) {
+      at = common(at, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
+    }
+    if (common(at, 0x80, 0xBF) == state) set.insert(static_cast<std::uint8_t>(lead));
+  }
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  if (const ByteSet* known = loops_[state.value].load(std::memory_order_relaxed)) return *known;
+  meter_.allocate(sizeof(ByteSet));
+  loop_sets_.push_back(set);
+  loops_[state.value].store(&loop_sets_.back(), std::memory_order_release);
+  return loop_sets_.back();
 }
 
 std::int64_t Automaton::state_count() {

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -39,17 +40,25 @@ class Automaton {
     return published ? published : publish(state);
   }
 
+  // The ASCII bytes, and the lead bytes of whole blocks of characters, by which `state` comes back to itself.
+  const ByteSet& loops(ExprId state) {
+    const ByteSet* known = loops_[state.value].load(std::memory_order_acquire);
+    return known ? *known : find_loops(state);
+  }
+
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
 
   // Whether a text that the vocabulary can write leads from `state` to acceptance. Live states are spellable where the
   // vocabulary has every byte.
   bool spellable(ExprId state) { return spelling_ == ExprSet::kEmpty || search_spelling(state); }
 
-  // The hash under which states with equal token masks share one, and the state to compute that mask from: counts
-  // beyond the horizon are all alike to a token.
-  ExprId at_horizon(ExprId state) {
-    const std::uint32_t known = normal_[state.value].load(std::memory_order_acquire);
-    return known ? ExprId{known} : normalise(state);
+  // A state that allows the same strings of up to that many bytes: counts beyond are all alike to them. Tokens see to
+  // `horizon`; most are shorter than kNear.
+  enum class Horizon : std::uint8_t { token, near };
+  static constexpr std::uint32_t kNear = 32;
+  ExprId at_horizon(ExprId state, Horizon horizon) {
+    const std::uint32_t known = normal_[static_cast<int>(horizon)][state.value].load(std::memory_order_acquire);
+    return known ? ExprId{known} : normalise(state, horizon);
   }
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
 
@@ -61,7 +70,8 @@ class Automaton {
 
   ExprId intern(const NodeRef& root);
   const ExprId* publish(ExprId state);
-  ExprId normalise(ExprId state);
+  ExprId normalise(ExprId state, Horizon horizon);
+  const ByteSet& find_loops(ExprId state);
   bool search_spelling(ExprId state);
   void grow_slots();
   // The owner of the lock asks these.
@@ -80,7 +90,9 @@ class Automaton {
   ExprId start_;
   ExprId spelling_;
   StableVector<std::atomic<const ExprId*>> rows_;
-  StableVector<std::atomic<std::uint32_t>> normal_;
+  StableVector<std::atomic<std::uint32_t>> normal_[2];  // by Horizon
+  StableVector<std::atomic<const ByteSet*>> loops_;
+  std::deque<ByteSet> loop_sets_;
   std::vector<Life> life_;
   std::unordered_map<const Node*, ExprId> interned_;
 };

@@ -30,7 +30,7 @@ void Guide::fill_end(std::uint32_t* row) const {
 }
 
 void Guide::fill(ExprId state, std::uint32_t* row) {
-  const ExprId representative = automaton_.at_horizon(state);
+  const ExprId representative = automaton_.at_horizon(state, Automaton::Horizon::token);
   MaskCache& cache = vocabulary_->cache();
   const Hash128& key = automaton_.hash(representative);
   std::shared_ptr<const Mask> mask = cache.find(key);
@@ -45,33 +45,56 @@ void Guide::fill(ExprId state, std::uint32_t* row) {
 }
 
 std::shared_ptr<const Mask> Guide::compute(ExprId state) {
+  struct Place {
+    ExprId state;
+    const ExprId* row;
+  };
   const std::vector<TrieNode>& trie = vocabulary_->trie();
   const auto& class_of = automaton_.class_of();
   const bool every_byte = vocabulary_->spelling() == nullptr;
-  thread_local std::vector<std::uint32_t> words;
-  thread_local std::vector<const ExprId*> rows;  // of the states along the path to the present node
-  words.assign(vocabulary_->word_count(), 0);
-  rows.resize(vocabulary_->longest() + std::size_t{1});
-  rows[0] = automaton_.row(state);
+  thread_local std::vector<std::uint32_t> words_buffer;
+  thread_local std::vector<Place> path_buffer;
+  words_buffer.assign(vocabulary_->word_count(), 0);
+  path_buffer.resize(vocabulary_->longest() + std::size_t{1});
+  std::uint32_t* const words = words_buffer.data();
+  Place* const path = path_buffer.data();  // path[d] is where the first d bytes of the present token lead
+  path[0] = {state, automaton_.row(state)};
+  const auto allow = [words](std::uint32_t id) { words[id >> 5] |= 1u << (id & 31); };
+
   const std::size_t size = trie.size();
   for (std::size_t i = 0; i < size;) {
-    const TrieNode node = trie[i];
-    const ExprId next = rows[node.depth][class_of[node.byte]];
+    const TrieNode& node = trie[i];
+    const Place at = path[node.depth];
+    const ExprId next = at.row[class_of[node.byte]];
     if (next == ExprSet::kEmpty) {
       i = node.next;
       continue;
     }
+    // The whole subtree at once, if the state loops over all of it. A counted loop does, as far as the subtree can see.
+    if (node.subtree && every_byte) {
+      const Subtree& subtree = vocabulary_->subtrees()[node.subtree];
+      const bool near = subtree.height <= Automaton::kNear;
+      const ExprId from = near ? automaton_.at_horizon(at.state, Automaton::Horizon::near) : at.state;
+      // Finding the loops costs a row: first see whether this byte rules one out.
+      const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;
+      if (may_loop && subtree.used.within(automaton_.loops(from))) {
+        const std::uint32_t* ids = vocabulary_->ids_in_order().data();
+        for (std::uint32_t k = subtree.first; k < subtree.last; ++k) allow(ids[k]);
+        i = node.next;
+        continue;
+      }
+    }
     if (node.token != TrieNode::kNoToken && (every_byte || automaton_.spellable(next))) {
       if (node.token & TrieNode::kShared) {
-        for (std::uint32_t id : vocabulary_->shared_ids(node.token)) words[id >> 5] |= 1u << (id & 31);
+        for (std::uint32_t id : vocabulary_->shared_ids(node.token)) allow(id);
       } else {
-        words[node.token >> 5] |= 1u << (node.token & 31);
+        allow(node.token);
       }
     }
     ++i;
-    if (i < node.next) rows[node.depth + std::size_t{1}] = automaton_.row(next);
+    if (i < node.next) path[node.depth + std::size_t{1}] = {next, next == at.state ? at.row : automaton_.row(next)};
   }
-  return Mask::of(words);
+  return Mask::of(words_buffer);
 }
 
 }  // namespace detent

@@ -40,13 +40,14 @@ Vocabulary::Vocabulary(const std::vector<std::string_view>& tokens, const std::v
   std::sort(end_ids_.begin(), end_ids_.end());
   end_ids_.erase(std::unique(end_ids_.begin(), end_ids_.end()), end_ids_.end());
   build_trie();
+  find_subtrees();
   find_spelling();
 }
 
 bool Vocabulary::is_end(std::uint32_t id) const { return std::binary_search(end_ids_.begin(), end_ids_.end(), id); }
 
 void Vocabulary::build_trie() {
-  std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t>& order = ids_in_order_;
   for (std::uint32_t id = 0; id < text_.size(); ++id) {
     if (text_[id]) order.push_back(id);
   }
@@ -90,6 +91,64 @@ void Vocabulary::build_trie() {
   }
   close(0);
   trie_.shrink_to_fit();
+}
+
+namespace {
+
+// Steps through UTF-8: the bytes that may come next inside a character.
+struct Utf8Place {
+  int left = 0;  // continuation bytes still to come
+  std::uint8_t low = 0x80, high = 0xBF;
+  bool valid = true;
+
+  Utf8Place after(std::uint8_t byte) const {
+    if (!valid) return *this;
+    if (left > 0) return {left - 1, 0x80, 0xBF, byte >= low && byte <= high};
+    if (byte < 0x80) return {};
+    if (byte < 0xC2 || byte > 0xF4) return {0, 0x80, 0xBF, false};
+    if (byte < 0xE0) return {1, 0x80, 0xBF, true};
+    if (byte < 0xF0) return {2, std::uint8_t(byte == 0xE0 ? 0xA0 : 0x80), std::uint8_t(byte == 0xED ? 0x9F : 0xBF), true};
+    return {3, std::uint8_t(byte == 0xF0 ? 0x90 : 0x80), std::uint8_t(byte == 0xF4 ? 0x8F : 0xBF), true};
+  }
+};
+
+}  // namespace
+
+void Vocabulary::find_subtrees() {
+  constexpr std::uint32_t kWorthwhile = 4;  // ids; below, walking is as fast
+  struct Open {
+    std::uint32_t node;
+    Utf8Place before, after;
+    ByteSet used;
+    bool text;
+    std::uint32_t height;
+    std::uint32_t first;
+  };
+  std::vector<Open> path;
+  std::uint32_t count = 0;  // ids seen so far
+  const auto close = [&] {
+    const Open done = path.back();
+    path.pop_back();
+    if (done.text && done.before.left == 0 && count - done.first >= kWorthwhile) {
+      trie_[done.node].subtree = static_cast<std::uint32_t>(subtrees_.size());
+      subtrees_.push_back({done.used, done.height, done.first, count});
+    }
+    if (path.empty()) return;
+    path.back().used = path.back().used | done.used;
+    path.back().text &= done.text;
+    path.back().height = std::max(path.back().height, done.height + 1);
+  };
+  for (std::uint32_t i = 0; i < trie_.size(); ++i) {
+    while (path.size() > trie_[i].depth) close();
+    const auto byte = static_cast<std::uint8_t>(trie_[i].byte);
+    const Utf8Place before = path.empty() ? Utf8Place{} : path.back().after;
+    const Utf8Place after = before.after(byte);
+    path.push_back({i, before, after, before.left == 0 ? ByteSet::of(byte) : ByteSet{}, after.valid, 1, count});
+    const std::uint32_t token = trie_[i].token;
+    if (token == TrieNode::kNoToken) continue;
+    count += token & TrieNode::kShared ? static_cast<std::uint32_t>(shared_ids(token).size()) : 1;
+  }
+  while (!path.empty()) close();
 }
 
 // Where some byte is no token, a live state may still be out of the vocabulary's reach. The texts within reach are

@@ -3,6 +3,9 @@
 // The trie is one array of nodes, depth first, each with the index of the next node outside its subtree: a walk that
 // rejects a byte jumps there. Ids with equal bytes hang on one node. Ids without text (special, empty, padding) are not in
 // the trie, so no text ever allows them.
+//
+// Large subtrees that hold nothing but text (prefixes of valid UTF-8) also know which characters they use. A state that
+// returns to itself by each of these allows the whole subtree, whose ids lie side by side: a walk takes it in one step.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,14 @@ struct TrieNode {
   std::uint32_t token;  // an id, kShared plus an index, or kNoToken
   std::uint32_t depth : 24;
   std::uint32_t byte : 8;
+  std::uint32_t subtree;  // index into Vocabulary::subtrees, or 0
+};
+
+struct Subtree {
+  ByteSet used;              // ASCII bytes and lead bytes of the tokens from this node's byte on
+  std::uint32_t height = 0;  // of the longest of them
+  std::uint32_t first = 0;   // its ids are ids_in_order[first..last)
+  std::uint32_t last = 0;
 };
 
 class Vocabulary {
@@ -49,6 +60,9 @@ class Vocabulary {
     return shared_ids_[token & ~TrieNode::kShared];
   }
 
+  const std::vector<Subtree>& subtrees() const { return subtrees_; }
+  const std::vector<std::uint32_t>& ids_in_order() const { return ids_in_order_; }
+
   // The texts that tokens can write, or null where every byte is a token and so every text is one.
   const NodeRef* spelling() const { return spelling_.get() ? &spelling_ : nullptr; }
 
@@ -56,6 +70,7 @@ class Vocabulary {
 
  private:
   void build_trie();
+  void find_subtrees();
   void find_spelling();
 
   std::uint32_t size_;
@@ -66,6 +81,8 @@ class Vocabulary {
   std::uint32_t longest_ = 0;
   std::vector<TrieNode> trie_;
   std::vector<std::vector<std::uint32_t>> shared_ids_;
+  std::vector<Subtree> subtrees_{Subtree{}};  // 0 stands for none
+  std::vector<std::uint32_t> ids_in_order_;   // text ids in the order of the trie
   NodeRef spelling_;
   mutable MaskCache cache_;
 };
