@@ -30,10 +30,11 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-import write_corpus
 from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
+
+import write_corpus
 
 END, USER, ASSISTANT = "<|end|>", "<|user|>", "<|assistant|>"
 VOCABULARY_SIZE = 2048
@@ -227,7 +228,12 @@ def tensors_of(piece: list[Example]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         targets += answer
         weights += [len(answer) ** -0.5] * len(answer)
     padding = [0] * (-len(chosen) % 64)
-    return ids, torch.tensor(chosen + padding), torch.tensor(targets + padding), torch.tensor([*weights, *map(float, padding)])
+    return (
+        ids,
+        torch.tensor(chosen + padding),
+        torch.tensor(targets + padding),
+        torch.tensor([*weights, *map(float, padding)]),
+    )
 
 
 def train(minutes: float, folder: Path, seed: int, save_every: float) -> None:
@@ -266,7 +272,10 @@ def train(minutes: float, folder: Path, seed: int, save_every: float) -> None:
         smooth = loss_sum / scale if smooth is None else 0.95 * smooth + 0.05 * loss_sum / scale
         if step % 50 == 0:
             pace = seen / (time.monotonic() - begun)
-            print(f"{elapsed:6.1f} min  step {step}  {seen / 1e6:.2f} M tokens  {pace:.0f}/s  loss {smooth:.4f}", flush=True)
+            print(
+                f"{elapsed:6.1f} min  step {step}  {seen / 1e6:.2f} M tokens  {pace:.0f}/s  loss {smooth:.4f}",
+                flush=True,
+            )
         if elapsed - saved >= save_every:
             saved = elapsed
             export(network, tokenizer, folder)
@@ -277,7 +286,9 @@ def train(minutes: float, folder: Path, seed: int, save_every: float) -> None:
 
 
 @torch.no_grad()
-def teacher_forced(network: Network, tokenizer: Tokenizer, rows: list[tuple[str, write_corpus.Row]]) -> dict[str, float]:
+def teacher_forced(
+    network: Network, tokenizer: Tokenizer, rows: list[tuple[str, write_corpus.Row]]
+) -> dict[str, float]:
     """Share of held-out answers whose every token is the most likely one: what greedy decoding would write."""
     shares: dict[str, list[bool]] = defaultdict(list)
     for task, row in rows:

@@ -178,7 +178,9 @@ ExprId Automaton::normalise(ExprId state, Horizon horizon) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  const ExprId normal = clamp_counts(exprs_, state, horizon == Horizon::token ? horizon_ : std::min(kNear, horizon_));
+  // Where not every byte is a token, a count may decide at any distance whether a text can be written.
+  const std::uint32_t length = horizon == Horizon::token ? horizon_ : std::min(kNear, horizon_);
+  const ExprId normal = spelling_ == ExprSet::kEmpty ? clamp_counts(exprs_, state, length) : state;
   grow_slots();
   normal_[static_cast<int>(horizon)][state.value].store(normal.value, std::memory_order_release);
   return normal;

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import sys
 import threading
@@ -23,13 +24,13 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import NoReturn
 
+from detent import _core
 from detent.errors import ArgumentError, DetentError, ModelError
 from detent.generation import stream
 from detent.guide import compile
 from detent.language import Language
 from detent.models import Model, Transformers, load_model
 from detent.sources.regex import regex
-from detent.sources.words import choice
 
 __all__ = ["main"]
 
@@ -43,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     yes
     0
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 is no reason to fail
     try:
         options = _parser().parse_args(arguments)
         status = _generate(options)
@@ -92,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
+    prompt = _read_prompt() if options.prompt == "-" else options.prompt
     language = _language(options)
     with _progress("loading the model"):
         model = _model(options.model)
@@ -121,10 +124,19 @@ def _generate(options: argparse.Namespace) -> int:
     return INCOMPLETE
 
 
+def _read_prompt() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"the prompt on standard input is not {error.encoding}, at byte {error.start}") from None
+
+
 def _language(options: argparse.Namespace) -> Language | None:
     if options.regex is not None:
         return regex(options.regex)
-    return None if options.choice is None else choice(options.choice)
+    if options.choice is not None:
+        return Language(_core.union([_core.literal(text.encode()) for text in options.choice]), f"choice {options.choice!r}")
+    return None
 
 
 def _model(path: Path | None) -> Model:

@@ -82,7 +82,10 @@ def _tensor_as_numpy(tensor: Any, noun: str) -> npt.NDArray[Any]:
         raise ArgumentError(f"the mask {noun} must be a NumPy array or a torch tensor, got {type(tensor).__name__}")
     if tensor.device.type != "cpu":
         raise ArgumentError(f"the mask {noun} must be on the CPU, got device {tensor.device}; copy it after filling")
-    array: npt.NDArray[Any] = tensor.numpy()
+    try:
+        array: npt.NDArray[Any] = tensor.numpy()
+    except (RuntimeError, TypeError) as error:  # sparse, or it requires a gradient
+        raise ArgumentError(f"the mask {noun} must be a plain dense tensor; torch says: {error}") from None
     return array
 
 

@@ -150,7 +150,7 @@ class BatchMatcher:
         if not matchers:
             raise ArgumentError("BatchMatcher needs at least one matcher")
         self.matchers = list(matchers)
-        self.threads = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.threads = threads or _usable_cores()
         self._cores = [matcher._core for matcher in self.matchers]
         self._vocabulary = self.matchers[0].guide.vocabulary
 
@@ -163,6 +163,12 @@ class BatchMatcher:
             NumPy array or torch tensor, overwritten.
         """
         _core.fill_batch(self._cores, check_mask_rows(rows, len(self._cores), self._vocabulary), self.threads)
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _index(value: SupportsIndex) -> int:

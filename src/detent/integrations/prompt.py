@@ -4,8 +4,8 @@
 three ways only, and anything else is a new call, whose first ids are its prompt:
 
 * step: one id more than last time, behind rows that were there last time (beam search permutes and repeats rows);
-* second look: ids seen last time, or their beginning (assisted generation verifies a draft after it was written);
-* turn: after a second look, one id that departs from the draft behind the place where that look began.
+* second look: the ids of last time or their beginning (assisted generation verifies a draft after it was written);
+* turn: one id that departs from a draft, behind the place where a second look at it began.
 
 What cannot be told apart: a new call with as many rows whose prompt is the last call's ids and exactly one more (such as its
 own output, handed back in), or that makes a turn as above. It is taken to continue the last call.
@@ -34,13 +34,14 @@ class PromptTracker:
     def __init__(self) -> None:
         self._last: Ids | None = None
         self._prompt_length = 0
-        self._looked_from: int | None = None
+        self._draft: Ids | None = None  # ids at which a second look was begun, until it departs from them
+        self._looked_from = 0
 
     def prompt_length(self, ids: Ids) -> int:
         """Return how many leading ids of each row are the prompt."""
         if not self._continues(ids):
             self._prompt_length = ids.shape[1]
-            self._looked_from = None
+            self._draft = None
         self._last = ids
         return self._prompt_length
 
@@ -52,12 +53,19 @@ class PromptTracker:
         if not prompt <= length <= last_length + 1 or not np.array_equal(ids[:, :prompt], last[:, :prompt]):
             return False
         if length == last_length + 1:
-            return np.array_equal(ids[:, :-1], last) or _rows(ids[:, :-1]) <= _rows(last)
-        if np.array_equal(ids, last[:, :length]):
-            self._looked_from = length
+            if self._draft is not None and not _begins(ids, self._draft):
+                self._draft = None  # the same prompt anew rather than a second look, or a turn right behind it
+            return _begins(last, ids) or _rows(ids[:, :-1]) <= _rows(last)
+        if _begins(ids, last):
+            self._draft, self._looked_from = last, length
             return True
-        turned = self._looked_from is not None and length > self._looked_from
-        return turned and np.array_equal(ids[:, :-1], last[:, : length - 1])
+        return self._draft is not None and length > self._looked_from and _begins(ids[:, :-1], last)
+
+
+def _begins(ids: Ids, longer: Ids) -> bool:
+    """Whether `ids` and `longer` agree as far as both go."""
+    length = min(ids.shape[1], longer.shape[1])
+    return np.array_equal(ids[:, :length], longer[:, :length])
 
 
 def _rows(ids: Ids) -> set[bytes]:

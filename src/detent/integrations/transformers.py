@@ -70,8 +70,8 @@ class LogitsProcessor:
         if not self._guides or not all(isinstance(guide, Guide) for guide in self._guides):
             raise ArgumentError("guides must be a Guide (detent.compile(language, vocabulary)) or a sequence of at least one")
         vocabulary = self._guides[0].vocabulary
-        if any(guide.vocabulary is not vocabulary for guide in self._guides):
-            raise ArgumentError("All guides of a LogitsProcessor must be compiled for the same Vocabulary object")
+        if any(guide.vocabulary.fingerprint != vocabulary.fingerprint for guide in self._guides[1:]):
+            raise ArgumentError("All guides of a LogitsProcessor must be compiled for the same vocabulary")
         if not vocabulary.eos_token_ids:
             raise ArgumentError("A row of generate can only end with an end-of-text id, and the guide's vocabulary has none")
         if prompt_length is not None and not (isinstance(prompt_length, int) and prompt_length >= 0):
@@ -113,8 +113,7 @@ class LogitsProcessor:
                 "An assistant model must share the tokenizer"
             )
         mask = self._mask(input_ids.detach().cpu().numpy())
-        masked = scores.clone()
-        apply_mask(masked, np.ascontiguousarray(mask[:, : -(-scores.shape[1] // 32)]))
+        masked = self._masked(scores, np.ascontiguousarray(mask[:, : -(-scores.shape[1] // 32)]))
         best = masked.amax(dim=1)
         dead = torch.isnan(best) | (best == -torch.inf)
         if dead.any():
@@ -124,6 +123,18 @@ class LogitsProcessor:
                 "another logits processor (min_new_tokens, bad_words_ids, forced tokens, ...)"
             )
         return masked
+
+    @staticmethod
+    def _masked(scores: torch.Tensor, mask: NDArray[np.int32]) -> torch.Tensor:
+        import torch
+
+        if scores.device.type == "cuda":
+            masked = scores.clone(memory_format=torch.contiguous_format)
+            apply_mask(masked, torch.from_numpy(mask).to(scores.device))
+            return masked
+        masked = scores.to("cpu", copy=True, memory_format=torch.contiguous_format)
+        apply_mask(masked, mask)
+        return masked.to(scores.device)
 
     def _mask(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return int32[rows, ceil(V/32)]; rows with equal ids and guide are filled once."""

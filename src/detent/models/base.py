@@ -1,4 +1,4 @@
-"""What decoding asks of a model: a vocabulary, a way to write a prompt as tokens, and sessions that hold a running text."""
+"""What decoding asks of a model: a vocabulary, an encoder of prompts, and sessions that hold a text under way."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """A byte-level BPE encoder in plain Python, for the embedded model's own `tokenizer.json`.
 
-A text is cut into pieces: first every numeric character by itself, then words, runs of punctuation (both with the one space
-before them) and white space, after GPT-2. Inside a piece, the adjacent pair that was learnt first is joined, leftmost
-first, until no pair is known (Sennrich, Haddow & Birch 2016). The result equals that of the `tokenizers` library, which the
-tests compare; special tokens are never made from text.
+A text is cut into pieces: first every numeric character by itself, then words, runs of punctuation (both with the one
+space before them) and white space, after GPT-2. Inside a piece, the adjacent pair that was learnt first is joined,
+leftmost first, until no pair is known (Sennrich, Haddow & Birch 2016). The result equals that of the `tokenizers`
+library, which the tests compare; special tokens are never made from text.
 
 Cost: O(n log n) for a piece of n bytes; about 1 µs a byte.
 """
@@ -15,7 +15,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,9 @@ __all__ = ["ByteLevelBPE"]
 
 # `re` has no \p{L}, and its \s also has U+001C to U+001F. Numeric characters never reach this pattern.
 _SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_PIECES = re.compile(rf"'(?:s|t|re|ve|m|ll|d)| ?[^\W_]+| ?(?:(?![{_SPACE}])[\W_])+|[{_SPACE}]+(?![^{_SPACE}])|[{_SPACE}]+")
+_PIECES = re.compile(
+    rf"'(?:s|t|re|ve|m|ll|d)| ?[^\W_]+| ?(?:(?![{_SPACE}])[\W_])+|[{_SPACE}]+(?![^{_SPACE}])|[{_SPACE}]+"
+)
 
 _PRE_TOKENIZER = {
     "type": "Sequence",
@@ -54,13 +56,14 @@ class ByteLevelBPE:
     def __init__(self, path: Path) -> None:
         try:
             file: Any = json.loads(path.read_bytes())
-            if file["model"]["type"] != "BPE" or file["pre_tokenizer"] != _PRE_TOKENIZER or file["normalizer"] is not None:
+            model = file["model"]
+            if (model["type"], file["pre_tokenizer"], file["normalizer"]) != ("BPE", _PRE_TOKENIZER, None):
                 raise ValueError("expected byte-level BPE with isolated digits and no normalizer")
-            spelled: dict[str, int] = file["model"]["vocab"]
+            spelled: dict[str, int] = model["vocab"]
             self.special_ids: dict[str, int] = {token["content"]: token["id"] for token in file["added_tokens"]}
             self._ranks = {
                 (spelled[left], spelled[right]): (rank, spelled[left + right])
-                for rank, (left, right) in enumerate(file["model"]["merges"])
+                for rank, (left, right) in enumerate(model["merges"])
             }
             self._bytes = [spelled[character] for character in CHARACTER_OF_BYTE]
             self.tokens = _bytes_of_ids(spelled, self.special_ids)
@@ -80,14 +83,17 @@ class ByteLevelBPE:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise ArgumentError(f"a prompt must be text that UTF-8 can write; {error.reason} at {error.start}") from None
-        return [token for piece in _pieces(text) for token in self._join([self._bytes[byte] for byte in piece.encode()])]
+            raise ArgumentError(
+                f"a prompt must be text that UTF-8 can write: {error.reason} at {error.start}"
+            ) from None
+        pieces = ([self._bytes[byte] for byte in piece.encode()] for piece in _pieces(text))
+        return [token for piece in pieces for token in self._join(piece)]
 
     def _join(self, ids: list[int]) -> list[int]:
         """Join pairs in the order in which they were learnt, leftmost first; `ids` are those of the single bytes."""
         ranks, size = self._ranks, len(ids)
         after, before = list(range(1, size + 1)), list(range(-1, size - 1))
-        queue = [(ranks[pair][0], at, pair) for at, pair in enumerate(zip(ids, ids[1:], strict=False)) if pair in ranks]
+        queue = [(ranks[pair][0], at, pair) for at, pair in enumerate(pairwise(ids)) if pair in ranks]
         heapq.heapify(queue)
         while queue:
             _, at, pair = heapq.heappop(queue)
@@ -99,7 +105,7 @@ class ByteLevelBPE:
             if after[at] < size:
                 before[after[at]] = at
             for left, other in ((before[at], at), (at, after[at])):
-                if 0 <= left and other < size and (ids[left], ids[other]) in ranks:
+                if left >= 0 and other < size and (ids[left], ids[other]) in ranks:
                     fresh = (ids[left], ids[other])
                     heapq.heappush(queue, (ranks[fresh][0], left, fresh))
         return [token for token in ids if token >= 0]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from detent.errors import ArgumentError, ModelError, StateError
+from detent.errors import ArgumentError, ModelError
 from detent.models.base import Session
 from detent.vocabulary import Vocabulary
 
@@ -90,7 +90,7 @@ class _CallableSession:
 
     def crop(self, length: int) -> None:
         if not 0 <= length <= len(self._token_ids):
-            raise StateError(f"Cannot crop a sequence of {len(self._token_ids)} tokens to {length}")
+            raise ArgumentError(f"Cannot crop a sequence of {len(self._token_ids)} tokens to {length}")
         del self._token_ids[length:]
         self._logits = None
 

@@ -1,10 +1,11 @@
 """The embedded default model: a Llama of 2.4 million parameters that needs NumPy only and comes with the package.
 
-It was trained from scratch on texts made for it (tools/write_corpus.py, tools/train_model.py): it copies, extracts, fills in
-JSON records, writes calls, dates, lists and short stories. It is there to try and to test constraints, not to know things.
+It was trained from scratch on texts made for it (tools/write_corpus.py, tools/train_model.py): it copies, extracts,
+fills in JSON records, writes calls, dates, lists and short stories. It is there to try and to test constraints, not to
+know things.
 
-A session keeps the tokens and a cache of keys and values. The network runs when `logits` is read, over all tokens that the
-cache lacks: appended runs cost one pass, and cropping costs the pass of one token.
+A session keeps the tokens and a cache of keys and values. The network runs when `logits` is read, over all tokens that
+the cache lacks: appended runs cost one pass, and cropping costs the pass of one token.
 """
 
 from __future__ import annotations
@@ -72,10 +73,11 @@ class EmbeddedModel:
             template = config["chat_template"]
             self._user, self._assistant, end = (special[template[name]] for name in ("user", "assistant", "end"))
         except (KeyError, TypeError) as error:
-            raise ModelError(f"{folder}: config.json has no chat_template of special tokens in tokenizer.json: {error!r}") from None
-        if len(self._bpe.tokens) > width:
-            raise ModelError(f"{folder}: tokenizer.json has {len(self._bpe.tokens)} tokens, the network only {width}")
-        self._vocabulary = Vocabulary(self._bpe.tokens, eos_token_ids=[end], special_token_ids=sorted(special.values()), size=width)
+            raise ModelError(f"{folder}: config.json has no chat_template of known special tokens: {error!r}") from None
+        tokens = self._bpe.tokens
+        if len(tokens) > width:
+            raise ModelError(f"{folder}: tokenizer.json has {len(tokens)} tokens, the network only {width}")
+        self._vocabulary = Vocabulary(tokens, eos_token_ids=[end], special_token_ids=list(special.values()), size=width)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -190,8 +192,8 @@ class EmbeddedSession:
                 raise ArgumentError(f"token id {token} is outside the vocabulary of {config.vocab_size} ids")
         if len(self._ids) + len(added) > config.max_position_embeddings:
             raise ModelError(
-                f"the context holds {config.max_position_embeddings} tokens; {len(self._ids)} are there and {len(added)} more "
-                "were to be added: shorten the prompt or lower max_tokens"
+                f"the context holds {config.max_position_embeddings} tokens; {len(self._ids)} are there and "
+                f"{len(added)} more were to be added: shorten the prompt or lower max_tokens"
             )
         if added:
             self._ids += added
@@ -206,7 +208,8 @@ class EmbeddedSession:
             `length` is not from 1 to the number of tokens.
         """
         if not 1 <= length <= len(self._ids):
-            raise ArgumentError(f"cannot crop {len(self._ids)} tokens to {length}: give a length from 1 to {len(self._ids)}")
+            size = len(self._ids)
+            raise ArgumentError(f"cannot crop {size} tokens to {length}: give a length from 1 to {size}")
         if length < len(self._ids):
             del self._ids[length:]
             self._cache.length = min(self._cache.length, length - 1)

@@ -23,6 +23,14 @@ __all__ = ["Cache", "Config", "Llama"]
 
 Array = NDArray[np.float32]
 
+_REQUIRED = {
+    "model_type": "llama",
+    "hidden_act": "silu",
+    "tie_word_embeddings": True,
+    "attention_bias": False,
+    "mlp_bias": False,
+}
+
 
 @dataclass(frozen=True)
 class Config:
@@ -48,9 +56,8 @@ class Config:
         ModelError
             A size is missing or wrong, or the network has a part that this one lacks.
         """
-        required = {"model_type": "llama", "hidden_act": "silu", "tie_word_embeddings": True, "attention_bias": False, "mlp_bias": False}
         try:
-            for name, value in required.items():
+            for name, value in _REQUIRED.items():
                 if config[name] != value:
                     raise ValueError(f"{name} is {config[name]!r}; only {value!r} can be run")
             rope = config["rope_parameters"]
@@ -59,7 +66,7 @@ class Config:
             numbers = {name: config[name] for name in cls.__dataclass_fields__ if name != "rope_theta"}
             made = cls(**numbers, rope_theta=rope["rope_theta"])
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"config.json does not describe a network that the embedded model can run: {error!r}") from None
+            raise ModelError(f"config.json does not describe a network that can be run here: {error!r}") from None
         made._check()
         return made
 
@@ -67,7 +74,7 @@ class Config:
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             kind = float if name in ("rms_norm_eps", "rope_theta") else int
-            if type(value) is not kind or not 0 < value < 1 << 24:
+            if type(value) is not kind or not 0 < value < 1 << 20:
                 raise ModelError(f"config.json: {name} must be a positive {kind.__name__}, got {value!r}")
         if self.num_attention_heads % self.num_key_value_heads or self.head_dim % 2:
             raise ModelError(
@@ -83,6 +90,15 @@ class _Layer(NamedTuple):
     out: Array
     gate_up: Array
     down: Array
+
+
+class _Place(NamedTuple):
+    """Where the tokens of a pass stand: their rotations, and -inf where a token must not see a later one."""
+
+    start: int
+    total: int
+    turns: NDArray[np.complex64]
+    causal: Array | None
 
 
 class Cache:
@@ -103,8 +119,8 @@ class Cache:
         room = self.keys.shape[3]
         if total > room:
             more = max(total, 2 * room) - room
-            self.keys = np.concatenate([self.keys, np.empty((*self.keys.shape[:3], more), np.float32)], axis=3)
-            self.values = np.concatenate([self.values, np.empty((*self.values.shape[:2], more, self.values.shape[3]), np.float32)], axis=2)
+            self.keys = np.pad(self.keys, ((0, 0), (0, 0), (0, 0), (0, more)))
+            self.values = np.pad(self.values, ((0, 0), (0, 0), (0, more), (0, 0)))
 
 
 class Llama:
@@ -131,14 +147,16 @@ class Llama:
         def take(name: str, *shape: int) -> Array:
             tensor = tensors.get(name)
             if tensor is None or tensor.shape != shape:
-                raise ModelError(f"the weights need a tensor {name} of shape {shape}; found {None if tensor is None else tensor.shape}")
+                found = "none" if tensor is None else f"shape {tensor.shape}"
+                raise ModelError(f"the weights need a tensor {name} of shape {shape}; found {found}")
             return tensor
 
         # Row i of the interleaved head is row i // 2 of the first half (even i) or of the second (odd i).
         interleaved = np.arange(head).reshape(2, head // 2).T.ravel()
 
         def turned(name: str, count: int) -> Array:
-            return take(name, count * head, width).reshape(count, head, width)[:, interleaved].reshape(count * head, width)
+            rows = take(name, count * head, width).reshape(count, head, width)
+            return rows[:, interleaved].reshape(count * head, width)
 
         self.embedding = take("model.embed_tokens.weight", config.vocab_size, width)
         self._head = np.ascontiguousarray((self.embedding * take("model.norm.weight", width)).T)
@@ -149,7 +167,8 @@ class Llama:
             k = turned(f"{start}self_attn.k_proj.weight", key_heads)
             v = take(f"{start}self_attn.v_proj.weight", key_heads * head, width)
             gate, up = (take(f"{start}mlp.{name}_proj.weight", hidden, width) for name in ("gate", "up"))
-            before_attention, before_mlp = (take(f"{start}{name}_layernorm.weight", width) for name in ("input", "post_attention"))
+            before_attention = take(f"{start}input_layernorm.weight", width)
+            before_mlp = take(f"{start}post_attention_layernorm.weight", width)
             self._layers.append(
                 _Layer(
                     np.ascontiguousarray((np.concatenate([q, k, v]) * before_attention).T),
@@ -158,7 +177,8 @@ class Llama:
                     np.ascontiguousarray(take(f"{start}mlp.down_proj.weight", width, hidden).T * np.float32(0.5)),
                 )
             )
-        angles = np.outer(np.arange(config.max_position_embeddings), config.rope_theta ** (-np.arange(0, head, 2) / head))
+        frequencies = config.rope_theta ** (-np.arange(0, head, 2) / head)
+        angles = np.outer(np.arange(config.max_position_embeddings), frequencies)
         self._rotation = np.exp(1j * angles).astype(np.complex64)[:, None, :]
 
     def forward(self, token_ids: list[int], cache: Cache) -> Array:
@@ -170,11 +190,11 @@ class Llama:
         start, count = cache.length, len(token_ids)
         total = start + count
         cache.make_room(total)
-        turns = self._rotation[start:total]
         causal = np.triu(np.full((count, total), -np.inf, np.float32), start + 1) if count > 1 else None
+        place = _Place(start, total, self._rotation[start:total], causal)
         x = self.embedding[token_ids]
         for index, layer in enumerate(self._layers):
-            x = x + self._attention(x, layer, cache.keys[index], cache.values[index], turns, causal, total) @ layer.out
+            x = x + self._attention(x, layer, cache.keys[index], cache.values[index], place) @ layer.out
             joined = _normal(x, config.rms_norm_eps) @ layer.gate_up
             gate, up = joined[:, : config.intermediate_size], joined[:, config.intermediate_size :]
             # SiLU(g) = g / (1 + exp(-g)) = g (1 + tanh(g / 2)) / 2, which cannot overflow; the last half is in `down`.
@@ -183,13 +203,11 @@ class Llama:
         logits: Array = _normal(x[-1:], config.rms_norm_eps)[0] @ self._head
         return logits
 
-    def _attention(
-        self, x: Array, layer: _Layer, keys: Array, values: Array, turns: NDArray[np.complex64], causal: Array | None, total: int
-    ) -> Array:
+    def _attention(self, x: Array, layer: _Layer, keys: Array, values: Array, place: _Place) -> Array:
         """Store the keys and values of the tokens in `x`, and mix the values of all tokens up to each."""
         config, count = self.config, len(x)
         heads, key_heads, head = config.num_attention_heads, config.num_key_value_heads, config.head_dim
-        start = total - count
+        start, total, turns, causal = place
         qkv = _normal(x, config.rms_norm_eps) @ layer.qkv
         turning = qkv[:, : (heads + key_heads) * head].view(np.complex64).reshape(count, heads + key_heads, head // 2)
         turned = (turning * turns).view(np.float32)
@@ -197,18 +215,19 @@ class Llama:
         values[:, start:total] = qkv[:, (heads + key_heads) * head :].reshape(count, key_heads, head).transpose(1, 0, 2)
         # Queries that share a key head stand together: (key heads, queries of the group times tokens, head size).
         q = turned[:, :heads].reshape(count, key_heads, -1, head).transpose(1, 2, 0, 3).reshape(key_heads, -1, head)
-        scores = q @ keys[:, :, :total]
+        scores: Array = q @ keys[:, :, :total]
         if causal is not None:
             scores.reshape(key_heads, -1, count, total)[...] += causal
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
-        mixed = scores @ values[:, :total]
+        mixed: Array = scores @ values[:, :total]
         return mixed.reshape(key_heads, -1, count, head).transpose(2, 0, 1, 3).reshape(count, heads * head)
 
 
 def _normal(x: Array, epsilon: float) -> Array:
     """Divide each row by its root mean square."""
-    mean = (x * x) @ np.full((x.shape[1], 1), 1 / x.shape[1], np.float32)  # faster than x.mean for one row
-    normal: Array = x / np.sqrt(mean + np.float32(epsilon))
+    share = np.full((x.shape[1], 1), 1 / x.shape[1], np.float32)
+    mean = (x * x) @ share  # a product is faster than x.mean for one row
+    normal: Array = np.divide(x, np.sqrt(mean + np.float32(epsilon)))
     return normal

@@ -18,7 +18,7 @@ from detent.errors import ModelError
 __all__ = ["read_tensors"]
 
 _LARGEST_HEADER = 10_000_000
-_DTYPES = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
+_DTYPES: dict[str, np.dtype[Any]] = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
@@ -59,7 +59,7 @@ def _tensor(path: Path, name: str, entry: Any, body: memoryview) -> NDArray[np.f
             raise ValueError(f"sizes {numbers}")
     except (KeyError, TypeError, ValueError) as error:
         known = ", ".join(_DTYPES)
-        raise ModelError(f"{path}, tensor {name!r}: cannot read the entry {entry!r} ({error}); known types: {known}") from None
+        raise ModelError(f"{path}, tensor {name!r}: cannot read {entry!r} ({error}); known types: {known}") from None
     items = 1
     for size in shape:
         items *= size
@@ -68,4 +68,5 @@ def _tensor(path: Path, name: str, entry: Any, body: memoryview) -> NDArray[np.f
             f"{path}, tensor {name!r}: shape {shape} of {entry['dtype']} needs {items * dtype.itemsize} bytes, "
             f"the header gives bytes {begin} to {end} of {len(body)}"
         )
-    return np.frombuffer(body[begin:end], dtype).astype(np.float32).reshape(shape)
+    tensor: NDArray[np.float32] = np.frombuffer(body[begin:end], dtype).astype(np.float32).reshape(shape)
+    return tensor

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detent.errors import ArgumentError, ModelError, StateError
+from detent.errors import ArgumentError, ModelError
 from detent.models.base import Session
 from detent.vocabulary import Vocabulary
 
@@ -102,7 +102,7 @@ class Transformers:
 class _TransformersSession:
     def __init__(self, model: PreTrainedModel, token_ids: Sequence[int]) -> None:
         if not token_ids:
-            raise ModelError("The prompt has no tokens; a transformers model needs at least one, such as the beginning-of-text id")
+            raise ArgumentError("The prompt has no tokens; a transformers model needs at least one, such as the beginning-of-text id")
         self._model = model
         # Without this, a long prompt costs its length times the vocabulary in memory.
         keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
@@ -124,12 +124,13 @@ class _TransformersSession:
         return self._logits
 
     def append(self, token_ids: Sequence[int]) -> None:
-        self._token_ids.extend(token_ids)
-        self._logits = None
+        if len(token_ids):
+            self._token_ids.extend(token_ids)
+            self._logits = None
 
     def crop(self, length: int) -> None:
         if not 1 <= length <= len(self._token_ids):
-            raise StateError(f"Cannot crop a sequence of {len(self._token_ids)} tokens to {length}")
+            raise ArgumentError(f"Cannot crop a sequence of {len(self._token_ids)} tokens to {length}")
         if length == len(self._token_ids):
             return
         del self._token_ids[length:]
@@ -173,4 +174,18 @@ def _keeps_every_position(cache: Any) -> bool:  # noqa: ANN401 - a transformers 
 def _vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Vocabulary:
     head = model.get_output_embeddings()
     width = model.config.get_text_config().vocab_size if head is None else head.weight.shape[0]
-    return Vocabulary.from_transformers(tokenizer, size=width)
+    return Vocabulary.from_transformers(tokenizer, size=width, eos_token_ids=_end_ids(model, tokenizer) or "auto")
+
+
+def _end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Return the end-of-text ids that the tokenizer and the generation config name: chat models have several."""
+    named = getattr(model.generation_config, "eos_token_id", None)
+    configured = set(named) if isinstance(named, (list, tuple)) else {named}
+    ids = {int(token_id) for token_id in configured | {tokenizer.eos_token_id} if token_id is not None}
+    special = {token_id for token_id, token in tokenizer.added_tokens_decoder.items() if token.special}
+    if wrong := ids - special - {tokenizer.eos_token_id}:
+        raise ModelError(
+            f"The model's generation_config names id {min(wrong)} as end of text, which is not a special token of the tokenizer; "
+            "correct generation_config.eos_token_id, or pass vocabulary="
+        )
+    return sorted(ids)
