@@ -1,4 +1,4 @@
-"""Train the model that detent ships: a byte-level BPE tokenizer and a small Llama, on the corpus of ``write_corpus.py``.
+"""Train the model that detent ships, a byte-level BPE tokenizer and a small Llama, on what ``write_corpus.py`` writes.
 
     python tools/train_model.py --minutes 75 --out src/detent/models/weights
     python tools/train_model.py --evaluate src/detent/models/weights
@@ -29,12 +29,13 @@ from itertools import count, islice
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
+from torch.nn import functional
 
 import write_corpus
+from corpus.rows import Row
 
 END, USER, ASSISTANT = "<|end|>", "<|user|>", "<|assistant|>"
 VOCABULARY_SIZE = 2048
@@ -69,7 +70,7 @@ def train_tokenizer(rows: int = 40_000) -> Tokenizer:
 
 
 def encode(tokenizer: Tokenizer, pairs: list[tuple[str, str]]) -> list[Example]:
-    """Token ids of each (prompt, answer) in the chat template: ``<|user|>prompt<|assistant|>`` and ``answer<|end|>``."""
+    """Encode each (prompt, answer) in the chat template: ``<|user|>prompt<|assistant|>`` and ``answer<|end|>``."""
     end, user, assistant = (tokenizer.token_to_id(token) for token in (END, USER, ASSISTANT))
     prompts = tokenizer.encode_batch_fast([prompt for prompt, _ in pairs])
     answers = tokenizer.encode_batch_fast([answer for _, answer in pairs])
@@ -80,6 +81,8 @@ def encode(tokenizer: Tokenizer, pairs: list[tuple[str, str]]) -> list[Example]:
 
 
 class Layer(nn.Module):
+    """Attention and SwiGLU, each after a norm and added to what came in."""
+
     def __init__(self) -> None:
         super().__init__()
         self.norm_attention = nn.Parameter(torch.ones(WIDTH))
@@ -89,13 +92,14 @@ class Layer(nn.Module):
         self.down = matrix(WIDTH, HIDDEN)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """Read (batch, length, width) and give the same shape."""
         batch, length, _ = x.shape
-        joined = F.linear(rms_norm(x, self.norm_attention), torch.cat([self.q, self.k, self.v]))
+        joined = functional.linear(rms_norm(x, self.norm_attention), torch.cat([self.q, self.k, self.v]))
         q, k, v = joined.view(batch, length, 3, HEADS, HEAD).permute(2, 0, 3, 1, 4)
         mixed = attend(rotate(q, cos, sin), rotate(k, cos, sin), v)
-        x = x + F.linear(mixed.transpose(1, 2).reshape(batch, length, WIDTH), self.o)
-        gate, up = F.linear(rms_norm(x, self.norm_mlp), torch.cat([self.gate, self.up])).chunk(2, -1)
-        return x + F.linear(F.silu(gate) * up, self.down)
+        x = x + functional.linear(mixed.transpose(1, 2).reshape(batch, length, WIDTH), self.o)
+        gate, up = functional.linear(rms_norm(x, self.norm_mlp), torch.cat([self.gate, self.up])).chunk(2, -1)
+        return x + functional.linear(functional.silu(gate) * up, self.down)
 
 
 class Network(nn.Module):
@@ -112,11 +116,12 @@ class Network(nn.Module):
                 layer.down *= 0.2
 
     def forward(self, ids: Tensor, chosen: Tensor) -> Tensor:
+        """Read (batch, length) ids; `chosen` are positions in the flattened batch."""
         cos, sin = rotation(ids.shape[1])
-        x = F.embedding(ids, self.embedding)
+        x = functional.embedding(ids, self.embedding)
         for layer in self.layers:
             x = layer(x, cos, sin)
-        return F.linear(rms_norm(x.flatten(0, 1)[chosen], self.norm), self.embedding)
+        return functional.linear(rms_norm(x.flatten(0, 1)[chosen], self.norm), self.embedding)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -132,7 +137,7 @@ def matrix(rows: int, columns: int) -> nn.Parameter:
 
 
 def rms_norm(x: Tensor, weight: Tensor) -> Tensor:
-    return F.rms_norm(x, (x.shape[-1],), weight, EPSILON)
+    return functional.rms_norm(x, (x.shape[-1],), weight, EPSILON)
 
 
 def rotation(length: int) -> tuple[Tensor, Tensor]:
@@ -160,14 +165,28 @@ def export(network: Network, tokenizer: Tokenizer, folder: Path) -> None:
             named[f"{start}mlp.{name}_proj.weight"] = getattr(layer, name)
     end = tokenizer.token_to_id(END)
     config = {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": WIDTH,
-        "intermediate_size": HIDDEN, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
-        "num_key_value_heads": HEADS, "head_dim": HEAD, "rms_norm_eps": EPSILON, "max_position_embeddings": 2048,
-        "rope_parameters": {"rope_type": "default", "rope_theta": THETA}, "tie_word_embeddings": True,
-        "attention_bias": False, "mlp_bias": False, "vocab_size": VOCABULARY_SIZE, "bos_token_id": None,
-        "eos_token_id": end, "pad_token_id": end, "dtype": "float16",
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_act": "silu",
+        "hidden_size": WIDTH,
+        "intermediate_size": HIDDEN,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "num_key_value_heads": HEADS,
+        "head_dim": HEAD,
+        "rms_norm_eps": EPSILON,
+        "max_position_embeddings": 2048,
+        "rope_parameters": {"rope_type": "default", "rope_theta": THETA},
+        "tie_word_embeddings": True,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "vocab_size": VOCABULARY_SIZE,
+        "bos_token_id": None,
+        "eos_token_id": end,
+        "pad_token_id": end,
+        "dtype": "float16",
         "chat_template": {"user": USER, "assistant": ASSISTANT, "end": END},
-    }  # fmt: skip
+    }
     tensors = {name: weight.detach().half().contiguous() for name, weight in named.items()}
     replace(folder / "model.safetensors", lambda path: save_file(tensors, path, {"format": "pt"}))
     replace(folder / "config.json", lambda path: path.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8"))
@@ -207,19 +226,21 @@ def steps(source: Iterator[Example]) -> Iterator[list[list[Example]]]:
 
 
 def bucket(example: Example) -> int:
-    """The padded length of an example."""
+    """Return the padded length of an example."""
     return next(length for length in LENGTHS if len(example[0]) + len(example[1]) - 1 <= length)
 
 
 def tensors_of(piece: list[Example]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Padded inputs, flat positions that predict an answer token, those tokens, and their weights.
+    """Return padded inputs, flat positions that predict an answer token, those tokens, and their weights.
 
     An example of n answer tokens weighs sqrt(n): long records should not drown short sums. Positions are padded to a
     multiple of 64, with weight 0.
     """
     length = max(map(bucket, piece))
     ids = torch.zeros(len(piece), length, dtype=torch.long)
-    chosen, targets, weights = [], [], []
+    chosen: list[int] = []
+    targets: list[int] = []
+    weights: list[float] = []
     for row, (prompt, answer) in enumerate(piece):
         tokens = prompt + answer[:-1]
         ids[row, : len(tokens)] = torch.tensor(tokens)
@@ -261,7 +282,7 @@ def train(minutes: float, folder: Path, seed: int, save_every: float) -> None:
         for ids, chosen, targets, weights in batches:
             with torch.autocast("cpu", torch.bfloat16):
                 logits = network(ids, chosen)
-            losses = F.cross_entropy(logits.float(), targets, reduction="none")
+            losses = functional.cross_entropy(logits.float(), targets, reduction="none")
             ((losses * weights).sum() / scale).backward()
             loss_sum += float((losses.detach() * weights).sum())
             seen += ids.numel()
@@ -280,15 +301,16 @@ def train(minutes: float, folder: Path, seed: int, save_every: float) -> None:
             saved = elapsed
             export(network, tokenizer, folder)
             score = teacher_forced(network, tokenizer, held_out)
-            print(f"{elapsed:6.1f} min  saved; held-out {sum(score.values()) / len(score):.3f}  "
-                  + " ".join(f"{task}={share:.2f}" for task, share in score.items()), flush=True)  # fmt: skip
+            print(
+                f"{elapsed:6.1f} min  saved; held-out {sum(score.values()) / len(score):.3f}  "
+                + " ".join(f"{task}={share:.2f}" for task, share in score.items()),
+                flush=True,
+            )
     export(network, tokenizer, folder)
 
 
 @torch.no_grad()
-def teacher_forced(
-    network: Network, tokenizer: Tokenizer, rows: list[tuple[str, write_corpus.Row]]
-) -> dict[str, float]:
+def teacher_forced(network: Network, tokenizer: Tokenizer, rows: list[tuple[str, Row]]) -> dict[str, float]:
     """Share of held-out answers whose every token is the most likely one: what greedy decoding would write."""
     shares: dict[str, list[bool]] = defaultdict(list)
     for task, row in rows:
@@ -324,7 +346,7 @@ def evaluate(folder: Path) -> None:
     print(f"| all | {sum(total)} of {len(total)} ({sum(total) / len(total):.1%}) |")
 
 
-def judge(row: write_corpus.Row, answer: str) -> bool:
+def judge(row: Row, answer: str) -> bool:
     """Judge an answer by the row's own rule."""
     if row.contains:
         return all(text in answer for text in row.contains)

@@ -36,7 +36,7 @@ def vary(r: Random, prompt: str) -> str:
 
 
 MANNER = frozenset(
-    "Repeat Copy Write Give Call Use Sort Count Add Turn Name Spell Put Tell Extract Find Invent Make".split()  # noqa: SIM905
+    "Repeat Copy Write Give Call Use Sort Count Add Turn Name Spell Put Tell Extract Find Invent Make".split()
 )
 
 
@@ -53,13 +53,13 @@ def rows(seed: int, split: str, count: int) -> Iterator[tuple[str, Row]]:
 
 HELD_OUT_ROWS = 30
 FEW_PROMPTS = frozenset(
-    "small_talk pi_digits known_singles president knowledge multiply invent spell case sentiment".split()  # noqa: SIM905
+    "small_talk pi_digits known_singles president knowledge multiply invent spell case sentiment".split()
 )
 """Tasks with too few prompts to keep any apart: their held-out rows measure recall, not generalisation."""
 
 
 def held_out(seed: int = 0) -> list[tuple[str, Row]]:
-    """The held-out rows: ``HELD_OUT_ROWS`` of each task, no prompt twice."""
+    """Return the held-out rows: ``HELD_OUT_ROWS`` of each task, no prompt twice."""
     return list({row.prompt: (name, row) for name, row in rows(seed, "held-out", HELD_OUT_ROWS * len(TASKS))}.values())
 
 

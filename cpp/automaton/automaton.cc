@@ -1,6 +1,7 @@
 #include "automaton/automaton.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/fork_guard.h"
 #include "expr/lookaround.h"
@@ -218,6 +219,76 @@ const ByteSet& Automaton::find_loops(ExprId state) {
   loop_sets_.push_back(set);
   loops_[state.value].store(&loop_sets_.back(), std::memory_order_release);
   return loop_sets_.back();
+}
+
+std::string Automaton::completion(ExprId state) {
+  struct Step {
+    ExprId state;
+    std::size_t from;
+    char byte;
+  };
+  std::vector<Step> steps{{state, 0, 0}};
+  std::unordered_set<std::uint32_t> seen{state.value};
+  std::size_t i = 0;
+  // Breadth first, bytes ascending: the first accepting state is reached by the least of the shortest strings.
+  for (; !accepting(steps[i].state); ++i) {
+    const ExprId* next = row(steps[i].state);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const ExprId to = next[class_of()[byte]];
+      if (to != ExprSet::kEmpty && seen.insert(to.value).second) steps.push_back({to, i, static_cast<char>(byte)});
+    }
+    if (i + 1 == steps.size()) return {};  // only if `state` was dead
+  }
+  std::string text;
+  for (; i != 0; i = steps[i].from) text += steps[i].byte;
+  std::reverse(text.begin(), text.end());
+  return text;
+}
+
+std::uint32_t Automaton::completion_length(ExprId state) {
+  if (exprs_[state].plain) return exprs_[state].shortest;
+  {
+    const ForkGuard guard;
+    const std::lock_guard lock(mutex_);
+    const auto known = completion_lengths_.find(state.value);
+    if (known != completion_lengths_.end()) return known->second;
+  }
+  struct Step {
+    ExprId state;
+    std::size_t from;
+  };
+  std::vector<Step> steps{{state, 0}};
+  std::unordered_set<std::uint32_t> seen{state.value};
+  std::size_t i = 0;
+  std::uint32_t length = 0;
+  const auto ends = [&](ExprId at) {
+    if (accepting(at)) {
+      length = 0;
+      return true;
+    }
+    if (exprs_[at].plain) {
+      length = exprs_[at].shortest;
+      return true;
+    }
+    const ForkGuard guard;
+    const std::lock_guard lock(mutex_);
+    const auto known = completion_lengths_.find(at.value);
+    if (known != completion_lengths_.end()) length = known->second;
+    return known != completion_lengths_.end();
+  };
+  for (; !ends(steps[i].state); ++i) {
+    const ExprId* next = row(steps[i].state);
+    for (std::uint32_t c = 0; c < class_count(); ++c) {
+      if (next[c] != ExprSet::kEmpty && seen.insert(next[c].value).second) steps.push_back({next[c], i});
+    }
+    if (i + 1 == steps.size()) return UINT32_MAX;
+  }
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  for (;; i = steps[i].from, ++length) {
+    completion_lengths_.try_emplace(steps[i].state.value, length);
+    if (i == 0) return length;
+  }
 }
 
 std::int64_t Automaton::state_count() {

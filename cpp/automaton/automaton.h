@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -62,6 +63,13 @@ class Automaton {
   }
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
 
+  // The least of the shortest strings that lead from a live `state` to acceptance.
+  std::string completion(ExprId state);
+
+  // An upper bound on the length of completion(state), and on that of any state that follows it (UINT32_MAX: unknown).
+  std::uint32_t completion_length(ExprId state);
+  std::uint32_t farthest(ExprId state) const { return exprs_[state].plain ? exprs_[state].farthest : UINT32_MAX; }
+
   std::int64_t state_count();
   std::int64_t memory_bytes();
 
@@ -94,6 +102,7 @@ class Automaton {
   StableVector<std::atomic<const ByteSet*>> loops_;
   std::deque<ByteSet> loop_sets_;
   std::vector<Life> life_;
+  std::unordered_map<std::uint32_t, std::uint32_t> completion_lengths_;  // of states that are not plain
   std::unordered_map<const Node*, ExprId> interned_;
 };
 

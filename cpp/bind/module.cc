@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/fork_guard.h"
+#include "expr/codec.h"
 #include "expr/node.h"
 #include "expr/utf8.h"
 #include "logits/apply.h"
@@ -86,7 +87,22 @@ std::shared_ptr<Guide> make_guide(const NodeRef& language, std::shared_ptr<const
                                  std::move(cancel));
 }
 
-void fill(const Matcher& matcher, const MaskRow& row) {
+std::unique_ptr<Matcher> make_matcher(std::shared_ptr<Guide> guide, std::optional<std::uint32_t> max_tokens) {
+  const nb::gil_scoped_release release;
+  return std::make_unique<Matcher>(std::move(guide), max_tokens.value_or(Matcher::kNoBudget));
+}
+
+nb::bytes to_bytes(const ByteSet& set) {
+  std::string values;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (set.contains(static_cast<std::uint8_t>(byte))) values += static_cast<char>(byte);
+  }
+  return nb::bytes(values.data(), values.size());
+}
+
+nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+void fill(Matcher& matcher, const MaskRow& row) {
   const std::size_t words = matcher.guide()->vocabulary().word_count();
   if (row.shape(0) != words) {
     throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(row.shape(0)), static_cast<std::int64_t>(words));
@@ -96,7 +112,7 @@ void fill(const Matcher& matcher, const MaskRow& row) {
   matcher.fill(out);
 }
 
-void fill_batch(const std::vector<const Matcher*>& matchers, const MaskRows& rows, unsigned threads) {
+void fill_batch(const std::vector<Matcher*>& matchers, const MaskRows& rows, unsigned threads) {
   if (rows.shape(0) != matchers.size()) {
     throw Error(ErrorKind::argument, "mask_rows", static_cast<std::int64_t>(rows.shape(0)),
                 static_cast<std::int64_t>(matchers.size()));
@@ -133,7 +149,9 @@ NB_MODULE(_core, m) {
       .def("__hash__", [](const NodeRef& node) { return static_cast<Py_hash_t>(node->hash().low >> 1); })
       .def("__eq__", [](const NodeRef& x, const NodeRef& y) { return Node::equal(*x, *y); })
       .def("__eq__", [](const NodeRef&, nb::handle) { return nb::steal(Py_NewRef(Py_NotImplemented)); }, nb::arg().none())
+      .def("to_bytes", [](const NodeRef& node) { return to_bytes(encode_node(node)); })
       .def_prop_ro("depth", [](const NodeRef& node) { return node->depth(); });
+  m.def("node_from_bytes", [](const nb::bytes& text) { return decode_node(view(text)); }, "text"_a);
   m.def("empty", &Node::empty);
   m.def("epsilon", &Node::epsilon);
   m.def("byte_set", [](const nb::bytes& values) { return Node::bytes(byte_set(values)); }, "values"_a);
@@ -173,14 +191,36 @@ NB_MODULE(_core, m) {
       .def_prop_ro("trie_nodes", [](const Vocabulary& v) { return v.trie().size(); })
       .def_prop_ro("cache_bytes", [](const Vocabulary& v) { return v.cache().bytes(); });
 
+  nb::class_<Automaton>(m, "Automaton", "A language as a lazily built automaton over bytes; state 0 is dead.")
+      .def("__init__", [](Automaton* automaton, const NodeRef& language, std::int64_t states, std::int64_t memory_bytes,
+                          std::int64_t steps) {
+        new (automaton) Automaton(language, nullptr, 0, Limits{states, memory_bytes, steps}, nullptr);
+      }, "language"_a, "states"_a, "memory_bytes"_a, "steps"_a)
+      .def_prop_ro("start", [](const Automaton& a) { return a.start().value; })
+      .def_prop_ro("class_of", [](const Automaton& a) {
+        return nb::bytes(reinterpret_cast<const char*>(a.class_of().data()), 256);
+      })
+      .def("accepting", [](const Automaton& a, std::uint32_t state) { return a.accepting(ExprId{state}); }, "state"_a)
+      .def("row", [](Automaton& a, std::uint32_t state) {
+        const ExprId* row = a.row(ExprId{state});
+        std::vector<std::uint32_t> next;
+        for (std::uint32_t c = 0; c < a.class_count(); ++c) next.push_back(row[c].value);
+        return next;
+      }, "state"_a)
+      .def("completion", [](Automaton& a, std::uint32_t state) { return to_bytes(a.completion(ExprId{state})); }, "state"_a);
+
   nb::class_<Guide>(m, "Guide")
       .def(nb::new_(&make_guide), "language"_a, "vocabulary"_a, "states"_a, "memory_bytes"_a, "steps"_a,
            "cancel"_a.none() = nb::none())
+      .def("shortest", [](Guide& guide) { return guide.budget().shortest(guide.start()); },
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("longest", [](Guide& guide) { return guide.budget().longest(guide.start()); },
+           nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("state_count", &Guide::state_count, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("memory_bytes", &Guide::memory_bytes, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<Matcher>(m, "Matcher")
-      .def(nb::init<std::shared_ptr<Guide>>(), "guide"_a)
+      .def(nb::new_(&make_matcher), "guide"_a, "max_tokens"_a = nb::none())
       .def("fork", &Matcher::fork)
       .def("advance", &Matcher::advance, "token_id"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("advance_bytes", [](Matcher& matcher, const nb::bytes& text) {
@@ -190,6 +230,12 @@ NB_MODULE(_core, m) {
       }, "text"_a)
       .def("rollback", &Matcher::rollback, "steps"_a)
       .def("fill", &fill, "row"_a.noconvert())
+      .def("refusal", [](const Matcher& matcher, const nb::bytes& text) {
+        const Matcher::Refusal refusal = matcher.refusal(view(text));
+        return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete);
+      }, "text"_a, nb::sig("def refusal(self, text: bytes) -> tuple[int, bytes, bool]"))
+      .def("completion", [](const Matcher& matcher) { return to_bytes(matcher.completion()); })
+      .def_prop_ro("squeezed_at", &Matcher::squeezed_at)
       .def_prop_ro("accepting", &Matcher::accepting)
       .def_prop_ro("finished", &Matcher::finished)
       .def_prop_ro("step_count", &Matcher::step_count)

@@ -9,6 +9,14 @@ namespace {
 
 constexpr std::size_t kFirstTable = 256;
 
+// Lengths saturate: "at least this much" is all that a budget asks of them.
+std::uint32_t add(std::uint64_t x, std::uint64_t y) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(x + y, UINT32_MAX));
+}
+std::uint32_t multiply(std::uint64_t x, std::uint64_t y) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(x * y, UINT32_MAX));
+}
+
 }  // namespace
 
 ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
@@ -83,6 +91,7 @@ ExprId ExprSet::bytes(const ByteSet& set) {
   Expr expr;
   expr.op = Op::bytes;
   expr.plain = true;
+  expr.shortest = expr.farthest = 1;
   expr.a = set_index(set);
   expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::bytes));
   for (std::uint64_t word : set.words()) expr.hash = mix(expr.hash, word);
@@ -149,6 +158,8 @@ ExprId ExprSet::concat(ExprId first, ExprId second) {
     expr.has_past = h.has_past || t.has_past;
     expr.has_hole = h.has_hole || t.has_hole;
     expr.largest_count = std::max(h.largest_count, t.largest_count);
+    expr.shortest = add(h.shortest, t.shortest);
+    expr.farthest = std::max(add(h.farthest, t.shortest), t.farthest);
     expr.a = head.value;
     expr.b = tail.value;
     expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::concat)), h.hash), t.hash);
@@ -190,6 +201,8 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.nullable = minimum == 0;
   expr.plain = inner.plain;
   expr.has_past = inner.has_past;
+  expr.shortest = multiply(inner.shortest, minimum);
+  expr.farthest = add(inner.farthest, multiply(inner.shortest, minimum == 0 ? 0 : minimum - 1));
   expr.largest_count = std::max({inner.largest_count, minimum, maximum == kUnbounded ? 0 : maximum});
   expr.a = part.value;
   expr.b = minimum;
@@ -288,6 +301,7 @@ ExprId ExprSet::alternation(std::vector<ExprId> parts) {
   Expr expr;
   expr.op = Op::alternation;
   expr.plain = true;
+  expr.shortest = UINT32_MAX;
   expr.b = static_cast<std::uint32_t>(parts.size());
   Hash128 total{};
   for (ExprId part : parts) {
@@ -297,6 +311,8 @@ ExprId ExprSet::alternation(std::vector<ExprId> parts) {
     expr.has_past |= operand.has_past;
     expr.has_hole |= operand.has_hole;
     expr.largest_count = std::max(expr.largest_count, operand.largest_count);
+    expr.shortest = std::min(expr.shortest, operand.shortest);
+    expr.farthest = std::max(expr.farthest, operand.farthest);
     total = sum(total, mix(Hash128{}, operand.hash));
   }
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::alternation)), total);

@@ -1,6 +1,8 @@
 #include "machine/guide.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -10,7 +12,8 @@ namespace detent {
 Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
              std::shared_ptr<const CancelFlag> cancel)
     : vocabulary_(std::move(vocabulary)),
-      automaton_(language, vocabulary_->spelling(), vocabulary_->longest(), limits, std::move(cancel)) {
+      automaton_(language, vocabulary_->spelling(), vocabulary_->longest(), limits, std::move(cancel)),
+      budget_(*this, limits) {
   if (start() == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
   if (!automaton_.spellable(start())) throw Error(ErrorKind::empty, "spelling");
 }
@@ -42,6 +45,75 @@ void Guide::fill(ExprId state, std::uint32_t* row) {
   if (accepting(state)) {
     for (std::uint32_t id : vocabulary_->end_ids()) row[id >> 5] |= 1u << (id & 31);
   }
+}
+
+template <class Visit>
+std::int64_t Guide::walk(ExprId state, Visit visit) {
+  const std::vector<TrieNode>& trie = vocabulary_->trie();
+  const auto& class_of = automaton_.class_of();
+  const bool every_byte = vocabulary_->spelling() == nullptr;
+  std::vector<ExprId> path(vocabulary_->longest() + std::size_t{1});
+  path[0] = state;
+  std::int64_t visited = 0;
+  for (std::size_t i = 0; i < trie.size(); ++visited) {
+    const TrieNode& node = trie[i];
+    const ExprId next = automaton_.row(path[node.depth])[class_of[node.byte]];
+    if (next == ExprSet::kEmpty) {
+      i = node.next;
+      continue;
+    }
+    if (node.token != TrieNode::kNoToken && (every_byte || automaton_.spellable(next))) visit(node, next);
+    path[node.depth + std::size_t{1}] = next;
+    ++i;
+  }
+  return visited;
+}
+
+bool Guide::fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
+  fill(state, row);
+  if (budget_.slack(state, tokens_after)) return false;
+  std::unordered_map<std::uint32_t, bool> verdicts;
+  bool squeezed = false;
+  walk(state, [&](const TrieNode& node, ExprId next) {
+    const auto [verdict, is_new] = verdicts.try_emplace(next.value);
+    if (is_new) verdict->second = budget_.within(next, tokens_after);
+    if (verdict->second) return;
+    squeezed = true;
+    if (node.token & TrieNode::kShared) {
+      for (std::uint32_t id : vocabulary_->shared_ids(node.token)) row[id >> 5] &= ~(1u << (id & 31));
+    } else {
+      row[node.token >> 5] &= ~(1u << (node.token & 31));
+    }
+  });
+  return squeezed;
+}
+
+std::vector<ExprId> Guide::successors(ExprId state, std::int64_t& visited) {
+  std::vector<ExprId> found;
+  std::unordered_set<std::uint32_t> seen;
+  visited += walk(state, [&](const TrieNode&, ExprId next) {
+    if (seen.insert(next.value).second) found.push_back(next);
+  });
+  return found;
+}
+
+std::uint32_t Guide::token_between(ExprId from, ExprId to) {
+  std::uint32_t lowest = UINT32_MAX;
+  walk(from, [&](const TrieNode& node, ExprId next) {
+    if (next != to) return;
+    const std::uint32_t id = node.token & TrieNode::kShared ? vocabulary_->shared_ids(node.token)[0] : node.token;
+    lowest = std::min(lowest, id);
+  });
+  return lowest;
+}
+
+ByteSet Guide::next_bytes(ExprId state) {
+  ByteSet set;
+  const ExprId* row = automaton_.row(state);
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (row[automaton_.class_of()[byte]] != ExprSet::kEmpty) set.insert(static_cast<std::uint8_t>(byte));
+  }
+  return set;
 }
 
 std::shared_ptr<const Mask> Guide::compute(ExprId state) {

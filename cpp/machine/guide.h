@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "automaton/automaton.h"
+#include "machine/budget.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -27,17 +30,39 @@ class Guide {
   // language allows.
   void fill(ExprId state, std::uint32_t* row);
 
+  // As `fill`, but leaves only the text tokens after which at most `tokens_after` more complete the text. Returns whether
+  // that took any away.
+  bool fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
+
   // Writes a row with the end-of-text ids only.
   void fill_end(std::uint32_t* row) const;
+
+  // The distinct states that one text token leads to; adds the trie nodes visited.
+  std::vector<ExprId> successors(ExprId state, std::int64_t& visited);
+  // The lowest id of a text token that leads from one state to another, which is a successor.
+  std::uint32_t token_between(ExprId from, ExprId to);
+
+  // The state after one byte, which may be inside a token.
+  ExprId step(ExprId state, std::uint8_t byte) { return automaton_.row(state)[automaton_.class_of()[byte]]; }
+  // The bytes that may follow in `state`.
+  ByteSet next_bytes(ExprId state);
+  std::string completion(ExprId state) { return automaton_.completion(state); }
+  std::uint32_t completion_length(ExprId state) { return automaton_.completion_length(state); }
+  std::uint32_t farthest(ExprId state) const { return automaton_.farthest(state); }
+  Budget& budget() { return budget_; }
 
   std::int64_t state_count() { return automaton_.state_count(); }
   std::int64_t memory_bytes() { return automaton_.memory_bytes(); }
 
  private:
   std::shared_ptr<const Mask> compute(ExprId state);
+  // Visits the tokens that `state` allows: visit(node, state after it).
+  template <class Visit>
+  std::int64_t walk(ExprId state, Visit visit);
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   Automaton automaton_;
+  Budget budget_;
 };
 
 }  // namespace detent

@@ -1,12 +1,29 @@
 #include "machine/matcher.h"
 
+#include <algorithm>
+
 namespace detent {
+
+Matcher::Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens)
+    : guide_(std::move(guide)), steps_{{guide_->start(), kNoToken}}, max_tokens_(max_tokens) {
+  if (max_tokens_ != kNoBudget && !guide_->budget().within(guide_->start(), max_tokens_)) {
+    throw Error(ErrorKind::limit, "max_tokens", max_tokens_);
+  }
+}
 
 std::unique_ptr<Matcher> Matcher::fork() const {
   const Use use(*this);
   auto copy = std::make_unique<Matcher>(guide_);
   copy->steps_ = steps_;
+  copy->max_tokens_ = max_tokens_;
+  copy->byte_steps_ = byte_steps_;
+  copy->squeezed_at_ = squeezed_at_;
   return copy;
+}
+
+std::uint32_t Matcher::tokens_left() const {
+  const auto used = static_cast<std::uint32_t>(steps_.size() - 1) - byte_steps_;
+  return max_tokens_ - std::min(used, max_tokens_);
 }
 
 void Matcher::advance(std::int64_t token_id) {
@@ -25,6 +42,9 @@ void Matcher::advance(std::int64_t token_id) {
   if (!vocabulary.is_text(id)) throw Error(ErrorKind::state, "no_text", token_id);
   const ExprId next = guide_->advance(state(), vocabulary.bytes(id));
   if (next == ExprSet::kEmpty) throw Error(ErrorKind::state, "token", token_id);
+  if (max_tokens_ != kNoBudget && (tokens_left() == 0 || !guide_->budget().within(next, tokens_left() - 1))) {
+    throw Error(ErrorKind::state, "budget", token_id, tokens_left());
+  }
   steps_.push_back({next, static_cast<std::int32_t>(token_id)});
 }
 
@@ -33,23 +53,56 @@ void Matcher::advance_bytes(std::string_view text) {
   if (state() == kFinished) throw Error(ErrorKind::state, "finished", kNoToken);
   const ExprId next = guide_->advance(state(), text);
   if (next == ExprSet::kEmpty) throw Error(ErrorKind::state, "bytes", static_cast<std::int64_t>(text.size()));
+  if (max_tokens_ != kNoBudget && !guide_->budget().within(next, tokens_left())) {
+    throw Error(ErrorKind::state, "budget_bytes", static_cast<std::int64_t>(text.size()), tokens_left());
+  }
   steps_.push_back({next, kNoToken});
+  ++byte_steps_;
 }
 
 void Matcher::rollback(std::int64_t steps) {
   const Use use(*this);
   const auto count = static_cast<std::int64_t>(steps_.size()) - 1;
   if (steps < 0 || steps > count) throw Error(ErrorKind::state, "rollback", steps, count);
-  steps_.resize(steps_.size() - static_cast<std::size_t>(steps), steps_[0]);
+  const std::size_t left = steps_.size() - static_cast<std::size_t>(steps);
+  for (std::size_t i = left; i < steps_.size(); ++i) byte_steps_ -= steps_[i].token_id == kNoToken;
+  steps_.resize(left, steps_[0]);
+  if (squeezed_at_ != SIZE_MAX && squeezed_at_ >= left) squeezed_at_ = SIZE_MAX;
 }
 
-void Matcher::fill(std::uint32_t* row) const {
+void Matcher::fill(std::uint32_t* row) {
   const Use use(*this);
   if (state() == kFinished) {
     guide_->fill_end(row);
-  } else {
+  } else if (max_tokens_ == kNoBudget) {
     guide_->fill(state(), row);
+  } else if (tokens_left() == 0) {
+    guide_->fill_end(row);  // the text is complete: no token leads anywhere else
+  } else if (guide_->fill_within(state(), tokens_left() - 1, row) && squeezed_at_ == SIZE_MAX) {
+    squeezed_at_ = steps_.size() - 1;
   }
+}
+
+std::int64_t Matcher::squeezed_at() const {
+  const Use use(*this);
+  return squeezed_at_ == SIZE_MAX ? -1 : static_cast<std::int64_t>(squeezed_at_);
+}
+
+Matcher::Refusal Matcher::refusal(std::string_view text) const {
+  const Use use(*this);
+  if (state() == kFinished) return {0, {}, true};
+  ExprId at = state();
+  std::size_t offset = 0;
+  for (; offset < text.size(); ++offset) {
+    if (!guide_->next_bytes(at).contains(static_cast<std::uint8_t>(text[offset]))) break;
+    at = guide_->step(at, static_cast<std::uint8_t>(text[offset]));
+  }
+  return {offset, guide_->next_bytes(at), guide_->accepting(at)};
+}
+
+std::string Matcher::completion() const {
+  const Use use(*this);
+  return state() == kFinished ? std::string() : guide_->completion(state());
 }
 
 bool Matcher::accepting() const {

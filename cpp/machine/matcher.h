@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +16,11 @@ namespace detent {
 
 class Matcher {
  public:
-  explicit Matcher(std::shared_ptr<Guide> guide) : guide_(std::move(guide)), steps_{{guide_->start(), kNoToken}} {}
+  static constexpr std::uint32_t kNoBudget = UINT32_MAX;
+
+  // With a budget of text tokens the text is complete when they are spent. Throws `limit` ("max_tokens") if no text is
+  // that short.
+  explicit Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens = kNoBudget);
 
   std::unique_ptr<Matcher> fork() const;
 
@@ -24,11 +29,23 @@ class Matcher {
   void advance_bytes(std::string_view text);
   void rollback(std::int64_t steps);
 
-  void fill(std::uint32_t* row) const;
+  void fill(std::uint32_t* row);
   bool accepting() const;
   bool finished() const;
   std::size_t step_count() const;  // tokens and byte strings since the start
   std::vector<std::int64_t> token_ids() const;  // -1 for a step by bytes
+  // The number of tokens taken when the budget first took away a token of a mask, or -1.
+  std::int64_t squeezed_at() const;
+
+  struct Refusal {
+    std::size_t offset;  // bytes of the text that are still fine
+    ByteSet expected;    // what may stand there
+    bool complete;       // whether the text may end there
+  };
+  // How far `text` may go from here.
+  Refusal refusal(std::string_view text) const;
+  // The shortest bytes that complete the text.
+  std::string completion() const;
   const std::shared_ptr<Guide>& guide() const { return guide_; }
 
  private:
@@ -56,9 +73,13 @@ class Matcher {
   };
 
   ExprId state() const { return steps_.back().state; }
+  std::uint32_t tokens_left() const;
 
   std::shared_ptr<Guide> guide_;
   std::vector<Step> steps_;  // the first is the start
+  std::uint32_t max_tokens_;
+  std::uint32_t byte_steps_ = 0;  // steps that cost no token
+  std::size_t squeezed_at_ = SIZE_MAX;
   mutable std::atomic<bool> busy_{false};
 };
 

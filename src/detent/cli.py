@@ -1,7 +1,7 @@
 """The command line: `detent generate --regex PATTERN "prompt"`.
 
-Standard output carries the text and nothing else; notes, progress and errors go to standard error. Whatever a user can get
-wrong ends in one paragraph and exit status 2, never in a traceback; a traceback is a bug of ours.
+Standard output carries the text and nothing else; notes, progress and errors go to standard error. Whatever a user
+can get wrong ends in one paragraph and exit status 2, never in a traceback; a traceback is a bug of ours.
 
     0  the text was written, complete
     1  --max-tokens was reached before the text was what --regex or --choice ask for
@@ -16,15 +16,17 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import NoReturn
 
-from detent import _core
+from detent import __version__
 from detent.errors import ArgumentError, DetentError, ModelError
 from detent.generation import stream
 from detent.guide import compile
@@ -40,7 +42,7 @@ INCOMPLETE, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    >>> main(["generate", "--choice", "yes", "--choice", "yes", "Agreed?"])
+    >>> main(["generate", "--choice", "yes", "Agreed?"])
     yes
     0
     """
@@ -70,7 +72,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="detent", description="Holds a language model's decoding to a language.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"detent {metadata.version('detent')}")
+    parser.add_argument("--version", action="version", version=f"detent {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     generate = commands.add_parser(
         "generate",
@@ -89,7 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     generate.add_argument("--max-tokens", metavar="N", type=int, default=256, help="most tokens to write (%(default)s)")
     generate.add_argument("--temperature", metavar="T", type=float, default=1.0, help="0 is greedy (%(default)s)")
     generate.add_argument("--top-k", metavar="K", type=int, help="choose among the K likeliest tokens")
-    generate.add_argument("--top-p", metavar="P", type=float, help="choose among the likeliest tokens of total probability P")
+    generate.add_argument(
+        "--top-p", metavar="P", type=float, help="choose among the likeliest tokens of total probability P"
+    )
     generate.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
     return parser
 
@@ -132,25 +136,35 @@ def _read_prompt() -> str:
 
 
 def _language(options: argparse.Namespace) -> Language | None:
+    for option, text in (("--regex", options.regex), *(("--choice", text) for text in options.choice or ())):
+        if text is not None and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise ArgumentError(f"{option} {text!a} is not valid UTF-8") from None
     if options.regex is not None:
         return regex(options.regex)
-    if options.choice is not None:
-        return Language(_core.union([_core.literal(text.encode()) for text in options.choice]), f"choice {options.choice!r}")
-    return None
+    return None if options.choice is None else regex("|".join(map(re.escape, options.choice)))
 
 
 def _model(path: Path | None) -> Model:
-    """Load the embedded model, or a folder: a small Llama by ourselves, anything else with transformers."""
+    """Load the embedded model, a folder of its layout, or any other folder with transformers."""
     if path is None:
         return load_model()
-    if not (path / "config.json").is_file():
-        what = "is not a folder" if not path.is_dir() else "has no config.json"
-        raise ModelError(f"--model {path}: {what}; give the folder of a model saved in the transformers layout")
+    if not path.is_dir():
+        raise ModelError(f"--model {path}: is not a folder; give one with a model saved in the transformers layout")
     try:
+        config = json.loads((path / "config.json").read_bytes())
+    except FileNotFoundError:
+        raise ModelError(
+            f"--model {path}: has no config.json; give the folder of a model saved in the transformers layout"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"--model {path}: config.json is not valid JSON: {error}") from None
+    if isinstance(config, dict) and isinstance(config.get("chat_template"), dict):  # what tells the embedded layout
         return load_model(path)
-    except ModelError as error:
-        if not (util.find_spec("torch") and util.find_spec("transformers")):
-            raise ModelError(f"--model {path}: {error} (other models need: pip install torch transformers)") from error
+    if not (util.find_spec("torch") and util.find_spec("transformers")):
+        raise ModelError(f"--model {path}: needs torch and transformers: pip install torch transformers")
     return _transformers(path)
 
 
@@ -163,7 +177,7 @@ def _transformers(path: Path) -> Model:
         model = transformers.AutoModelForCausalLM.from_pretrained(path, local_files_only=True)
         tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
     except Exception as error:  # a folder's defects surface as anything from KeyError to SafetensorError
-        raise ModelError(f"--model {path}: transformers cannot load it: {error}") from error
+        raise ModelError(f"--model {path}: transformers cannot load it: {type(error).__name__}: {error}") from error
     return Transformers(model.eval(), tokenizer)
 
 

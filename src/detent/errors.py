@@ -141,6 +141,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "mask_words"): (
         "the mask row has {given} words of 32 bits, but the vocabulary needs {limit}; use detent.mask.allocate_mask"
     ),
+    ("argument", "node_bytes"): "not the bytes of a language, or damaged ones, at byte {given} of {limit}",
     ("argument", "repeat"): "a repeat of at least {given} and at most {limit} times is impossible",
     ("busy", "matcher"): "the matcher is in use by another thread; give each thread its own with fork()",
     ("cancelled", "work"): "cancelled by the caller",
@@ -150,6 +151,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ),
     ("limit", "depth"): "nesting {given} deep, above the limit of {limit}; flatten the pattern",
     ("limit", "expressions"): "{given} expressions, above the fixed limit of {limit}; simplify the pattern",
+    ("limit", "max_tokens"): "no text of the language can be written in {given} tokens",
     ("limit", "memory_bytes"): (
         "the constraint needs {given} bytes, above the limit of {limit}; simplify it or raise Limits(memory_bytes=...)"
     ),
@@ -161,6 +163,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("limit", "steps"): (
         "the call needs over {limit} steps of work; simplify the constraint or raise Limits(steps=...)"
     ),
+    ("state", "budget"): "token id {given} leaves no way to complete the text in the {limit} tokens left; the state is unchanged",
+    ("state", "budget_bytes"): "the {given} bytes leave no way to complete the text in the {limit} tokens left; the state is unchanged",
     ("state", "bytes"): "the {given} bytes lead out of the language; the state is unchanged",
     ("state", "early_end"): "end-of-text (token id {given}) before the text is complete; the state is unchanged",
     ("state", "finished"): "the matcher has consumed end-of-text; roll back or start a new one",

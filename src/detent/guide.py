@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from detent import _core
-from detent.errors import ArgumentError
+from detent.errors import ArgumentError, LimitError
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import Matcher
@@ -75,12 +75,47 @@ class Guide:
         """Bytes of expressions and rows held so far; `Limits.memory_bytes` bounds it."""
         return self._core.memory_bytes
 
-    def matcher(self) -> Matcher:
-        """Start a sequence: a matcher before the first token. Costs about a microsecond."""
-        return Matcher(_core.Matcher(self._core), self)
+    def matcher(self, max_tokens: int | None = None, *, count_end: bool = False) -> Matcher:
+        """Start a sequence: a matcher before the first token.
+
+        Parameters
+        ----------
+        max_tokens : int, optional
+            The text is complete when this many tokens are spent: a token is allowed only if the rest can be written in
+            the tokens left, and every token for which it can be is allowed. Costs nothing until the limit nears.
+        count_end : bool
+            Whether the host counts the end-of-text token among `max_tokens`.
+
+        Raises
+        ------
+        LimitError
+            No text of the language is that short; the message has the shortest.
+        """
+        if max_tokens is None:
+            return Matcher(_core.Matcher(self._core), self)
+        if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or not 0 <= max_tokens < 1 << 32:
+            raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {max_tokens!r}")
+        text_tokens = max_tokens - count_end
+        try:
+            if text_tokens >= 0:
+                return Matcher(_core.Matcher(self._core, min(text_tokens, (1 << 32) - 2)), self)
+        except LimitError:
+            pass  # said in full below, or again by `shortest` if it was another limit
+        shortest = self._core.shortest()
+        text = b"".join(self._vocabulary.token_bytes(token_id) for token_id in shortest)
+        raise LimitError(
+            f"max_tokens={max_tokens} is too few: the shortest text of {self._language!r} is {_shown(text)}, "
+            f"{len(shortest)} tokens{' and end-of-text' if count_end else ''}; raise max_tokens to at least "
+            f"{len(shortest) + count_end}"
+        )
 
     def __repr__(self) -> str:
         return f"Guide({self._language!r}, {self._vocabulary!r})"
+
+
+def _shown(text: bytes) -> str:
+    decoded = text.decode("utf-8", "backslashreplace")
+    return repr(decoded if len(decoded) <= 80 else decoded[:79] + "…")
 
 
 def compile(  # noqa: A001 - the name that users know from re.compile

@@ -1,15 +1,22 @@
-"""Language: a set of byte strings, as an immutable expression of the core's algebra."""
+"""Language: a set of byte strings, as an immutable expression of the core's algebra, closed under `| & ~ - +` and repetition."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from detent.errors import ArgumentError
+from detent import _core
+from detent.errors import ArgumentError, EmptyLanguageError
+from detent.limits import Limits
+from detent.queries import Questions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from random import Random
+
     from typing_extensions import Never
 
-    from detent._core import Node
+    from detent.vocabulary import Vocabulary
 
 __all__ = ["Language"]
 
@@ -18,23 +25,41 @@ __all__ = ["Language"]
 class Language:
     """An immutable set of byte strings that text is held to.
 
-    Made by `detent.regex`; two languages are equal when they are built alike (which equal sets need not be).
+    Made by `detent.regex`, `detent.literal`, `detent.choice` and their like, and combined by operators:
+    ``a | b`` union, ``a & b`` intersection, ``a - b`` difference, ``a + b`` concatenation, ``~a`` all other byte strings.
+    A string or bytes as the other operand is taken literally.
+
+    ``a == b`` and ``a <= b`` compare the *sets*, however they are written; see `counterexample`.
 
     >>> import detent
-    >>> detent.regex("a|b")
-    Language(regex 'a|b')
-    >>> detent.regex("a|b") == detent.regex("a|b")
+    >>> word = detent.regex("[a-z]+") - detent.literal("never")
+    >>> word.accepts("ever"), word.accepts("never")
+    (True, False)
+    >>> detent.regex("(ab)*a") == detent.regex("a(ba)*")
     True
+
+    Parameters
+    ----------
+    node : Node
+        The core's expression.
+    description : str
+        How it was written; what `repr` shows.
+    value : callable, optional
+        Turns an accepted text into a Python value; `parse` uses it.
     """
 
-    __slots__ = ("_node", "description")
+    __slots__ = ("_node", "_questions", "description", "value")
 
     description: str
-    _node: Node
+    value: Callable[[str], object] | None
+    _node: _core.Node
+    _questions: Questions | None
 
-    def __init__(self, node: Node, description: str) -> None:
+    def __init__(self, node: _core.Node, description: str, value: Callable[[str], object] | None = None) -> None:
         object.__setattr__(self, "_node", node)
+        object.__setattr__(self, "_questions", None)
         object.__setattr__(self, "description", description)
+        object.__setattr__(self, "value", value)
 
     def __setattr__(self, name: str, value: object) -> Never:
         raise ArgumentError(f"a Language is immutable; cannot set {name!r}")
@@ -46,11 +71,221 @@ class Language:
         shown = self.description if len(self.description) <= 100 else self.description[:99] + "…"
         return f"Language({shown})"
 
-    def __hash__(self) -> int:
-        return hash(self._node)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._node.to_bytes(), self.description, self.value)
+
+    # The algebra.
+
+    def __or__(self, other: Language | str | bytes) -> Language:
+        """The texts of either."""
+        right = _language(other)
+        if right is NotImplemented:
+            return NotImplemented
+        value = _EitherValue(self, right) if self.value or right.value else None
+        return Language(_core.union([self._node, right._node]), _infix(self, "|", right), value)
+
+    def __ror__(self, other: str | bytes) -> Language:
+        left = _language(other)
+        return NotImplemented if left is NotImplemented else left | self
+
+    def __and__(self, other: Language) -> Language:
+        """The texts of both. The value is the left operand's, if it has one."""
+        if not isinstance(other, Language):
+            return NotImplemented
+        return Language(
+            _core.intersection([self._node, other._node]), _infix(self, "&", other), self.value or other.value
+        )
+
+    def __invert__(self) -> Language:
+        """All byte strings that are not in this language."""
+        return Language(_core.complement(self._node), f"~{_group(self)}")
+
+    def __sub__(self, other: Language | str | bytes) -> Language:
+        """The texts of this language that are not in the other."""
+        right = _language(other)
+        if right is NotImplemented:
+            return NotImplemented
+        node = _core.intersection([self._node, _core.complement(right._node)])
+        return Language(node, _infix(self, "-", right), self.value)
+
+    def __rsub__(self, other: str | bytes) -> Language:
+        left = _language(other)
+        return NotImplemented if left is NotImplemented else left - self
+
+    def __add__(self, other: Language | str | bytes) -> Language:
+        """A text of this language, then one of the other."""
+        right = _language(other)
+        if right is NotImplemented:
+            return NotImplemented
+        return Language(_core.concat([self._node, right._node]), _infix(self, "+", right))
+
+    def __radd__(self, other: str | bytes) -> Language:
+        left = _language(other)
+        return NotImplemented if left is NotImplemented else left + self
+
+    def repeat(self, minimum: int = 0, maximum: int | None = None) -> Language:
+        """From `minimum` to `maximum` texts of this language, one after the other; without `maximum`, any number.
+
+        >>> import detent
+        >>> detent.regex("ab").repeat(2, 3).accepts("ababab")
+        True
+        """
+        for count in (minimum, maximum):
+            if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 0):
+                raise ArgumentError(f"repeat counts must be integers from 0 on, got {count!r}")
+        bounds = f"{minimum}, {'' if maximum is None else maximum}".rstrip(", ")
+        return Language(_core.repeat(self._node, minimum, maximum), f"{_group(self)}.repeat({bounds})")
+
+    def optional(self) -> Language:
+        """A text of this language or the empty text, whose value is None."""
+        value = _OptionalValue(self) if self.value else None
+        return Language(_core.repeat(self._node, 0, 1), f"{_group(self)}.optional()", value)
+
+    # Questions; none needs a model. They cost the states that they visit, within `Limits()`.
+
+    def is_empty(self) -> bool:
+        """Whether no text is in the language."""
+        return self._ask().is_empty()
+
+    def accepts(self, text: str | bytes) -> bool:
+        """Whether `text` (a string as its UTF-8 bytes) is in the language."""
+        return self._ask().accepts(text.encode() if isinstance(text, str) else bytes(text))
+
+    __contains__ = accepts
+
+    def shortest(self) -> bytes:
+        """Return the shortest text, of several the first in byte order. Raises `EmptyLanguageError` if there is none."""
+        text = self._ask().shortest()
+        if text is None:
+            raise EmptyLanguageError(f"{self!r} has no text at all")
+        return text
+
+    def enumerate(self) -> Iterator[bytes]:
+        """Yield every text, shorter ones first, equal lengths in byte order; without end if the language has none.
+
+        >>> import detent
+        >>> list(detent.regex("a?b{1,2}").enumerate())
+        [b'b', b'ab', b'bb', b'abb']
+        """
+        return self._ask().enumerate()
+
+    def count(self, max_bytes: int) -> int:
+        """Count the texts of at most `max_bytes` bytes. Linear in `max_bytes` times the states visited.
+
+        >>> import detent
+        >>> detent.regex("[0-9]{1,3}").count(2)
+        110
+        """
+        return self._ask().count(max_bytes)
+
+    def sample(self, rng: Random, max_bytes: int = 64) -> bytes:
+        """Draw a text: its length uniformly among the lengths that occur up to `max_bytes`, then the text among those.
+
+        Raises `EmptyLanguageError` if no text is that short.
+        """
+        text = self._ask().sample(rng, max_bytes)
+        if text is None:
+            raise EmptyLanguageError(f"{self!r} has no text of at most {max_bytes} bytes")
+        return text
+
+    def min_tokens(self, vocabulary: Vocabulary) -> int:
+        """Return the least number of tokens that write a text, end-of-text not counted.
+
+        Searches breadth first over token steps: costs a walk over the vocabulary for each state on the way.
+        """
+        return len(self._guide(vocabulary).shortest())
+
+    def max_tokens(self, vocabulary: Vocabulary) -> int | None:
+        """Return the largest number of tokens that write a text, or None if there is no such bound."""
+        return self._guide(vocabulary).longest()
+
+    def _guide(self, vocabulary: Vocabulary) -> _core.Guide:
+        bounds = Limits()
+        return _core.Guide(self._node, vocabulary._core, bounds.states, bounds.memory_bytes, bounds.steps)
+
+    def parse(self, text: str) -> object:
+        """Return the Python value of a text of the language; the text itself where the language has no other.
+
+        Raises `ArgumentError` if the text is not in the language.
+        """
+        if not self.accepts(text):
+            raise ArgumentError(f"{text!r} is not in {self!r}")
+        return text if self.value is None else self.value(text)
+
+    def counterexample(self, other: Language) -> bytes | None:
+        """Return the shortest text that is in this language and not in the other; None shows that ``self <= other``.
+
+        >>> import detent
+        >>> detent.regex("a*").counterexample(detent.regex("a{0,3}"))
+        b'aaaa'
+        """
+        return Questions(_core.intersection([self._node, _core.complement(other._node)])).shortest()
+
+    def __le__(self, other: Language) -> bool:
+        if not isinstance(other, Language):
+            return NotImplemented
+        return self.counterexample(other) is None
+
+    def __ge__(self, other: Language) -> bool:
+        return NotImplemented if not isinstance(other, Language) else other <= self
+
+    def __lt__(self, other: Language) -> bool:
+        return NotImplemented if not isinstance(other, Language) else self <= other and not other <= self
+
+    def __gt__(self, other: Language) -> bool:
+        return NotImplemented if not isinstance(other, Language) else other < self
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Language) and bool(self._node == other._node)
+        if not isinstance(other, Language):
+            return NotImplemented
+        return self._node == other._node or (self <= other and other <= self)
 
-    def __reduce__(self) -> Any:
-        raise ArgumentError("a Language cannot be pickled yet; pickle the pattern that it was made from")
+    def __hash__(self) -> int:
+        # Equal sets must have equal hashes however they are written: so hash what the set decides and is cheap to see.
+        return hash(self._ask().first_bytes())
+
+    def _ask(self) -> Questions:
+        if self._questions is None:
+            object.__setattr__(self, "_questions", Questions(self._node))
+        assert self._questions is not None  # noqa: S101 - set above
+        return self._questions
+
+
+@dataclass(frozen=True)
+class _EitherValue:
+    """The value of a union: that of the first operand that accepts the text."""
+
+    left: Language
+    right: Language
+
+    def __call__(self, text: str) -> object:
+        return self.left.parse(text) if self.left.accepts(text) else self.right.parse(text)
+
+
+@dataclass(frozen=True)
+class _OptionalValue:
+    inner: Language
+
+    def __call__(self, text: str) -> object:
+        return self.inner.parse(text) if text else None
+
+
+def _restore(node: bytes, description: str, value: Callable[[str], object] | None) -> Language:
+    return Language(_core.node_from_bytes(node), description, value)
+
+
+def _language(operand: Language | str | bytes) -> Any:
+    """The operand as a language, a string literally; NotImplemented for anything else."""
+    if isinstance(operand, Language):
+        return operand
+    if isinstance(operand, (str, bytes)):
+        return Language(_core.literal(operand.encode() if isinstance(operand, str) else operand), repr(operand))
+    return NotImplemented
+
+
+def _group(language: Language) -> str:
+    return f"({language.description})" if " " in language.description else language.description
+
+
+def _infix(left: Language, operator: str, right: Language) -> str:
+    return f"{_group(left)} {operator} {_group(right)}"

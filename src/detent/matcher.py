@@ -83,6 +83,8 @@ class Matcher:
 
     def advance_bytes(self, text: bytes) -> None:
         """Take text that is not tied to tokens, as one step. Raises `StateError` if it leads out of the language."""
+        if not isinstance(text, bytes):
+            raise ArgumentError(f"advance_bytes needs bytes, got {type(text).__name__}; encode text as UTF-8 first")
         self._core.advance_bytes(text)
 
     def rollback(self, steps: SupportsIndex = 1) -> None:
@@ -99,6 +101,46 @@ class Matcher:
         self._core.fill(row)
         bits = np.unpackbits(row.view(np.uint8), bitorder="little")
         return np.flatnonzero(bits).astype(np.int32)
+
+    def explain(self, token_id: SupportsIndex) -> str:
+        """Say why a token is allowed or refused here.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+        >>> print(detent.compile(detent.regex("a[bc]"), vocabulary).matcher().explain(1))
+        token 1 b'b' refused at byte 0, where b'b' stands: expected a; the shortest completion is b'ab'
+        """
+        index = _index(token_id)
+        vocabulary = self._guide.vocabulary
+        text = vocabulary.token_bytes(index)
+        name = f"token {index} {text!r}"
+        if self._core.finished:
+            return f"{name} refused: the text has ended"
+        if index in self.allowed():
+            return f"{name} allowed"
+        completion = self._core.completion()
+        rest = f"; the shortest completion is {completion!r}" if completion else ""
+        if index in vocabulary.eos_token_ids:
+            return f"{name} refused: the text is not complete{rest}"
+        if index in vocabulary.special_token_ids or not text:
+            return f"{name} refused: it is special or has no text, so no rule allows it"
+        offset, expected, complete = self._core.refusal(text)
+        if offset < len(text):
+            wanted = describe_bytes(expected) + (" or end of text" if complete else "")
+            found = text[offset : offset + 1]
+            return f"{name} refused at byte {offset}, where {found!r} stands: expected {wanted}{rest}"
+        fork = self._core.fork()
+        try:
+            fork.advance(index)
+        except StateError as error:
+            return f"{name} refused: {error}{rest}"
+        raise AssertionError(f"{name} is neither allowed nor refused")  # a bug of ours
+
+    @property
+    def squeezed_at(self) -> int | None:
+        """How many steps were taken when the budget first took a token from a mask; None if it has not."""
+        step = self._core.squeezed_at
+        return None if step < 0 else step
 
     @property
     def is_accepting(self) -> bool:
@@ -163,6 +205,24 @@ class BatchMatcher:
             NumPy array or torch tensor, overwritten.
         """
         _core.fill_batch(self._cores, check_mask_rows(rows, len(self._cores), self._vocabulary), self.threads)
+
+
+def describe_bytes(values: bytes) -> str:
+    """Show a set of bytes as a short character class: ``a-z``, ``0-9``, ``\\xc3``."""
+    if not values:
+        return "nothing"
+    runs: list[list[int]] = []
+    for byte in values:
+        if runs and byte == runs[-1][1] + 1:
+            runs[-1][1] = byte
+        else:
+            runs.append([byte, byte])
+    shown = [_show_byte(low) if low == high else f"{_show_byte(low)}-{_show_byte(high)}" for low, high in runs[:8]]
+    return " ".join(shown) + (" …" if len(runs) > 8 else "")
+
+
+def _show_byte(byte: int) -> str:
+    return chr(byte) if 0x21 <= byte < 0x7F else repr(bytes([byte]))[2:-1] if byte != 0x20 else "' '"
 
 
 def _usable_cores() -> int:

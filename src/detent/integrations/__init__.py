@@ -1,1 +1,1 @@
-"""Adapters for engines that decode by themselves; each module needs its engine, and importing this package needs none."""
+"""Adapters for engines that decode by themselves. Each module needs its engine; importing this package needs none."""

@@ -1,14 +1,14 @@
 """PromptTracker: where the prompt ends, told from the token ids that a logits processor is shown.
 
-`generate` of transformers never says where the prompt ends, nor when a new call begins. But within one call the ids can move in
-three ways only, and anything else is a new call, whose first ids are its prompt:
+`generate` of transformers never says where the prompt ends, nor when a new call begins. But within one call the ids
+move in three ways only, and anything else is a new call, whose first ids are its prompt:
 
-* step: one id more than last time, behind rows that were there last time (beam search permutes and repeats rows);
+* step: one id more than last time, behind rows that were there last time (beams permute and repeat rows);
 * second look: the ids of last time or their beginning (assisted generation verifies a draft after it was written);
 * turn: one id that departs from a draft, behind the place where a second look at it began.
 
-What cannot be told apart: a new call with as many rows whose prompt is the last call's ids and exactly one more (such as its
-own output, handed back in), or that makes a turn as above. It is taken to continue the last call.
+What cannot be told apart: a new call with as many rows whose prompt is the last call's ids and exactly one more (such as
+its own output, handed back in), or that makes a turn as above. It is taken to continue the last call.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ class PromptTracker:
         if not prompt <= length <= last_length + 1 or not np.array_equal(ids[:, :prompt], last[:, :prompt]):
             return False
         if length == last_length + 1:
-            if self._draft is not None and not _begins(ids, self._draft):
+            if self._draft is not None and not _agree(ids, self._draft):
                 self._draft = None  # the same prompt anew rather than a second look, or a turn right behind it
-            return _begins(last, ids) or _rows(ids[:, :-1]) <= _rows(last)
-        if _begins(ids, last):
+            return _agree(last, ids) or _rows(ids[:, :-1]) <= _rows(last)
+        if _agree(ids, last):
             self._draft, self._looked_from = last, length
             return True
-        return self._draft is not None and length > self._looked_from and _begins(ids[:, :-1], last)
+        return self._draft is not None and length > self._looked_from and _agree(ids[:, :-1], last)
 
 
-def _begins(ids: Ids, longer: Ids) -> bool:
-    """Whether `ids` and `longer` agree as far as both go."""
-    length = min(ids.shape[1], longer.shape[1])
-    return np.array_equal(ids[:, :length], longer[:, :length])
+def _agree(ids: Ids, others: Ids) -> bool:
+    """Whether both are the same as far as both go."""
+    length = min(ids.shape[1], others.shape[1])
+    return np.array_equal(ids[:, :length], others[:, :length])
 
 
 def _rows(ids: Ids) -> set[bytes]:

@@ -1,28 +1,27 @@
 """LogitsProcessor: holds the rows of transformers' own `generate` to guides.
 
-A row's state is a function of its token ids alone, never of what the processor was called with before: the ids behind the
-prompt are looked up in a small cache of matchers by prefix, one id short, and one `fork` and `advance` bring it up to date; what
-was evicted is walked again from the start. So rows may be permuted (beams), taken back (assisted generation), padded or handed
-over between calls, and one processor serves any number of calls, on any number of threads.
+A row's state is a function of its token ids (see `Places`), never of what the processor was called with before. So rows
+may be permuted (beams), taken back (assisted generation), padded or dropped between calls, and one processor serves any
+number of calls, on any number of threads.
 
-Scores are masked in a copy, because the host keeps and reuses the tensors that it hands out (prompt lookup shows the same one
-again for the next candidate).
+Scores are masked in a copy, because the host keeps and reuses the tensors that it hands out: prompt lookup shows
+the same one again for its next candidate.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, ModelError, StateError
 from detent.generation.ends import end_of_text_row
+from detent.generation.sampler import whole_number
 from detent.guide import Guide
+from detent.integrations.places import Ended, Place, Places, is_wordless
 from detent.integrations.prompt import PromptTracker
 from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher, Matcher
@@ -41,46 +40,45 @@ class LogitsProcessor:
     >>> processor = LogitsProcessor(guide)                                           # doctest: +SKIP
     >>> model.generate(**inputs, logits_processor=[processor])                       # doctest: +SKIP
 
-    Works with greedy search, sampling, beams, assisted generation (a draft model with the same tokenizer, or prompt lookup),
-    left padding and encoder-decoders. A call of the processor masks scores float[rows, V] for ids int64[rows, length]; ids past
-    the guide's vocabulary (padding of the logits) are banned too. It costs one matcher step and one mask a row, plus a copy of
-    the scores. A row that has ended is left end-of-text alone.
+    Works with greedy search, sampling, beams, assisted generation (prompt lookup, or a draft model with the same
+    tokenizer), left padding and encoder-decoders. A call masks scores float[rows, V] for ids int64[rows, length];
+    ids past the guide's vocabulary (padding of the logits) are banned too. It costs one matcher step and one mask a
+    row, and a copy of the scores. A row that has ended is left end-of-text alone.
 
     Parameters
     ----------
     guides : Guide or sequence of Guide
-        One guide for all rows, or one a prompt: with beams or `num_return_sequences`, each applies to that prompt's rows.
+        One guide for all rows, or one a prompt: with beams or `num_return_sequences`, each is for that prompt's rows.
     prompt_length : int or None
-        How many leading ids of a row are the prompt, padding included: ``inputs["input_ids"].shape[1]``, or for an
-        encoder-decoder the number of decoder ids it starts from (1). None tells it from the calls, see `PromptTracker`, which
-        is right except where a prompt is the previous call's ids with one more; give the number, or `reset()`, to rule that
-        out.
+        How many leading ids of a row are the prompt, padding included: ``inputs["input_ids"].shape[1]``, or 1 for most
+        encoder-decoders. None tells it from the calls, which is right except where a prompt is the last call's ids and
+        one more (see `PromptTracker`); the number, or `reset()` before such a call, rules that out.
 
     Raises
     ------
     ArgumentError
-        There is no guide, the guides' vocabularies differ, or the vocabulary has no end-of-text id for a row to end with.
+        There is no guide, the guides' vocabularies differ, or theirs has no end-of-text id for a row to end with.
     """
 
     #: Continuous batching shows only the last id of each row, which does not tell the state.
     supports_continuous_batching: ClassVar[bool] = False
 
     def __init__(self, guides: Guide | Sequence[Guide], *, prompt_length: int | None = None) -> None:
-        self._guides = (guides,) if isinstance(guides, Guide) else tuple(guides)
+        self._guides = tuple(guides) if isinstance(guides, Sequence) else (guides,)
         if not self._guides or not all(isinstance(guide, Guide) for guide in self._guides):
-            raise ArgumentError("guides must be a Guide (detent.compile(language, vocabulary)) or a sequence of at least one")
+            raise ArgumentError("guides must be a Guide (detent.compile(language, vocabulary)) or a sequence of them")
         vocabulary = self._guides[0].vocabulary
         if any(guide.vocabulary.fingerprint != vocabulary.fingerprint for guide in self._guides[1:]):
             raise ArgumentError("All guides of a LogitsProcessor must be compiled for the same vocabulary")
         if not vocabulary.eos_token_ids:
-            raise ArgumentError("A row of generate can only end with an end-of-text id, and the guide's vocabulary has none")
-        if prompt_length is not None and not (isinstance(prompt_length, int) and prompt_length >= 0):
-            raise ArgumentError(f"prompt_length must be an integer of at least 0 or None, got {prompt_length!r}")
+            raise ArgumentError("A row of generate ends with an end-of-text id, and the guide's vocabulary has none")
+        if prompt_length is not None:
+            prompt_length = whole_number("prompt_length", prompt_length, least=0)
+        self._prompt_length = prompt_length
         self._vocabulary = vocabulary
         self._width = _used_width(vocabulary)
         self._ends = end_of_text_row(vocabulary)
-        self._prompt_length = prompt_length
-        self._local = _Local()
+        self._local = _Local(self._guides)
 
     def reset(self) -> None:
         """Forget the calls so far (of this thread), so that the next one begins a prompt."""
@@ -98,137 +96,100 @@ class LogitsProcessor:
         ArgumentError
             The shapes are not those of `generate`, or do not fit the guides.
         """
-        import torch
-
-        if input_ids.ndim != 2 or scores.ndim != 2 or len(input_ids) != len(scores):
-            raise ArgumentError(
-                f"Expected ids [rows, length] and scores [rows, V], got {tuple(input_ids.shape)} and {tuple(scores.shape)}; "
-                "continuous batching, which shows one id a row, is not supported"
-            )
-        if len(input_ids) % len(self._guides):
-            raise ArgumentError(f"{len(self._guides)} guides do not divide {len(input_ids)} rows; give one, or one a prompt")
-        if scores.shape[1] < self._width:
-            raise ArgumentError(
-                f"The scores have {scores.shape[1]} ids but the guide's vocabulary uses {self._width}; is it another model's? "
-                "An assistant model must share the tokenizer"
-            )
-        mask = self._mask(input_ids.detach().cpu().numpy())
-        masked = self._masked(scores, np.ascontiguousarray(mask[:, : -(-scores.shape[1] // 32)]))
-        best = masked.amax(dim=1)
-        dead = torch.isnan(best) | (best == -torch.inf)
-        if dead.any():
-            row = int(dead.nonzero()[0])
-            raise ModelError(
-                f"Row {row} has no token left: the scores of all that the guide allows are -inf or NaN, by the model or by "
-                "another logits processor (min_new_tokens, bad_words_ids, forced tokens, ...)"
+        self._check_shapes(tuple(input_ids.shape), tuple(scores.shape))
+        ids = input_ids.detach().cpu().numpy()
+        prompt_length = self._prompt_length
+        if prompt_length is None:
+            prompt_length = self._local.tracker.prompt_length(ids)
+        elif prompt_length > ids.shape[1]:
+            raise ArgumentError(f"prompt_length is {prompt_length}, but generate shows rows of {ids.shape[1]} ids")
+        owners = np.arange(len(ids)) // (len(ids) // len(self._guides))
+        cache = self._local.places
+        places = [cache.of(int(owner), row) for owner, row in zip(owners, ids[:, prompt_length:], strict=True)]
+        cache.evict(max(64, 2 * len(ids)))
+        masked = _masked(scores, self._mask(places))
+        best = masked.amax(dim=1).float().cpu().numpy()
+        if not np.isfinite(best).all():
+            _judge(
+                best,
+                places,
+                [(int(owner), row.tobytes()) for owner, row in zip(owners, ids[:, :prompt_length], strict=True)],
             )
         return masked
 
-    @staticmethod
-    def _masked(scores: torch.Tensor, mask: NDArray[np.int32]) -> torch.Tensor:
-        import torch
+    def _check_shapes(self, ids: tuple[int, ...], scores: tuple[int, ...]) -> None:
+        if len(ids) != 2 or len(scores) != 2 or ids[0] != scores[0]:
+            raise ArgumentError(
+                f"Expected ids [rows, length] and scores [rows, V], got {list(ids)} and {list(scores)}; "
+                "continuous batching, which shows one id a row, is not supported"
+            )
+        if ids[0] == 0 or ids[0] % len(self._guides):
+            raise ArgumentError(f"{len(self._guides)} guides do not divide {ids[0]} rows; give one, or one a prompt")
+        if scores[1] < self._width:
+            raise ArgumentError(
+                f"The scores have {scores[1]} ids but the guide's vocabulary uses {self._width}; is it another model's? "
+                "An assistant model must share the tokenizer"
+            )
 
-        if scores.device.type == "cuda":
-            masked = scores.clone(memory_format=torch.contiguous_format)
-            apply_mask(masked, torch.from_numpy(mask).to(scores.device))
-            return masked
-        masked = scores.to("cpu", copy=True, memory_format=torch.contiguous_format)
-        apply_mask(masked, mask)
-        return masked.to(scores.device)
-
-    def _mask(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return int32[rows, ceil(V/32)]; rows with equal ids and guide are filled once."""
-        prompt_length = self._local.tracker.prompt_length(ids) if self._prompt_length is None else self._prompt_length
-        if prompt_length > ids.shape[1]:
-            raise ArgumentError(f"prompt_length is {prompt_length}, but generate shows rows of {ids.shape[1]} ids")
-        per_guide = len(ids) // len(self._guides)
-        firsts: dict[_Key, int] = {}
-        places: list[_Place] = []
-        sources: list[int] = []
-        for row, generated in enumerate(ids[:, prompt_length:]):
-            key = (row // per_guide, generated.tobytes())
-            if firsts.setdefault(key, len(places)) == len(places):
-                places.append(self._place(key, generated))
-            sources.append(firsts[key])
-        self._local.evict(max(64, 2 * len(ids)))
-        filled = np.tile(self._ends, (len(places), 1))
-        running = {index: place for index, place in enumerate(places) if isinstance(place, Matcher)}
+    def _mask(self, places: list[Place]) -> NDArray[np.int32]:
+        """Return int32[rows, ceil(V/32)]; rows at the same place are filled once."""
+        mask = allocate_mask(len(places), len(self._vocabulary))
+        running = {id(place): place for place in places if isinstance(place, Matcher)}
+        filled = allocate_mask(len(running), len(self._vocabulary))
         if running:
-            rows = allocate_mask(len(running), len(self._vocabulary))
-            BatchMatcher(list(running.values())).fill_mask(rows)
-            filled[list(running)] = rows
-        return filled[sources]
-
-    def _place(self, key: _Key, generated: NDArray[np.int64]) -> _Place:
-        """Return where a row is in its guide: remembered, one step on from where it was remembered, or walked from the start."""
-        places = self._local.places
-        if key in places:
-            places.move_to_end(key)
-            return places[key]
-        group, _ = key
-        place = places.get((group, generated[:-1].tobytes())) if generated.size else None
-        if place is None:
-            place, steps = self._guides[group].matcher(), generated
-        else:
-            place, steps = place.fork() if isinstance(place, Matcher) else place, generated[-1:]
-        for token_id in steps.tolist():
-            place = self._step(place, token_id)
-        places[key] = place
-        return place
-
-    def _step(self, place: _Place, token_id: int) -> _Place:
-        if isinstance(place, Matcher):
-            try:
-                place.advance(token_id)
-            except StateError as error:
-                if _is_wordless(self._vocabulary, token_id):  # the host ended the row itself (stop strings) and pads it
-                    return _Ended(padding=token_id)
-                raise StateError(
-                    f"Token {token_id} after the prompt is not allowed by the row's guide: {error}. If it belongs to the prompt, "
-                    "pass prompt_length= or call reset() before generate"
-                ) from error
-            return _Ended(padding=None) if place.is_finished else place
-        if place.padding in (None, token_id):
-            return place
-        raise StateError(f"Token {token_id} follows padding ({place.padding}) that the row's guide does not allow; is it the prompt's?")
-
-
-@dataclass(frozen=True)
-class _Ended:
-    """A row after its end; only `padding` may follow, or anything if None (the row ended as its guide allows)."""
-
-    padding: int | None
-
-
-_Place: TypeAlias = "Matcher | _Ended"
-_Key: TypeAlias = "tuple[int, bytes]"  # index of the guide, the generated ids
+            BatchMatcher(list(running.values())).fill_mask(filled)
+        sources = {identity: row for row, identity in enumerate(running)}
+        for row, place in enumerate(places):
+            if isinstance(place, Matcher):
+                mask[row] = filled[sources[id(place)]]
+            elif place.error is None:
+                mask[row] = self._ends
+        return mask
 
 
 class _Local(threading.local):
-    """What one thread remembers of its calls: where prompts end, and the places of recent prefixes."""
+    """What one thread remembers of its calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, guides: Sequence[Guide]) -> None:
         self.tracker = PromptTracker()
-        self.places: OrderedDict[_Key, _Place] = OrderedDict()
-
-    def evict(self, limit: int) -> None:
-        while len(self.places) > limit:
-            self.places.popitem(last=False)
-
-
-def _is_wordless(vocabulary: Vocabulary, token_id: int) -> bool:
-    """Whether an id is never text: end-of-text, special or padding."""
-    return (
-        token_id in vocabulary.eos_token_ids
-        or token_id in vocabulary.special_token_ids
-        or not vocabulary.token_bytes(token_id)
-    )
+        self.places = Places(guides)
 
 
 def _used_width(vocabulary: Vocabulary) -> int:
     """Return one more than the last id that a guide may allow."""
-    width = len(vocabulary)
-    last_end = max(vocabulary.eos_token_ids)
-    while width - 1 > last_end and _is_wordless(vocabulary, width - 1):
+    width, last_end = len(vocabulary), max(vocabulary.eos_token_ids)
+    while width - 1 > last_end and is_wordless(vocabulary, width - 1):
         width -= 1
     return width
+
+
+def _masked(scores: torch.Tensor, mask: NDArray[np.int32]) -> torch.Tensor:
+    """Return a copy of scores[rows, V] with the bits of mask[rows, ceil(W/32)] applied, where V and W may differ."""
+    import torch
+
+    mask = np.ascontiguousarray(mask[:, : -(-scores.shape[1] // 32)])
+    if scores.device.type == "cuda":
+        masked = scores.clone(memory_format=torch.contiguous_format)
+        apply_mask(masked, torch.from_numpy(mask).to(scores.device))
+        return masked
+    masked = scores.to("cpu", copy=True, memory_format=torch.contiguous_format)
+    apply_mask(masked, mask)
+    return masked.to(scores.device)
+
+
+def _judge(best: NDArray[np.float32], places: list[Place], prompts: list[tuple[int, bytes]]) -> None:
+    """Raise for rows that cannot go on, unless they are beams that lost.
+
+    Beam search drops a beam whose scores are all -inf, and beam sampling draws banned tokens where it finds fewer tokens
+    than it wants, for beams that it never returns. Such a row has a living one with the same prompt beside it.
+    """
+    living = {prompt for prompt, score in zip(prompts, best, strict=True) if np.isfinite(score)}
+    for row, (prompt, place, score) in enumerate(zip(prompts, places, best, strict=True)):
+        if np.isfinite(score) or (prompt in living and score == -np.inf):
+            continue
+        if isinstance(place, Ended) and place.error is not None:
+            raise StateError(f"Row {row}: {place.error}")
+        raise ModelError(
+            f"Row {row} has no token left: the scores of what its guide allows are {score}, by the model or by another "
+            "logits processor (min_new_tokens, bad_words_ids, forced tokens, ...)"
+        )

@@ -1,7 +1,8 @@
 """CallableModel: any function from token ids to logits, as a model.
 
-The function is asked afresh for the whole sequence, so it may be stateless: an n-gram table, a compressor, a remote service.
-What it returns is checked at every call, because a wrong width or NaN would otherwise come out as wrong text.
+The function is asked afresh for the whole sequence, so it may be stateless: an n-gram table, a compressor, a remote
+service. What it returns is checked at every call, because a wrong width or NaN would otherwise come out as wrong
+text.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class CallableModel:
     Parameters
     ----------
     function : callable
-        Takes a list of ids and returns real numbers of shape ``(len(vocabulary),)``: a list, NumPy array or CPU tensor. Minus
-        infinity rules a token out.
+        Takes a list of ids and returns real numbers of shape ``(len(vocabulary),)``: a list, NumPy array or CPU
+        tensor. Minus infinity rules a token out.
     vocabulary : Vocabulary
         The bytes of each id.
     encode : callable or None
@@ -98,7 +99,11 @@ class _CallableSession:
 def _checked(logits: ArrayLike, width: int) -> NDArray[np.float32]:
     try:
         array = np.asarray(logits)
-    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors on a device, with a gradient, or bfloat16
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # ragged lists; tensors on a device, with a gradient, or bfloat16
         raise ModelError(f"The model's function must return numbers of shape ({width},): {error}") from error
     if array.dtype.kind not in "fiu":
         raise ModelError(f"The model's function must return real numbers, got dtype {array.dtype}")

@@ -1,10 +1,12 @@
 """Transformers: a decoder of the transformers library and its tokenizer, as a model with a KV cache.
 
-A session keeps the ids and a cache of the first `cached` of them. Appending and cropping only move these two; the forward pass
-runs when logits are next read, over all ids that are not cached yet, so several appended tokens cost one pass.
+A session keeps the ids and a cache of the first `cached` of them. Appending and cropping only move these two; the
+forward pass runs when logits are next read, over all ids that are not cached yet, so several appended tokens cost
+one pass.
 
-Cropping cuts the cache only where every layer keeps every position (`DynamicLayer` itself). Sliding-window and recurrent layers
-have thrown away what a shorter sequence would need, so there the session starts afresh: slower, and exact.
+Cropping cuts the cache only where every layer keeps every position (`DynamicLayer` itself). Sliding-window and
+recurrent layers have thrown away what a shorter sequence would need, so there the session starts afresh: slower,
+and exact.
 """
 
 from __future__ import annotations
@@ -45,15 +47,16 @@ class Transformers:
     tokenizer : transformers.PreTrainedTokenizerBase
         Its tokenizer, fast or slow.
     vocabulary : Vocabulary or None
-        The bytes of each id. None reads them from the tokenizer, as wide as the model's logits, with every end-of-text id
-        that the tokenizer and the model's generation config name.
+        The bytes of each id. None reads them from the tokenizer, as wide as the model's logits, with every
+        end-of-text id that the tokenizer and the model's generation config name.
     chat : bool
         Whether a prompt is a user's message, to be wrapped in the tokenizer's chat template, rather than plain text.
 
     Raises
     ------
     ModelError
-        The model is an encoder-decoder, is in training mode, or the tokenizer has no chat template although `chat` asks for it.
+        The model is an encoder-decoder, is in training mode, or the tokenizer has no chat template although `chat`
+        asks for it.
     VocabularyError
         The tokenizer's ids cannot be mapped to bytes exactly.
     """
@@ -77,7 +80,9 @@ class Transformers:
                 "call its own generate with detent.integrations.transformers.LogitsProcessor"
             )
         if model.training:
-            raise ModelError(f"{name} is in training mode, where dropout makes its logits random; call model.eval() first")
+            raise ModelError(
+                f"{name} is in training mode, where dropout makes its logits random; call model.eval() first"
+            )
         if chat and not getattr(tokenizer, "chat_template", None):
             raise ModelError("The tokenizer has no chat template; leave chat=False and write the turns into the prompt")
         self.model = model
@@ -102,7 +107,9 @@ class Transformers:
 class _TransformersSession:
     def __init__(self, model: PreTrainedModel, token_ids: Sequence[int]) -> None:
         if not token_ids:
-            raise ArgumentError("The prompt has no tokens; a transformers model needs at least one, such as the beginning-of-text id")
+            raise ArgumentError(
+                "The prompt has no tokens; a transformers model needs at least one, such as the beginning-of-text id"
+            )
         self._model = model
         # Without this, a long prompt costs its length times the vocabulary in memory.
         keeps = "logits_to_keep" in inspect.signature(model.forward).parameters

@@ -1,0 +1,45 @@
+"""Every example of the README and the docs is a test: Python blocks as doctests, console blocks as command lines."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from doctest import ELLIPSIS
+from pathlib import Path
+
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+
+ROOT = Path(__file__).parent
+
+
+def run_console(example: Example) -> str | None:
+    """Run each `$ detent ...` of a console block and compare what a terminal would show below it."""
+    for block in ("\n" + example.parsed.replace("\\\n", " ")).split("\n$ ")[1:]:
+        command, _, expected = block.partition("\n")
+        program, *arguments = shlex.split(command)
+        if program != "detent":
+            return f"a console block holds `detent` commands only, got {program!r}; use an sh block"
+        done = subprocess.run(
+            [sys.executable, "-m", "detent", *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        if done.stdout.strip() != expected.strip():
+            return f"$ {command}\n--- expected\n{expected.strip()}\n--- got (status {done.returncode})\n{done.stdout}"
+    return None
+
+
+pytest_collect_file = Sybil(
+    parsers=[
+        PythonCodeBlockParser(doctest_optionflags=ELLIPSIS),
+        CodeBlockParser(language="console", evaluator=run_console),
+    ],
+    patterns=["README.md", "docs/**/*.md"],
+    excludes=["docs/_build/**"],
+).pytest()

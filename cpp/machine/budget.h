@@ -1,0 +1,58 @@
+// Budget: how few tokens complete a text, so that generation always ends inside its limit.
+//
+// within(state, k) is exact: it is true if and only if some sequence of at most k text tokens leads from `state` to
+// acceptance. Each state keeps a lower and an upper bound on that least number; where every byte is a token, the length of
+// the shortest completion in bytes is the first upper bound, and the only thing that is looked at until a budget nears it.
+// Between the bounds a breadth-first search over token steps decides, and what it learns tightens them.
+// Safe for threads; one lock.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/limits.h"
+#include "expr/expr.h"
+
+namespace detent {
+
+class Guide;
+
+class Budget {
+ public:
+  Budget(Guide& guide, const Limits& limits) : guide_(guide), meter_(limits) {}
+
+  bool within(ExprId state, std::uint32_t tokens);
+
+  // Whether every token that `state` allows leads to a state within `tokens`. False may mean "not known to".
+  bool slack(ExprId state, std::uint32_t tokens);
+
+  // A shortest sequence of tokens that leads from `state` to acceptance.
+  std::vector<std::uint32_t> shortest(ExprId state);
+
+  // The length of the longest such sequence, or nothing where they have no bound.
+  std::optional<std::uint32_t> longest(ExprId state);
+
+ private:
+  static constexpr std::uint32_t kUnknown = UINT32_MAX;
+  struct Bounds {
+    std::uint32_t lower = 1;
+    std::uint32_t upper = kUnknown;
+    std::uint32_t worst = kUnknown;  // the largest `upper` among the successors, once they were looked at
+    bool asked = false;              // whether `upper` has its first value
+  };
+
+  Bounds& bounds(ExprId state);
+  const std::vector<ExprId>& successors(ExprId state);
+  bool search(ExprId state, std::uint32_t tokens);
+
+  Guide& guide_;
+  std::mutex mutex_;
+  Meter meter_;
+  std::unordered_map<std::uint32_t, Bounds> bounds_;
+  std::unordered_map<std::uint32_t, std::vector<ExprId>> successors_;
+};
+
+}  // namespace detent

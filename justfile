@@ -1,0 +1,87 @@
+# What developers run; `just` lists it. Everything happens in one virtual environment: .venv, or VENV=elsewhere.
+
+venv := absolute_path(env("VENV", ".venv"))
+python := venv / "bin/python"
+build := "build/dev"
+sanitizers := "build/sanitize"
+
+export PATH := venv / "bin" + ":" + env("PATH")
+
+_list:
+    @just --list --unsorted
+
+# Make the environment. PyTorch comes along: install the build you want beforehand to keep it
+setup:
+    [ -x {{ python }} ] || python3 -m venv {{ venv }}
+    {{ python }} -m pip install --quiet --upgrade pip
+    {{ python }} -m pip install --quiet --group dev
+
+# Build the core with warnings as errors, and install the package in place (Python changes need no rebuild)
+build:
+    {{ python }} -m pip install --quiet --no-build-isolation --no-deps --editable . \
+        --config-settings build-dir={{ build }} --config-settings cmake.define.DETENT_DEVELOPER=ON
+
+# Run the tests, the docstrings, and the examples of the README and the docs
+test *arguments:
+    {{ python }} -m pytest {{ arguments }}
+
+# Check style, formatting, layers, and that the committed stub is the built one
+lint: layers
+    ruff check
+    ruff format --check
+    diff -u src/detent/_core.pyi {{ build }}/_core.pyi || (echo "the stub has drifted: run just stubs" && false)
+
+# Check that imports and includes run one way
+layers:
+    lint-imports
+    {{ python }} tools/check_layers.py
+
+# Check the types
+types:
+    mypy
+
+# Write what the linter can mend by itself
+format:
+    ruff check --fix
+    ruff format
+
+# Copy the built stub of the core to where it is committed
+stubs: build
+    cp {{ build }}/_core.pyi src/detent/_core.pyi
+
+# Build the docs into build/docs; warnings are errors
+docs:
+    sphinx-build --quiet --fail-on-warning --keep-going --builder html docs build/docs
+
+# Run the tests on a core with the address and undefined-behaviour sanitizers (CPython's own leaks are not looked for)
+sanitize *arguments: (_instrument "DETENT_SANITIZE" "address")
+    ASAN_OPTIONS=detect_leaks=0 just venv={{ venv }} _instrumented address \
+        "libasan.so libubsan.so libstdc++.so" -m pytest {{ arguments }}
+
+# Run the threaded tests on a core with the thread sanitizer
+tsan *arguments: (_instrument "DETENT_SANITIZE_THREAD" "thread")
+    TSAN_OPTIONS=halt_on_error=1 just venv={{ venv }} _instrumented thread \
+        "libtsan.so libstdc++.so" -m pytest {{ arguments }}
+
+# A build of the core alone (the stub is written by running it, which takes the preloaded libraries), beside the sources
+_instrument switch name:
+    cmake -S . -B {{ sanitizers }}/{{ name }} -G Ninja -D {{ switch }}=ON -D CMAKE_BUILD_TYPE=RelWithDebInfo \
+        -D Python_EXECUTABLE={{ python }} --log-level=WARNING
+    cmake --build {{ sanitizers }}/{{ name }} --target _core
+    rm -rf {{ sanitizers }}/{{ name }}/package
+    mkdir {{ sanitizers }}/{{ name }}/package
+    cp -rs "$PWD/src/detent" {{ sanitizers }}/{{ name }}/package/
+    cp {{ sanitizers }}/{{ name }}/_core.*so {{ sanitizers }}/{{ name }}/package/detent/
+
+# -S: the environment's packages without its .pth files, one of which is the editable installation of the ordinary build
+_instrumented name libraries *arguments:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    preload=()
+    for library in {{ libraries }}; do preload+=("$(g++ -print-file-name="$library")"); done
+    site=$({{ python }} -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    export PYTHONPATH="$PWD/{{ sanitizers }}/{{ name }}/package:$site"
+    LD_PRELOAD="${preload[*]}" exec setarch --addr-no-randomize {{ python }} -S {{ arguments }}
+
+# All that is checked before a change is handed in
+check: build lint types docs test

@@ -1,0 +1,266 @@
+"""Generation: one model, one prompt, one guide, token after token.
+
+    logits = the model's          mask = the matcher's          token = the sampler's
+       session.append <─────────────── matcher.advance <────────────────┘
+
+Nothing here knows about regexes or caches: the model is a `Session`, the language a `Matcher`, the choice a
+`Sampler`. Without a language the same loop runs under the guide of all byte strings, which leaves out only ids that
+are no text (special and padding ids), so the text is always what the model wrote and never the spelling of a
+control token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detent import _core
+from detent.errors import ArgumentError, ModelError, StateError
+from detent.generation.ends import end_of_text_row
+from detent.generation.sampler import Sampler, whole_number
+from detent.generation.text import TextDecoder
+from detent.guide import Guide, compile
+from detent.language import Language
+from detent.mask import allocate_mask, apply_mask
+from detent.models.base import Model, Session
+
+__all__ = ["Output", "Stream", "generate", "stream"]
+
+FinishReason = Literal["stop", "length"]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What `generate` wrote.
+
+    Attributes
+    ----------
+    text : str
+        The text, without the prompt.
+    token_ids : tuple of int
+        The ids that spell it, without an end-of-text id.
+    finish_reason : "stop" or "length"
+        "stop": the text ended. "length": `max_tokens` cut it, and what it had begun of a character was left out.
+    complete : bool
+        Whether the text is in the language. Always so after "stop".
+    prompt_token_count : int
+        Number of tokens of the prompt.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    finish_reason: FinishReason
+    complete: bool
+    prompt_token_count: int
+
+
+class Stream(Iterator[str]):
+    """The text piece by piece; made by `stream`. After the last piece, `output` has the whole."""
+
+    def __init__(self, model: Model, prompt_ids: list[int], guide: Guide, sampler: Sampler, max_tokens: int) -> None:
+        self._model = model
+        self._prompt_ids = prompt_ids
+        self._matcher = guide.matcher()
+        self._sampler = sampler
+        self._max_tokens = max_tokens
+        self._output: Output | None = None
+        self._pieces = self._write()
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        return next(self._pieces)
+
+    @property
+    def output(self) -> Output:
+        """The whole, once the stream is exhausted.
+
+        Raises
+        ------
+        StateError
+            There are pieces left.
+        """
+        if self._output is None:
+            raise StateError("The stream has not ended, so it has no output yet; iterate it to its end first")
+        return self._output
+
+    def _write(self) -> Iterator[str]:
+        vocabulary = self._model.vocabulary
+        decoder = TextDecoder()
+        pieces: list[str] = []
+        token_ids: list[int] = []
+        session: Session | None = None
+        mask = allocate_mask(1, len(vocabulary))
+        ends = end_of_text_row(vocabulary)
+        finish_reason: FinishReason
+        while True:
+            self._matcher.fill_mask(mask[0])
+            if not (mask[0] & ~ends).any():  # only end-of-text is left: no need to ask the model
+                finish_reason = "stop"
+                break
+            if len(token_ids) == self._max_tokens:
+                finish_reason = "length"
+                break
+            if session is None:
+                session = self._model.start(self._prompt_ids)
+            else:
+                session.append(token_ids[-1:])
+            logits = _logits(session, len(vocabulary))
+            apply_mask(logits, mask[0])
+            token_id = self._sampler.pick(logits)
+            if token_id in vocabulary.eos_token_ids:
+                finish_reason = "stop"
+                break
+            self._matcher.advance(token_id)
+            token_ids.append(token_id)
+            if piece := decoder.feed(vocabulary.token_bytes(token_id)):
+                pieces.append(piece)
+                yield piece
+        if piece := decoder.finish(cut=finish_reason == "length"):
+            pieces.append(piece)
+            yield piece
+        self._output = Output(
+            text="".join(pieces),
+            token_ids=tuple(token_ids),
+            finish_reason=finish_reason,
+            complete=self._matcher.is_accepting,
+            prompt_token_count=len(self._prompt_ids),
+        )
+
+
+def generate(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Language | Guide | None = None,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int | None = None,
+) -> Output:
+    """Continue `prompt` with text of `language`.
+
+    >>> import detent
+    >>> model = detent.load_model()
+    >>> out = detent.generate(model, "When? ", detent.regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), seed=0)
+    >>> len(out.text), out.finish_reason
+    (10, 'stop')
+
+    One forward pass of the model a token and one for the prompt. A `Language` is compiled for the model's vocabulary at each
+    call; pass a `Guide` (`detent.compile`) to pay for that once.
+
+    Parameters
+    ----------
+    model : Model
+        `detent.load_model()`, `detent.models.Transformers`, `detent.models.CallableModel`, or anything with their methods.
+    prompt : str or sequence of int
+        Text, or token ids as the model's `encode` would give them.
+    language : Language, Guide or None
+        What may be written. None: any text that ids of the vocabulary spell; special ids other than end-of-text never.
+    max_tokens : int
+        The most tokens to write, end-of-text not counted.
+    temperature, top_k, top_p, seed
+        See `Sampler`.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is of the wrong kind or out of range, or the guide is of another vocabulary.
+    ModelError
+        The model gives NaN, too many or too few logits, or -inf for everything that the language allows.
+    EmptyLanguageError, LimitError, ...
+        What `compile` raises for the language.
+    """
+    pieces = stream(
+        model, prompt, language, max_tokens=max_tokens, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
+    )
+    for _ in pieces:
+        pass
+    return pieces.output
+
+
+def stream(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Language | Guide | None = None,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int | None = None,
+) -> Stream:
+    """Continue `prompt` with text of `language`, piece by piece as it is written.
+
+    >>> import detent
+    >>> pieces = detent.stream(detent.load_model(), "Yes or no? ", detent.regex("yes|no"), seed=0)
+    >>> "".join(pieces) in ("yes", "no")
+    True
+
+    Arguments and errors are those of `generate`, and so is the text: the pieces joined are its `Output.text`. A
+    piece is one or more whole characters. The arguments are checked and the language compiled here; the model runs
+    while iterating.
+    """
+    sampler = Sampler(temperature, top_k, top_p, seed)
+    max_tokens = whole_number("max_tokens", max_tokens, least=1)
+    if not isinstance(model, Model):
+        raise ArgumentError(
+            f"model must have vocabulary, encode and start, got {type(model).__name__}; wrap a transformers model in "
+            "detent.models.Transformers(model, tokenizer) and a function in detent.models.CallableModel(function, vocabulary)"
+        )
+    guide = _guide(language, model)
+    return Stream(model, _prompt_ids(prompt, model), guide, sampler, max_tokens)
+
+
+def _guide(language: Language | Guide | None, model: Model) -> Guide:
+    if language is None:
+        any_byte = _core.byte_set(bytes(range(256)))
+        language = Language(_core.repeat(any_byte, 0, None), "any bytes")
+    if isinstance(language, Language):
+        return compile(language, model.vocabulary)
+    if not isinstance(language, Guide):
+        raise ArgumentError(
+            f"language must be a Language, a Guide or None, got {type(language).__name__}; write detent.regex(pattern)"
+        )
+    if language.vocabulary is not model.vocabulary and language.vocabulary.fingerprint != model.vocabulary.fingerprint:
+        raise ArgumentError(
+            f"The guide is for {language.vocabulary!r} but the model has {model.vocabulary!r}; "
+            "compile it with detent.compile(language, model.vocabulary)"
+        )
+    return language
+
+
+def _prompt_ids(prompt: str | Sequence[int], model: Model) -> list[int]:
+    if isinstance(prompt, str):
+        try:
+            prompt.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ArgumentError(
+                f"The prompt has a lone surrogate at character {error.start}, which is not text"
+            ) from None
+        return list(model.encode(prompt))
+    if isinstance(prompt, (bytes, bytearray)) or not isinstance(prompt, (Sequence, np.ndarray)):
+        raise ArgumentError(f"prompt must be a str or a sequence of token ids, got {type(prompt).__name__}")
+    ids = [whole_number("each token id of the prompt", token_id, least=0) for token_id in prompt]
+    if ids and max(ids) >= len(model.vocabulary):
+        raise ArgumentError(
+            f"The prompt has token id {max(ids)}, but the model's vocabulary has {len(model.vocabulary)}"
+        )
+    return ids
+
+
+def _logits(session: Session, width: int) -> NDArray[np.float32]:
+    """Return the session's logits as a float32[width] of our own, to be masked in place."""
+    logits = np.array(session.logits, dtype=np.float32)
+    if logits.shape != (width,):
+        raise ModelError(
+            f"The model gives logits of shape {logits.shape} but its vocabulary has {width} ids; if the model's "
+            f"logits are padded, pass size={logits.shape[-1] if logits.ndim else width} to the Vocabulary"
+        )
+    return logits

@@ -1,0 +1,155 @@
+"""Questions about a language, answered on its automaton over bytes; no vocabulary, no model.
+
+States are the core's integers, 0 is dead and every other state is live. Counting and sampling are dynamic programs over
+(state, bytes left) with Python's unbounded integers. (Flajolet, Zimmermann & Van Cutsem 1994, for uniform sampling.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from detent import _core
+from detent.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+__all__ = ["Questions"]
+
+
+class Questions:
+    """The automaton of one node, with the questions that a `Language` passes on."""
+
+    def __init__(self, node: _core.Node, limits: Limits | None = None) -> None:
+        bounds = limits or Limits()
+        self._core = _core.Automaton(node, bounds.states, bounds.memory_bytes, bounds.steps)
+        self._rows: dict[int, list[int]] = {}
+        self._ways: dict[tuple[int, int], int] = {}
+
+    @cached_property
+    def _class_of(self) -> bytes:
+        return self._core.class_of
+
+    @cached_property
+    def _members(self) -> list[bytes]:
+        """The bytes of each class, ascending."""
+        members: list[list[int]] = [[] for _ in range(max(self._class_of) + 1)]
+        for byte, number in enumerate(self._class_of):
+            members[number].append(byte)
+        return [bytes(values) for values in members]
+
+    def _row(self, state: int) -> list[int]:
+        row = self._rows.get(state)
+        if row is None:
+            row = self._rows[state] = self._core.row(state)
+        return row
+
+    def is_empty(self) -> bool:
+        return self._core.start == 0
+
+    def accepts(self, text: bytes) -> bool:
+        state = self._core.start
+        for byte in text:
+            if state == 0:
+                return False
+            state = self._row(state)[self._class_of[byte]]
+        return state != 0 and self._core.accepting(state)
+
+    def first_bytes(self) -> tuple[bool, bytes]:
+        """Whether the empty string is in, and the bytes that a member may begin with: equal for equal languages."""
+        start = self._core.start
+        if start == 0:
+            return False, b""
+        row = self._row(start)
+        return self._core.accepting(start), bytes(byte for byte in range(256) if row[self._class_of[byte]])
+
+    def shortest(self) -> bytes | None:
+        return None if self.is_empty() else self._core.completion(self._core.start)
+
+    def count(self, max_bytes: int) -> int:
+        """Count the members of at most `max_bytes` bytes."""
+        return sum(self._counts(max_bytes))
+
+    def _counts(self, max_bytes: int) -> Iterator[int]:
+        """The number of members of each length from 0 on, as far as the language goes."""
+        ways: Counter[int] = Counter({self._core.start: 1}) if self._core.start else Counter()
+        for _ in range(max_bytes + 1):
+            if not ways:
+                return
+            yield sum(number for state, number in ways.items() if self._core.accepting(state))
+            after: Counter[int] = Counter()
+            for state, number in ways.items():
+                for members, target in zip(self._members, self._row(state), strict=True):
+                    if target:
+                        after[target] += number * len(members)
+            ways = after
+
+    def enumerate(self) -> Iterator[bytes]:
+        """Yield every member, shorter ones first, equal lengths in byte order."""
+        reached = {self._core.start} - {0}
+        length = 0
+        while reached:
+            yield from self._of_length(length)
+            reached = {target for state in reached for target in self._row(state) if target}
+            length += 1
+
+    def _of_length(self, length: int) -> Iterator[bytes]:
+        # Depth first with an explicit stack: (state, text so far), entered only where the length can be met.
+        stack = [(self._core.start, b"")] if self._count_from(self._core.start, length) else []
+        while stack:
+            state, text = stack.pop()
+            left = length - len(text)
+            if left == 0:
+                yield text
+                continue
+            row = self._row(state)
+            for byte in range(255, -1, -1):
+                target = row[self._class_of[byte]]
+                if target and self._count_from(target, left - 1):
+                    stack.append((target, text + bytes([byte])))
+
+    def _count_from(self, state: int, length: int) -> int:
+        """Count the strings of exactly `length` bytes that lead from `state` to acceptance."""
+        known = self._ways.get((state, length))
+        if known is not None:
+            return known
+        pending = [(state, length)]
+        while pending:
+            at, left = pending[-1]
+            if (at, left) in self._ways:
+                pending.pop()
+            elif left == 0:
+                self._ways[at, left] = int(self._core.accepting(at))
+            else:
+                row = self._row(at)
+                missing = [(target, left - 1) for target in set(row) if target and (target, left - 1) not in self._ways]
+                if missing:
+                    pending.extend(missing)
+                    continue
+                self._ways[at, left] = sum(
+                    len(members) * self._ways[target, left - 1]
+                    for members, target in zip(self._members, row, strict=True)
+                    if target
+                )
+        return self._ways[state, length]
+
+    def sample(self, rng: Random, max_bytes: int) -> bytes | None:
+        """Draw a length among those that occur, then a member of that length, each uniformly."""
+        lengths = [length for length, number in enumerate(self._counts(max_bytes)) if number]
+        if not lengths:
+            return None
+        length = rng.choice(lengths)
+        state, text = self._core.start, bytearray()
+        for left in range(length, 0, -1):
+            index = rng.randrange(self._count_from(state, left))
+            for members, target in zip(self._members, self._row(state), strict=True):
+                weight = self._count_from(target, left - 1) if target else 0
+                if index < weight * len(members):
+                    text.append(members[index // weight])
+                    state = target
+                    break
+                index -= weight * len(members)
+        return bytes(text)

@@ -1,0 +1,44 @@
+"""Nodes that several sources share, and the way from a Python text to the bytes that a language holds."""
+
+from __future__ import annotations
+
+from detent import _core
+from detent.errors import ArgumentError
+
+__all__ = ["CHARACTER", "EVERYTHING", "TEXT", "encode", "shown"]
+
+CHARACTER: _core.Node = _core.chars([(0, 0x10FFFF)])
+"""One character of UTF-8."""
+
+TEXT: _core.Node = _core.repeat(CHARACTER, 0, None)
+"""Any text in UTF-8."""
+
+EVERYTHING: _core.Node = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
+"""Any string of bytes."""
+
+
+def encode(text: str, asker: str) -> bytes:
+    """Give the UTF-8 of a text; `asker` is the function that the message names.
+
+    >>> encode("é", "literal")
+    b'\\xc3\\xa9'
+    """
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentError(
+            f"{asker} got {shown(text)} with half of a surrogate pair at character {error.start}, "
+            "which UTF-8 text never holds; decode the text first"
+        ) from None
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """Give the `repr` of a value, cut to a length that fits into a message.
+
+    >>> shown("a" * 100, 8)
+    "'aaaaaa…"
+    """
+    # A slice first: the repr of a long text costs its length.
+    text = repr(value[:limit] if isinstance(value, (str, bytes)) else value)
+    is_cut = isinstance(value, (str, bytes)) and len(value) > limit
+    return text if len(text) <= limit and not is_cut else text[: limit - 1] + "…"

@@ -1,0 +1,76 @@
+"""Which characters match each other when case is ignored, as Python's `re` has it.
+
+`re` lowers both sides by the simple Unicode mapping; a few lower-case letters with a common capital also match each
+other (its table of extra cases: "s" and "ſ", "μ" and "µ"). With the ASCII flag only A-Z and a-z match each other.
+
+The sets are closed here over whole ranges. One defect of `re` is not copied: a class that lists a capital above U+FFFF,
+such as `[𐐀x]`, does not match that capital there.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+import _sre
+
+from detent.sources.regex.ranges import Range
+
+if sys.version_info >= (3, 11):
+    from re._casefix import _EXTRA_CASES
+else:
+    from sre_compile import _ignorecase_fixes as _EXTRA_CASES
+
+__all__ = ["case_variants"]
+
+# The only characters outside ASCII that match an ASCII letter: İ ı, the Kelvin sign, the long s.
+_BEYOND_ASCII = {0x69: (0x130, 0x131), 0x6B: (0x212A,), 0x73: (0x17F,)}
+
+# Planes 0 and 1 hold every cased letter.
+_CASED_END = 0x20000
+
+
+def case_variants(ranges: Iterable[Range], ascii_only: bool) -> Iterator[Range]:
+    """Yield what matches a character of `ranges` (and may be in them itself); costs the cased letters inside.
+
+    >>> list(case_variants([(0x6B, 0x6B)], ascii_only=False))
+    [(75, 75), (8490, 8490)]
+    """
+    for low, high in ranges:
+        yield from _ascii_variants(low, high, not ascii_only)
+        if high > 0x7F and not ascii_only:
+            cased, orbits = _letters()
+            for letter in cased[bisect_left(cased, max(low, 0x80)) : bisect_right(cased, high)]:
+                for variant in orbits[letter]:
+                    yield (variant, variant)
+
+
+def _ascii_variants(low: int, high: int, beyond: bool) -> Iterator[Range]:
+    for first, last, shift in ((65, 90, 32), (97, 122, -32)):
+        start, end = max(low, first), min(high, last)
+        if start <= end:
+            yield (start + shift, end + shift)
+            if beyond:
+                for letter, variants in _BEYOND_ASCII.items():
+                    if start <= (letter if shift < 0 else letter - 32) <= end:
+                        for variant in variants:
+                            yield (variant, variant)
+
+
+@cache
+def _letters() -> tuple[list[int], dict[int, tuple[int, ...]]]:
+    """All cased letters, ascending, and what each matches. Costs 10 ms, when a pattern first needs it."""
+    cased = list(filter(_sre.unicode_iscased, range(_CASED_END)))
+    lowered: dict[int, list[int]] = {}
+    for letter in cased:
+        lowered.setdefault(_sre.unicode_tolower(letter), []).append(letter)
+    extra: Any = _EXTRA_CASES
+    orbits: dict[int, tuple[int, ...]] = {}
+    for lower, letters in lowered.items():
+        alike = [lower, *extra.get(lower, ())]
+        orbit = tuple(variant for target in alike for variant in lowered.get(target, (target,)))
+        orbits.update(dict.fromkeys(letters, orbit))
+    return cased, orbits

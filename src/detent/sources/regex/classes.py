@@ -1,0 +1,81 @@
+r"""One character: a class, a dot or a letter whose case is ignored, as a set of code points and as a node.
+
+Classes recur within a pattern and from pattern to pattern, so their nodes are cached; the cache is bounded in entries
+and in the length of what it keeps.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from detent import _core
+from detent.sources.regex.case import case_variants
+from detent.sources.regex.characters import Property, category_ranges, property_ranges
+from detent.sources.regex.parser import Item, op
+from detent.sources.regex.ranges import EVERYTHING, Range, Ranges, complement, normalise
+
+__all__ = ["ANY", "ANY_BUT_NEWLINE", "CharacterClass", "class_ranges", "make_class"]
+
+
+class CharacterClass(NamedTuple):
+    """The node of a class, and the number of its ranges: what it costs."""
+
+    node: _core.Node
+    size: int
+
+
+_CATEGORIES = {
+    op.CATEGORY_DIGIT: ("d", False),
+    op.CATEGORY_NOT_DIGIT: ("d", True),
+    op.CATEGORY_SPACE: ("s", False),
+    op.CATEGORY_NOT_SPACE: ("s", True),
+    op.CATEGORY_WORD: ("w", False),
+    op.CATEGORY_NOT_WORD: ("w", True),
+}
+
+# 500 classes of at most some thousand ranges: below 20 MB.
+_CACHED_CLASSES = 500
+_CACHED_ITEMS = 64
+
+
+def make_class(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> CharacterClass:
+    """Give the node of a class from the parser's items; costs n log n in its ranges, a look-up when cached."""
+    build = _cached_class if len(items) <= _CACHED_ITEMS else _build_class
+    return build(items, ignore_case, ascii_only)
+
+
+def class_ranges(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> Ranges:
+    """Give the code points of a class. Ignoring case closes its letters first, then the class is negated."""
+    listed: list[Range] = []
+    named: list[Range] = []
+    negated = False
+    for kind, value in items:
+        if kind is op.LITERAL:
+            listed.append((value, value))
+        elif kind is op.RANGE:
+            listed.append(value)
+        elif kind is op.NEGATE:
+            negated = True
+        elif isinstance(value, Property):
+            ranges = property_ranges(value.name, ignore_case)
+            named.extend(complement(ranges) if value.negated else ranges)
+        else:
+            # `re` tests the lower-case letter; \w \d \s hold a capital exactly when they hold its small letter.
+            named.extend(category_ranges(*_CATEGORIES[value], ascii_only))
+    if ignore_case:
+        listed = list(normalise(listed))
+        listed.extend(case_variants(tuple(listed), ascii_only))
+    ranges = normalise(listed + named)
+    return complement(ranges) if negated else ranges
+
+
+def _build_class(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> CharacterClass:
+    ranges = class_ranges(items, ignore_case, ascii_only)
+    return CharacterClass(_core.chars(list(ranges)) if ranges else _core.empty(), len(ranges))
+
+
+_cached_class = lru_cache(maxsize=_CACHED_CLASSES)(_build_class)
+
+ANY = CharacterClass(_core.chars(list(EVERYTHING)), 1)
+ANY_BUT_NEWLINE = CharacterClass(_core.chars(list(complement(((10, 10),)))), 2)

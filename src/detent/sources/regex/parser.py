@@ -1,0 +1,316 @@
+r"""The standard library's regex parser, in a private copy with seams.
+
+What a pattern means is decided by Python's own parser. It is loaded a second time under our roof, so that some of its
+parts can be replaced without touching the `re` of anybody else:
+
+- `_parse_sub` (alternatives): ours counts the depth, and leaves out the factoring of common prefixes, which takes
+  quadratic time;
+- `SubPattern`: ours leaves non-capturing groups in place, whose unpacking takes quadratic time;
+- escapes: ours add `\p{...}` and refuse what UTF-8 text cannot hold;
+- `Tokenizer`: ours refuses what is not regular, at the place where it stands;
+- `warnings`: where `re` warns that a pattern may come to mean something else, ours raises.
+
+The result is the parser's tree: a sequence of (operator, argument) pairs, nested at most `Limits.depth` deep.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import re
+import sys
+import threading
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any, NoReturn
+
+from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
+from detent.sources.regex.caret import show
+from detent.sources.regex.characters import Property, has_property
+
+__all__ = ["Item", "Tree", "op", "parse"]
+
+Item = tuple[Any, Any]
+Tree = list[Item]
+
+
+class _Warned(Exception):  # noqa: N818 - it never leaves this file
+    """The parser's wish to warn."""
+
+
+def _warn(message: str, *_args: Any, **_options: Any) -> NoReturn:
+    raise _Warned(message)
+
+
+def _import(name: str, *args: Any, **options: Any) -> Any:
+    return SimpleNamespace(warn=_warn) if name == "warnings" else builtins.__import__(name, *args, **options)
+
+
+def _private_copy() -> ModuleType:
+    spec = importlib.util.find_spec("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+    if spec is None or spec.loader is None:
+        raise ImportError("the standard library's regex parser is missing")
+    module = importlib.util.module_from_spec(spec)
+    # The parser imports `warnings` where it warns. Its filters are one per process, hence no catch_warnings.
+    module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _import}
+    spec.loader.exec_module(module)
+    return module
+
+
+op: Any = _private_copy()
+"""The copy; also the namespace of its operators, such as `op.LITERAL`."""
+
+_stock_escape = op._escape
+_stock_class_escape = op._class_escape
+_possessive = getattr(op, "POSSESSIVE_REPEAT", None)  # Python 3.11
+_Verbose: Any = getattr(op, "Verbose", ())  # before Python 3.11: an inline (?x) asks to start again
+_one_character = frozenset({op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY})
+_class_properties = {r"\p", r"\P"}
+
+# Each costs a scan over all code points when it is first used.
+_MAX_PROPERTIES = 64
+
+
+class _Source(op.Tokenizer):  # type: ignore[name-defined,misc]
+    """The pattern, with the limits that apply to it."""
+
+    def __init__(self, pattern: str, depth: int) -> None:
+        self.depth = depth
+        self.properties: set[str] = set()
+        super().__init__(pattern)
+
+    def getuntil(self, terminator: str, name: str) -> str:
+        if terminator == ")":
+            start = self.tell()
+            if self.string.endswith("(?P=", 0, start):
+                self.refuse_backreference(start - 4)
+            if self.string.endswith("(?(", 0, start):
+                self.refuse("a conditional group is not supported", start - 3, "write both cases: (?:(a)b|c)")
+        return str(super().getuntil(terminator, name))
+
+    def refuse(self, what: str, offset: int, remedy: str) -> NoReturn:
+        raise UnsupportedError(show(what, self.string, offset, remedy), offset=offset)
+
+    def refuse_backreference(self, offset: int) -> NoReturn:
+        self.refuse("a backreference is not regular", offset, "write out the texts that may repeat: (?:aa|bb)")
+
+
+class _SubPattern(op.SubPattern):  # type: ignore[name-defined,misc]
+    """A sequence of items."""
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        if isinstance(index, slice):
+            return
+        if item[0] is _possessive and not _is_one_character(item[1][2]):
+            source: _Source = self.state.source
+            source.refuse(
+                "a possessive repeat of more than one character is not supported",
+                source.tell() - 1,
+                "leave out this +, which allows every match and not only the longest",
+            )
+        self.data[index] = item
+
+
+def _is_one_character(body: Any) -> bool:
+    return len(body.data) == 1 and body.data[0][0] in _one_character
+
+
+def _parse_sub(source: _Source, state: Any, verbose: int, nested: int) -> Any:
+    start = source.tell()
+    if nested > 2 * source.depth:
+        opening = source.string.rfind("(", 0, start)
+        raise LimitError(
+            f"the pattern nests groups more than {source.depth} deep, at character {opening}; "
+            "flatten it or raise Limits(depth=...)",
+            offset=opening,
+        )
+    branches = []
+    while True:
+        branches.append(op._parse(source, state, verbose, nested + 1, not nested and not branches))
+        if not source.match("|"):
+            break
+        if not nested:
+            verbose = state.flags & op.SRE_FLAG_VERBOSE
+    if len(branches) == 1:
+        tree = branches[0]
+    else:
+        tree = _SubPattern(state)
+        tree.append((op.BRANCH, (None, branches)))
+    if nested and source.string.endswith("(?>", 0, start):
+        _make_atomic(source, tree, start - 3)
+    return tree
+
+
+def _make_atomic(source: _Source, tree: Any, offset: int) -> None:
+    """Turn the body of an atomic group into an equal sequence without choices."""
+    repeats = [index for index, item in enumerate(tree.data) if item[0] not in _one_character]
+    if not repeats:
+        return
+    kind, argument = tree.data[-1]
+    if repeats != [len(tree.data) - 1] or kind is not op.MAX_REPEAT or not _is_one_character(argument[2]):
+        source.refuse(
+            "an atomic group with choices is not supported",
+            offset,
+            "write (?:...), which allows every match and not only the first",
+        )
+    tree.data[-1] = (_possessive, argument)
+
+
+def _escape(source: _Source, escape: str, state: Any) -> Item:
+    found = op.CATEGORIES.get(escape) or op.ESCAPES.get(escape)
+    if found:
+        return found  # type: ignore[no-any-return]
+    start = source.tell() - len(escape)
+    if escape in _class_properties:
+        return _property(source, escape, start)
+    item: Item = _stock_escape(source, escape, state)
+    if item[0] is op.GROUPREF:
+        source.refuse_backreference(start)
+    return _no_surrogate(source, item, start)
+
+
+def _class_escape(source: _Source, escape: str) -> Item:
+    start = source.tell() - len(escape)
+    if escape in _class_properties:
+        return _property(source, escape, start)
+    return _no_surrogate(source, _stock_class_escape(source, escape), start)
+
+
+def _no_surrogate(source: _Source, item: Item, start: int) -> Item:
+    if item[0] is op.LITERAL and 0xD800 <= item[1] <= 0xDFFF:
+        source.refuse(
+            f"U+{item[1]:04X} is half of a surrogate pair, which UTF-8 text never holds",
+            start,
+            r"write the character itself or \UXXXXXXXX; leave surrogates out of classes",
+        )
+    return item
+
+
+def _property(source: _Source, escape: str, start: int) -> Item:
+    if source.match("{"):
+        name = source.getuntil("}", "property name")
+    else:
+        name = source.get() or ""
+        if len(name) != 1 or not name.isascii() or not name.isalpha():
+            raise source.error(f"missing {{ after {escape}", source.tell() - start)
+    inverse = name.startswith("^")
+    name = name[inverse:]
+    source.properties.add(name)
+    if len(source.properties) > _MAX_PROPERTIES:
+        raise LimitError(
+            f"the pattern names more than {_MAX_PROPERTIES} Unicode properties, at character {start}; use fewer",
+            offset=start,
+        )
+    try:
+        known = has_property(name)
+    except ImportError:
+        source.refuse("Unicode properties need the package regex", start, "pip install regex")
+    if not known:
+        raise source.error(f"unknown property {name!r}", source.tell() - start)
+    return op.IN, [(op.CATEGORY, Property(name, (escape == r"\P") != inverse))]
+
+
+op.SubPattern = _SubPattern
+op._parse_sub = _parse_sub
+op._escape = _escape
+op._class_escape = _class_escape
+
+_REMEDIES = (
+    ("unknown extension ?<", "a named group is written (?P<name>...)"),
+    ("unknown extension", "Python's re has no such group; write it another way"),
+    ("bad escape (end", r"write \\ for a backslash"),
+    (r"bad escape \z", r"write \Z for the end of the text"),
+    ("bad escape", r"write \\ for a backslash, or leave it out"),
+    ("global flags not at the start", "move the flags to the front, or write (?i:...) around the part"),
+    ("Flags not at the start", "move the flags to the front, or write (?i:...) around the part"),
+    ("nothing to repeat", "put what is to repeat before it, or a backslash for the character itself"),
+    ("multiple repeat", "put the first repeat in a group, as in (?:a*)*"),
+    ("unbalanced parenthesis", r"write \) for the character itself"),
+    ("missing ), unterminated subpattern", r"close the group, or write \( for the character itself"),
+    ("unterminated character set", r"close the class with ], or write \[ for the character itself"),
+    ("bad character range", r"a range goes up from one character to another; write \- for the character itself"),
+    ("unknown property", r"names are as in the package regex, such as \p{L}, \p{Lu}, \p{Greek}"),
+    ("Possible", "put a backslash before the character to mean the character itself"),
+)
+
+
+def parse(pattern: str, flags: int, depth: int) -> tuple[Tree, int]:
+    """Give the tree of a pattern and its flags, those in the pattern included.
+
+    Takes time linear in the pattern, about 2 us a character.
+
+    Raises
+    ------
+    PatternSyntaxError
+        `re` refuses the pattern.
+    UnsupportedError
+        The pattern asks for something that is not regular or not supported.
+    LimitError
+        Groups are nested more than `depth` deep, or a repeat count is too large.
+    """
+    try:
+        return _parse(pattern, flags, depth)
+    except RecursionError:
+        # The caller's own stack is deep; the result must not depend on that.
+        return _on_fresh_stack(lambda: _parse(pattern, flags, depth), depth)
+
+
+def _parse(pattern: str, flags: int, depth: int) -> tuple[Tree, int]:
+    source = None
+    try:
+        source = _Source(pattern, depth)
+        state = op.State()
+        state.source = source
+        state.flags = flags
+        state.str = pattern
+        tree = op._parse_sub(source, state, flags & op.SRE_FLAG_VERBOSE, 0)
+        if source.next is not None:
+            raise source.error("unbalanced parenthesis")
+        return tree.data, op.fix_flags(pattern, state.flags)
+    except _Verbose:
+        return _parse(pattern, flags | op.SRE_FLAG_VERBOSE, depth)
+    except re.error as error:
+        raise _syntax_error(error.msg, pattern, error.pos or 0) from None
+    except _Warned as warning:
+        place = re.search(r" at position (\d+)", str(warning))
+        offset = int(place[1]) if place else source.tell() if source else 0
+        raise _syntax_error(str(warning).partition(" at position")[0], pattern, offset) from None
+    except (OverflowError, ValueError) as error:
+        if isinstance(error, DetentError) or source is None:
+            raise
+        offset = pattern.rfind("{", 0, source.tell())
+        raise LimitError(
+            show("a repeat count above 4294967294", pattern, offset, "use a smaller count, or {n,} for no upper bound"),
+            offset=offset,
+        ) from None
+
+
+def _syntax_error(what: str, pattern: str, offset: int) -> DetentError:
+    remedy = next((remedy for start, remedy in _REMEDIES if what.startswith(start)), "correct the pattern there")
+    if what.startswith("Possible"):
+        message = f"{what[0].lower()}{what[1:]}: re takes it for characters but may come to change that"
+        return UnsupportedError(show(message, pattern, offset, remedy), offset=offset)
+    return PatternSyntaxError(show(what, pattern, offset, remedy), offset=offset)
+
+
+def _on_fresh_stack(work: Callable[[], tuple[Tree, int]], depth: int) -> tuple[Tree, int]:
+    done: list[tuple[Tree, int]] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:  # noqa: BLE001 - handed to the caller
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if done:
+        return done[0]
+    if isinstance(failed[0], RecursionError):
+        raise LimitError(
+            f"groups {depth} deep are too deep for Python's recursion limit of {sys.getrecursionlimit()}; "
+            "flatten the pattern or raise the limit with sys.setrecursionlimit"
+        ) from None
+    raise failed[0]

@@ -1,0 +1,237 @@
+"""From the parser's tree to a node of the core, sequence by sequence on an explicit stack.
+
+Only which texts have *some* match counts: captures are dropped, lazy repeats are repeats. An anchor that holds wherever
+its place can be (`^` before everything, `$` after everything) vanishes; only patterns with other assertions become a
+text scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from detent import _core
+from detent.errors import LimitError
+from detent.sources.regex.assertions import STARTS, STOPS, anchor
+from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, CharacterClass, make_class
+from detent.sources.regex.parser import Item, Tree, op
+
+__all__ = ["translate"]
+
+# Operators and flags as plain names: they are read once per item.
+_LITERAL, _IN, _ANY, _NOT_LITERAL, _NEGATE = op.LITERAL, op.IN, op.ANY, op.NOT_LITERAL, op.NEGATE
+_AT, _BRANCH, _SUBPATTERN, _MAXREPEAT = op.AT, op.BRANCH, op.SUBPATTERN, op.MAXREPEAT
+_ONE_CHARACTER = frozenset({_LITERAL, _IN, _ANY, _NOT_LITERAL})
+_POSSESSIVE = getattr(op, "POSSESSIVE_REPEAT", None)
+_ATOMIC = getattr(op, "ATOMIC_GROUP", None)
+_REPEATS = frozenset({op.MAX_REPEAT, op.MIN_REPEAT, _POSSESSIVE})
+_ASSERTIONS = frozenset({op.ASSERT, op.ASSERT_NOT})
+_IGNORECASE, _MULTILINE, _DOTALL, _ASCII = (
+    op.SRE_FLAG_IGNORECASE,
+    op.SRE_FLAG_MULTILINE,
+    op.SRE_FLAG_DOTALL,
+    op.SRE_FLAG_ASCII,
+)
+
+# Ranges of all distinct classes together, per allowed position: a class is cheap unless each is different and large.
+_RANGES_PER_POSITION = 10
+
+
+def translate(tree: Tree, flags: int, positions: int) -> _core.Node:
+    """Give the node of the texts that a pattern matches in full.
+
+    Takes time linear in the tree, plus n log n in the ranges of each distinct class.
+
+    Raises
+    ------
+    LimitError
+        More than `positions` literals and classes, or classes of more ranges than that allows.
+    """
+    return _Translation(positions).run(tree, flags)
+
+
+class _Sequence:
+    """Items of one sequence that are still to be translated, and the nodes of those before."""
+
+    __slots__ = ("finish", "first", "flags", "index", "items", "nodes", "starts", "stop", "stops")
+
+    def __init__(
+        self, items: Tree, flags: int, starts: bool, stops: bool, finish: Callable[[_core.Node], None]
+    ) -> None:
+        index, stop = 0, len(items)
+        if starts:  # nothing comes before: anchors of the start hold
+            while index < stop and items[index][0] is _AT and items[index][1] in STARTS:
+                index += 1
+        if stops:  # nothing comes after: anchors of the end hold
+            while index < stop and items[stop - 1][0] is _AT and items[stop - 1][1] in STOPS:
+                stop -= 1
+        self.items, self.first, self.index, self.stop = items, index, index, stop
+        self.flags, self.starts, self.stops = flags, starts, stops
+        self.nodes: list[_core.Node] = []
+        self.finish = finish
+
+    def node(self) -> _core.Node:
+        nodes = self.nodes
+        return nodes[0] if len(nodes) == 1 else _core.concat(nodes) if nodes else _core.epsilon()
+
+
+class _Translation:
+    def __init__(self, positions: int) -> None:
+        self.limit = positions
+        self.positions = 0
+        self.ranges = 0
+        self.scoped = False
+        self.stack: list[_Sequence] = []
+        self.classes: dict[tuple[tuple[Item, ...], int], CharacterClass] = {}
+
+    def run(self, tree: Tree, flags: int) -> _core.Node:
+        whole: list[_core.Node] = []
+        stack = self.stack
+        stack.append(_Sequence(tree, flags, True, True, whole.append))
+        while stack:
+            sequence = stack[-1]
+            while sequence.index < sequence.stop and stack[-1] is sequence:
+                self.step(sequence)
+            if stack[-1] is sequence:
+                stack.pop()
+                sequence.finish(sequence.node())
+        return _core.text_scope(whole[0]) if self.scoped else whole[0]
+
+    def step(self, sequence: _Sequence) -> None:
+        """Translate the next item, or push the sequences inside it."""
+        items, index, flags = sequence.items, sequence.index, sequence.flags
+        kind, value = items[index]
+        sequence.index = index + 1
+        if kind is _LITERAL and not flags & _IGNORECASE:
+            self.literals(sequence, index)
+        elif kind in _ONE_CHARACTER:
+            sequence.nodes.append(self.character(kind, value, flags))
+        elif kind in _REPEATS:
+            self.repeat(sequence, kind, *value)
+        elif kind is _SUBPATTERN:
+            _, added, removed, body = value
+            if added & op.TYPE_FLAGS:
+                flags &= ~op.TYPE_FLAGS
+            self.push(sequence, body.data, (flags | added) & ~removed, sequence.nodes.append)
+        elif kind is _BRANCH:
+            self.alternatives(sequence, value[1])
+        elif kind is _AT:
+            self.scoped = True
+            sequence.nodes.append(anchor(value, bool(flags & _MULTILINE), bool(flags & _ASCII)))
+        elif kind in _ASSERTIONS:
+            self.assertion(sequence, value[0], value[1].data, kind is op.ASSERT_NOT)
+        elif kind is _ATOMIC:  # the parser has left no choice inside
+            self.push(sequence, value.data, flags, sequence.nodes.append)
+        elif kind is op.FAILURE:  # (?!), from Python 3.13 on
+            sequence.nodes.append(_core.empty())
+        else:
+            raise AssertionError(f"the parser gave an unknown item: {kind}")
+
+    def push(
+        self, sequence: _Sequence, items: Tree, flags: int, finish: Callable[[_core.Node], None], edges: bool = True
+    ) -> None:
+        """Go into a part of the item just taken; with `edges`, the part may be all of the item."""
+        starts = edges and sequence.starts and sequence.index - 1 == sequence.first
+        stops = edges and sequence.stops and sequence.index == sequence.stop
+        self.stack.append(_Sequence(items, flags, starts, stops, finish))
+
+    def literals(self, sequence: _Sequence, index: int) -> None:
+        """Take the whole run of characters as one node."""
+        items, end = sequence.items, index + 1
+        while end < sequence.stop and items[end][0] is _LITERAL:
+            end += 1
+        sequence.index = end
+        sequence.nodes.append(self.text(items[index:end]))
+
+    def text(self, items: Tree) -> _core.Node:
+        self.count(len(items))
+        return _core.literal("".join([chr(value) for _, value in items]).encode())
+
+    def character(self, kind: Any, value: Any, flags: int) -> _core.Node:
+        self.count(1)
+        if kind is _ANY:
+            return (ANY if flags & _DOTALL else ANY_BUT_NEWLINE).node
+        if kind is _IN:
+            items = tuple(value)
+        elif kind is _NOT_LITERAL:
+            items = ((_NEGATE, None), (_LITERAL, value))
+        else:
+            items = ((_LITERAL, value),)
+        key = (items, flags & (_IGNORECASE | _ASCII))
+        known = self.classes.get(key)
+        if known is None:
+            known = self.classes[key] = make_class(items, bool(flags & _IGNORECASE), bool(flags & _ASCII))
+            self.ranges += known.size
+            if self.ranges > self.limit * _RANGES_PER_POSITION:
+                raise LimitError(
+                    f"the pattern's classes have more than {self.limit * _RANGES_PER_POSITION} ranges of characters; "
+                    "simplify them or raise Limits(positions=...)"
+                )
+        return known.node
+
+    def repeat(self, sequence: _Sequence, kind: Any, least: int, most: int, body: Any) -> None:
+        maximum = None if most == _MAXREPEAT else int(most)
+        nodes, items = sequence.nodes, body.data
+        if len(items) > 1 or not items or items[0][0] not in _ONE_CHARACTER:
+            finish = lambda node: nodes.append(_core.repeat(node, least, maximum))  # noqa: E731
+            self.push(sequence, items, sequence.flags, finish, edges=maximum == 1)
+            return
+        node = self.character(*items[0], sequence.flags)
+        at_end = sequence.stops and sequence.index == sequence.stop
+        if kind is _POSSESSIVE and not at_end and least != maximum:
+            self.scoped = True
+            nodes.append(_possessive(node, least, maximum))
+        else:
+            nodes.append(_core.repeat(node, least, maximum))
+
+    def alternatives(self, sequence: _Sequence, branches: list[Any]) -> None:
+        trees: list[Tree] = [branch.data for branch in branches]
+        if all(len(tree) == 1 and (tree[0][0] is _LITERAL or _is_plain_class(tree[0])) for tree in trees):
+            items = [item for tree in trees for item in (tree[0][1] if tree[0][0] is _IN else tree)]
+            sequence.nodes.append(self.character(_IN, items, sequence.flags))
+            return
+        nodes: list[_core.Node] = []
+        rest: list[Tree] = []
+        for tree in trees:
+            if not sequence.flags & _IGNORECASE and all(kind is _LITERAL for kind, _ in tree):
+                nodes.append(self.text(tree))
+            else:
+                rest.append(tree)
+        if not rest:
+            sequence.nodes.append(_core.union(nodes))
+            return
+
+        def close(node: _core.Node) -> None:
+            nodes.append(node)
+            sequence.nodes.append(_core.union(nodes))
+
+        self.push(sequence, rest[0], sequence.flags, close)  # at the bottom of the stack: the last to be finished
+        for tree in rest[1:]:
+            self.push(sequence, tree, sequence.flags, nodes.append)
+
+    def assertion(self, sequence: _Sequence, direction: int, items: Tree, negative: bool) -> None:
+        self.scoped = True
+        make = _core.lookahead if direction > 0 else _core.lookbehind
+        nodes = sequence.nodes
+        self.push(sequence, items, sequence.flags, lambda node: nodes.append(make(node, negative)), edges=False)
+
+    def count(self, positions: int) -> None:
+        self.positions += positions
+        if self.positions > self.limit:
+            raise LimitError(
+                f"the pattern has more than {self.limit} literals and classes; "
+                "shorten it or raise Limits(positions=...)"
+            )
+
+
+def _is_plain_class(item: Item) -> bool:
+    return item[0] is _IN and item[1][0][0] is not _NEGATE
+
+
+def _possessive(node: _core.Node, least: int, maximum: int | None) -> _core.Node:
+    """Repeat one character as often as it goes: up to the maximum, or until another comes."""
+    other = _core.lookahead(node, True)
+    if maximum is None:
+        return _core.concat([_core.repeat(node, least, None), other])
+    shorter = _core.concat([_core.repeat(node, least, maximum - 1), other])
+    return _core.union([_core.repeat(node, maximum, maximum), shorter])

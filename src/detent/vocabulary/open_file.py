@@ -1,0 +1,38 @@
+"""Loader: any tokenizer file, told apart by its content.
+
+GGUF begins with its four letters. JSON begins with a brace: with a `model` it is a `tokenizer.json`, with a `vocab` of
+its own a Tekken file. Everything else is read as a SentencePiece model, a protobuf message that checks itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from detent.errors import VocabularyError
+from detent.vocabulary.files import expect, parse_json, read_source, read_start
+from detent.vocabulary.gguf import MAGIC, read_gguf
+from detent.vocabulary.mistral import table_of_tekken
+from detent.vocabulary.sentencepiece import table_of_model
+from detent.vocabulary.token_table import TokenTable
+from detent.vocabulary.tokenizer_json import table_of_file
+
+__all__ = ["read_tokenizer_file"]
+
+
+def read_tokenizer_file(path: Path) -> TokenTable:
+    """Read a tokenizer file of any known kind."""
+    start = read_start(path)
+    if start.startswith(MAGIC):
+        return read_gguf(path)
+    source = read_source(path)
+    if path.suffix != ".json" and not start.startswith(b"{"):
+        return table_of_model(source.data, path.name)
+    data = expect(parse_json(source.data, path.name), dict, path.name)
+    if "model" in data:
+        return table_of_file(data, source)
+    if "vocab" in data:
+        return table_of_tekken(data, source)
+    raise VocabularyError(
+        f"{path.name}: neither a tokenizer.json (it has no 'model') nor a Tekken file (it has no 'vocab'). "
+        "Name the file that holds the tokens."
+    )

@@ -1,0 +1,107 @@
+"""Loader: tokenizers of the package transformers.
+
+Fast ones carry a whole `tokenizer.json`. The others are told apart by what they hold: a SentencePiece model, GPT-2's
+byte table, a WordPiece tokenizer, or a tokenizer of mistral-common. In every case the result is checked by encoding a
+few texts.
+
+Source: src/transformers/tokenization_*.py of https://github.com/huggingface/transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from detent.errors import ArgumentError, VocabularyError
+from detent.vocabulary import byte_level
+from detent.vocabulary.codec import Codec, Tokenizer
+from detent.vocabulary.end_of_text import read_named_ids
+from detent.vocabulary.files import expect, parse_json
+from detent.vocabulary.mistral import read_mistral
+from detent.vocabulary.sentencepiece import table_of_model
+from detent.vocabulary.token_table import RAW_REMEDY, TokenTable, by_id, shown, token_id
+from detent.vocabulary.tokenizer_json import bind_tokenizer, table_of
+
+__all__ = ["read_transformers"]
+
+
+def read_transformers(tokenizer: Any) -> TokenTable:  # noqa: ANN401 - a PreTrainedTokenizerBase
+    """Read a tokenizer, fast or slow."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None:
+        name = type(tokenizer).__name__
+        table, _ = table_of(expect(parse_json(backend.to_str(), name), dict, name))
+        decode = bind_tokenizer(backend).decode
+    elif hasattr(getattr(tokenizer, "tokenizer", None), "instruct_tokenizer"):
+        return read_mistral(tokenizer.tokenizer)
+    elif all(hasattr(tokenizer, name) for name in ("get_vocab", "added_tokens_decoder", "all_special_ids")):
+        table = _read_slow(tokenizer)
+        decode = partial(tokenizer.decode, clean_up_tokenization_spaces=False)
+    else:
+        raise ArgumentError(f"expected a tokenizer of the package transformers, got {shown(tokenizer)}")
+    codec = Codec(lambda: Tokenizer(partial(tokenizer.encode, add_special_tokens=False), decode))
+    codec.check(table.tokens, table.special_token_ids)
+    return replace(table, find_end_of_text=partial(_end_of_text, tokenizer, table), codec=codec)
+
+
+def _read_slow(tokenizer: Any) -> TokenTable:  # noqa: ANN401 - as above
+    added = dict(tokenizer.added_tokens_decoder)
+    vocab = expect(tokenizer.get_vocab(), dict, f"{type(tokenizer).__name__}.get_vocab()")
+    names = by_id({**vocab, **{token.content: number for number, token in added.items()}}, "get_vocab()")
+    special = {*tokenizer.all_special_ids, *(number for number, token in added.items() if token.special)}
+    spell, leading_space = _slow_spelling(tokenizer)
+    tokens: list[bytes | None] = []
+    for number, name in enumerate(names):
+        if name is None:
+            tokens.append(None)
+        elif number in special or number in added:
+            tokens.append(str(name).encode())
+        else:
+            tokens.append(spell(str(name)))
+    return TokenTable(tokens, frozenset(special), leading_space=leading_space)
+
+
+def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]:  # noqa: ANN401 - as above
+    """Return how a slow tokenizer spells its tokens, and whether it puts a space before a text."""
+    if hasattr(tokenizer, "sp_model"):
+        processor = tokenizer.sp_model
+        model = table_of_model(processor.serialized_model_proto(), "sp_model")
+
+        def spell_piece(name: str) -> bytes | None:
+            number = processor.piece_to_id(name)
+            if processor.id_to_piece(number) != name:
+                raise VocabularyError(
+                    f"token {shown(name)} is neither added nor in the SentencePiece model. {RAW_REMEDY}"
+                )
+            return None if number in model.special_token_ids else model.tokens[number]
+
+        return spell_piece, model.leading_space
+    if hasattr(tokenizer, "byte_decoder"):
+        table = {character: byte for byte, character in enumerate(byte_level.CHARACTER_OF_BYTE)}
+        if tokenizer.byte_decoder != table:
+            raise VocabularyError(f"the byte_decoder of {type(tokenizer).__name__} is not GPT-2's. {RAW_REMEDY}")
+
+        def spell_bytes(name: str) -> bytes:
+            if not table.keys() >= set(name):
+                raise VocabularyError(f"token {shown(name)} is not spelled in byte-level characters. {RAW_REMEDY}")
+            return bytes(table[character] for character in name)
+
+        return spell_bytes, bool(getattr(tokenizer, "add_prefix_space", False))
+    if hasattr(tokenizer, "wordpiece_tokenizer"):
+        return lambda name: (name[2:] if name.startswith("##") else " " + name).encode(), True
+    raise VocabularyError(
+        f"{type(tokenizer).__name__} is neither a fast tokenizer nor a slow one of a known kind (SentencePiece, GPT-2 "
+        f"byte-level, WordPiece), so the bytes of its tokens cannot be told. {RAW_REMEDY}"
+    )
+
+
+def _end_of_text(tokenizer: Any, table: TokenTable) -> set[int]:  # noqa: ANN401 - as above
+    own = tokenizer.eos_token_id
+    found = set() if own is None else {token_id(own, "eos_token_id")}
+    folder = getattr(tokenizer, "name_or_path", None)  # a folder, or a name on the hub
+    if folder and (Path(folder) / "generation_config.json").is_file():
+        found.update(read_named_ids(Path(folder) / "generation_config.json", table.special_token_ids))
+    return found

@@ -1,0 +1,28 @@
+"""Every example runs, offline and by itself, and shows what it says."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NEEDS = {"transformers_processor": ("torch", "transformers")}
+SHOWS = {
+    "gzip_model": r"among 4 answers: under the seventh step\n",
+    "regex_basics": r"\n    \d{4}-\d\d-\d\d   \(.*\n.*\n    (Yes|No)   \((.|\n)*\(ab\)\+ allows \['b'\], taking 'b'\n",
+    "transformers_processor": r"greedy +\['\d{4}-\d\d-\d\d'\]\n(.|\n)*a rule a row +\['\d{4}-\d\d-\d\d', '(Yes|No)'\]\n",
+}
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_an_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if missing := [package for package in NEEDS.get(path.stem, ()) if not find_spec(package)]:
+        pytest.skip(f"needs {' and '.join(missing)}")
+    runpy.run_path(str(path), run_name="__main__")
+    captured = capsys.readouterr()
+    assert re.search(SHOWS[path.stem], captured.out), captured.out
+    assert captured.err == ""

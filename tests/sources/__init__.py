@@ -1,0 +1,1 @@
+"""Tests of the notations that a language can be written in."""

@@ -1,0 +1,1 @@
+"""Tests of the regex front end; `re.fullmatch` is the oracle."""

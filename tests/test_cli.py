@@ -1,0 +1,286 @@
+"""The command line: the text on standard output, everything else on standard error, and no traceback for a user's mistake."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import detent
+from detent.cli import main
+
+WEIGHTS = Path(detent.__file__).parent / "models" / "weights"
+
+
+class Result:
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*arguments: str) -> Result:
+        try:
+            status = main(arguments)
+        except SystemExit as exit_:  # argparse's own, for --help and --version
+            status = int(exit_.code or 0)
+        captured = capsys.readouterr()
+        return Result(status, captured.out, captured.err)
+
+    return run
+
+
+def command(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "detent", *arguments], **options)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a tiny Llama as transformers saves it."""
+    pytest.importorskip("torch", reason="needs torch")
+    pytest.importorskip("transformers", reason="needs transformers")
+    from tests import tiny_llama
+
+    path = tmp_path_factory.mktemp("llama")
+    tiny_llama.model().save_pretrained(path)
+    tiny_llama.tokenizer().save_pretrained(path)
+    return path
+
+
+class TestText:
+    def test_a_regex(self, run: Any) -> None:
+        result = run("generate", "--regex", "[0-9]{4}-[0-9]{2}", "--seed", "0", "When?")
+        assert (result.status, result.err) == (0, "")
+        assert re.fullmatch(r"[0-9]{4}-[0-9]{2}\n", result.out)
+
+    def test_choices(self, run: Any) -> None:
+        seen = {
+            run("generate", "--choice", "é|", "--choice", "a.b", "--seed", str(seed), "Which?").out
+            for seed in range(20)
+        }
+        assert seen == {"é|\n", "a.b\n"}
+
+    def test_without_a_rule(self, run: Any) -> None:
+        result = run("generate", "--temperature", "0", "--max-tokens", "5", "Can we talk?")
+        assert (result.status, result.err) == (0, "")
+        assert result.out.strip()
+
+    def test_options_reach_the_sampler(self, run: Any) -> None:
+        pattern = ("generate", "--regex", "[a-z]{20}", "Go")
+        assert run(*pattern, "--seed", "1").out == run(*pattern, "--seed", "1").out != run(*pattern, "--seed", "2").out
+        greedy = {
+            run(*pattern, *options).out
+            for options in (("--temperature", "0"), ("--top-k", "1"), ("--top-p", "1e-9"), ("--temperature", "1e-9"))
+        }
+        assert len(greedy) == 1
+
+    def test_a_cut_text_is_written_and_told(self, run: Any) -> None:
+        result = run("generate", "--regex", "a{30}", "--max-tokens", "2", "Go")
+        assert result.status == 1
+        assert set(result.out) == {"a", "\n"}
+        assert result.err == "detent: --max-tokens 2 was reached before the text was complete\n"
+
+    def test_a_cut_text_that_is_complete(self, run: Any) -> None:
+        assert run("generate", "--regex", "[ab]+", "--max-tokens", "3", "--seed", "1", "Go").status == 0
+
+    def test_the_prompt_from_standard_input(self) -> None:
+        process = command("generate", "--choice", "ok", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        out, _ = process.communicate("Größe?".encode())
+        assert (process.returncode, out) == (0, b"ok\n")
+
+    def test_a_prompt_that_begins_with_a_dash(self, run: Any) -> None:
+        assert run("generate", "--choice=-5", "--", "-3 - 2 =").out == "-5\n"
+
+    def test_a_folder_of_the_embedded_layout(self, run: Any, tmp_path: Path) -> None:
+        shutil.copytree(WEIGHTS, tmp_path / "model")
+        options = ("generate", "--regex", "[a-z]{9}", "--seed", "3", "Go")
+        assert run(*options, "--model", str(tmp_path / "model")).out == run(*options).out
+
+    def test_a_folder_of_transformers(self, run: Any, folder: Path) -> None:
+        result = run("generate", "--model", str(folder), "--regex", "[0-9]{3}", "--seed", "0", "the answer is")
+        assert (result.status, result.err) == (0, "")
+        assert re.fullmatch("[0-9]{3}\n", result.out)
+
+
+class TestAbout:
+    def test_version(self, run: Any) -> None:
+        result = run("--version")
+        assert (result.status, result.out) == (0, f"detent {detent.__version__}\n")
+
+    @pytest.mark.parametrize("arguments", [["--help"], ["generate", "--help"]])
+    def test_help(self, run: Any, arguments: list[str]) -> None:
+        result = run(*arguments)
+        assert result.status == 0
+        assert "usage: detent" in result.out
+
+
+class TestMistakes:
+    def refused(self, result: Result, *mentions: str) -> None:
+        assert result.status == 2
+        assert result.out == ""
+        assert result.err.startswith("detent: ")
+        assert result.err.endswith("\n")
+        assert "\n\n" not in result.err
+        assert "Traceback" not in result.err
+        for mention in mentions:
+            assert mention in result.err
+
+    def test_a_bad_pattern_keeps_its_caret(self, run: Any) -> None:
+        result = run("generate", "--regex", "(ab", "Go")
+        self.refused(result, "(ab")
+        assert any(line.strip() == "^" for line in result.err.splitlines())
+
+    @pytest.mark.parametrize("pattern", ["*a", "[b-a]", r"(a)\1", "a{2,1}", "(?P<n>a)(?P<n>b)"])
+    def test_patterns(self, run: Any, pattern: str) -> None:
+        self.refused(run("generate", "--regex", pattern, "Go"), pattern)
+
+    def test_a_pattern_that_nothing_matches(self, run: Any) -> None:
+        self.refused(run("generate", "--regex", r"[^\s\S]", "Go"))
+
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [
+            ("--max-tokens", "0"),
+            ("--max-tokens", "-1"),
+            ("--max-tokens", "1.5"),
+            ("--max-tokens", "many"),
+            ("--temperature", "-1"),
+            ("--temperature", "nan"),
+            ("--temperature", "inf"),
+            ("--temperature", "hot"),
+            ("--top-k", "0"),
+            ("--top-p", "0"),
+            ("--top-p", "1.5"),
+            ("--seed", "-1"),
+            ("--seed", "x"),
+        ],
+    )
+    def test_numbers(self, run: Any, option: str, value: str) -> None:
+        result = run("generate", f"{option}={value}", "Go")
+        self.refused(result, value)
+        assert option.lstrip("-").replace("-", "_") in result.err.replace("-", "_")
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            [],
+            ["generate"],
+            ["generate", "a", "b"],
+            ["frobnicate"],
+            ["generate", "--frob", "Go"],
+            ["generate", "--reg", "a", "Go"],
+            ["generate", "--regex", "a", "--choice", "b", "Go"],
+            ["generate", "Go", "--regex"],
+        ],
+        ids=str,
+    )
+    def test_usage(self, run: Any, arguments: list[str]) -> None:
+        self.refused(run(*arguments), "--help")
+
+    def test_a_folder_that_is_not_there(self, run: Any, tmp_path: Path) -> None:
+        self.refused(run("generate", "--model", str(tmp_path / "no"), "Go"), str(tmp_path / "no"), "folder")
+
+    def test_a_folder_without_a_model(self, run: Any, tmp_path: Path) -> None:
+        self.refused(run("generate", "--model", str(tmp_path), "Go"), "config.json")
+
+    def test_a_file_instead_of_a_folder(self, run: Any) -> None:
+        self.refused(run("generate", "--model", __file__, "Go"), "folder")
+
+    @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+    @pytest.mark.parametrize("content", [None, b"", b"{", b"\x00\xff" * 50], ids=["missing", "empty", "cut", "noise"])
+    @pytest.mark.parametrize("kind", ["embedded", "transformers"])
+    def test_damaged_folders(
+        self, run: Any, tmp_path: Path, request: pytest.FixtureRequest, kind: str, name: str, content: bytes | None
+    ) -> None:
+        source = WEIGHTS if kind == "embedded" else request.getfixturevalue("folder")
+        path = tmp_path / "model"
+        shutil.copytree(source, path)
+        (path / name).unlink()
+        if content is not None:
+            (path / name).write_bytes(content)
+        self.refused(run("generate", "--model", str(path), "Go"))
+
+    def test_a_prompt_that_is_not_text(self) -> None:
+        arguments = [sys.executable, "-m", "detent", "generate", b"\xff"]
+        result = subprocess.run(arguments, capture_output=True, check=False)
+        self.refused(Result(result.returncode, result.stdout.decode(), result.stderr.decode()), "prompt")
+
+    def test_standard_input_that_is_not_text(self) -> None:
+        environment = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
+        process = command(
+            "generate", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+        )
+        out, err = process.communicate(b"\xff")
+        self.refused(Result(process.returncode, out.decode(), err.decode()), "prompt")
+
+    def test_choices_that_are_not_text(self, run: Any) -> None:
+        self.refused(run("generate", "--choice", "\udcff", "Go"), "--choice")
+
+
+class TestTerminal:
+    def test_a_reader_that_goes_away(self) -> None:
+        process = command("generate", "--regex", "[ab]{400}", "Go", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait(20) == 141
+        process.stderr.close()
+
+    def test_an_interrupt(self) -> None:
+        master, slave = pty.openpty()
+        process = command(
+            "generate", "--regex", "[ab]{1000}", "--max-tokens", "1500", "Go", stdout=slave, stderr=subprocess.PIPE
+        )
+        os.close(slave)
+        os.read(master, 1)  # the first piece: a terminal gets each at once
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait(20) == 130
+        process.stderr.close()
+        os.close(master)
+
+    def progress(self, arguments: Sequence[str]) -> str:
+        master, slave = pty.openpty()
+        process = command(*arguments, stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        seen = b""
+        while True:
+            try:
+                chunk = os.read(master, 1000)
+            except OSError:  # the other end was closed
+                break
+            if not chunk:
+                break
+            seen += chunk
+        assert process.wait(20) == 0
+        os.close(master)
+        return seen.decode()
+
+    def test_progress_of_long_work_is_shown_and_wiped_out(self, folder: Path) -> None:
+        shown = self.progress(["generate", "--model", str(folder), "--regex", "a", "Go"])
+        assert shown == "detent: loading the model ...\r\x1b[K"
+
+    def test_short_work_shows_nothing(self) -> None:
+        assert self.progress(["generate", "--choice", "a", "Go"]) == ""
+
+    def test_a_terminal_that_is_not_utf8(self) -> None:
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+        process = command("generate", "--choice", "né", "Go", stdout=subprocess.PIPE, env=environment)
+        assert process.communicate()[0] == b"n\\xe9\n"
+        assert process.returncode == 0
+
+
+def test_importing_the_command_line_pulls_no_extras() -> None:
+    code = "import sys, detent.cli; print(sorted({'torch', 'transformers', 'typer', 'rich', 'tokenizers'} & set(sys.modules)))"
+    assert subprocess.check_output([sys.executable, "-c", code]).strip() == b"[]"

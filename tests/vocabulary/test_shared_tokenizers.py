@@ -1,0 +1,62 @@
+"""The tokenizers of real models: bytes equal texts, and every token is what its decoder makes of it."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from detent.vocabulary import Vocabulary
+from detent.vocabulary.byte_level import spell
+from detent.vocabulary.files import read_json
+from tests.conftest import SHARED, needs_shared
+from tests.vocabulary.checks import check_decoder, check_round_trip
+from tests.vocabulary.texts import SAMPLES
+
+tokenizers = pytest.importorskip("tokenizers", reason="needs the package tokenizers")
+
+NAMES = ["gpt2", "llama2-spm", "llama3", "mistral-v3", "qwen2", "tekken"]
+
+pytestmark = needs_shared
+
+
+@functools.cache
+def load(name):
+    path = SHARED / "data" / "tokenizers" / name / "tokenizer.json"
+    return Vocabulary.from_file(path), tokenizers.Tokenizer.from_file(str(path))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bytes_of_encoded_texts_are_the_texts(name):
+    vocabulary, backend = load(name)
+    info = read_json(SHARED / "data" / "tokenizers" / name / "info.json")
+    config = read_json(SHARED / "data" / "tokenizers" / name / "tokenizer_config.json")
+    assert len(vocabulary) == info["vocab_size"]
+    assert vocabulary.eos_token_ids == (backend.token_to_id(config["eos_token"]),)
+    check_round_trip(vocabulary, SAMPLES, lambda text: backend.encode(text, add_special_tokens=False).ids)
+    assert vocabulary.encode("Hello, world!") == backend.encode("Hello, world!", add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_token_is_what_the_decoder_makes_of_it(name):
+    vocabulary, backend = load(name)
+    check_decoder(vocabulary, backend.decode, backend.token_to_id("a"), range(0, len(vocabulary), 3))
+
+
+def test_tiktoken_from_the_ranks_of_llama3():
+    tiktoken = pytest.importorskip("tiktoken", reason="needs the package tiktoken")
+    vocabulary, backend = load("llama3")
+    pieces = [backend.id_to_token(i) for i in range(128_000)]
+    ranks = {token: rank for rank, token in enumerate(spell(pieces)[0])}
+    special = {backend.id_to_token(i): i for i in range(128_000, 128_256)}
+    encoding = tiktoken.Encoding(
+        "llama3",
+        pat_str=read_json(SHARED / "data" / "tokenizers" / "llama3" / "tokenizer.json")["pre_tokenizer"][
+            "pretokenizers"
+        ][0]["pattern"]["Regex"],
+        mergeable_ranks=ranks,
+        special_tokens=special,
+    )
+    loaded = Vocabulary.from_tiktoken(encoding, eos_token_ids=vocabulary.eos_token_ids)
+    assert loaded.fingerprint == vocabulary.fingerprint
+    check_round_trip(loaded)

@@ -1,0 +1,1 @@
+"""The tasks of the embedded model's corpus; ``write_corpus.py`` draws rows from them."""
