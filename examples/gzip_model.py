@@ -14,11 +14,13 @@ import zlib
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 import detent
 from detent.models import CallableModel
 
-STORY = """ the light on gull rock was kept by marta quill, who had it from her mother, who had it from hers. the
+STORY = """
+the light on gull rock was kept by marta quill, who had it from her mother, who had it from hers. the
 tower had ninety-one steps, a stove that smoked when the wind was in the east, and a clock that nobody wound,
 because the lamp told the time well enough: lit at dusk, trimmed at midnight, put out at dawn.
 
@@ -56,13 +58,13 @@ class ZipModel:
     """Logits of the next character by the bytes that it adds to a compressed text."""
 
     def __init__(self, story: str) -> None:
-        self.story = story
+        self.story = " ".join(story.split())
 
-    def __call__(self, token_ids: Sequence[int]) -> np.ndarray:
+    def __call__(self, token_ids: Sequence[int]) -> NDArray[np.float64]:
         """Return one logit for each character, and one for the end."""
         so_far = self.story + "".join(ALPHABET[token_id] for token_id in token_ids)
         sizes = [len(zlib.compress((so_far + character).encode(), 9)) for character in ALPHABET + "\n"]
-        return -np.log(256) * np.array(sizes)
+        return np.array(sizes) * -np.log(256)
 
 
 def main() -> None:

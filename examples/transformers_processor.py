@@ -1,4 +1,4 @@
-"""transformers' own generate, held to a guide by a logits processor: sampling, beams, a batch with a rule a row, a draft model.
+"""transformers' own generate, held to guides: greedy, sampling, beams, a draft model, a batch with a rule a row.
 
 Needs torch and transformers. The model is detent's embedded one, which is an ordinary Llama folder to transformers.
 """
@@ -20,14 +20,12 @@ FOLDER = Path(detent.__file__).parent / "models" / "weights"
 
 def main() -> None:
     """Generate in several ways; every row keeps to its rule."""
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
     embedded = detent.load_model()  # for its vocabulary and its chat template
     model = AutoModelForCausalLM.from_pretrained(FOLDER).eval()
     vocabulary = embedded.vocabulary
     (end,) = vocabulary.eos_token_ids
 
-    def show(title: str, prompts: list[str], processor: LogitsProcessor, **options: Any) -> None:
+    def show(title: str, prompts: list[str], processor: LogitsProcessor, **options: Any) -> None:  # noqa: ANN401 - generate's own
         ids = [embedded.encode(prompt) for prompt in prompts]
         width = max(map(len, ids))
         padded = torch.tensor([[end] * (width - len(row)) + row for row in ids])  # padding on the left

@@ -1,4 +1,4 @@
-"""A tiny random Llama and a byte-level BPE tokenizer trained on a few words: a real model of transformers in a few milliseconds."""
+"""A tiny random Llama and a byte-level BPE tokenizer trained on a few words: a real model in a few milliseconds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WORDS = ["yes no maybe", "the answer is 42", "12 34 56 78 90", "abc def ghi", "i
 PADDED_WIDTH = 320
 
 
-def tokenizer() -> Any:  # noqa: ANN401 - an optional package's class
+def tokenizer() -> Any:
     """Return a tokenizer of 256 bytes, some merges, and <pad> 0, <s> 1, </s> 2, <other> 3."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -28,7 +28,7 @@ def tokenizer() -> Any:  # noqa: ANN401 - an optional package's class
     )
 
 
-def model(seed: int = 0, *, layers: int = 2, **options: Any) -> Any:  # noqa: ANN401 - an optional package's class
+def model(seed: int = 0, *, layers: int = 2, **options: Any) -> Any:
     """Return a random Llama in evaluation mode, with logits wider than the tokenizer."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM

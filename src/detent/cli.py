@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -22,9 +23,9 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from importlib import util
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from detent import __version__
 from detent.errors import ArgumentError, DetentError, ModelError
@@ -163,14 +164,13 @@ def _model(path: Path | None) -> Model:
         raise ModelError(f"--model {path}: config.json is not valid JSON: {error}") from None
     if isinstance(config, dict) and isinstance(config.get("chat_template"), dict):  # what tells the embedded layout
         return load_model(path)
-    if not (util.find_spec("torch") and util.find_spec("transformers")):
+    if not (find_spec("torch") and find_spec("transformers")):
         raise ModelError(f"--model {path}: needs torch and transformers: pip install torch transformers")
     return _transformers(path)
 
 
 def _transformers(path: Path) -> Model:
-    import transformers
-
+    transformers: Any = importlib.import_module("transformers")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     try:

@@ -14,7 +14,7 @@ NEEDS = {"transformers_processor": ("torch", "transformers")}
 SHOWS = {
     "gzip_model": r"among 4 answers: under the seventh step\n",
     "regex_basics": r"\n    \d{4}-\d\d-\d\d   \(.*\n.*\n    (Yes|No)   \((.|\n)*\(ab\)\+ allows \['b'\], taking 'b'\n",
-    "transformers_processor": r"greedy +\['\d{4}-\d\d-\d\d'\]\n(.|\n)*a rule a row +\['\d{4}-\d\d-\d\d', '(Yes|No)'\]\n",
+    "transformers_processor": r"greedy +\['\d{4}-\d\d-\d\d'\]\n(.|\n)*a row +\['\d{4}-\d\d-\d\d', '(Yes|No)'\]\n",
 }
 
 

@@ -242,7 +242,7 @@ class TestRefusals:
             detent.generate(thing, "p")  # type: ignore[arg-type]
 
     def test_a_guide_of_another_vocabulary(self) -> None:
-        other = detent.Vocabulary(TOKENS[:-1] + [b"", b"<end>"], eos_token_ids=[264], size=270)
+        other = detent.Vocabulary([*TOKENS[:-1], b"", b"<end>"], eos_token_ids=[264], size=270)
         with pytest.raises(ArgumentError, match="vocabulary"):
             detent.generate(model(), "p", detent.compile(detent.regex("a"), other))
 

@@ -292,7 +292,7 @@ class TestScores:
         assert self.allowed(bench, processor, [[9, x]]) == [{b"x", b"z", b"</s>"}]
 
     def test_a_beam_that_lost_stays_lost(self, bench: Bench) -> None:
-        """Beam sampling draws banned tokens where it finds too few; their beams have a score of -inf and are never returned."""
+        """Beam sampling draws banned tokens where it finds too few; such beams score -inf and are never returned."""
         processor = LogitsProcessor(bench.guide("[xz]{9}"), prompt_length=1)
         x, q = self.token(bench, "x"), self.token(bench, "q")
         assert self.allowed(bench, processor, [[9, x], [9, q]]) == [{b"x", b"z"}, set()]

@@ -126,7 +126,7 @@ def test_encode() -> None:
 @pytest.mark.parametrize("length", [-1, 3])
 def test_crop_beyond_the_sequence(length: int) -> None:
     session = model(lambda token_ids: LOGITS).start([0, 1])
-    with pytest.raises(ArgumentError, match="[Cc]rop"):
+    with pytest.raises(ArgumentError, match="crop"):
         session.crop(length)
     assert session.token_ids == [0, 1]
 

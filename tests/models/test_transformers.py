@@ -1,4 +1,4 @@
-"""Decoders of transformers as models: their logits with a cache, cropped and appended to, are those of one whole pass."""
+"""Decoders of transformers as models: logits with a cache, cropped and appended to, are those of one whole pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mask row that allows end-of-text alone: what a text that cannot go on looks like, and what a row that has ended keeps."""
+"""The mask row that allows end-of-text alone: the mark of a text that cannot go on."""
 
 from __future__ import annotations
 

@@ -152,13 +152,13 @@ def generate(
     >>> len(out.text), out.finish_reason
     (10, 'stop')
 
-    One forward pass of the model a token and one for the prompt. A `Language` is compiled for the model's vocabulary at each
-    call; pass a `Guide` (`detent.compile`) to pay for that once.
+    One forward pass of the model a token and one for the prompt. A `Language` is compiled for the model's vocabulary at
+    each call; pass a `Guide` (`detent.compile`) to pay for that once.
 
     Parameters
     ----------
     model : Model
-        `detent.load_model()`, `detent.models.Transformers`, `detent.models.CallableModel`, or anything with their methods.
+        `detent.load_model()`, `detent.models.Transformers`, `detent.models.CallableModel`, or what has their methods.
     prompt : str or sequence of int
         Text, or token ids as the model's `encode` would give them.
     language : Language, Guide or None
@@ -211,8 +211,8 @@ def stream(
     max_tokens = whole_number("max_tokens", max_tokens, least=1)
     if not isinstance(model, Model):
         raise ArgumentError(
-            f"model must have vocabulary, encode and start, got {type(model).__name__}; wrap a transformers model in "
-            "detent.models.Transformers(model, tokenizer) and a function in detent.models.CallableModel(function, vocabulary)"
+            f"model must have vocabulary, encode and start, got {type(model).__name__}; wrap a model of transformers in "
+            "detent.models.Transformers(model, tokenizer), a function in detent.models.CallableModel(function, vocabulary)"
         )
     guide = _guide(language, model)
     return Stream(model, _prompt_ids(prompt, model), guide, sampler, max_tokens)

@@ -8,8 +8,8 @@ every machine.
 
 from __future__ import annotations
 
+import contextlib
 import math
-import numbers
 from typing import Any
 
 import numpy as np
@@ -106,14 +106,17 @@ class Sampler:
 
 def whole_number(name: str, value: object, *, least: int) -> int:
     """Return `value` as an int of at least `least`, or raise `ArgumentError` naming the argument."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)) and int(value) >= least:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
         return int(value)
     raise ArgumentError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
 def _real(name: str, value: object) -> float:
-    if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value):
-        return float(value)
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):  # an integer beyond float64
+            number = float(value)
+            if math.isfinite(number):
+                return number
     raise ArgumentError(f"{name} must be a finite number, got {value!r}")
 
 

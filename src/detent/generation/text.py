@@ -12,10 +12,10 @@ __all__ = ["TextDecoder"]
 
 
 class TextDecoder:
-    """Decodes UTF-8 piece by piece; bytes that can never be UTF-8 become U+FFFD.
+    r"""Decodes UTF-8 piece by piece; bytes that can never be UTF-8 become U+FFFD.
 
     >>> decoder = TextDecoder()
-    >>> [decoder.feed(piece) for piece in (b"caf", b"\\xc3", b"\\xa9!")]
+    >>> [decoder.feed(piece) for piece in (b"caf", b"\xc3", b"\xa9!")]
     ['caf', '', 'é!']
 
     Linear in the bytes; holds at most three of them.
@@ -29,5 +29,5 @@ class TextDecoder:
         return self._decoder.decode(data)
 
     def finish(self, *, cut: bool) -> str:
-        """Return what a begun character becomes: nothing if the text was `cut` short there, U+FFFD if it ended there."""
+        """Return what a begun character becomes: nothing if the text was `cut` there, U+FFFD if it ended there."""
         return "" if cut else self._decoder.decode(b"", final=True)

@@ -127,8 +127,8 @@ class LogitsProcessor:
             raise ArgumentError(f"{len(self._guides)} guides do not divide {ids[0]} rows; give one, or one a prompt")
         if scores[1] < self._width:
             raise ArgumentError(
-                f"The scores have {scores[1]} ids but the guide's vocabulary uses {self._width}; is it another model's? "
-                "An assistant model must share the tokenizer"
+                f"The scores have {scores[1]} ids but the guide's vocabulary uses {self._width}; is it another "
+                "model's? An assistant model must share the tokenizer"
             )
 
     def _mask(self, places: list[Place]) -> NDArray[np.int32]:
@@ -180,8 +180,8 @@ def _masked(scores: torch.Tensor, mask: NDArray[np.int32]) -> torch.Tensor:
 def _judge(best: NDArray[np.float32], places: list[Place], prompts: list[tuple[int, bytes]]) -> None:
     """Raise for rows that cannot go on, unless they are beams that lost.
 
-    Beam search drops a beam whose scores are all -inf, and beam sampling draws banned tokens where it finds fewer tokens
-    than it wants, for beams that it never returns. Such a row has a living one with the same prompt beside it.
+    Beam search drops a beam whose scores are all -inf, and beam sampling draws banned tokens where it finds fewer
+    tokens than it wants, for beams that it never returns. Such a row has a living one with the same prompt beside it.
     """
     living = {prompt for prompt, score in zip(prompts, best, strict=True) if np.isfinite(score)}
     for row, (prompt, place, score) in enumerate(zip(prompts, places, best, strict=True)):

@@ -109,8 +109,8 @@ def _checked(logits: ArrayLike, width: int) -> NDArray[np.float32]:
         raise ModelError(f"The model's function must return real numbers, got dtype {array.dtype}")
     if array.shape != (width,):
         raise ModelError(
-            f"The model's function must return one logit for each of the vocabulary's {width} ids, got shape {array.shape}; "
-            "if the logits are padded, pass size= to the Vocabulary"
+            f"The model's function must return one logit for each of the vocabulary's {width} ids, got shape "
+            f"{array.shape}; if the logits are padded, pass size= to the Vocabulary"
         )
     with np.errstate(over="ignore"):  # beyond float32 is infinite, which the sampler refuses where it matters
         return array.astype(np.float32)

@@ -92,6 +92,7 @@ class Transformers:
 
     def encode(self, prompt: str) -> list[int]:
         """Return the token ids of a prompt, with the special tokens that the tokenizer puts around a text."""
+        encoding: Any
         if self.chat:
             turns = [{"role": "user", "content": prompt}]
             encoding = self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=True)
@@ -178,13 +179,13 @@ def _keeps_every_position(cache: Any) -> bool:  # noqa: ANN401 - a transformers 
     return bool(cache.is_croppable) and all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
-def _vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Vocabulary:
+def _vocabulary(model: Any, tokenizer: Any) -> Vocabulary:  # noqa: ANN401 - their packages' methods are untyped
     head = model.get_output_embeddings()
     width = model.config.get_text_config().vocab_size if head is None else head.weight.shape[0]
     return Vocabulary.from_transformers(tokenizer, size=width, eos_token_ids=_end_ids(model, tokenizer) or "auto")
 
 
-def _end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+def _end_ids(model: Any, tokenizer: Any) -> list[int]:  # noqa: ANN401 - as above
     """Return the end-of-text ids that the tokenizer and the generation config name: chat models have several."""
     named = getattr(model.generation_config, "eos_token_id", None)
     configured = set(named) if isinstance(named, (list, tuple)) else {named}
@@ -192,7 +193,7 @@ def _end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list
     special = {token_id for token_id, token in tokenizer.added_tokens_decoder.items() if token.special}
     if wrong := ids - special - {tokenizer.eos_token_id}:
         raise ModelError(
-            f"The model's generation_config names id {min(wrong)} as end of text, which is not a special token of the tokenizer; "
-            "correct generation_config.eos_token_id, or pass vocabulary="
+            f"The model's generation_config names id {min(wrong)} as end of text, which is not a special token of the "
+            "tokenizer; correct generation_config.eos_token_id, or pass vocabulary="
         )
     return sorted(ids)

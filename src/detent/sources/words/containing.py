@@ -8,6 +8,7 @@ automaton, built as far as decoding visits them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from detent import _core
@@ -19,6 +20,8 @@ from detent.sources.words.case import CaselessAlphabet
 from detent.sources.words.trie import EPSILON, bytes_trie, prefix_free, trie
 
 __all__ = ["containing", "without"]
+
+_SHOWN_WORDS = 3
 
 
 def containing(*words: str | bytes, ignore_case: bool = False, whole_words: bool = False) -> Language:
@@ -51,14 +54,11 @@ def containing(*words: str | bytes, ignore_case: bool = False, whole_words: bool
     ArgumentError
         A word is empty (which every text has), not text, or holds half of a surrogate pair.
     """
-    found = _Found(words, "containing", ignore_case, whole_words)
     if not words:
-        node = _core.empty()
-    elif found.is_text:
-        node = found.between(TEXT)
-    else:
-        node = _core.intersection([TEXT, found.between(EVERYTHING)])
-    return Language(node, f"text with {found.description}")
+        return Language(_core.empty(), "text with a word of none")
+    wanted = _Wanted(words, "containing", ignore_case, whole_words)
+    node = wanted.amid(TEXT) if wanted.are_text else _core.intersection([TEXT, wanted.amid(EVERYTHING)])
+    return Language(node, f"text with {wanted.description}")
 
 
 def without(*words: str | bytes, ignore_case: bool = False, whole_words: bool = False) -> Language:
@@ -97,47 +97,67 @@ def without(*words: str | bytes, ignore_case: bool = False, whole_words: bool = 
     ArgumentError
         A word is empty, not text, or holds half of a surrogate pair.
     """
-    found = _Found(words, "without", ignore_case, whole_words)
-    node = TEXT
-    if words:
-        node = _core.intersection([TEXT, _core.complement(found.between(EVERYTHING))])
-    return Language(node, f"text without {found.description}")
+    if not words:
+        return Language(TEXT, "text")
+    wanted = _Wanted(words, "without", ignore_case, whole_words)
+    node = _core.intersection([TEXT, _core.complement(wanted.amid(EVERYTHING))])
+    return Language(node, f"text without {wanted.description}")
 
 
-class _Found:
-    """The words as a node, and what is said of them."""
+class _Wanted:
+    """The words to be found: their node, and how they are found."""
 
     def __init__(self, words: tuple[str | bytes, ...], asker: str, ignore_case: bool, whole_words: bool) -> None:
-        for index, word in enumerate(words):
-            if not isinstance(word, (str, bytes)):
-                raise ArgumentError(
-                    f"{asker} takes words of type str or bytes, got {type(word).__name__} as word {index}; "
-                    "write a list as *words, and patterns with regex"
-                )
-            if not word:
-                raise ArgumentError(f"{asker} got an empty word (word {index}), which every text has; leave it out")
-        encoded = [word if isinstance(word, bytes) else encode(word, asker) for word in words]
+        encoded = {_read(word, index, asker) for index, word in enumerate(words)}
         texts = _decode(encoded)
-        self.is_text = texts is not None
         if texts is None and (ignore_case or whole_words):
-            raise ArgumentError(f"{asker} got words that are not UTF-8, where case and word ends mean nothing; decode them")
-        self._node = EPSILON
-        self._whole = whole_words
-        if words and ignore_case and texts is not None:
-            alphabet = CaselessAlphabet(texts)
-            self._node = trie(self._needed({alphabet.fold(text) for text in texts}), alphabet)
-
+            raise ArgumentError(f"{asker} got bytes that are not UTF-8, where case and word ends mean nothing; decode them")
+        self.are_text = texts is not None
         self.description = _describe(words, ignore_case, whole_words)
+        self._whole = whole_words
+        # Where a word is found, it does not matter whether a longer one is; unless that has another end.
+        needed = sorted if whole_words else prefix_free
+        if texts is not None and ignore_case:
+            alphabet = CaselessAlphabet(texts)
+            self._node = trie(needed(sorted({alphabet.fold(text) for text in texts})), alphabet)
+        else:
+            self._node = bytes_trie(needed(sorted(encoded)))
 
-    def between(self, any_text: _core.Node) -> _core.Node:
+    def amid(self, anything: _core.Node) -> _core.Node:
         """Give the node of the words with anything around them."""
         if not self._whole:
-            return _core.concat([any_text, self._node, any_text])
-        edge = _not_of_words()
-        return _core.concat(
-            [
-                _core.union([EPSILON, _core.concat([any_text, edge])]),
-                self._node,
-                _core.union([EPSILON, _core.concat([edge, any_text])]),
-            ]
+            return _core.concat([anything, self._node, anything])
+        before = _core.union([EPSILON, _core.concat([anything, _no_word_character()])])
+        after = _core.union([EPSILON, _core.concat([_no_word_character(), anything])])
+        return _core.concat([before, self._node, after])
+
+
+def _read(word: object, index: int, asker: str) -> bytes:
+    if not isinstance(word, (str, bytes)):
+        raise ArgumentError(
+            f"{asker} takes words of type str or bytes, got {type(word).__name__} as word {index}; "
+            "write a list as *words, and a pattern as regex(...)"
         )
+    if not word:
+        raise ArgumentError(f"{asker} got an empty word as word {index}, which every text has; leave it out")
+    return word if isinstance(word, bytes) else encode(word, asker)
+
+
+def _decode(words: Iterable[bytes]) -> list[str] | None:
+    try:
+        return [word.decode() for word in words]
+    except UnicodeDecodeError:
+        return None
+
+
+@cache
+def _no_word_character() -> _core.Node:
+    return _core.chars(list(category_ranges("w", True, False)))
+
+
+def _describe(words: tuple[str | bytes, ...], ignore_case: bool, whole_words: bool) -> str:
+    names = [shown(word, 24) for word in words[:_SHOWN_WORDS]]
+    if len(words) > _SHOWN_WORDS:
+        names[-1] = f"{len(words) - _SHOWN_WORDS + 1} more"
+    listed = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+    return listed + ", ignoring case" * ignore_case + ", as whole words" * whole_words

@@ -64,16 +64,13 @@ class _Place(Generic[Word]):
         return _core.union([EPSILON, node]) if self.ends else node
 
 
-def bytes_trie(words: Iterable[bytes]) -> _core.Node:
-    """Give the node of some words, of which there is at least one.
-
-    Takes n log n in the words and 5 us for each that branches off.
-    """
-    return trie(sorted(set(words)), _Bytes())
+def bytes_trie(words: Sequence[bytes]) -> _core.Node:
+    """Give the node of strings of bytes that are sorted and distinct."""
+    return trie(words, _Bytes())
 
 
 def trie(words: Sequence[Word], alphabet: Alphabet[Word]) -> _core.Node:
-    """Give the node of words that are sorted and distinct."""
+    """Give the node of words that are sorted and distinct; there is at least one. Takes some 5 us a word."""
     path: list[_Place[Word]] = [_Place(0)]
     previous = words[0][:0]
     for word in words:

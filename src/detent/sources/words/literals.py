@@ -1,0 +1,193 @@
+"""Texts written out: one text, any text, one byte of some, and parts with a separator between them."""
+
+from __future__ import annotations
+
+from detent import _core
+from detent.errors import ArgumentError
+from detent.language import Language
+from detent.sources.nodes import CHARACTER, encode, shown
+
+__all__ = ["any_of_bytes", "join", "literal", "text"]
+
+_LARGEST_COUNT = 2**32 - 2
+
+
+def literal(text: str | bytes) -> Language:
+    """Make the language of exactly one text.
+
+    >>> import detent
+    >>> detent.literal("a+b")
+    Language('a+b')
+
+    Parameters
+    ----------
+    text : str or bytes
+        Any text, the empty one too; bytes need not be UTF-8.
+
+    Returns
+    -------
+    Language
+        Costs time linear in the text.
+
+    Raises
+    ------
+    ArgumentError
+        It is no text, or holds half of a surrogate pair.
+    """
+    return Language(_literal(text, "literal"), shown(text))
+
+
+def text(minimum: int = 0, maximum: int | None = None) -> Language:
+    """Make the language of any text, that is, of all valid UTF-8.
+
+    >>> import detent
+    >>> detent.text(1, 280)
+    Language(text of 1 to 280 characters)
+
+    Parameters
+    ----------
+    minimum, maximum : int, optional
+        How long it is, in characters (code points); no upper bound by default.
+
+    Returns
+    -------
+    Language
+        Costs the same whatever the bounds are.
+
+    Raises
+    ------
+    ArgumentError
+        A bound is negative or above 2**32 - 2, or the two exclude each other.
+    """
+    _check_counts("text", minimum, maximum)
+    return Language(_core.repeat(CHARACTER, minimum, maximum), _describe_counts("text", "character", minimum, maximum))
+
+
+def any_of_bytes(values: bytes) -> Language:
+    """Make the language of one byte out of some.
+
+    >>> import detent
+    >>> detent.any_of_bytes(b"01")
+    Language(one byte of b'01')
+
+    A part of UTF-8 text where the bytes are ASCII; others let text be written that is not UTF-8.
+
+    Parameters
+    ----------
+    values : bytes
+        The bytes; repeated ones count once.
+
+    Returns
+    -------
+    Language
+        Strings of one byte.
+
+    Raises
+    ------
+    ArgumentError
+        There is no byte, or it is not a bytes object.
+    """
+    if not isinstance(values, (bytes, bytearray)):
+        raise ArgumentError(f"any_of_bytes needs bytes, such as b'abc', got {type(values).__name__}")
+    if not values:
+        raise ArgumentError("any_of_bytes needs at least one byte to choose from, got none")
+    distinct = bytes(sorted(set(values)))
+    return Language(_core.byte_set(distinct), f"one byte of {shown(distinct)}")
+
+
+def join(
+    separator: str | bytes | Language,
+    *parts: str | bytes | Language,
+    minimum: int | None = None,
+    maximum: int | None = None,
+) -> Language:
+    """Make the language of parts in a row, with a separator between each two.
+
+    >>> import detent
+    >>> detent.join("-", detent.regex("[A-Z]{2}"), detent.regex("[0-9]{4}"))
+    Language(2 parts joined by '-')
+    >>> detent.join(", ", detent.regex("[a-z]+"), minimum=1)
+    Language(1 or more of regex '[a-z]+' joined by ', ')
+
+    It has two meanings. Without counts it is as `str.join`: each part once, in the order given; so ``join(", ", x)`` is
+    `x`, and ``join(", ")`` the empty text. With `minimum` or `maximum` it is a list: one part, repeated.
+
+    Parameters
+    ----------
+    separator : str, bytes or Language
+        What stands between two parts; not before the first, nor after the last.
+    parts : str, bytes or Language
+        The parts; exactly one of them with `minimum` or `maximum`.
+    minimum, maximum : int, optional
+        How often the part is there: 0 and unbounded if only the other is given.
+
+    Returns
+    -------
+    Language
+        Its value is the text: parts may hold the separator, so the text does not say where to split it.
+
+    Raises
+    ------
+    ArgumentError
+        A part is no language, or a count is negative, above 2**32 - 2, excludes the other, or goes with several parts.
+    """
+    between = _part(separator, "separator")
+    nodes = [_part(part, f"part {index}") for index, part in enumerate(parts)]
+    by = f"joined by {_name(separator)}"
+    if minimum is None and maximum is None:
+        row = [node for pair in zip([between] * len(nodes), nodes, strict=True) for node in pair][1:]
+        return Language(_core.concat(row), f"{len(nodes)} parts {by}")
+    if len(nodes) != 1:
+        raise ArgumentError(f"join repeats exactly one part when it is given a count, got {len(nodes)}; join them first")
+    least = 0 if minimum is None else minimum
+    _check_counts("join", least, maximum)
+    counted = _describe_counts("", "", least, maximum)
+    return Language(_list(between, nodes[0], least, maximum), f"{counted} of {_name(parts[0])} {by}")
+
+
+def _list(between: _core.Node, item: _core.Node, minimum: int, maximum: int | None) -> _core.Node:
+    if maximum == 0:
+        return _core.epsilon()
+    more = _core.repeat(
+        _core.concat([between, item]), max(minimum - 1, 0), None if maximum is None else maximum - 1
+    )
+    some = _core.concat([item, more])
+    return _core.union([_core.epsilon(), some]) if minimum == 0 else some
+
+
+def _part(part: object, name: str) -> _core.Node:
+    if isinstance(part, Language):
+        return part._node
+    return _literal(part, f"join, as its {name},")
+
+
+def _name(part: str | bytes | Language) -> str:
+    return part.description if isinstance(part, Language) else shown(part)
+
+
+def _literal(text: object, asker: str) -> _core.Node:
+    if isinstance(text, str):
+        return _core.literal(encode(text, asker))
+    if isinstance(text, bytes):
+        return _core.literal(text)
+    raise ArgumentError(f"{asker} needs a text of type str or bytes, got {type(text).__name__}")
+
+
+def _check_counts(asker: str, minimum: object, maximum: object) -> None:
+    for name, count in (("minimum", minimum), ("maximum", maximum)):
+        if name == "maximum" and count is None:
+            continue
+        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _LARGEST_COUNT:
+            raise ArgumentError(f"{asker} needs a {name} from 0 to {_LARGEST_COUNT}, got {shown(count)}")
+    if isinstance(minimum, int) and isinstance(maximum, int) and minimum > maximum:
+        raise ArgumentError(f"{asker} got a minimum of {minimum}, above the maximum of {maximum}; swap them")
+
+
+def _describe_counts(what: str, unit: str, minimum: int, maximum: int | None) -> str:
+    if maximum is None:
+        counts = f"{minimum} or more" if minimum else ""
+    else:
+        counts = f"{minimum}" if minimum == maximum else f"{minimum} to {maximum}"
+    if not unit:
+        return counts or "any number"
+    return f"{what} of {counts} {unit}{'s' * (counts != '1')}" if counts else what
