@@ -10,6 +10,7 @@ is a token.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Sequence
 
@@ -64,7 +65,7 @@ class ZipModel:
         """Return one logit for each character, and one for the end."""
         so_far = self.story + "".join(ALPHABET[token_id] for token_id in token_ids)
         sizes = [len(zlib.compress((so_far + character).encode(), 9)) for character in ALPHABET + "\n"]
-        return np.array(sizes) * -np.log(256)
+        return np.array(sizes) * -math.log(256)
 
 
 def main() -> None:

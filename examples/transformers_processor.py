@@ -1,4 +1,4 @@
-"""transformers' own generate, held to guides: greedy, sampling, beams, a draft model, a batch with a rule a row.
+"""transformers' own generate, held to guides: greedy, sampling, beams, prompt lookup, a batch with a rule a row.
 
 Needs torch and transformers. The model is detent's embedded one, which is an ordinary Llama folder to transformers.
 """
@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM
-from transformers.utils import logging
 
 import detent
 from detent.integrations.transformers import LogitsProcessor
@@ -21,11 +20,11 @@ FOLDER = Path(detent.__file__).parent / "models" / "weights"
 def main() -> None:
     """Generate in several ways; every row keeps to its rule."""
     embedded = detent.load_model()  # for its vocabulary and its chat template
-    model = AutoModelForCausalLM.from_pretrained(FOLDER).eval()
+    model: Any = AutoModelForCausalLM.from_pretrained(FOLDER)
     vocabulary = embedded.vocabulary
     (end,) = vocabulary.eos_token_ids
 
-    def show(title: str, prompts: list[str], processor: LogitsProcessor, **options: Any) -> None:  # noqa: ANN401 - generate's own
+    def show(title: str, prompts: list[str], processor: LogitsProcessor, **options: bool | float) -> None:
         ids = [embedded.encode(prompt) for prompt in prompts]
         width = max(map(len, ids))
         padded = torch.tensor([[end] * (width - len(row)) + row for row in ids])  # padding on the left
@@ -51,7 +50,7 @@ def main() -> None:
     show("greedy", [when], dates, do_sample=False)
     show("sampling", [when], dates, do_sample=True, temperature=2.0, num_return_sequences=3)
     show("beams", [when], dates, num_beams=4)
-    show("draft model", [when], dates, assistant_model=model, do_sample=False)
+    show("prompt lookup", [when], dates, prompt_lookup_num_tokens=3, do_sample=False)
     show("a rule a row", [when, which], LogitsProcessor([date, yes_or_no]), do_sample=False)
 
 

@@ -8,8 +8,9 @@
 namespace detent {
 namespace {
 
-// Tail forms nest as deep as the pattern's groups, which front ends bound; this bounds what they might overlook.
-constexpr int kMaxDepth = 2000;
+// Tail forms nest as deep as the pattern's groups, which front ends bound; this bounds what they might overlook, within the
+// stack of a small thread (500 levels of at most 400 bytes).
+constexpr int kMaxDepth = 500;
 
 void check_depth(int depth) {
   if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);

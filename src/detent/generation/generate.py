@@ -211,8 +211,8 @@ def stream(
     max_tokens = whole_number("max_tokens", max_tokens, least=1)
     if not isinstance(model, Model):
         raise ArgumentError(
-            f"model must have vocabulary, encode and start, got {type(model).__name__}; wrap a model of transformers in "
-            "detent.models.Transformers(model, tokenizer), a function in detent.models.CallableModel(function, vocabulary)"
+            f"model must have vocabulary, encode and start, got {type(model).__name__}; wrap a transformers model in "
+            "detent.models.Transformers(model, tokenizer), a function in CallableModel(function, vocabulary)"
         )
     guide = _guide(language, model)
     return Stream(model, _prompt_ids(prompt, model), guide, sampler, max_tokens)

@@ -57,6 +57,7 @@ class Places:
             self._places.move_to_end(key)
             return self._places[key]
         parent = self._places.get((guide, ids[:-1].tobytes())) if ids.size else None
+        place: Place
         if parent is None:
             place, steps = self._guides[guide].matcher(), ids
         else:

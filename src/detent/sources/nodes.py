@@ -5,7 +5,7 @@ from __future__ import annotations
 from detent import _core
 from detent.errors import ArgumentError
 
-__all__ = ["CHARACTER", "EVERYTHING", "TEXT", "encode", "shown"]
+__all__ = ["CHARACTER", "EVERYTHING", "TEXT", "decimal", "encode", "shown"]
 
 CHARACTER: _core.Node = _core.chars([(0, 0x10FFFF)])
 """One character of UTF-8."""
@@ -32,13 +32,31 @@ def encode(text: str, asker: str) -> bytes:
         ) from None
 
 
+def decimal(number: int, asker: str) -> str:
+    """Give the decimal digits of an integer.
+
+    >>> decimal(-12, "choice")
+    '-12'
+    """
+    try:
+        return format(number, "d")
+    except ValueError:
+        raise ArgumentError(
+            f"{asker} got an integer of {number.bit_length()} bits, more than Python writes in decimal; "
+            "see sys.set_int_max_str_digits"
+        ) from None
+
+
 def shown(value: object, limit: int = 60) -> str:
     """Give the `repr` of a value, cut to a length that fits into a message.
 
     >>> shown("a" * 100, 8)
     "'aaaaaa…"
     """
-    # A slice first: the repr of a long text costs its length.
-    text = repr(value[:limit] if isinstance(value, (str, bytes)) else value)
     is_cut = isinstance(value, (str, bytes)) and len(value) > limit
+    try:
+        # A slice first: the repr of a long text costs its length.
+        text = repr(value[:limit] if isinstance(value, (str, bytes)) else value)
+    except ValueError:
+        text = f"a very large {type(value).__name__}"
     return text if len(text) <= limit and not is_cut else text[: limit - 1] + "…"

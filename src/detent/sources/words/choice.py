@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import encode, shown
+from detent.sources.nodes import decimal, encode, shown
 from detent.sources.words.trie import bytes_trie
 
 __all__ = ["ChoiceParser", "choice"]
@@ -83,7 +83,7 @@ def _members(options: tuple[Any, ...]) -> Iterable[Any]:
     only = options[0]
     if get_origin(only) is Literal:
         return get_args(only)
-    if isinstance(only, (str, bytes)) or not isinstance(only, Iterable):
+    if isinstance(only, (str, bytes, Enum)) or not isinstance(only, Iterable):
         return options
     return only
 
@@ -95,7 +95,7 @@ def _write(member: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return format(value, "d")
+        return decimal(value, "choice")
     if isinstance(value, bytes):
         try:
             return value.decode()
