@@ -5,6 +5,8 @@ python := venv / "bin/python"
 build := "build/dev"
 sanitizers := "build/sanitize"
 
+set positional-arguments
+
 export PATH := venv / "bin" + ":" + env("PATH")
 
 _list:
@@ -23,7 +25,7 @@ build:
 
 # Run the tests, the docstrings, and the examples of the README and the docs
 test *arguments:
-    {{ python }} -m pytest {{ arguments }}
+    {{ python }} -m pytest "$@"
 
 # Check style, formatting, layers, and that the committed stub is the built one
 lint: layers
@@ -55,15 +57,15 @@ docs:
 
 # Run the tests on a core with the address and undefined-behaviour sanitizers (CPython's own leaks are not looked for)
 sanitize *arguments: (_instrument "DETENT_SANITIZE" "address")
-    ASAN_OPTIONS=detect_leaks=0 just venv={{ venv }} _instrumented address \
-        "libasan.so libubsan.so libstdc++.so" -m pytest {{ arguments }}
+    ASAN_OPTIONS=detect_leaks=0 just venv={{ venv }} \
+        _instrumented address "libasan.so libubsan.so libstdc++.so" -m pytest "$@"
 
-# Run the threaded tests on a core with the thread sanitizer
+# Run tests on a core with the thread sanitizer; give it those that start threads
 tsan *arguments: (_instrument "DETENT_SANITIZE_THREAD" "thread")
-    TSAN_OPTIONS=halt_on_error=1 just venv={{ venv }} _instrumented thread \
-        "libtsan.so libstdc++.so" -m pytest {{ arguments }}
+    TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/tools/tsan.supp" just venv={{ venv }} \
+        _instrumented thread "libtsan.so libstdc++.so" -m pytest "$@"
 
-# A build of the core alone (the stub is written by running it, which takes the preloaded libraries), beside the sources
+# A copy of the package with an instrumented core. Without the developer switch: writing the stub would run the core
 _instrument switch name:
     cmake -S . -B {{ sanitizers }}/{{ name }} -G Ninja -D {{ switch }}=ON -D CMAKE_BUILD_TYPE=RelWithDebInfo \
         -D Python_EXECUTABLE={{ python }} --log-level=WARNING
@@ -81,7 +83,7 @@ _instrumented name libraries *arguments:
     for library in {{ libraries }}; do preload+=("$(g++ -print-file-name="$library")"); done
     site=$({{ python }} -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     export PYTHONPATH="$PWD/{{ sanitizers }}/{{ name }}/package:$site"
-    LD_PRELOAD="${preload[*]}" exec setarch --addr-no-randomize {{ python }} -S {{ arguments }}
+    LD_PRELOAD="${preload[*]}" exec setarch --addr-no-randomize {{ python }} -S "${@:3}"
 
 # All that is checked before a change is handed in
 check: build lint types docs test

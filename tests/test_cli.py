@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +63,10 @@ class TestText:
 
     def test_choices(self, run: Any) -> None:
         seen = {
-            run("generate", "--choice", "é|", "--choice", "a.b", "--seed", str(seed), "Which?").out
-            for seed in range(20)
+            run(
+                "generate", "--choice", "é|", "--choice", "a.b", "--temperature", "99", "--seed", str(seed), "Which?"
+            ).out
+            for seed in range(9)
         }
         assert seen == {"é|\n", "a.b\n"}
 
@@ -233,7 +234,7 @@ class TestTerminal:
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == b""
-        assert process.wait(20) == 141
+        assert process.wait(60) == 141
         process.stderr.close()
 
     def test_an_interrupt(self) -> None:
@@ -246,33 +247,23 @@ class TestTerminal:
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         assert process.stderr.read() == b""
-        assert process.wait(20) == 130
+        assert process.wait(60) == 130
         process.stderr.close()
         os.close(master)
 
-    def progress(self, arguments: Sequence[str]) -> str:
+    def test_progress_of_long_work_is_shown_and_wiped_out(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "config.json")  # reading it takes as long as we like
         master, slave = pty.openpty()
-        process = command(*arguments, stdout=subprocess.DEVNULL, stderr=slave)
+        process = command("generate", "--model", str(tmp_path), "Go", stdout=subprocess.DEVNULL, stderr=slave)
         os.close(slave)
         seen = b""
-        while True:
-            try:
-                chunk = os.read(master, 1000)
-            except OSError:  # the other end was closed
-                break
-            if not chunk:
-                break
-            seen += chunk
-        assert process.wait(20) == 0
+        while not seen.endswith(b"..."):
+            seen += os.read(master, 1000)
+        assert seen == b"detent: loading the model ..."
+        (tmp_path / "config.json").write_bytes(b"{")
+        assert process.wait(60) == 2
+        assert os.read(master, 10_000).startswith(b"\r\x1b[Kdetent: --model ")
         os.close(master)
-        return seen.decode()
-
-    def test_progress_of_long_work_is_shown_and_wiped_out(self, folder: Path) -> None:
-        shown = self.progress(["generate", "--model", str(folder), "--regex", "a", "Go"])
-        assert shown == "detent: loading the model ...\r\x1b[K"
-
-    def test_short_work_shows_nothing(self) -> None:
-        assert self.progress(["generate", "--choice", "a", "Go"]) == ""
 
     def test_a_terminal_that_is_not_utf8(self) -> None:
         environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
-from detent import mask, models
+from typing import TYPE_CHECKING, Any
+
+from detent import mask
 from detent.errors import (
     ArgumentError,
     BusyError,
@@ -22,15 +24,18 @@ from detent.errors import (
     UnsupportedError,
     VocabularyError,
 )
-from detent.generation import Output, generate, stream
 from detent.guide import Cancellation, Guide, compile  # noqa: A004 - as in re.compile
 from detent.language import Language
 from detent.limits import Limits
 from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher, Matcher
-from detent.models import load_model
 from detent.sources.regex import regex
 from detent.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from detent import models
+    from detent.generation import Output, generate, stream
+    from detent.models import load_model
 
 __version__ = "0.1.0"
 
@@ -65,3 +70,26 @@ __all__ = [
     "regex",
     "stream",
 ]
+
+# Engines import detent for its masks alone: what runs models is loaded when it is first named (PEP 562).
+_LAZY = {
+    "Output": "detent.generation",
+    "generate": "detent.generation",
+    "load_model": "detent.models",
+    "stream": "detent.generation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "models":
+        return import_module("detent.models")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'detent' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LAZY[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,7 +4,7 @@
 move in three ways only, and anything else is a new call, whose first ids are its prompt:
 
 * step: one id more than last time, behind rows that were there last time (beams permute and repeat rows);
-* second look: the last ids or their beginning (assisted generation verifies a draft after writing it);
+* second look: the last ids or their beginning (assisted generation verifies a draft when it is written);
 * turn: one id that departs from a draft, behind the place where a second look at it began.
 
 What cannot be told apart: a new call with as many rows whose prompt is the last call's ids and exactly one more (such as
