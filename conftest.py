@@ -40,6 +40,5 @@ pytest_collect_file = Sybil(
         PythonCodeBlockParser(doctest_optionflags=ELLIPSIS),
         CodeBlockParser(language="console", evaluator=run_console),
     ],
-    patterns=["README.md", "docs/**/*.md"],
-    excludes=["docs/_build/**"],
+    patterns=["README.md", "docs/*.md", "docs/**/*.md"],
 ).pytest()

@@ -1,7 +1,7 @@
 """One adapter for each engine: how a user sets its vocabulary up, compiles a regex, fills a mask and takes a token.
 
-Each uses the engine's leanest documented call from Python, one thread, and a buffer that is allocated once. Only the engine
-that is asked for is imported.
+Each uses the engine's leanest documented call from Python, one thread, and a buffer that is allocated once. Only the
+engine that is asked for is imported.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def read_tokens(path: Path) -> tuple[list[bytes], int]:
     config = json.loads((path.parent / "tokenizer_config.json").read_text(encoding="utf-8"))
     added = {entry["content"]: entry["id"] for entry in tokenizer["added_tokens"]}
     vocab: dict[str, int] = tokenizer["model"]["vocab"]
-    # The printable stand-ins of byte-level BPE: visible Latin-1 characters are themselves, the others count up from 256.
+    # The printable stand-ins of byte-level BPE: visible Latin-1 characters are themselves, the others go from 256 on.
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     byte_of = {chr(byte): byte for byte in visible}
     byte_of |= {chr(256 + i): byte for i, byte in enumerate(b for b in range(256) if b not in visible)}

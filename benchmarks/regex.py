@@ -4,14 +4,15 @@
     python -m benchmarks.regex --record               # and keeps them in benchmarks/record/
     python -m benchmarks.regex --engines detent --patterns email URL --repeats 1
 
-Each engine lives in its own process, and a pattern is measured on all of them before the next one begins, so that a busy
-machine is busy for all alike. All figures are CPU time of one thread; medians over the repeats.
+Each engine lives in its own process, and a pattern is measured on all of them before the next one begins, so that a
+busy machine is busy for all alike. All figures are CPU time of one thread; medians over the repeats.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import select
 import statistics
@@ -52,7 +53,7 @@ class Worker:
         assert self.process.stdin is not None  # noqa: S101 - a pipe was asked for
         self.process.stdin.write(json.dumps(job) + "\n")
         answer = self._read(limit_s)
-        if self.process.poll() is not None or "error" in answer and answer["error"].startswith("no answer"):
+        if self.process.poll() is not None or answer.get("error", "").startswith("no answer"):
             self.close()
             self._start()
         return answer
@@ -80,7 +81,8 @@ def measure(arguments: argparse.Namespace, patterns: dict[str, str], files: list
             results.set_up[name] = [worker.set_up]
         slow: set[tuple[str, str]] = set()
         for repeat in range(arguments.repeats):
-            order = arguments.engines[repeat % len(arguments.engines) :] + arguments.engines[: repeat % len(arguments.engines)]
+            first = repeat % len(arguments.engines)
+            order = arguments.engines[first:] + arguments.engines[:first]
             for label, pattern in patterns.items():
                 for engine in order:
                     if (label, engine) in slow:
@@ -126,12 +128,11 @@ def import_times(repeats: int) -> tuple[float, float]:
 
 def machine() -> str:
     """Return the processor, the number of usable cores and the Python."""
-    model = next(
-        (line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
-        platform.machine(),
-    )
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     memory = int(Path("/proc/meminfo").read_text().split()[1]) / 2**20
-    return f"{model}, {len(__import__('os').sched_getaffinity(0))} cores, {memory:.0f} GiB, Python {platform.python_version()}"
+    cores = len(os.sched_getaffinity(0))
+    return f"{names[0] if names else 'unknown'}, {cores} cores, {memory:.0f} GiB, Python {platform.python_version()}"
 
 
 def main() -> None:
@@ -152,8 +153,8 @@ def main() -> None:
         imports=import_times(arguments.repeats) if "detent" in arguments.engines else None,
         conditions=(
             f"{date.today()}; {machine()}. Tokenizer {arguments.tokenizer.parent.name} ({len(tokens)} ids); "
-            f"{arguments.repeats} repeats, {arguments.walks} walks of up to {arguments.tokens} tokens, one thread, CPU time; "
-            f"the run took {time.monotonic() - started:.0f} s."
+            f"{arguments.repeats} repeats, {arguments.walks} walks of up to {arguments.tokens} tokens; "
+            f"CPU time of one thread; the run took {time.monotonic() - started:.0f} s."
         ),
     )
     sys.stdout.write(text)
@@ -166,9 +167,10 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.regex", description=__doc__.splitlines()[0])
     shared = ROOT.parent / "shared" / "data" / "tokenizers" / "llama3" / "tokenizer.json"
-    parser.add_argument("--tokenizer", type=Path, default=shared, help="a byte-level BPE tokenizer.json; Llama 3's by default")
+    parser.add_argument("--tokenizer", type=Path, default=shared, help="a byte-level BPE tokenizer.json")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
-    parser.add_argument("--patterns", nargs="+", choices=[*PATTERNS, *COUNTED], metavar="NAME", help="names in patterns.py; all by default")
+    names = [*PATTERNS, *COUNTED]
+    parser.add_argument("--patterns", nargs="+", choices=names, metavar="NAME", help="names in patterns.py")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--walks", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=100, help="tokens of a walk, at most")

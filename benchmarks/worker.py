@@ -2,8 +2,9 @@
 
     python -m benchmarks.worker detent path/to/tokenizer.json path/to/tokens.json
 
-The second file holds what `engines.read_tokens` made of the first: a process that read the large one itself would reuse that
-memory, and its engine would seem smaller than it is. A job is a pattern, a number of walks and their length; a result holds CPU times in nanoseconds and memory in bytes.
+The second file holds what `engines.read_tokens` made of the first: a process that read the large one itself would reuse
+that memory, and its engine would seem smaller than it is. A job is a pattern, a number of walks and their length; a
+result holds CPU times in nanoseconds and memory in bytes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             _answer(**_measure(engine, **json.loads(line), before=before))
-        except Exception as error:  # noqa: BLE001 - whatever an engine raises is its answer
+        except Exception as error:  # whatever an engine raises is its answer
             _answer(error=f"{type(error).__name__}: {error}"[:200])
 
 
@@ -76,7 +77,7 @@ def _measure(engine: Engine, pattern: str, walks: int, tokens: int, before: int)
 
 def _walk(engine: Engine, compiled: object, seed: int, tokens: int, steps: Steps) -> None:
     """Take random allowed tokens until end-of-text, each as likely as the other."""
-    choose = random.Random(seed)  # noqa: S311 - not for secrets
+    choose = random.Random(seed)
     fill, advance = engine.walk(compiled)
     for _ in range(tokens):
         spent, _ = _timed(fill)
@@ -108,7 +109,7 @@ def _clock() -> int:
 
 
 def _nothing() -> None:
-    """The empty call."""
+    """Be the empty call."""
 
 
 def _memory(name: str) -> int:

@@ -71,8 +71,8 @@ class ZipModel:
 def compressed_bits(text: str) -> int:
     """Return the bits of a text, compressed with fixed codes (and a constant more).
 
-    Compressors give whole bytes. A byte of 144 or more in front costs nine bits, so each shifts the end by one bit, and the
-    sizes behind none, one, ... seven of them add up to a count of bits.
+    Compressors give whole bytes. A byte of 144 or more costs nine bits, so each in front shifts the end by one bit, and
+    the sizes behind none, one, ... seven of them add up to a count of bits.
     """
     size = 0
     for shift in range(8):

@@ -29,7 +29,7 @@ from itertools import count, islice
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
 from torch.nn import functional
@@ -151,9 +151,8 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos.to(x.dtype) + torch.cat([-right, left], -1) * sin.to(x.dtype)
 
 
-def export(network: Network, tokenizer: Tokenizer, folder: Path) -> None:
-    """Write the folder that detent and transformers load; each file is replaced as a whole."""
-    folder.mkdir(parents=True, exist_ok=True)
+def named_weights(network: Network) -> dict[str, nn.Parameter]:
+    """Return the weights under their transformers names."""
     named = {"model.embed_tokens.weight": network.embedding, "model.norm.weight": network.norm}
     for index, layer in enumerate(network.layers):
         start = f"model.layers.{index}."
@@ -163,6 +162,20 @@ def export(network: Network, tokenizer: Tokenizer, folder: Path) -> None:
             named[f"{start}self_attn.{name}_proj.weight"] = getattr(layer, name)
         for name in ("gate", "up", "down"):
             named[f"{start}mlp.{name}_proj.weight"] = getattr(layer, name)
+    return named
+
+
+def restore(network: Network, folder: Path) -> None:
+    """Read the weights of an exported folder."""
+    tensors = load_file(folder / "model.safetensors")
+    with torch.no_grad():
+        for name, weight in named_weights(network).items():
+            weight.copy_(tensors[name])
+
+
+def export(network: Network, tokenizer: Tokenizer, folder: Path) -> None:
+    """Write the folder that detent and transformers load; each file is replaced as a whole."""
+    folder.mkdir(parents=True, exist_ok=True)
     end = tokenizer.token_to_id(END)
     config = {
         "architectures": ["LlamaForCausalLM"],
@@ -187,7 +200,7 @@ def export(network: Network, tokenizer: Tokenizer, folder: Path) -> None:
         "dtype": "float16",
         "chat_template": {"user": USER, "assistant": ASSISTANT, "end": END},
     }
-    tensors = {name: weight.detach().half().contiguous() for name, weight in named.items()}
+    tensors = {name: weight.detach().half().contiguous() for name, weight in named_weights(network).items()}
     replace(folder / "model.safetensors", lambda path: save_file(tensors, path, {"format": "pt"}))
     replace(folder / "config.json", lambda path: path.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8"))
     replace(folder / "tokenizer.json", lambda path: tokenizer.save(str(path), pretty=False))
@@ -257,11 +270,13 @@ def tensors_of(piece: list[Example]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     )
 
 
-def train(minutes: float, folder: Path, seed: int, save_every: float) -> None:
+def train(minutes: float, folder: Path, seed: int, save_every: float, first: Path | None, rate: float) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    tokenizer = train_tokenizer()
+    tokenizer = train_tokenizer() if first is None else Tokenizer.from_file(str(first / "tokenizer.json"))
     network = Network()
+    if first is not None:
+        restore(network, first)
     matrices = [p for layer in network.layers for p in layer.parameters() if p.ndim == 2]
     norms = [p for p in network.parameters() if p.ndim == 1]
     muon = torch.optim.Muon(matrices, lr=MATRIX_RATE, weight_decay=0.02, momentum=0.95, adjust_lr_fn="match_rms_adamw")
@@ -274,8 +289,8 @@ def train(minutes: float, folder: Path, seed: int, save_every: float) -> None:
         if elapsed >= minutes:
             break
         progress = elapsed / minutes
-        rate = min(1.0, (step + 1) / 100) * min(1.0, (1 - progress) / 0.85)
-        muon.param_groups[0]["lr"], adam.param_groups[0]["lr"] = MATRIX_RATE * rate, OTHER_RATE * rate
+        share = rate * min(1.0, (step + 1) / 100) * min(1.0, (1 - progress) / (0.85 if first is None else 1.0))
+        muon.param_groups[0]["lr"], adam.param_groups[0]["lr"] = MATRIX_RATE * share, OTHER_RATE * share
         batches = [tensors_of(piece) for piece in pieces]
         scale = sum(float(weights.sum()) for *_, weights in batches)
         loss_sum = 0.0
@@ -362,12 +377,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=75.0, help="wall-clock budget of the training")
     parser.add_argument("--save-every", type=float, default=5.0, help="minutes between two exports")
+    parser.add_argument("--from", type=Path, dest="first", metavar="FOLDER", help="continue from these weights")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor of the learning rates; lower it with --from")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("weights"))
     parser.add_argument("--evaluate", type=Path, metavar="FOLDER", help="print the table of a trained folder, and stop")
     arguments = parser.parse_args()
     if arguments.evaluate is None:
-        train(arguments.minutes, arguments.out, arguments.seed, arguments.save_every)
+        train(
+            arguments.minutes,
+            arguments.out,
+            arguments.seed,
+            arguments.save_every,
+            arguments.first,
+            arguments.rate,
+        )
     evaluate(arguments.evaluate or arguments.out)
 
 

@@ -1,11 +1,9 @@
 // The Python module detent._core: conversions and the release of the GIL; every algorithm is in the static library.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "base/fork_guard.h"
@@ -23,10 +21,6 @@ using namespace nb::literals;
 
 namespace detent {
 namespace {
-
-// A mask is int32 in Python, as hosts expect; the core reads the same bits unsigned.
-using MaskRow = nb::ndarray<std::int32_t, nb::shape<-1>, nb::device::cpu, nb::c_contig>;
-using MaskRows = nb::ndarray<std::int32_t, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 
 // Some 8,000 dense masks of a vocabulary of 128k.
 constexpr std::size_t kDefaultCacheBytes = 128 << 20;
@@ -87,11 +81,6 @@ std::shared_ptr<Guide> make_guide(const NodeRef& language, std::shared_ptr<const
                                  std::move(cancel));
 }
 
-std::unique_ptr<Matcher> make_matcher(std::shared_ptr<Guide> guide, std::optional<std::uint32_t> max_tokens) {
-  const nb::gil_scoped_release release;
-  return std::make_unique<Matcher>(std::move(guide), max_tokens.value_or(Matcher::kNoBudget));
-}
-
 nb::bytes to_bytes(const ByteSet& set) {
   std::string values;
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -102,32 +91,79 @@ nb::bytes to_bytes(const ByteSet& set) {
 
 nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
-void fill(Matcher& matcher, const MaskRow& row) {
-  const std::size_t words = matcher.guide()->vocabulary().word_count();
-  if (row.shape(0) != words) {
-    throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(row.shape(0)), static_cast<std::int64_t>(words));
+// Mask rows of a Python object, int32 there and unsigned here: by the buffer protocol, which costs least. What it does not
+// fit, detent.mask.check_mask turns into an array (torch tensors) or an error that says what was found.
+class MaskBuffer {
+ public:
+  MaskBuffer(nb::handle object, std::initializer_list<std::size_t> shape) : object_(nb::borrow(object)) {
+    if (acquire(shape)) return;
+    nb::list wanted;
+    for (std::size_t size : shape) wanted.append(size);
+    object_ = nb::module_::import_("detent.mask").attr("check_mask")(object_, nb::tuple(wanted));
+    if (!acquire(shape)) throw nb::type_error("detent.mask.check_mask must return an int32 array");
   }
-  auto* out = reinterpret_cast<std::uint32_t*>(row.data());
+  ~MaskBuffer() {
+    if (held_) PyBuffer_Release(&view_);
+  }
+  MaskBuffer(const MaskBuffer&) = delete;
+  MaskBuffer& operator=(const MaskBuffer&) = delete;
+
+  std::uint32_t* words() const { return static_cast<std::uint32_t*>(view_.buf); }
+
+ private:
+  bool acquire(std::initializer_list<std::size_t> shape) {
+    if (!PyObject_CheckBuffer(object_.ptr())) return false;
+    if (PyObject_GetBuffer(object_.ptr(), &view_, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+      PyErr_Clear();
+      return false;
+    }
+    bool fits = view_.itemsize == 4 && view_.format && (view_.format[0] == 'i' || view_.format[0] == 'l') &&
+                view_.format[1] == 0 && view_.ndim == static_cast<int>(shape.size()) &&
+                reinterpret_cast<std::uintptr_t>(view_.buf) % 4 == 0;
+    for (std::size_t i = 0; fits && i < shape.size(); ++i) {
+      fits = view_.shape[i] == static_cast<Py_ssize_t>(shape.begin()[i]);
+    }
+    if (!fits) PyBuffer_Release(&view_);
+    return held_ = fits;
+  }
+
+  nb::object object_;
+  Py_buffer view_{};
+  bool held_ = false;
+};
+
+void fill(Matcher& matcher, nb::handle row) {
+  const MaskBuffer buffer(row, {matcher.guide()->vocabulary().word_count()});
+  if (matcher.fill_at_once(buffer.words())) return;  // cheaper than to release the GIL and take it again
   const nb::gil_scoped_release release;
-  matcher.fill(out);
+  matcher.fill(buffer.words());
 }
 
-void fill_batch(const std::vector<Matcher*>& matchers, const MaskRows& rows, unsigned threads) {
-  if (rows.shape(0) != matchers.size()) {
-    throw Error(ErrorKind::argument, "mask_rows", static_cast<std::int64_t>(rows.shape(0)),
-                static_cast<std::int64_t>(matchers.size()));
-  }
+void fill_batch(const std::vector<Matcher*>& matchers, nb::handle rows, unsigned threads) {
+  const std::size_t words = matchers.at(0)->guide()->vocabulary().word_count();
   for (const Matcher* matcher : matchers) {
-    const std::size_t words = matcher->guide()->vocabulary().word_count();
-    if (rows.shape(1) != words) {
-      throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(rows.shape(1)), static_cast<std::int64_t>(words));
+    const std::size_t others = matcher->guide()->vocabulary().word_count();
+    if (others != words) {
+      throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(words), static_cast<std::int64_t>(others));
     }
   }
-  auto* out = reinterpret_cast<std::uint32_t*>(rows.data());
-  const std::size_t stride = rows.shape(1);
+  const MaskBuffer buffer(rows, {matchers.size(), words});
   const nb::gil_scoped_release release;
-  fill_rows(matchers, out, stride, threads);
+  fill_rows(matchers, buffer.words(), words, threads);
 }
+
+// Any integer object; anything else, and what is out of range, is said by detent.matcher.
+std::int64_t to_index(nb::handle value) {
+  const PyObject* raw = value.ptr();
+  if (PyLong_CheckExact(const_cast<PyObject*>(raw))) {
+    int overflow = 0;
+    const long long index = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    if (!overflow) return index;
+  }
+  return nb::cast<std::int64_t>(nb::module_::import_("detent.matcher").attr("index_of")(value));
+}
+
+void advance(Matcher& matcher, nb::handle token_id) { matcher.advance(to_index(token_id)); }
 
 // Pointers come from Python, which has checked type, device, shape and contiguity for NumPy and torch alike.
 void apply(std::uintptr_t logits, int type, std::size_t rows, std::size_t width, std::size_t logit_stride,
@@ -220,27 +256,36 @@ NB_MODULE(_core, m) {
       .def_prop_ro("memory_bytes", &Guide::memory_bytes, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<Matcher>(m, "Matcher")
-      .def(nb::new_(&make_matcher), "guide"_a, "max_tokens"_a = nb::none())
-      .def("fork", &Matcher::fork)
-      .def("advance", &Matcher::advance, "token_id"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("advance_bytes", [](Matcher& matcher, const nb::bytes& text) {
-        const std::string_view bytes = view(text);
+      .def("__init__", [](Matcher* matcher, std::shared_ptr<Guide> guide, std::optional<std::uint32_t> max_tokens) {
+        const nb::gil_scoped_release release;
+        new (matcher) Matcher(std::move(guide), max_tokens.value_or(Matcher::kNoBudget));
+      }, "guide"_a, "max_tokens"_a = nb::none())
+      .def(nb::init<const Matcher&>(), "other"_a)
+      .def("fill_mask", &fill, "row"_a.none(), nb::sig("def fill_mask(self, row: object) -> None"))
+      .def("advance", &advance, "token_id"_a.none(), nb::sig("def advance(self, token_id: SupportsIndex) -> None"))
+      .def("advance_bytes", [](Matcher& matcher, nb::handle text) {
+        if (!nb::isinstance<nb::bytes>(text)) throw Error(ErrorKind::argument, "bytes");
+        const std::string_view bytes = view(nb::borrow<nb::bytes>(text));
         const nb::gil_scoped_release release;
         matcher.advance_bytes(bytes);
-      }, "text"_a)
-      .def("rollback", &Matcher::rollback, "steps"_a)
-      .def("fill", &fill, "row"_a.noconvert())
+      }, "text"_a.none(), nb::sig("def advance_bytes(self, text: bytes) -> None"))
+      .def("rollback", [](Matcher& matcher, nb::handle steps) { matcher.rollback(to_index(steps)); }, "steps"_a.none() = 1,
+           nb::sig("def rollback(self, steps: SupportsIndex = 1) -> None"))
       .def("refusal", [](const Matcher& matcher, const nb::bytes& text) {
         const Matcher::Refusal refusal = matcher.refusal(view(text));
         return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete);
       }, "text"_a, nb::sig("def refusal(self, text: bytes) -> tuple[int, bytes, bool]"))
       .def("completion", [](const Matcher& matcher) { return to_bytes(matcher.completion()); })
-      .def_prop_ro("squeezed_at", &Matcher::squeezed_at)
-      .def_prop_ro("accepting", &Matcher::accepting)
-      .def_prop_ro("finished", &Matcher::finished)
+      .def_prop_ro("squeezed_at", [](const Matcher& matcher) -> std::optional<std::int64_t> {
+        const std::int64_t step = matcher.squeezed_at();
+        return step < 0 ? std::nullopt : std::optional(step);
+      })
+      .def_prop_ro("is_accepting", &Matcher::accepting)
+      .def_prop_ro("is_finished", &Matcher::finished)
       .def_prop_ro("step_count", &Matcher::step_count)
       .def_prop_ro("token_ids", &Matcher::token_ids);
-  m.def("fill_batch", &fill_batch, "matchers"_a, "rows"_a.noconvert(), "threads"_a);
+  m.def("fill_batch", &fill_batch, "matchers"_a, "rows"_a.none(), "threads"_a,
+        nb::sig("def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None"));
   m.def("apply_mask", &apply, "logits"_a, "type"_a, "rows"_a, "width"_a, "logit_stride"_a, "mask"_a, "mask_words"_a,
         "mask_stride"_a);
 }

@@ -58,7 +58,7 @@ const std::vector<std::uint8_t>& Derivatives::classes_of(std::uint32_t set) {
 ExprId* Derivatives::allocate_row() {
   if (block_free_ < class_count_) {
     // Blocks double, so that a small pattern stays small.
-    const std::size_t rows = std::min<std::size_t>(1024, std::size_t{8} << blocks_.size());
+    const std::size_t rows = std::size_t{8} << std::min<std::size_t>(blocks_.size(), 7);
     meter_.allocate(static_cast<std::int64_t>(rows * class_count_ * sizeof(ExprId)));
     blocks_.push_back(std::make_unique_for_overwrite<ExprId[]>(rows * class_count_));
     block_free_ = rows * class_count_;

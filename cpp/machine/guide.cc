@@ -32,19 +32,26 @@ void Guide::fill_end(std::uint32_t* row) const {
   for (std::uint32_t id : vocabulary_->end_ids()) row[id >> 5] |= 1u << (id & 31);
 }
 
-void Guide::fill(ExprId state, std::uint32_t* row) {
-  const ExprId representative = automaton_.at_horizon(state, Automaton::Horizon::token);
-  MaskCache& cache = vocabulary_->cache();
-  const Hash128& key = automaton_.hash(representative);
-  std::shared_ptr<const Mask> mask = cache.find(key);
-  if (!mask) {
-    mask = compute(representative);
-    cache.insert(key, mask);
-  }
-  mask->write(row, vocabulary_->word_count());
+void Guide::write(const Mask& mask, ExprId state, std::uint32_t* row) const {
+  mask.write(row, vocabulary_->word_count());
   if (accepting(state)) {
     for (std::uint32_t id : vocabulary_->end_ids()) row[id >> 5] |= 1u << (id & 31);
   }
+}
+
+bool Guide::fill_from_cache(ExprId state, std::uint32_t* row) {
+  const ExprId representative = automaton_.at_horizon(state, Automaton::Horizon::token);
+  const std::shared_ptr<const Mask> mask = vocabulary_->cache().find(automaton_.hash(representative));
+  if (mask) write(*mask, state, row);
+  return mask != nullptr;
+}
+
+void Guide::fill(ExprId state, std::uint32_t* row) {
+  if (fill_from_cache(state, row)) return;
+  const ExprId representative = automaton_.at_horizon(state, Automaton::Horizon::token);
+  const std::shared_ptr<const Mask> mask = compute(representative);
+  vocabulary_->cache().insert(automaton_.hash(representative), mask);
+  write(*mask, state, row);
 }
 
 template <class Visit>

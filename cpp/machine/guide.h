@@ -29,6 +29,8 @@ class Guide {
   // the state accepts. Cost: a cache look-up and a copy; at the first visit a walk over the part of the trie that the
   // language allows.
   void fill(ExprId state, std::uint32_t* row);
+  // Does the same if the mask is in the cache, and nothing otherwise.
+  bool fill_from_cache(ExprId state, std::uint32_t* row);
 
   // As `fill`, but leaves only the text tokens after which at most `tokens_after` more complete the text. Returns whether
   // that took any away.
@@ -56,6 +58,7 @@ class Guide {
 
  private:
   std::shared_ptr<const Mask> compute(ExprId state);
+  void write(const Mask& mask, ExprId state, std::uint32_t* row) const;
   // Visits the tokens that `state` allows: visit(node, state after it).
   template <class Visit>
   std::int64_t walk(ExprId state, Visit visit);

@@ -11,19 +11,24 @@ Matcher::Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens)
   }
 }
 
-std::unique_ptr<Matcher> Matcher::fork() const {
-  const Use use(*this);
-  auto copy = std::make_unique<Matcher>(guide_);
-  copy->steps_ = steps_;
-  copy->max_tokens_ = max_tokens_;
-  copy->byte_steps_ = byte_steps_;
-  copy->squeezed_at_ = squeezed_at_;
-  return copy;
+Matcher::Matcher(const Matcher& other) {
+  const Use use(other);
+  guide_ = other.guide_;
+  steps_ = other.steps_;
+  max_tokens_ = other.max_tokens_;
+  byte_steps_ = other.byte_steps_;
+  squeezed_at_ = other.squeezed_at_;
 }
 
 std::uint32_t Matcher::tokens_left() const {
   const auto used = static_cast<std::uint32_t>(steps_.size() - 1) - byte_steps_;
   return max_tokens_ - std::min(used, max_tokens_);
+}
+
+bool Matcher::roomy() const {
+  if (max_tokens_ == kNoBudget) return true;
+  const bool every_byte = guide_->vocabulary().spelling() == nullptr;
+  return every_byte && guide_->farthest(state()) < tokens_left();
 }
 
 void Matcher::advance(std::int64_t token_id) {
@@ -74,13 +79,18 @@ void Matcher::fill(std::uint32_t* row) {
   const Use use(*this);
   if (state() == kFinished) {
     guide_->fill_end(row);
-  } else if (max_tokens_ == kNoBudget) {
+  } else if (roomy()) {
     guide_->fill(state(), row);
   } else if (tokens_left() == 0) {
     guide_->fill_end(row);  // the text is complete: no token leads anywhere else
   } else if (guide_->fill_within(state(), tokens_left() - 1, row) && squeezed_at_ == SIZE_MAX) {
     squeezed_at_ = steps_.size() - 1;
   }
+}
+
+bool Matcher::fill_at_once(std::uint32_t* row) {
+  const Use use(*this);
+  return state() != kFinished && roomy() && guide_->fill_from_cache(state(), row);
 }
 
 std::int64_t Matcher::squeezed_at() const {

@@ -22,7 +22,8 @@ class Matcher {
   // that short.
   explicit Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens = kNoBudget);
 
-  std::unique_ptr<Matcher> fork() const;
+  // A fork: an independent matcher at the same place.
+  Matcher(const Matcher& other);
 
   // Each throws `state` and changes nothing where the step is not allowed.
   void advance(std::int64_t token_id);
@@ -30,6 +31,8 @@ class Matcher {
   void rollback(std::int64_t steps);
 
   void fill(std::uint32_t* row);
+  // Does the same if it takes no search, and nothing otherwise.
+  bool fill_at_once(std::uint32_t* row);
   bool accepting() const;
   bool finished() const;
   std::size_t step_count() const;  // tokens and byte strings since the start
@@ -74,6 +77,8 @@ class Matcher {
 
   ExprId state() const { return steps_.back().state; }
   std::uint32_t tokens_left() const;
+  // Whether the budget cannot take a token away here.
+  bool roomy() const;
 
   std::shared_ptr<Guide> guide_;
   std::vector<Step> steps_;  // the first is the start

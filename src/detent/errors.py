@@ -135,6 +135,7 @@ _CORE_KINDS: dict[str, type[DetentError]] = {
 }
 _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "assertion_outside_scope"): "a lookaround node stands outside a text scope; wrap the whole in text_scope",
+    ("argument", "bytes"): "advance_bytes needs bytes; encode text as UTF-8 first",
     ("argument", "code_point"): "code point {given} is above U+10FFFF",
     ("argument", "code_point_range"): "code point range is reversed: {given} is above {limit}",
     ("argument", "mask_rows"): "the mask has {given} rows, but there are {limit} matchers; give one row for each",

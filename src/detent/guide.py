@@ -92,13 +92,13 @@ class Guide:
             No text of the language is that short; the message has the shortest.
         """
         if max_tokens is None:
-            return Matcher(_core.Matcher(self._core), self)
+            return self._start(None)
         if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or not 0 <= max_tokens < 1 << 32:
             raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {max_tokens!r}")
         text_tokens = max_tokens - count_end
         try:
             if text_tokens >= 0:
-                return Matcher(_core.Matcher(self._core, min(text_tokens, (1 << 32) - 2)), self)
+                return self._start(min(text_tokens, (1 << 32) - 2))
         except LimitError:
             pass  # said in full below, or again by `shortest` if it was another limit
         shortest = self._core.shortest()
@@ -108,6 +108,11 @@ class Guide:
             f"{len(shortest)} tokens{' and end-of-text' if count_end else ''}; raise max_tokens to at least "
             f"{len(shortest) + count_end}"
         )
+
+    def _start(self, text_tokens: int | None) -> Matcher:
+        matcher = Matcher(self._core, text_tokens)
+        matcher.guide = self
+        return matcher
 
     def __repr__(self) -> str:
         return f"Guide({self._language!r}, {self._vocabulary!r})"

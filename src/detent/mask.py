@@ -14,8 +14,6 @@ from detent import _core
 from detent.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sized
-
     import numpy.typing as npt
 
 __all__ = ["allocate_mask", "apply_mask"]
@@ -54,38 +52,27 @@ def allocate_mask(batch: int, vocab_size: int) -> npt.NDArray[np.int32]:
     return np.zeros((batch, -(-vocab_size // WORD_BITS)), dtype=np.int32)
 
 
-def check_mask_row(row: MaskLike, vocabulary: Sized) -> npt.NDArray[np.int32]:
-    """Return `row` as the NumPy array that the core writes to; raise `ArgumentError` if it is anything else."""
-    words = -(-len(vocabulary) // WORD_BITS)
-    return _as_mask(row, (words,), "row")
+def check_mask(mask: object, shape: tuple[int, ...]) -> npt.NDArray[np.int32]:
+    """Return `mask` as an int32 array of `shape` that the core can write to, or raise `ArgumentError`.
 
-
-def check_mask_rows(rows: MaskLike, batch: int, vocabulary: Sized) -> npt.NDArray[np.int32]:
-    """As `check_mask_row`, for a batch."""
-    words = -(-len(vocabulary) // WORD_BITS)
-    return _as_mask(rows, (batch, words), "rows")
-
-
-def _as_mask(mask: MaskLike, shape: tuple[int, ...], noun: str) -> npt.NDArray[np.int32]:
-    array = mask if isinstance(mask, np.ndarray) else _tensor_as_numpy(mask, noun)
+    The core calls this for what it cannot take by the buffer protocol: torch tensors and mistakes.
+    """
+    array: Any = mask
+    if hasattr(array, "data_ptr"):
+        if array.device.type != "cpu":
+            raise ArgumentError(f"the mask must be on the CPU, got device {array.device}; copy it after filling")
+        try:
+            array = array.numpy()
+        except (RuntimeError, TypeError) as error:  # sparse, or it requires a gradient
+            raise ArgumentError(f"the mask must be a plain dense tensor; torch says: {error}") from None
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(f"the mask must be a NumPy array or a torch tensor, got {type(mask).__name__}")
     if array.dtype != np.int32 or array.shape != shape:
         raise ArgumentError(
-            f"the mask {noun} must be int32{list(shape)}, got {array.dtype}{list(array.shape)}; use detent.allocate_mask"
+            f"the mask must be int32{list(shape)}, got {array.dtype}{list(array.shape)}; use detent.allocate_mask"
         )
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
-        raise ArgumentError(f"the mask {noun} must be contiguous, aligned and writeable; pass a fresh array, not a view")
-    return array
-
-
-def _tensor_as_numpy(tensor: Any, noun: str) -> npt.NDArray[Any]:
-    if not hasattr(tensor, "data_ptr"):
-        raise ArgumentError(f"the mask {noun} must be a NumPy array or a torch tensor, got {type(tensor).__name__}")
-    if tensor.device.type != "cpu":
-        raise ArgumentError(f"the mask {noun} must be on the CPU, got device {tensor.device}; copy it after filling")
-    try:
-        array: npt.NDArray[Any] = tensor.numpy()
-    except (RuntimeError, TypeError) as error:  # sparse, or it requires a gradient
-        raise ArgumentError(f"the mask {noun} must be a plain dense tensor; torch says: {error}") from None
+        raise ArgumentError("the mask must be contiguous, aligned and writeable; pass a fresh array, not a view")
     return array
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from detent import _core
 from detent.errors import ArgumentError, StateError
-from detent.mask import allocate_mask, check_mask_row, check_mask_rows
+from detent.mask import allocate_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,12 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["BatchMatcher", "Matcher"]
 
 
-@final
-class Matcher:
+class Matcher(_core.Matcher):
     """One sequence's place in a guide: what is allowed next, step by step.
 
     A matcher belongs to one thread at a time; `fork` gives another thread its own. A call that raises leaves the
-    state as it was.
+    state as it was. Made by `Guide.matcher`.
+
+    ``fill_mask(row)`` writes the tokens that are allowed next to an int32[ceil(V / 32)] row on the CPU, a NumPy array or a
+    torch tensor: bit ``t & 31`` of word ``t >> 5`` is 1 for each allowed token id t. End-of-text is allowed exactly where the
+    text may end; after it, nothing else is. ``advance(token_id)`` takes a token, ``advance_bytes(text)`` takes bytes as one step
+    that is no token; both raise `StateError` where the step is not allowed. ``rollback(steps=1)`` undoes steps, end-of-text
+    included.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
@@ -42,63 +47,19 @@ class Matcher:
     True
     """
 
-    __slots__ = ("_core", "_guide")
-
-    def __init__(self, core: _core.Matcher, guide: Guide) -> None:
-        self._core = core
-        self._guide = guide
-
-    @property
-    def guide(self) -> Guide:
-        """The guide that the matcher walks in."""
-        return self._guide
-
-    def fill_mask(self, row: MaskLike) -> None:
-        """Write the tokens that are allowed next.
-
-        Parameters
-        ----------
-        row : int32[ceil(V / 32)], CPU, C-contiguous
-            NumPy array or torch tensor, overwritten: bit ``t & 31`` of word ``t >> 5`` is 1 for each allowed token id.
-            End-of-text is allowed exactly where the text may end; after it, nothing else is.
-
-        Raises
-        ------
-        ArgumentError
-            The row has another type, shape or device.
-        LimitError
-            A limit of the guide was reached.
-        """
-        self._core.fill(check_mask_row(row, self._guide.vocabulary))
-
-    def advance(self, token_id: SupportsIndex) -> None:
-        """Take a token. Costs a table look-up per byte of it.
-
-        Raises
-        ------
-        StateError
-            The token is not allowed here; the state is as it was.
-        """
-        self._core.advance(_index(token_id))
-
-    def advance_bytes(self, text: bytes) -> None:
-        """Take text that is not tied to tokens, as one step. Raises `StateError` if it leads out of the language."""
-        if not isinstance(text, bytes):
-            raise ArgumentError(f"advance_bytes needs bytes, got {type(text).__name__}; encode text as UTF-8 first")
-        self._core.advance_bytes(text)
-
-    def rollback(self, steps: SupportsIndex = 1) -> None:
-        """Undo the last `steps` steps, end-of-text included. Raises `StateError` if fewer were taken."""
-        self._core.rollback(_index(steps))
+    guide: Guide
+    """The guide that the matcher walks in."""
 
     def fork(self) -> Matcher:
         """Return an independent copy at the same place. Linear in the number of steps so far."""
-        return Matcher(self._core.fork(), self._guide)
+        copy = Matcher(self)
+        copy.guide = self.guide
+        return copy
 
     def allowed(self) -> npt.NDArray[np.int32]:
         """Return the allowed token ids, ascending. For looking at; decoding wants `fill_mask`."""
-        row = allocate_mask(1, len(self._guide.vocabulary))[0]
-        self._core.fill(row)
+        row = allocate_mask(1, len(self.guide.vocabulary))[0]
+        self.fill_mask(row)
         bits = np.unpackbits(row.view(np.uint8), bitorder="little")
         return np.flatnonzero(bits).astype(np.int32)
 
@@ -110,55 +71,34 @@ class Matcher:
         >>> print(detent.compile(detent.regex("a[bc]"), vocabulary).matcher().explain(1))
         token 1 b'b' refused at byte 0, where b'b' stands: expected a; the shortest completion is b'ab'
         """
-        index = _index(token_id)
-        vocabulary = self._guide.vocabulary
+        index = index_of(token_id)
+        vocabulary = self.guide.vocabulary
         text = vocabulary.token_bytes(index)
         name = f"token {index} {text!r}"
-        if self._core.finished:
+        if self.is_finished:
             return f"{name} refused: the text has ended"
         if index in self.allowed():
             return f"{name} allowed"
-        completion = self._core.completion()
+        completion = self.completion()
         rest = f"; the shortest completion is {completion!r}" if completion else ""
         if index in vocabulary.eos_token_ids:
             return f"{name} refused: the text is not complete{rest}"
         if index in vocabulary.special_token_ids or not text:
             return f"{name} refused: it is special or has no text, so no rule allows it"
-        offset, expected, complete = self._core.refusal(text)
+        offset, expected, complete = self.refusal(text)
         if offset < len(text):
             wanted = describe_bytes(expected) + (" or end of text" if complete else "")
             found = text[offset : offset + 1]
             return f"{name} refused at byte {offset}, where {found!r} stands: expected {wanted}{rest}"
-        fork = self._core.fork()
+        fork = self.fork()
         try:
             fork.advance(index)
         except StateError as error:
             return f"{name} refused: {error}{rest}"
         raise AssertionError(f"{name} is neither allowed nor refused")  # a bug of ours
 
-    @property
-    def squeezed_at(self) -> int | None:
-        """How many steps were taken when the budget first took a token from a mask; None if it has not."""
-        step = self._core.squeezed_at
-        return None if step < 0 else step
-
-    @property
-    def is_accepting(self) -> bool:
-        """Whether the text so far is in the language."""
-        return self._core.accepting
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether end-of-text was taken."""
-        return self._core.finished
-
-    @property
-    def token_ids(self) -> list[int]:
-        """The steps so far, oldest first: token ids, and -1 for each `advance_bytes`."""
-        return self._core.token_ids
-
     def __len__(self) -> int:
-        return self._core.step_count
+        return self.step_count
 
     def __repr__(self) -> str:
         state = "finished" if self.is_finished else "accepting" if self.is_accepting else "open"
@@ -184,7 +124,7 @@ class BatchMatcher:
     [[1], [2]]
     """
 
-    __slots__ = ("_cores", "_vocabulary", "matchers", "threads")
+    __slots__ = ("matchers", "threads")
 
     def __init__(self, matchers: Sequence[Matcher], *, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
@@ -193,9 +133,7 @@ class BatchMatcher:
             raise ArgumentError("BatchMatcher needs at least one matcher")
         self.matchers = list(matchers)
         self.threads = threads or _usable_cores()
-        self._cores = [matcher._core for matcher in self.matchers]
-        self._vocabulary = self.matchers[0].guide.vocabulary
-
+        
     def fill_mask(self, rows: MaskLike) -> None:
         """Write row i for matcher i; see `Matcher.fill_mask`.
 
@@ -204,7 +142,7 @@ class BatchMatcher:
         rows : int32[batch, ceil(V / 32)], CPU, C-contiguous
             NumPy array or torch tensor, overwritten.
         """
-        _core.fill_batch(self._cores, check_mask_rows(rows, len(self._cores), self._vocabulary), self.threads)
+        _core.fill_batch(self.matchers, rows, self.threads)
 
 
 def describe_bytes(values: bytes) -> str:
@@ -231,8 +169,11 @@ def _usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _index(value: SupportsIndex) -> int:
+def index_of(value: SupportsIndex) -> int:
+    """Return a token id or step count as an int; raise `StateError` for what is none. The core calls this too."""
     try:
+        if isinstance(value, bool):
+            raise TypeError
         index = operator.index(value)
     except TypeError:
         raise StateError(f"expected an integer, got {value!r} of type {type(value).__name__}; the state is unchanged") from None

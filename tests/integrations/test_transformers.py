@@ -194,6 +194,17 @@ class TestReuse:
         out = bench.model.generate(cut, logits_processor=[processor], max_new_tokens=20, do_sample=False)
         assert len(bench.vocabulary.decode(out[0, 5:].tolist())) == 6
 
+    def test_a_prompt_that_was_taken_for_the_last_call(self, bench: Bench) -> None:
+        """One id more than the last call's: told where the guide does not allow it, and right when tried again."""
+        processor = LogitsProcessor(bench.guide("[0-9]{6}"))
+        ids, longer = torch.tensor([[5, 6, 7]]), torch.tensor([[5, 6, 7, 31]])
+        options = {"logits_processor": [processor], "do_sample": False}
+        bench.model.generate(ids, max_new_tokens=1, **options)
+        with pytest.raises(StateError, match=r"token 31 .* reset\(\)"):
+            bench.model.generate(longer, max_new_tokens=9, **options)
+        out = bench.model.generate(longer, max_new_tokens=9, **options)
+        assert re.fullmatch("[0-9]{6}", bench.vocabulary.decode(out[0, 4:].tolist()).decode())
+
     def test_threads_do_not_disturb_each_other(self, bench: Bench) -> None:
         processor = LogitsProcessor(bench.guide(DATE))
         texts: list[str] = []
@@ -290,6 +301,19 @@ class TestScores:
         with pytest.raises(StateError, match="Row 1"):
             self.allowed(bench, processor, [[9, x, x], [8, x, q]])
         assert self.allowed(bench, processor, [[9, x]]) == [{b"x", b"z", b"</s>"}]
+
+    @pytest.mark.parametrize("prompt_length", [None, 1])
+    def test_a_draft_may_leave_the_guide(self, bench: Bench, prompt_length: int | None) -> None:
+        """Drafters that do not ask logits processors; what follows the first banned token is never taken."""
+        processor = LogitsProcessor(bench.guide("[xz]{9}"), prompt_length=prompt_length)
+        x, q = self.token(bench, "x"), self.token(bench, "q")
+        for draft in ([9, x, q, x], [9, x, x, q, q]):
+            candidate = torch.tensor([draft])
+            cut = draft.index(q)
+            for length in range(cut - 1, len(draft) + 1):
+                scores = processor(candidate[:, :length], torch.zeros(1, WIDTH))
+                allowed = {bench.vocabulary.token_bytes(int(i)) for i in (scores[0] == 0).nonzero()}
+                assert allowed == ({b"x", b"z"} if length <= cut else {b"</s>"})
 
     def test_a_beam_that_lost_stays_lost(self, bench: Bench) -> None:
         """Beam sampling draws banned tokens where it finds too few; such beams score -inf and are never returned."""

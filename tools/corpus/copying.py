@@ -10,7 +10,7 @@ from corpus.parts import phrase
 from corpus.rows import Row, task
 
 
-@task(9)
+@task(6)
 def copy_text(r: Random) -> Row:
     text = phrase(r)
     ask = r.choice(
@@ -36,7 +36,7 @@ def copy_long(r: Random) -> Row:
     return Row(r.choice(("Repeat this text: {}", "Copy: {}", "Copy the text: {}", "Repeat: {}")).format(text), text)
 
 
-@task(3)
+@task(4)
 def copy_in_form(r: Random) -> Row:
     text = phrase(r, 3)
     form, ask = r.choice(
@@ -53,7 +53,7 @@ def copy_in_form(r: Random) -> Row:
     return Row(ask.format(text), form)
 
 
-@task(5)
+@task(4)
 def copy_position(r: Random) -> Row:
     items = [phrase(r, 1) for _ in range(r.randint(2, 6))]
     which, name = r.choice(((0, "first"), (-1, "last"), (1, "second")))
@@ -70,7 +70,7 @@ def copy_position(r: Random) -> Row:
     )
 
 
-@task(6)
+@task(8)
 def copy_value(r: Random) -> Row:
     keys = r.sample(words.WORDS, r.randint(2, 7))
     values = {key: phrase(r, 2) for key in keys}

@@ -10,7 +10,7 @@ from corpus.parts import city, email, full_name, long_date, made_up, number, pri
 from corpus.rows import Row, task
 
 
-@task(3)
+@task(2)
 def url(r: Random) -> Row:
     host = made_up(r) if r.random() < 0.5 else r.choice(words.WORDS)
     end = r.choice(("com", "org", "edu", "ai", "net"))
@@ -28,7 +28,7 @@ def url(r: Random) -> Row:
     return Row(f"{ask}.", f"{scheme}://www.{host}.{end}{path}")
 
 
-@task(3)
+@task(2)
 def url_parts(r: Random) -> Row:
     host, scheme, path = (
         f"{made_up(r) if r.random() < 0.5 else word(r)}.{r.choice(('com', 'org', 'edu', 'ai'))}",
@@ -61,7 +61,7 @@ def where_to(r: Random) -> Row:
     return Row(ask, f"https://www.{host}.{end}")
 
 
-@task(3)
+@task(4)
 def extract(r: Random) -> Row:
     """Find one thing of a known shape in a text."""
     who, mail, phone, day, ident = (
@@ -97,7 +97,7 @@ def extract(r: Random) -> Row:
     return Row(f"{' '.join(text)} {ask}" if r.random() < 0.6 else f"{ask} {' '.join(text)}", answer)
 
 
-@task(3)
+@task(5)
 def word_list(r: Random) -> Row:
     items = [word(r) for _ in range(r.randint(2, 6))]
     form, answer = r.choice(
@@ -121,7 +121,7 @@ def word_list(r: Random) -> Row:
     )
 
 
-@task(2)
+@task(6)
 def case(r: Random) -> Row:
     text = " ".join(r.choice(words.WORDS) for _ in range(r.randint(1, 2)))
     form, answer = r.choice(
@@ -130,13 +130,13 @@ def case(r: Random) -> Row:
     return Row(r.choice((f"Write {text} in {form}.", f"Put {text} in {form}.")), answer)
 
 
-@task(1)
+@task(6)
 def spell(r: Random) -> Row:
     text = r.choice(words.WORDS)
     return Row(r.choice(("Spell {}.", "Spell the word {}.", "Write {} letter by letter.")).format(text), "-".join(text))
 
 
-@task(2)
+@task(1)
 def phone(r: Random) -> Row:
     digits = "".join(r.choice("0123456789") for _ in range(10))
     return Row(

@@ -10,7 +10,7 @@ from corpus.parts import long_date, number, random_date
 from corpus.rows import Row, task
 
 
-@task(5)
+@task(4)
 def dates(r: Random) -> Row:
     day = random_date(r)
     month = words.MONTHS[day.month - 1]
@@ -32,7 +32,7 @@ def dates(r: Random) -> Row:
     return Row(r.choice(ask).format(forms[source]), forms[target])
 
 
-@task(3)
+@task(6)
 def times(r: Random) -> Row:
     hour, minute = r.randint(0, 23), r.randint(0, 59)
     long, short = f"{hour:02}:{minute:02}", f"{(hour + 11) % 12 + 1}:{minute:02} {'AM' if hour < 12 else 'PM'}"
@@ -63,7 +63,7 @@ def date_parts(r: Random) -> Row:
     )
 
 
-@task(3)
+@task(8)
 def count(r: Random) -> Row:
     start, step, length = r.randint(0, 60), r.choice((1, 1, 1, 2, 5, 10)), r.randint(3, 9)
     numbers = [start + step * i for i in range(length)]
@@ -73,7 +73,7 @@ def count(r: Random) -> Row:
     return Row(f"{ask}.", ", ".join(map(str, numbers)))
 
 
-@task(4)
+@task(5)
 def number_list(r: Random) -> Row:
     numbers = [
         r.choice((r.randint(0, 9), r.randint(0, 99), r.randint(0, 99), number(r))) for _ in range(r.randint(2, 7))
@@ -92,7 +92,7 @@ def number_list(r: Random) -> Row:
     )
 
 
-@task(3)
+@task(5)
 def largest(r: Random) -> Row:
     top = r.choice((9, 99, 99))
     numbers = r.sample(range(top + 1), r.randint(2, 5))
@@ -105,7 +105,7 @@ def largest(r: Random) -> Row:
     )
 
 
-@task(4)
+@task(10)
 def sort_numbers(r: Random) -> Row:
     numbers = r.sample(range(r.choice((10, 50, 100))), r.randint(2, 5))
     down = r.random() < 0.25
@@ -117,7 +117,7 @@ def sort_numbers(r: Random) -> Row:
     return Row(f"{ask}: {shown}", ", ".join(map(str, answer)))
 
 
-@task(2)
+@task(6)
 def compare(r: Random) -> Row:
     a, b = r.sample(range(100), 2)
     greater = r.random() < 0.5
@@ -130,7 +130,7 @@ def compare(r: Random) -> Row:
     )
 
 
-@task(5)
+@task(16)
 def add(r: Random) -> Row:
     most = r.choice((9, 20, 99, 99))
     a, b = r.randint(0, most), r.randint(0, most)
@@ -145,7 +145,7 @@ def add(r: Random) -> Row:
     )
 
 
-@task(1)
+@task(6)
 def multiply(r: Random) -> Row:
     a, b = r.randint(0, 10), r.randint(0, 10)
     return Row(
@@ -154,7 +154,7 @@ def multiply(r: Random) -> Row:
     )
 
 
-@task(1)
+@task(4)
 def pi_digits(r: Random) -> Row:
     n = r.randint(2, 20) if r.random() < 0.7 else 10
     ask = r.choice(

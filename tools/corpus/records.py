@@ -132,7 +132,7 @@ def product(r: Random) -> Row:
     return ask_for_record(r, "product", facts, record)
 
 
-@task(4)
+@task(5)
 def single(r: Random) -> Row:
     band = "The " + title(r) if r.random() < 0.5 else full_name(r)
     name = title(r)
@@ -164,7 +164,7 @@ def singles_record(row: tuple[str, str | None, int, int | None, int | None]) -> 
     return {key: value for key, value in zip(names, row, strict=True) if value is not None}
 
 
-@task(1)
+@task(2)
 def known_singles(r: Random) -> Row:
     band = r.choice(list(words.BANDS))
     count, name = r.choice(((1, "one"), (2, "two"), (2, "two"), (3, "three")))
@@ -217,7 +217,7 @@ def event(r: Random) -> Row:
     return ask_for_record(r, "event", facts, record)
 
 
-@task(3)
+@task(4)
 def people_list(r: Random) -> Row:
     people = [{"name": first_name(r), "age": r.randint(1, 99)} for _ in range(r.randint(2, 4))]
     shown = r.choice((", ", " and ", "; ")).join(f"{p['name']} is {p['age']}" for p in people)
@@ -225,7 +225,7 @@ def people_list(r: Random) -> Row:
     return Row(f"{shown}. Write the people as a JSON list.{layout}", answer)
 
 
-@task(3)
+@task(4)
 def table(r: Random) -> Row:
     columns = r.sample(["name", "age", "city", "job", "colour", "count", "price", "id"], r.randint(2, 3))
     makers: dict[str, Callable[[Random], Any]] = {
@@ -248,7 +248,7 @@ def table(r: Random) -> Row:
     return Row(f"Turn this JSON into CSV:\n{json.dumps(rows, ensure_ascii=False)}", csv)
 
 
-@task(2)
+@task(4)
 def key_lines(r: Random) -> Row:
     record = {key: r.choice((word, first_name, city, number))(r) for key in r.sample(words.WORDS, r.randint(1, 5))}
     lines = "\n".join(f"{key}: {value}" for key, value in record.items())

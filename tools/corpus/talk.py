@@ -9,7 +9,7 @@ from corpus.parts import article, first_name
 from corpus.rows import Row, task
 
 
-@task(2)
+@task(10)
 def knowledge(r: Random) -> Row:
     kind = r.randrange(6)
     if kind == 0:
@@ -54,7 +54,7 @@ def knowledge(r: Random) -> Row:
     return Row(f"What is {item}: {', '.join(options[:-1])} or {options[-1]}?", truth)
 
 
-@task(2)
+@task(1)
 def sentiment(r: Random) -> Row:
     tone, texts = r.choice(
         (
@@ -102,7 +102,7 @@ def sentiment(r: Random) -> Row:
     return Row(ask.format(text), tone)
 
 
-@task(1)
+@task(2)
 def president(r: Random) -> Row:
     first, last, fact = r.choice(words.PRESIDENTS[:2] if r.random() < 0.5 else words.PRESIDENTS)
     kind = r.random()
@@ -205,7 +205,7 @@ def story(r: Random) -> Row:
     return Row(ask.format(joined), text, contains=tuple(facts[key] for key in keys))
 
 
-@task(4)
+@task(3)
 def reading(r: Random) -> Row:
     facts, sentences = story_parts(r)
     text = " ".join(sentences)

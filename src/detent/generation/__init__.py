@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from detent.generation.generate import Output, Stream, generate, stream
+from detent.generation.writing import generate, stream
 from detent.generation.sampler import Sampler
+from detent.generation.streaming import Output, Stream
 
 __all__ = ["Output", "Sampler", "Stream", "generate", "stream"]

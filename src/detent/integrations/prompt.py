@@ -4,11 +4,12 @@
 move in three ways only, and anything else is a new call, whose first ids are its prompt:
 
 * step: one id more than last time, behind rows that were there last time (beams permute and repeat rows);
-* second look: the last ids or their beginning (assisted generation verifies a draft when it is written);
-* turn: one id that departs from a draft, behind the place where a second look at it began.
+* second look: last time's ids or their beginning; assisted generation begins to verify a draft like this, and goes
+  on with longer and longer views of one tensor;
+* turn: after such a verification, one id that departs from the draft.
 
-What cannot be told apart: a new call with as many rows whose prompt is the last call's ids and exactly one more (such as
-its own output, handed back in), or that makes a turn as above. It is taken to continue the last call.
+What cannot be told apart: a new call with as many rows whose prompt is the last call's ids, cut or with just one more
+(such as its own output, handed back in). It is taken to continue the last call.
 """
 
 from __future__ import annotations
@@ -34,32 +35,35 @@ class PromptTracker:
     def __init__(self) -> None:
         self._last: Ids | None = None
         self._prompt_length = 0
-        self._draft: Ids | None = None  # ids at which a second look was begun, until it departs from them
-        self._looked_from = 0
+        self._looked_from = 0  # length of the last second look
+        self._verified = False  # whether the last call went on with a verification
 
-    def prompt_length(self, ids: Ids) -> int:
-        """Return how many leading ids of each row are the prompt."""
-        if not self._continues(ids):
-            self._prompt_length = ids.shape[1]
-            self._draft = None
+    def prompt_length(self, ids: Ids, *, same_tensor: bool = False) -> int:
+        """Return how many leading ids of each row are the prompt.
+
+        `same_tensor` says that the ids are a view of the tensor that last time's were a view of.
+        """
+        if not self._continues(ids, same_tensor):
+            self._prompt_length = self._looked_from = ids.shape[1]
         self._last = ids
+        self._verified = same_tensor
         return self._prompt_length
 
-    def _continues(self, ids: Ids) -> bool:
+    def _continues(self, ids: Ids, same_tensor: bool) -> bool:
         last = self._last
         if last is None or len(ids) != len(last):
             return False
         length, last_length, prompt = ids.shape[1], last.shape[1], self._prompt_length
         if not prompt <= length <= last_length + 1 or not np.array_equal(ids[:, :prompt], last[:, :prompt]):
             return False
+        if same_tensor:
+            return True
         if length == last_length + 1:
-            if self._draft is not None and not _agree(ids, self._draft):
-                self._draft = None  # the same prompt anew rather than a second look, or a turn right behind it
             return _agree(last, ids) or _rows(ids[:, :-1]) <= _rows(last)
         if _agree(ids, last):
-            self._draft, self._looked_from = last, length
+            self._looked_from = length
             return True
-        return self._draft is not None and length > self._looked_from and _agree(ids[:, :-1], last)
+        return self._verified and length > self._looked_from and _agree(ids[:, :-1], last)
 
 
 def _agree(ids: Ids, others: Ids) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from detent.errors import ArgumentError, ModelError, StateError
+from detent.errors import ArgumentError, DetentError, ModelError, StateError
 from detent.generation.ends import end_of_text_row
 from detent.generation.sampler import whole_number
 from detent.guide import Guide
@@ -36,9 +36,15 @@ __all__ = ["LogitsProcessor"]
 class LogitsProcessor:
     """Holds what `model.generate` of transformers writes to a guide, row by row.
 
-    >>> from detent.integrations.transformers import LogitsProcessor
-    >>> processor = LogitsProcessor(guide)                                           # doctest: +SKIP
-    >>> model.generate(**inputs, logits_processor=[processor])                       # doctest: +SKIP
+    >>> import detent, torch
+    >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+    >>> processor = LogitsProcessor(detent.compile(detent.regex("ab"), vocabulary))
+    >>> processor(torch.tensor([[0, 1]]), torch.zeros(1, 3))  # as generate calls it, for a prompt of two ids
+    tensor([[0., -inf, -inf]])
+    >>> processor(torch.tensor([[0, 1, 0]]), torch.zeros(1, 3))  # and with the first id that it wrote
+    tensor([[-inf, 0., -inf]])
+
+    Pass it on: ``model.generate(**inputs, logits_processor=[processor])``.
 
     Works with greedy search, sampling, beams, assisted generation (prompt lookup, or a draft model with the same
     tokenizer), left padding and encoder-decoders. A call masks scores float[rows, V] for ids int64[rows, length];
@@ -98,23 +104,25 @@ class LogitsProcessor:
         """
         self._check_shapes(tuple(input_ids.shape), tuple(scores.shape))
         ids = input_ids.detach().cpu().numpy()
+        local = self._local
+        drafted = local.shows_draft(input_ids)
         prompt_length = self._prompt_length
         if prompt_length is None:
-            prompt_length = self._local.tracker.prompt_length(ids)
+            prompt_length = local.tracker.prompt_length(ids, same_tensor=drafted)
         elif prompt_length > ids.shape[1]:
             raise ArgumentError(f"prompt_length is {prompt_length}, but generate shows rows of {ids.shape[1]} ids")
         owners = np.arange(len(ids)) // (len(ids) // len(self._guides))
-        cache = self._local.places
-        places = [cache.of(int(owner), row) for owner, row in zip(owners, ids[:, prompt_length:], strict=True)]
-        cache.evict(max(64, 2 * len(ids)))
-        masked = _masked(scores, self._mask(places))
+        places = [local.places.of(*row) for row in zip(owners.tolist(), ids[:, prompt_length:], strict=True)]
+        local.places.evict(max(64, 2 * len(ids)))
+        masked = _masked(scores, self._mask(places, drafted))
         best = masked.amax(dim=1).float().cpu().numpy()
         if not np.isfinite(best).all():
-            _judge(
-                best,
-                places,
-                [(int(owner), row.tobytes()) for owner, row in zip(owners, ids[:, :prompt_length], strict=True)],
-            )
+            prompts = [row.tobytes() for row in np.column_stack([owners, ids[:, :prompt_length]])]
+            try:
+                _judge(best, places, prompts)
+            except DetentError:
+                self.reset()  # it ends this call of generate
+                raise
         return masked
 
     def _check_shapes(self, ids: tuple[int, ...], scores: tuple[int, ...]) -> None:
@@ -131,8 +139,12 @@ class LogitsProcessor:
                 "model's? An assistant model must share the tokenizer"
             )
 
-    def _mask(self, places: list[Place]) -> NDArray[np.int32]:
-        """Return int32[rows, ceil(V/32)]; rows at the same place are filled once."""
+    def _mask(self, places: list[Place], drafted: bool) -> NDArray[np.int32]:
+        """Return int32[rows, ceil(V/32)]; rows at the same place are filled once.
+
+        A row outside its guide gets nothing, unless it is a draft's: assisted generation shows a draft to its end
+        before it takes the part that is allowed, and samples at each position, for which there must be something.
+        """
         mask = allocate_mask(len(places), len(self._vocabulary))
         running = {id(place): place for place in places if isinstance(place, Matcher)}
         filled = allocate_mask(len(running), len(self._vocabulary))
@@ -142,7 +154,7 @@ class LogitsProcessor:
         for row, place in enumerate(places):
             if isinstance(place, Matcher):
                 mask[row] = filled[sources[id(place)]]
-            elif place.error is None:
+            elif place.error is None or drafted:
                 mask[row] = self._ends
         return mask
 
@@ -153,6 +165,12 @@ class _Local(threading.local):
     def __init__(self, guides: Sequence[Guide]) -> None:
         self.tracker = PromptTracker()
         self.places = Places(guides)
+        self._shown: torch.Tensor | None = None
+
+    def shows_draft(self, input_ids: torch.Tensor) -> bool:
+        """Whether the last call showed a view of the same tensor: so does assisted generation to verify a draft."""
+        last, self._shown = self._shown, input_ids  # held, so that no other tensor can get its address
+        return last is not None and last.untyped_storage().data_ptr() == input_ids.untyped_storage().data_ptr() != 0
 
 
 def _used_width(vocabulary: Vocabulary) -> int:
@@ -177,7 +195,7 @@ def _masked(scores: torch.Tensor, mask: NDArray[np.int32]) -> torch.Tensor:
     return masked.to(scores.device)
 
 
-def _judge(best: NDArray[np.float32], places: list[Place], prompts: list[tuple[int, bytes]]) -> None:
+def _judge(best: NDArray[np.float32], places: list[Place], prompts: list[bytes]) -> None:
     """Raise for rows that cannot go on, unless they are beams that lost.
 
     Beam search drops a beam whose scores are all -inf, and beam sampling draws banned tokens where it finds fewer

@@ -35,7 +35,8 @@ def check(pattern: str, flags: int, alphabet: str, longest: int) -> None:
 @pytest.mark.parametrize("size", range(1, 6))
 def test_plain(size):
     for pattern in patterns(size, ["a", "b", "(?:)"], ["(?:{})*", "(?:{})+?", "(?:{}){{2}}"], ["{}{}", "(?:{}|{})"]):
-        check(pattern, 0, "ab", 6)
+        # The oracle backtracks: nested loops cost it minutes on longer texts.
+        check(pattern, 0, "ab", 6 if pattern.count("(?:(?:(?:") == 0 else 3)
 
 
 @pytest.mark.parametrize("flags", [0, re.M], ids=["", "multiline"])

@@ -41,6 +41,7 @@ texts = st.lists(st.text(CHARACTERS, max_size=5), min_size=1, max_size=20)
 @SETTINGS
 @given(patterns, flag_sets, texts, st.randoms(use_true_random=False))
 def test_acceptance(pattern, flags, texts, random):
+    assume(sum(map(pattern.count, ["*", "+", ",}", ",3}"])) < 4)  # the oracle backtracks: nested loops cost it minutes
     try:
         matches = re.compile(pattern, flags).fullmatch
     except (re.error, FutureWarning):

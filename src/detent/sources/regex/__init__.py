@@ -76,7 +76,7 @@ def regex(pattern: str, flags: int | re.RegexFlag = 0, *, limits: Limits | None 
         raise ArgumentError("the flags ASCII and UNICODE exclude each other; pass one of them")
     bounds = limits or _DEFAULT_LIMITS
     _check_text(pattern, bounds)
-    tree, all_flags = parse(pattern, flags, bounds.depth)
+    tree, all_flags = parse(pattern, flags, bounds)
     return Language(translate(tree, all_flags, bounds.positions), _describe(pattern, flags))
 
 

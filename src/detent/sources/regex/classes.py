@@ -13,16 +13,16 @@ from detent import _core
 from detent.sources.regex.case import case_variants
 from detent.sources.regex.characters import Property, category_ranges, property_ranges
 from detent.sources.regex.parser import Item, op
-from detent.sources.regex.ranges import EVERYTHING, Range, Ranges, complement, normalise
+from detent.sources.regex.ranges import EVERYTHING, Range, complement, normalise
 
-__all__ = ["ANY", "ANY_BUT_NEWLINE", "CharacterClass", "class_ranges", "make_class"]
+__all__ = ["ANY", "ANY_BUT_NEWLINE", "CharacterClass", "make_class"]
 
 
 class CharacterClass(NamedTuple):
-    """The node of a class, and the number of its ranges: what it costs."""
+    """The node of a class, and what it took to build: ranges before they were merged."""
 
     node: _core.Node
-    size: int
+    cost: int
 
 
 _CATEGORIES = {
@@ -45,8 +45,8 @@ def make_class(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> 
     return build(items, ignore_case, ascii_only)
 
 
-def class_ranges(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> Ranges:
-    """Give the code points of a class. Ignoring case closes its letters first, then the class is negated."""
+def _listed_ranges(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> tuple[list[Range], bool]:
+    """Give the ranges that a class lists, unmerged, and whether it is negated. Case is closed before negation."""
     listed: list[Range] = []
     named: list[Range] = []
     negated = False
@@ -66,13 +66,13 @@ def class_ranges(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -
     if ignore_case:
         listed = list(normalise(listed))
         listed.extend(case_variants(tuple(listed), ascii_only))
-    ranges = normalise(listed + named)
-    return complement(ranges) if negated else ranges
+    return listed + named, negated
 
 
 def _build_class(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> CharacterClass:
-    ranges = class_ranges(items, ignore_case, ascii_only)
-    return CharacterClass(_core.chars(list(ranges)) if ranges else _core.empty(), len(ranges))
+    listed, negated = _listed_ranges(items, ignore_case, ascii_only)
+    ranges = complement(normalise(listed)) if negated else normalise(listed)
+    return CharacterClass(_core.chars(list(ranges)) if ranges else _core.empty(), len(listed))
 
 
 _cached_class = lru_cache(maxsize=_CACHED_CLASSES)(_build_class)

@@ -25,6 +25,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
 from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
+from detent.limits import Limits
 from detent.sources.regex.caret import show
 from detent.sources.regex.characters import Property, has_property
 
@@ -74,10 +75,20 @@ _MAX_PROPERTIES = 64
 class _Source(op.Tokenizer):  # type: ignore[name-defined,misc]
     """The pattern, with the limits that apply to it."""
 
-    def __init__(self, pattern: str, depth: int) -> None:
-        self.depth = depth
+    def __init__(self, pattern: str, limits: Limits) -> None:
+        self.limits = limits
+        self.parts = 0
         self.properties: set[str] = set()
         super().__init__(pattern)
+
+    def count_part(self) -> None:
+        """Count an alternative or a repeat, before the parser has spent time on more than the limit."""
+        self.parts += 1
+        if self.parts > self.limits.positions:
+            raise LimitError(
+                f"the pattern has more than {self.limits.positions} alternatives, groups and repeats; "
+                "shorten it or raise Limits(positions=...)"
+            )
 
     def getuntil(self, terminator: str, name: str) -> str:
         if terminator == ")":
@@ -96,13 +107,14 @@ class _Source(op.Tokenizer):  # type: ignore[name-defined,misc]
 
 
 class _SubPattern(op.SubPattern):  # type: ignore[name-defined,misc]
-    """A sequence of items."""
+    """A sequence of items; one is set only to become repeated."""
 
     def __setitem__(self, index: Any, item: Any) -> None:
-        if isinstance(index, slice):
+        if isinstance(index, slice):  # to unpack a group
             return
+        source: _Source = self.state.source
+        source.count_part()
         if item[0] is _possessive and not _is_one_character(item[1][2]):
-            source: _Source = self.state.source
             source.refuse(
                 "a possessive repeat of more than one character is not supported",
                 source.tell() - 1,
@@ -117,15 +129,16 @@ def _is_one_character(body: Any) -> bool:
 
 def _parse_sub(source: _Source, state: Any, verbose: int, nested: int) -> Any:
     start = source.tell()
-    if nested > 2 * source.depth:
+    if nested > 2 * source.limits.depth:
         opening = source.string.rfind("(", 0, start)
         raise LimitError(
-            f"the pattern nests groups more than {source.depth} deep, at character {opening}; "
+            f"the pattern nests groups more than {source.limits.depth} deep, at character {opening}; "
             "flatten it or raise Limits(depth=...)",
             offset=opening,
         )
     branches = []
     while True:
+        source.count_part()
         branches.append(op._parse(source, state, verbose, nested + 1, not nested and not branches))
         if not source.match("|"):
             break
@@ -234,7 +247,7 @@ _REMEDIES = (
 )
 
 
-def parse(pattern: str, flags: int, depth: int) -> tuple[Tree, int]:
+def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     """Give the tree of a pattern and its flags, those in the pattern included.
 
     Takes time linear in the pattern, about 2 us a character.
@@ -246,19 +259,19 @@ def parse(pattern: str, flags: int, depth: int) -> tuple[Tree, int]:
     UnsupportedError
         The pattern asks for something that is not regular or not supported.
     LimitError
-        Groups are nested more than `depth` deep, or a repeat count is too large.
+        Groups are nested too deep, parts are too many, or a repeat count is too large.
     """
     try:
-        return _parse(pattern, flags, depth)
+        return _parse(pattern, flags, limits)
     except RecursionError:
         # The caller's own stack is deep; the result must not depend on that.
-        return _on_fresh_stack(lambda: _parse(pattern, flags, depth), depth)
+        return _on_fresh_stack(lambda: _parse(pattern, flags, limits), limits)
 
 
-def _parse(pattern: str, flags: int, depth: int) -> tuple[Tree, int]:
+def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     source = None
     try:
-        source = _Source(pattern, depth)
+        source = _Source(pattern, limits)
         state = op.State()
         state.source = source
         state.flags = flags
@@ -268,7 +281,7 @@ def _parse(pattern: str, flags: int, depth: int) -> tuple[Tree, int]:
             raise source.error("unbalanced parenthesis")
         return tree.data, op.fix_flags(pattern, state.flags)
     except _Verbose:
-        return _parse(pattern, flags | op.SRE_FLAG_VERBOSE, depth)
+        return _parse(pattern, flags | op.SRE_FLAG_VERBOSE, limits)
     except re.error as error:
         raise _syntax_error(error.msg, pattern, error.pos or 0) from None
     except _Warned as warning:
@@ -293,7 +306,7 @@ def _syntax_error(what: str, pattern: str, offset: int) -> DetentError:
     return PatternSyntaxError(show(what, pattern, offset, remedy), offset=offset)
 
 
-def _on_fresh_stack(work: Callable[[], tuple[Tree, int]], depth: int) -> tuple[Tree, int]:
+def _on_fresh_stack(work: Callable[[], tuple[Tree, int]], limits: Limits) -> tuple[Tree, int]:
     done: list[tuple[Tree, int]] = []
     failed: list[BaseException] = []
 
@@ -310,7 +323,7 @@ def _on_fresh_stack(work: Callable[[], tuple[Tree, int]], depth: int) -> tuple[T
         return done[0]
     if isinstance(failed[0], RecursionError):
         raise LimitError(
-            f"groups {depth} deep are too deep for Python's recursion limit of {sys.getrecursionlimit()}; "
+            f"groups {limits.depth} deep are too deep for Python's recursion limit of {sys.getrecursionlimit()}; "
             "flatten the pattern or raise the limit with sys.setrecursionlimit"
         ) from None
     raise failed[0]

@@ -50,14 +50,35 @@ def translate(tree: Tree, flags: int, positions: int) -> _core.Node:
     return _Translation(positions).run(tree, flags)
 
 
-class _Sequence:
-    """Items of one sequence that are still to be translated, and the nodes of those before."""
+# What takes a finished sequence: its node, and whether that may be longer than nothing.
+_Finish = Callable[[_core.Node, bool], None]
 
-    __slots__ = ("finish", "first", "flags", "index", "items", "nodes", "starts", "stop", "stops")
 
-    def __init__(
-        self, items: Tree, flags: int, starts: bool, stops: bool, finish: Callable[[_core.Node], None]
-    ) -> None:
+class _Parts:
+    """Nodes side by side, and whether any of them may be longer than nothing."""
+
+    __slots__ = ("nodes", "wide")
+
+    def __init__(self) -> None:
+        self.nodes: list[_core.Node] = []
+        self.wide = False
+
+    def take(self, node: _core.Node, wide: bool) -> None:
+        self.nodes.append(node)
+        self.wide |= wide
+
+    def concat(self) -> _core.Node:
+        nodes = self.nodes
+        return nodes[0] if len(nodes) == 1 else _core.concat(nodes) if nodes else _core.epsilon()
+
+
+class _Sequence(_Parts):
+    """Items of one sequence that are still to be translated, after the parts that are done."""
+
+    __slots__ = ("finish", "first", "flags", "index", "items", "starts", "stop", "stops")
+
+    def __init__(self, items: Tree, flags: int, starts: bool, stops: bool, finish: _Finish) -> None:
+        super().__init__()
         index, stop = 0, len(items)
         if starts:  # nothing comes before: anchors of the start hold
             while index < stop and items[index][0] is _AT and items[index][1] in STARTS:
@@ -67,12 +88,7 @@ class _Sequence:
                 stop -= 1
         self.items, self.first, self.index, self.stop = items, index, index, stop
         self.flags, self.starts, self.stops = flags, starts, stops
-        self.nodes: list[_core.Node] = []
         self.finish = finish
-
-    def node(self) -> _core.Node:
-        nodes = self.nodes
-        return nodes[0] if len(nodes) == 1 else _core.concat(nodes) if nodes else _core.epsilon()
 
 
 class _Translation:
@@ -85,17 +101,17 @@ class _Translation:
         self.classes: dict[tuple[tuple[Item, ...], int], CharacterClass] = {}
 
     def run(self, tree: Tree, flags: int) -> _core.Node:
-        whole: list[_core.Node] = []
+        whole = _Parts()
         stack = self.stack
-        stack.append(_Sequence(tree, flags, True, True, whole.append))
+        stack.append(_Sequence(tree, flags, True, True, whole.take))
         while stack:
             sequence = stack[-1]
             while sequence.index < sequence.stop and stack[-1] is sequence:
                 self.step(sequence)
             if stack[-1] is sequence:
                 stack.pop()
-                sequence.finish(sequence.node())
-        return _core.text_scope(whole[0]) if self.scoped else whole[0]
+                sequence.finish(sequence.concat(), sequence.wide)
+        return _core.text_scope(whole.nodes[0]) if self.scoped else whole.nodes[0]
 
     def step(self, sequence: _Sequence) -> None:
         """Translate the next item, or push the sequences inside it."""
@@ -105,14 +121,14 @@ class _Translation:
         if kind is _LITERAL and not flags & _IGNORECASE:
             self.literals(sequence, index)
         elif kind in _ONE_CHARACTER:
-            sequence.nodes.append(self.character(kind, value, flags))
+            sequence.take(self.character(kind, value, flags), True)
         elif kind in _REPEATS:
             self.repeat(sequence, kind, *value)
         elif kind is _SUBPATTERN:
             _, added, removed, body = value
             if added & op.TYPE_FLAGS:
                 flags &= ~op.TYPE_FLAGS
-            self.push(sequence, body.data, (flags | added) & ~removed, sequence.nodes.append)
+            self.push(sequence, body.data, (flags | added) & ~removed, sequence.take)
         elif kind is _BRANCH:
             self.alternatives(sequence, value[1])
         elif kind is _AT:
@@ -121,15 +137,13 @@ class _Translation:
         elif kind in _ASSERTIONS:
             self.assertion(sequence, value[0], value[1].data, kind is op.ASSERT_NOT)
         elif kind is _ATOMIC:  # the parser has left no choice inside
-            self.push(sequence, value.data, flags, sequence.nodes.append)
+            self.push(sequence, value.data, flags, sequence.take)
         elif kind is op.FAILURE:  # (?!), from Python 3.13 on
             sequence.nodes.append(_core.empty())
         else:
             raise AssertionError(f"the parser gave an unknown item: {kind}")
 
-    def push(
-        self, sequence: _Sequence, items: Tree, flags: int, finish: Callable[[_core.Node], None], edges: bool = True
-    ) -> None:
+    def push(self, sequence: _Sequence, items: Tree, flags: int, finish: _Finish, edges: bool = True) -> None:
         """Go into a part of the item just taken; with `edges`, the part may be all of the item."""
         starts = edges and sequence.starts and sequence.index - 1 == sequence.first
         stops = edges and sequence.stops and sequence.index == sequence.stop
@@ -141,7 +155,7 @@ class _Translation:
         while end < sequence.stop and items[end][0] is _LITERAL:
             end += 1
         sequence.index = end
-        sequence.nodes.append(self.text(items[index:end]))
+        sequence.take(self.text(items[index:end]), True)
 
     def text(self, items: Tree) -> _core.Node:
         self.count(len(items))
@@ -161,59 +175,66 @@ class _Translation:
         known = self.classes.get(key)
         if known is None:
             known = self.classes[key] = make_class(items, bool(flags & _IGNORECASE), bool(flags & _ASCII))
-            self.ranges += known.size
+            self.ranges += known.cost
             if self.ranges > self.limit * _RANGES_PER_POSITION:
                 raise LimitError(
-                    f"the pattern's classes have more than {self.limit * _RANGES_PER_POSITION} ranges of characters; "
+                    f"the pattern's classes list more than {self.limit * _RANGES_PER_POSITION} ranges of characters; "
                     "simplify them or raise Limits(positions=...)"
                 )
         return known.node
 
     def repeat(self, sequence: _Sequence, kind: Any, least: int, most: int, body: Any) -> None:
         maximum = None if most == _MAXREPEAT else int(most)
-        nodes, items = sequence.nodes, body.data
-        if len(items) > 1 or not items or items[0][0] not in _ONE_CHARACTER:
-            finish = lambda node: nodes.append(_core.repeat(node, least, maximum))  # noqa: E731
+        items = body.data
+        if len(items) != 1 or items[0][0] not in _ONE_CHARACTER:
+
+            def finish(node: _core.Node, wide: bool) -> None:
+                if wide:
+                    sequence.take(_core.repeat(node, least, maximum), True)
+                elif least:  # what has no length may be said once or often
+                    sequence.take(node, False)
+
             self.push(sequence, items, sequence.flags, finish, edges=maximum == 1)
             return
         node = self.character(*items[0], sequence.flags)
         at_end = sequence.stops and sequence.index == sequence.stop
         if kind is _POSSESSIVE and not at_end and least != maximum:
             self.scoped = True
-            nodes.append(_possessive(node, least, maximum))
+            sequence.take(_possessive(node, least, maximum), True)
         else:
-            nodes.append(_core.repeat(node, least, maximum))
+            sequence.take(_core.repeat(node, least, maximum), True)
 
     def alternatives(self, sequence: _Sequence, branches: list[Any]) -> None:
         trees: list[Tree] = [branch.data for branch in branches]
         if all(len(tree) == 1 and (tree[0][0] is _LITERAL or _is_plain_class(tree[0])) for tree in trees):
             items = [item for tree in trees for item in (tree[0][1] if tree[0][0] is _IN else tree)]
-            sequence.nodes.append(self.character(_IN, items, sequence.flags))
+            sequence.take(self.character(_IN, items, sequence.flags), True)
             return
-        nodes: list[_core.Node] = []
+        choice = _Parts()
         rest: list[Tree] = []
         for tree in trees:
             if not sequence.flags & _IGNORECASE and all(kind is _LITERAL for kind, _ in tree):
-                nodes.append(self.text(tree))
+                choice.take(self.text(tree), bool(tree))
             else:
                 rest.append(tree)
+
+        def close(node: _core.Node, wide: bool) -> None:
+            choice.take(node, wide)
+            sequence.take(_core.union(choice.nodes), choice.wide)
+
         if not rest:
-            sequence.nodes.append(_core.union(nodes))
-            return
-
-        def close(node: _core.Node) -> None:
-            nodes.append(node)
-            sequence.nodes.append(_core.union(nodes))
-
-        self.push(sequence, rest[0], sequence.flags, close)  # at the bottom of the stack: the last to be finished
-        for tree in rest[1:]:
-            self.push(sequence, tree, sequence.flags, nodes.append)
+            sequence.take(_core.union(choice.nodes), choice.wide)
+        for tree in rest:  # the first lies lowest on the stack and is finished last
+            self.push(sequence, tree, sequence.flags, close if tree is rest[0] else choice.take)
 
     def assertion(self, sequence: _Sequence, direction: int, items: Tree, negative: bool) -> None:
         self.scoped = True
         make = _core.lookahead if direction > 0 else _core.lookbehind
-        nodes = sequence.nodes
-        self.push(sequence, items, sequence.flags, lambda node: nodes.append(make(node, negative)), edges=False)
+
+        def finish(node: _core.Node, wide: bool) -> None:
+            sequence.take(make(node, negative), False)
+
+        self.push(sequence, items, sequence.flags, finish, edges=False)
 
     def count(self, positions: int) -> None:
         self.positions += positions
