@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,10 +57,8 @@ class Detent(Engine):
     """Reads tokenizer.json."""
 
     def load(self) -> str:
-        import detent
-
-        self.detent = detent
-        return detent.__version__
+        self.detent = import_module("detent")
+        return str(self.detent.__version__)
 
     def set_up(self) -> None:
         self.vocabulary = self.detent.Vocabulary.from_file(self.path)
@@ -76,10 +75,8 @@ class LLGuidance(Engine):
     """Reads tokenizer.json. A compiled regex is a matcher; resetting it keeps what it has learnt."""
 
     def load(self) -> str:
-        import llguidance
-
-        self.llguidance = llguidance
-        return llguidance.__version__
+        self.llguidance = import_module("llguidance")
+        return version("llguidance")
 
     def set_up(self) -> None:
         self.tokenizer = self.llguidance.LLTokenizer(str(self.path), eos_token=self.eos)
@@ -100,11 +97,9 @@ class XGrammar(Engine):
     """Takes the token bytes. Its cache of compiled grammars is off, so that each compilation is one."""
 
     def load(self) -> str:
-        import torch
-        import xgrammar
-
+        torch = import_module("torch")
         torch.set_num_threads(1)
-        self.xgrammar = xgrammar
+        self.xgrammar = import_module("xgrammar")
         self.bitmask = torch.from_numpy(self.row[None])
         return version("xgrammar")
 
@@ -124,9 +119,7 @@ class OutlinesCore(Engine):
     """Takes the token bytes."""
 
     def load(self) -> str:
-        import outlines_core
-
-        self.outlines_core = outlines_core
+        self.outlines_core = import_module("outlines_core")
         return version("outlines-core")
 
     def set_up(self) -> None:

@@ -83,7 +83,8 @@ EXAMPLES: dict[str, str] = {
     "phone": "(555) 123-4567",
     "RFC email": "o'neil.x@[1.22.255.a:b\\\t]",
     "Pink Floyd": (
-        '[\n  {\n    "title": "Money",\n    "album": "The Dark \u2026",\n    "year": 1973,\n    "us-chart-max": 13\n  },\n'
+        '[\n  {\n    "title": "Money",\n    "album": "The Dark\u2026",\n    "year": 1973,\n    "us-chart-max": 13'
+        "\n  },\n"
         '  {\n    "title": "Arnold Layne é",\n    "year": 1967,\n    "uk-chart-max": 20\n  }\n]'
     ),
 }

@@ -10,16 +10,16 @@ from typing import Any
 from benchmarks.patterns import COUNTED, PATTERNS
 
 NOTES = """\
-- *compile* makes a guide on a fresh vocabulary, all caches empty but for one short, unlike pattern; *first* is the first mask
-  from it, starting a text included.
-- *cold* are the other masks of random walks, *warm* the same walks again on the same guide; *step* is taking a token in the
-  warm walks. A walk takes a random token of the engine's own mask, each as likely as the other, and ends with end-of-text.
-  Engines whose masks differ walk different texts.
+- *compile* makes a guide on a fresh vocabulary, all caches empty but for one short, unlike pattern; *first* is the
+  first mask from it, starting a text included.
+- *cold* are the other masks of random walks, *warm* the same walks again on the same guide; *step* is taking a token in
+  the warm walks. A walk takes a random token of the engine's own mask, each as likely as the other, and ends with
+  end-of-text. Engines whose masks differ walk different texts.
 - *peak* is the growth of the process's largest resident memory during the job, since before the vocabulary was made.
 - Reading the clock is subtracted. A figure is missing where the engine gave an error, or no answer within the limit.
 - All engines read the patterns alike, but for `\\w` (ASCII in xgrammar) and `.` (takes a line feed in xgrammar).
-- detent and llguidance read tokenizer.json during set-up; xgrammar and outlines-core are given the token bytes ready-made.
-"""  # noqa: E501 - a page, not code
+- detent and llguidance read tokenizer.json during set-up; the others are given the token bytes ready-made.
+"""
 
 
 @dataclass

@@ -84,14 +84,15 @@ class TestText:
         }
         assert len(greedy) == 1
 
-    def test_a_cut_text_is_written_and_told(self, run: Any) -> None:
-        result = run("generate", "--regex", "a{30}", "--max-tokens", "2", "Go")
-        assert result.status == 1
-        assert set(result.out) == {"a", "\n"}
-        assert result.err == "detent: --max-tokens 2 was reached before the text was complete\n"
+    def test_the_text_fits_into_max_tokens(self, run: Any) -> None:
+        result = run("generate", "--regex", "[ab]{3,}!", "--max-tokens", "4", "Go")
+        assert result.status == 0
+        assert re.fullmatch("[ab]{3,}!\n", result.out)
 
-    def test_a_cut_text_that_is_complete(self, run: Any) -> None:
-        assert run("generate", "--regex", "[ab]+", "--max-tokens", "3", "--seed", "1", "Go").status == 0
+    def test_too_few_tokens_for_any_text(self, run: Any) -> None:
+        result = run("generate", "--regex", "[0-9]{30}", "--max-tokens", "2", "Go")
+        assert (result.status, result.out) == (2, "")
+        assert "max_tokens=2 is too few" in result.err
 
     def test_the_prompt_from_standard_input(self) -> None:
         process = command("generate", "--choice", "ok", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)

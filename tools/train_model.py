@@ -289,7 +289,7 @@ def train(minutes: float, folder: Path, seed: int, save_every: float, first: Pat
         if elapsed >= minutes:
             break
         progress = elapsed / minutes
-        share = rate * min(1.0, (step + 1) / 100) * min(1.0, (1 - progress) / (0.85 if first is None else 1.0))
+        share = rate * min(1.0, (step + 1) / (100 if first is None else 30)) * min(1.0, (1 - progress) / (0.85 if first is None else 1.0))
         muon.param_groups[0]["lr"], adam.param_groups[0]["lr"] = MATRIX_RATE * share, OTHER_RATE * share
         batches = [tensors_of(piece) for piece in pieces]
         scale = sum(float(weights.sum()) for *_, weights in batches)

@@ -179,6 +179,7 @@ void apply(std::uintptr_t logits, int type, std::size_t rows, std::size_t width,
 NB_MODULE(_core, m) {
   using namespace detent;
   ForkGuard::install();
+  nb::set_leak_warnings(false);  // a module-level object of a user's script is no leak of ours
   nb::register_exception_translator(translate);
 
   nb::class_<NodeRef>(m, "Node", "The syntax of a language; immutable.")

@@ -3,9 +3,8 @@
 Standard output carries the text and nothing else; notes, progress and errors go to standard error. Whatever a user
 can get wrong ends in one paragraph and exit status 2, never in a traceback; a traceback is a bug of ours.
 
-    0  the text was written, complete
-    1  --max-tokens was reached before the text was what --regex or --choice ask for
-    2  the command is wrong: a bad pattern, a missing file, a number out of range
+    0  the text was written
+    2  the command is wrong: a bad pattern, a missing file, too few --max-tokens for any text
     130, 141  interrupted (Ctrl-C), or the reader of the output went away
 
 Plain argparse: the command line must not add to what `import detent` needs.
@@ -37,7 +36,7 @@ from detent.sources.regex import regex
 
 __all__ = ["main"]
 
-INCOMPLETE, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+USAGE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -122,11 +121,7 @@ def _generate(options: argparse.Namespace) -> int:
         if live:
             sys.stdout.flush()
     sys.stdout.write("\n")
-    if pieces.output.complete:
-        return 0
-    sys.stdout.flush()
-    sys.stderr.write(f"detent: --max-tokens {options.max_tokens} was reached before the text was complete\n")
-    return INCOMPLETE
+    return 0
 
 
 def _read_prompt() -> str:

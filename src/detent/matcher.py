@@ -63,6 +63,10 @@ class Matcher(_core.Matcher):
         bits = np.unpackbits(row.view(np.uint8), bitorder="little")
         return np.flatnonzero(bits).astype(np.int32)
 
+    def expected_bytes(self) -> bytes:
+        """Return the bytes that may come next in the language, ascending, whatever the budget."""
+        return self.refusal(b"")[1]
+
     def explain(self, token_id: SupportsIndex) -> str:
         """Say why a token is allowed or refused here.
 

@@ -62,15 +62,14 @@ def test_the_text_is_in_the_language(pattern: str) -> None:
     for seed in range(20):
         out = detent.generate(model(), "p", detent.regex(pattern), max_tokens=40, seed=seed)
         ends.add(out.finish_reason)
-        assert out.complete == bool(re.fullmatch(pattern, out.text))
-        assert out.complete or out.finish_reason == "length"
+        assert re.fullmatch(pattern, out.text)
         assert out.prompt_token_count == 1
     assert "stop" in ends
 
 
 def test_ids_spell_the_text_without_end_of_text() -> None:
     out = detent.generate(preferring(END, 256), "p", detent.regex("(yes){1,3}"), temperature=0)
-    assert out == detent.generation.Output("yes", (256,), "stop", True, 1)
+    assert out == detent.generation.Output("yes", (256,), "stop", "yes", None, 1)
     assert VOCABULARY.decode(out.token_ids) == b"yes"
 
 
@@ -117,20 +116,22 @@ class TestEnds:
 
     def test_the_empty_text(self) -> None:
         assert detent.generate(model(lambda ids: 1 / 0), "p", detent.regex("")) == detent.generation.Output(
-            "", (), "stop", True, 1
+            "", (), "stop", "", None, 1
         )
 
     def test_the_last_token_may_complete_the_text(self) -> None:
         out = detent.generate(model(), "p", detent.regex("a{3}"), max_tokens=3)
-        assert (out.text, out.finish_reason, out.complete) == ("aaa", "stop", True)
+        assert (out.text, out.finish_reason) == ("aaa", "stop")
 
-    def test_a_cut_text(self) -> None:
-        out = detent.generate(model(), "p", detent.regex("a{3}"), max_tokens=2)
-        assert (out.text, out.finish_reason, out.complete) == ("aa", "length", False)
+    def test_too_few_tokens_for_any_text(self) -> None:
+        with pytest.raises(detent.LimitError, match="max_tokens=2 is too few: .* 'aaa', 3 tokens"):
+            detent.generate(model(), "p", detent.regex("a{3}"), max_tokens=2)
 
-    def test_a_cut_text_may_be_complete(self) -> None:
-        out = detent.generate(preferring(ord("a")), "p", detent.regex("a+"), max_tokens=2, temperature=0)
-        assert (out.text, out.finish_reason, out.complete) == ("aa", "length", True)
+    def test_the_text_is_complete_when_the_tokens_are_spent(self) -> None:
+        out = detent.generate(preferring(ord("a")), "p", detent.regex("a+(bc)?"), max_tokens=2, temperature=0)
+        assert (out.text, out.finish_reason, out.squeezed_at) == ("aa", "length", 1)  # no room for "bc"
+        out = detent.generate(preferring(ord("a")), "p", detent.regex("a+bc"), max_tokens=6, temperature=0)
+        assert (out.text, out.finish_reason, out.squeezed_at) == ("aaaabc", "stop", 4)
 
     def test_end_of_text_only_where_the_text_may_end(self) -> None:
         out = detent.generate(preferring(END), "p", detent.regex("[ab]{2}|[ab]{4}"), temperature=0)
@@ -150,13 +151,13 @@ class TestEnds:
         assert detent.generate(it, [0], detent.regex("[ab]{5}")).finish_reason == "stop"
         for language in (None, detent.regex("[ab]*")):
             out = detent.generate(it, [0], language, max_tokens=5)
-            assert (len(out.text), out.finish_reason, out.complete) == (5, "length", True)
+            assert (len(out.text), out.finish_reason) == (5, "length")
 
 
 class TestUnconstrained:
     def test_the_model_writes_what_it_likes(self) -> None:
         out = detent.generate(spelling("Hé, 日本!".encode(), 1), "p", temperature=0)
-        assert (out.text, out.finish_reason, out.complete) == ("Hé, 日本!", "stop", True)
+        assert (out.text, out.finish_reason) == ("Hé, 日本!", "stop")
 
     def test_ids_that_are_no_text_are_never_written(self) -> None:
         assert (
@@ -290,9 +291,8 @@ class TestBadLogits:
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
     @pytest.mark.parametrize("temperature", [0, 1])
     def test_at_what_is_banned_it_makes_no_difference(self, value: float, temperature: float) -> None:
-        assert detent.generate(
-            self.with_values(0, value), "p", detent.regex("[ab]{5}"), temperature=temperature
-        ).complete
+        out = detent.generate(self.with_values(0, value), "p", detent.regex("[ab]{5}"), temperature=temperature)
+        assert re.fullmatch("[ab]{5}", out.text)
 
     def test_the_model_may_rule_out_a_part_itself(self) -> None:
         logits = np.full(270, -np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -136,13 +137,13 @@ def test_a_pass_that_fails_leaves_a_session_that_works(model: Transformers) -> N
 def test_half_precision_gives_float32(tokenizer: Any) -> None:
     model = Transformers(tiny_llama.model().to(torch.bfloat16), tokenizer)
     assert model.start([5, 6]).logits.dtype == np.float32
-    assert detent.generate(model, "yes", detent.regex("[0-9]{3}"), seed=0).complete
+    assert detent.generate(model, "yes", detent.regex("[0-9]{3}"), seed=0).text
 
 
 def test_generate(model: Transformers) -> None:
     for seed in range(3):
         out = detent.generate(model, "the answer is", detent.regex("[0-9]{2}:[a-f]+!"), seed=seed, max_tokens=100)
-        assert out.complete
+        assert re.fullmatch("[0-9]{2}:[a-f]+!", out.text)
         assert out.text.encode() == model.vocabulary.decode(out.token_ids)
         assert out.prompt_token_count == len(model.encode("the answer is"))
 

@@ -30,7 +30,7 @@ def copy_text(r: Random) -> Row:
     return Row(ask.format(text), text)
 
 
-@task(4)
+@task(5)
 def copy_long(r: Random) -> Row:
     text = " ".join(phrase(r, 8) for _ in range(r.randint(2, 8)))
     return Row(r.choice(("Repeat this text: {}", "Copy: {}", "Copy the text: {}", "Repeat: {}")).format(text), text)
@@ -70,7 +70,7 @@ def copy_position(r: Random) -> Row:
     )
 
 
-@task(8)
+@task(12)
 def copy_value(r: Random) -> Row:
     keys = r.sample(words.WORDS, r.randint(2, 7))
     values = {key: phrase(r, 2) for key in keys}

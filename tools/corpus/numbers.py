@@ -130,7 +130,7 @@ def compare(r: Random) -> Row:
     )
 
 
-@task(16)
+@task(8)
 def add(r: Random) -> Row:
     most = r.choice((9, 20, 99, 99))
     a, b = r.randint(0, most), r.randint(0, most)
@@ -145,7 +145,7 @@ def add(r: Random) -> Row:
     )
 
 
-@task(6)
+@task(4)
 def multiply(r: Random) -> Row:
     a, b = r.randint(0, 10), r.randint(0, 10)
     return Row(

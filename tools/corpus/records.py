@@ -225,7 +225,7 @@ def people_list(r: Random) -> Row:
     return Row(f"{shown}. Write the people as a JSON list.{layout}", answer)
 
 
-@task(4)
+@task(5)
 def table(r: Random) -> Row:
     columns = r.sample(["name", "age", "city", "job", "colour", "count", "price", "id"], r.randint(2, 3))
     makers: dict[str, Callable[[Random], Any]] = {
@@ -248,7 +248,7 @@ def table(r: Random) -> Row:
     return Row(f"Turn this JSON into CSV:\n{json.dumps(rows, ensure_ascii=False)}", csv)
 
 
-@task(4)
+@task(6)
 def key_lines(r: Random) -> Row:
     record = {key: r.choice((word, first_name, city, number))(r) for key in r.sample(words.WORDS, r.randint(1, 5))}
     lines = "\n".join(f"{key}: {value}" for key, value in record.items())

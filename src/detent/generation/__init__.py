@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from detent.generation.writing import generate, stream
 from detent.generation.sampler import Sampler
 from detent.generation.streaming import Output, Stream
+from detent.generation.writing import generate, stream
 
 __all__ = ["Output", "Sampler", "Stream", "generate", "stream"]

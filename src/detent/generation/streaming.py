@@ -39,9 +39,12 @@ class Output:
     token_ids : tuple of int
         The ids that spell it, without an end-of-text id.
     finish_reason : "stop" or "length"
-        "stop": the text ended. "length": `max_tokens` cut it, and what it had begun of a character was left out.
-    complete : bool
-        Whether the text is in the language. Always so after "stop".
+        "stop": the model or the language ended the text. "length": `max_tokens` did; a text of a language is complete even
+        then, and of a text without one what it had begun of a character is left out.
+    value : object
+        The text as the language's Python value: an int, a date, a choice; the text itself where it has no other.
+    squeezed_at : int or None
+        How many tokens were written when `max_tokens` first took a token from the choice; None if it never did.
     prompt_token_count : int
         Number of tokens of the prompt.
     """
@@ -49,7 +52,8 @@ class Output:
     text: str
     token_ids: tuple[int, ...]
     finish_reason: FinishReason
-    complete: bool
+    value: object
+    squeezed_at: int | None
     prompt_token_count: int
 
 
@@ -59,7 +63,8 @@ class Stream(Iterator[str]):
     def __init__(self, model: Model, prompt_ids: list[int], guide: Guide, sampler: Sampler, max_tokens: int) -> None:
         self._model = model
         self._prompt_ids = prompt_ids
-        self._matcher = guide.matcher()
+        self._language = guide.language
+        self._matcher = guide.matcher(max_tokens)
         self._sampler = sampler
         self._max_tokens = max_tokens
         self._output: Output | None = None
@@ -96,10 +101,8 @@ class Stream(Iterator[str]):
         while True:
             self._matcher.fill_mask(mask[0])
             if not (mask[0] & ~ends).any():  # only end-of-text is left: no need to ask the model
-                finish_reason = "stop"
-                break
-            if len(token_ids) == self._max_tokens:
-                finish_reason = "length"
+                spent = len(token_ids) == self._max_tokens
+                finish_reason = "length" if spent and self._matcher.expected_bytes() else "stop"
                 break
             if session is None:
                 session = self._model.start(self._prompt_ids)
@@ -119,11 +122,13 @@ class Stream(Iterator[str]):
         if piece := decoder.finish(cut=finish_reason == "length"):
             pieces.append(piece)
             yield piece
+        text = "".join(pieces)
         self._output = Output(
-            text="".join(pieces),
+            text=text,
             token_ids=tuple(token_ids),
             finish_reason=finish_reason,
-            complete=self._matcher.is_accepting,
+            value=text if self._language.value is None else self._language.value(text),
+            squeezed_at=self._matcher.squeezed_at,
             prompt_token_count=len(self._prompt_ids),
         )
 

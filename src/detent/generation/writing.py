@@ -52,7 +52,8 @@ def generate(
     language : Language, Guide or None
         What may be written. None: any text that ids of the vocabulary spell; special ids other than end-of-text never.
     max_tokens : int
-        The most tokens to write, end-of-text not counted.
+        The most tokens to write, end-of-text not counted. A text of a language is complete by then: a token is written
+        only if the rest fits into the tokens left.
     temperature, top_k, top_p, seed
         See `Sampler`.
 
@@ -62,7 +63,9 @@ def generate(
         An argument is of the wrong kind or out of range, or the guide is of another vocabulary.
     ModelError
         The model gives NaN, too many or too few logits, or -inf for everything that the language allows.
-    EmptyLanguageError, LimitError, ...
+    LimitError
+        The language has no text of at most `max_tokens` tokens; the message has the shortest.
+    EmptyLanguageError, ...
         What `compile` raises for the language.
     """
     pieces = stream(

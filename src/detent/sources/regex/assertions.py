@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from detent import _core
 from detent.sources.regex.classes import make_class
-from detent.sources.regex.parser import op
+from detent.sources.regex.parser import Operator, op
 
 __all__ = ["STARTS", "STOPS", "anchor"]
 
@@ -27,7 +26,7 @@ _EMPTY_TEXT_HAS_NON_BOUNDARY = re.fullmatch(r"\B", "") is not None
 
 
 @cache
-def anchor(kind: Any, multiline: bool, ascii_only: bool) -> _core.Node:
+def anchor(kind: Operator, multiline: bool, ascii_only: bool) -> _core.Node:
     """Give the assertion that an anchor of the parser's tree stands for."""
     byte = _core.byte_set(bytes(range(256)))
     newline = _core.literal(b"\n")

@@ -22,7 +22,8 @@ def show(what: str, pattern: str, offset: int, remedy: str) -> str:
     """
     before, indent = _window(pattern, offset - 1, -1)
     after, _ = _window(pattern, offset, 1)
-    return f"{_clip(what)}, at character {offset} of the pattern:\n  {before}{after}\n  {' ' * indent}^\n{_clip(remedy)}"
+    place = f"at character {offset} of the pattern:\n  {before}{after}\n  {' ' * indent}^"
+    return f"{_clip(what)}, {place}\n{_clip(remedy)}"
 
 
 def _window(pattern: str, index: int, step: int) -> tuple[str, int]:

@@ -1,7 +1,7 @@
 """Which characters match each other when case is ignored, as Python's `re` has it.
 
-`re` lowers both sides by the simple Unicode mapping; a few lower-case letters with a common capital also match each
-other (its table of extra cases: "s" and "ſ", "μ" and "µ"). With the ASCII flag only A-Z and a-z match each other.
+`re` lowers both sides by the simple Unicode mapping; a few small letters with a common capital also match each other
+(its table of extra cases: "s" and the long s, "μ" and the micro sign). With the ASCII flag only A-Z and a-z do.
 
 The sets are closed here over whole ranges. One defect of `re` is not copied: a class that lists a capital above U+FFFF,
 such as `[𐐀x]`, does not match that capital there.
@@ -9,24 +9,26 @@ such as `[𐐀x]`, does not match that capital there.
 
 from __future__ import annotations
 
+import _sre  # type: ignore[import-not-found]
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
-
-import _sre
 
 from detent.sources.regex.ranges import Range
 
 if sys.version_info >= (3, 11):
-    from re._casefix import _EXTRA_CASES
+    from re import _casefix  # type: ignore[attr-defined]
+
+    _extra_cases: dict[int, tuple[int, ...]] = _casefix._EXTRA_CASES
 else:
-    from sre_compile import _ignorecase_fixes as _EXTRA_CASES
+    import sre_compile
+
+    _extra_cases = sre_compile._ignorecase_fixes
 
 __all__ = ["case_variants"]
 
-# The only characters outside ASCII that match an ASCII letter: İ ı, the Kelvin sign, the long s.
+# The only characters outside ASCII that match an ASCII letter: i with and I without a dot, Kelvin sign, long s.
 _BEYOND_ASCII = {0x69: (0x130, 0x131), 0x6B: (0x212A,), 0x73: (0x17F,)}
 
 # Planes 0 and 1 hold every cased letter.
@@ -67,10 +69,9 @@ def _letters() -> tuple[list[int], dict[int, tuple[int, ...]]]:
     lowered: dict[int, list[int]] = {}
     for letter in cased:
         lowered.setdefault(_sre.unicode_tolower(letter), []).append(letter)
-    extra: Any = _EXTRA_CASES
     orbits: dict[int, tuple[int, ...]] = {}
     for lower, letters in lowered.items():
-        alike = [lower, *extra.get(lower, ())]
+        alike = [lower, *_extra_cases.get(lower, ())]
         orbit = tuple(variant for target in alike for variant in lowered.get(target, (target,)))
         orbits.update(dict.fromkeys(letters, orbit))
     return cased, orbits

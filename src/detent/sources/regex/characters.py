@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from detent.sources.regex.ranges import LAST, Ranges, complement, normalise
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = ["Property", "category_ranges", "has_property", "property_ranges"]
 
@@ -65,13 +68,13 @@ def has_property(name: str) -> bool:
     return True
 
 
-def _engine() -> Any:
-    import regex  # optional: only properties need it
+def _engine() -> ModuleType:
+    import regex  # type: ignore[import-untyped] # loaded at first use: only properties need it
 
-    return regex
+    return regex  # type: ignore[no-any-return]
 
 
-def _spans(runs: Any) -> Ranges:
+def _spans(runs: re.Pattern[str]) -> Ranges:
     text = np.arange(LAST + 1, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     spans = [match.span(1) for match in runs.finditer(text)]
     return normalise((start, end - 1) for start, end in spans if start < end)

@@ -13,13 +13,13 @@ from detent import _core
 from detent.sources.regex.case import case_variants
 from detent.sources.regex.characters import Property, category_ranges, property_ranges
 from detent.sources.regex.parser import Item, op
-from detent.sources.regex.ranges import EVERYTHING, Range, complement, normalise
+from detent.sources.regex.ranges import EVERYTHING, Range, Ranges, complement, normalise
 
-__all__ = ["ANY", "ANY_BUT_NEWLINE", "CharacterClass", "make_class"]
+__all__ = ["ANY", "ANY_BUT_NEWLINE", "CharacterClass", "class_ranges", "make_class"]
 
 
 class CharacterClass(NamedTuple):
-    """The node of a class, and what it took to build: ranges before they were merged."""
+    """The node of a class, and how many ranges were merged for it."""
 
     node: _core.Node
     cost: int
@@ -34,19 +34,22 @@ _CATEGORIES = {
     op.CATEGORY_NOT_WORD: ("w", True),
 }
 
-# 500 classes of at most some thousand ranges: below 20 MB.
-_CACHED_CLASSES = 500
+# Up to 100 classes, of some hundred kB where they hold \w: below 40 MB at worst, 1 MB in common use.
+_CACHED_CLASSES = 100
 _CACHED_ITEMS = 64
 
 
 def make_class(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> CharacterClass:
-    """Give the node of a class from the parser's items; costs n log n in its ranges, a look-up when cached."""
+    """Give the node of a class; costs as `class_ranges`, or a look-up when cached."""
     build = _cached_class if len(items) <= _CACHED_ITEMS else _build_class
     return build(items, ignore_case, ascii_only)
 
 
-def _listed_ranges(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> tuple[list[Range], bool]:
-    """Give the ranges that a class lists, unmerged, and whether it is negated. Case is closed before negation."""
+def class_ranges(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> tuple[Ranges, int]:
+    """Give the code points of a class from the parser's items, and how many ranges were merged for them.
+
+    Costs n log n in that number. Where case is ignored, letters are closed under it before the class is negated.
+    """
     listed: list[Range] = []
     named: list[Range] = []
     negated = False
@@ -66,16 +69,17 @@ def _listed_ranges(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool)
     if ignore_case:
         listed = list(normalise(listed))
         listed.extend(case_variants(tuple(listed), ascii_only))
-    return listed + named, negated
+    listed.extend(named)
+    merged = normalise(listed)
+    return (complement(merged) if negated else merged), len(listed)
 
 
 def _build_class(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> CharacterClass:
-    listed, negated = _listed_ranges(items, ignore_case, ascii_only)
-    ranges = complement(normalise(listed)) if negated else normalise(listed)
-    return CharacterClass(_core.chars(list(ranges)) if ranges else _core.empty(), len(listed))
+    ranges, cost = class_ranges(items, ignore_case, ascii_only)
+    return CharacterClass(_core.chars(list(ranges)) if ranges else _core.empty(), cost)
 
 
 _cached_class = lru_cache(maxsize=_CACHED_CLASSES)(_build_class)
 
 ANY = CharacterClass(_core.chars(list(EVERYTHING)), 1)
-ANY_BUT_NEWLINE = CharacterClass(_core.chars(list(complement(((10, 10),)))), 2)
+ANY_BUT_NEWLINE = CharacterClass(_core.chars(list(complement(((10, 10),)))), 1)

@@ -19,32 +19,36 @@ import builtins
 import importlib.util
 import re
 import sys
-import threading
-from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
 from detent.limits import Limits
 from detent.sources.regex.caret import show
 from detent.sources.regex.characters import Property, has_property
+from detent.sources.regex.fresh_stack import on_fresh_stack
+from detent.sources.regex.refusal import refusal
 
-__all__ = ["Item", "Tree", "op", "parse"]
+__all__ = ["ONE_CHARACTER", "POSSESSIVE_REPEAT", "Item", "Operator", "SubPattern", "Tree", "op", "parse"]
 
-Item = tuple[Any, Any]
-Tree = list[Item]
+# The parser's own objects; it has no types.
+Operator: TypeAlias = Any
+SubPattern: TypeAlias = Any
+State: TypeAlias = Any
+Item: TypeAlias = tuple[Operator, Any]
+Tree: TypeAlias = list[Item]
 
 
 class _Warned(Exception):  # noqa: N818 - it never leaves this file
     """The parser's wish to warn."""
 
 
-def _warn(message: str, *_args: Any, **_options: Any) -> NoReturn:
+def _warn(message: str, category: type[Warning], stacklevel: int) -> NoReturn:
     raise _Warned(message)
 
 
-def _import(name: str, *args: Any, **options: Any) -> Any:
-    return SimpleNamespace(warn=_warn) if name == "warnings" else builtins.__import__(name, *args, **options)
+def _import(name: str, *where: Any) -> object:  # noqa: ANN401 - as builtins.__import__
+    return SimpleNamespace(warn=_warn) if name == "warnings" else builtins.__import__(name, *where)
 
 
 def _private_copy() -> ModuleType:
@@ -61,18 +65,25 @@ def _private_copy() -> ModuleType:
 op: Any = _private_copy()
 """The copy; also the namespace of its operators, such as `op.LITERAL`."""
 
+ONE_CHARACTER = frozenset({op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY})
+"""The operators of which each matches one character."""
+
+POSSESSIVE_REPEAT: Operator = getattr(op, "POSSESSIVE_REPEAT", None)
+"""Of one character only; None before Python 3.11."""
+
 _stock_escape = op._escape
 _stock_class_escape = op._class_escape
-_possessive = getattr(op, "POSSESSIVE_REPEAT", None)  # Python 3.11
-_Verbose: Any = getattr(op, "Verbose", ())  # before Python 3.11: an inline (?x) asks to start again
-_one_character = frozenset({op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY})
-_class_properties = {r"\p", r"\P"}
+_VERBOSE_RESTART: Any = getattr(op, "Verbose", ())  # before Python 3.11: an inline (?x) asks to start again
+_PROPERTY_ESCAPES = {r"\p", r"\P"}
+
+_ASCII, _UNICODE = op.SRE_FLAG_ASCII, op.SRE_FLAG_UNICODE
+_FLAGS = _ASCII | _UNICODE | op.SRE_FLAG_IGNORECASE | op.SRE_FLAG_MULTILINE | op.SRE_FLAG_DOTALL | op.SRE_FLAG_VERBOSE
 
 # Each costs a scan over all code points when it is first used.
 _MAX_PROPERTIES = 64
 
 
-class _Source(op.Tokenizer):  # type: ignore[name-defined,misc]
+class _Source(op.Tokenizer):  # type: ignore[misc]
     """The pattern, with the limits that apply to it."""
 
     def __init__(self, pattern: str, limits: Limits) -> None:
@@ -106,15 +117,15 @@ class _Source(op.Tokenizer):  # type: ignore[name-defined,misc]
         self.refuse("a backreference is not regular", offset, "write out the texts that may repeat: (?:aa|bb)")
 
 
-class _SubPattern(op.SubPattern):  # type: ignore[name-defined,misc]
+class _SubPattern(op.SubPattern):  # type: ignore[misc]
     """A sequence of items; one is set only to become repeated."""
 
-    def __setitem__(self, index: Any, item: Any) -> None:
+    def __setitem__(self, index: int | slice, item: Item) -> None:
         if isinstance(index, slice):  # to unpack a group
             return
         source: _Source = self.state.source
         source.count_part()
-        if item[0] is _possessive and not _is_one_character(item[1][2]):
+        if item[0] is POSSESSIVE_REPEAT and not _isONE_CHARACTER(item[1][2]):
             source.refuse(
                 "a possessive repeat of more than one character is not supported",
                 source.tell() - 1,
@@ -123,11 +134,11 @@ class _SubPattern(op.SubPattern):  # type: ignore[name-defined,misc]
         self.data[index] = item
 
 
-def _is_one_character(body: Any) -> bool:
-    return len(body.data) == 1 and body.data[0][0] in _one_character
+def _isONE_CHARACTER(body: SubPattern) -> bool:
+    return len(body.data) == 1 and body.data[0][0] in ONE_CHARACTER
 
 
-def _parse_sub(source: _Source, state: Any, verbose: int, nested: int) -> Any:
+def _parse_sub(source: _Source, state: State, verbose: int, nested: int) -> SubPattern:
     start = source.tell()
     if nested > 2 * source.limits.depth:
         opening = source.string.rfind("(", 0, start)
@@ -136,7 +147,7 @@ def _parse_sub(source: _Source, state: Any, verbose: int, nested: int) -> Any:
             "flatten it or raise Limits(depth=...)",
             offset=opening,
         )
-    branches = []
+    branches: list[SubPattern] = []
     while True:
         source.count_part()
         branches.append(op._parse(source, state, verbose, nested + 1, not nested and not branches))
@@ -154,27 +165,27 @@ def _parse_sub(source: _Source, state: Any, verbose: int, nested: int) -> Any:
     return tree
 
 
-def _make_atomic(source: _Source, tree: Any, offset: int) -> None:
+def _make_atomic(source: _Source, tree: SubPattern, offset: int) -> None:
     """Turn the body of an atomic group into an equal sequence without choices."""
-    repeats = [index for index, item in enumerate(tree.data) if item[0] not in _one_character]
+    repeats = [index for index, item in enumerate(tree.data) if item[0] not in ONE_CHARACTER]
     if not repeats:
         return
     kind, argument = tree.data[-1]
-    if repeats != [len(tree.data) - 1] or kind is not op.MAX_REPEAT or not _is_one_character(argument[2]):
+    if repeats != [len(tree.data) - 1] or kind is not op.MAX_REPEAT or not _isONE_CHARACTER(argument[2]):
         source.refuse(
             "an atomic group with choices is not supported",
             offset,
             "write (?:...), which allows every match and not only the first",
         )
-    tree.data[-1] = (_possessive, argument)
+    tree.data[-1] = (POSSESSIVE_REPEAT, argument)
 
 
-def _escape(source: _Source, escape: str, state: Any) -> Item:
+def _escape(source: _Source, escape: str, state: State) -> Item:
     found = op.CATEGORIES.get(escape) or op.ESCAPES.get(escape)
     if found:
         return found  # type: ignore[no-any-return]
     start = source.tell() - len(escape)
-    if escape in _class_properties:
+    if escape in _PROPERTY_ESCAPES:
         return _property(source, escape, start)
     item: Item = _stock_escape(source, escape, state)
     if item[0] is op.GROUPREF:
@@ -184,7 +195,7 @@ def _escape(source: _Source, escape: str, state: Any) -> Item:
 
 def _class_escape(source: _Source, escape: str) -> Item:
     start = source.tell() - len(escape)
-    if escape in _class_properties:
+    if escape in _PROPERTY_ESCAPES:
         return _property(source, escape, start)
     return _no_surrogate(source, _stock_class_escape(source, escape), start)
 
@@ -228,24 +239,6 @@ op._parse_sub = _parse_sub
 op._escape = _escape
 op._class_escape = _class_escape
 
-_REMEDIES = (
-    ("unknown extension ?<", "a named group is written (?P<name>...)"),
-    ("unknown extension", "Python's re has no such group; write it another way"),
-    ("bad escape (end", r"write \\ for a backslash"),
-    (r"bad escape \z", r"write \Z for the end of the text"),
-    ("bad escape", r"write \\ for a backslash, or leave it out"),
-    ("global flags not at the start", "move the flags to the front, or write (?i:...) around the part"),
-    ("Flags not at the start", "move the flags to the front, or write (?i:...) around the part"),
-    ("nothing to repeat", "put what is to repeat before it, or a backslash for the character itself"),
-    ("multiple repeat", "put the first repeat in a group, as in (?:a*)*"),
-    ("unbalanced parenthesis", r"write \) for the character itself"),
-    ("missing ), unterminated subpattern", r"close the group, or write \( for the character itself"),
-    ("unterminated character set", r"close the class with ], or write \[ for the character itself"),
-    ("bad character range", r"a range goes up from one character to another; write \- for the character itself"),
-    ("unknown property", r"names are as in the package regex, such as \p{L}, \p{Lu}, \p{Greek}"),
-    ("Possible", "put a backslash before the character to mean the character itself"),
-)
-
 
 def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     """Give the tree of a pattern and its flags, those in the pattern included.
@@ -264,8 +257,14 @@ def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     try:
         return _parse(pattern, flags, limits)
     except RecursionError:
-        # The caller's own stack is deep; the result must not depend on that.
-        return _on_fresh_stack(lambda: _parse(pattern, flags, limits), limits)
+        pass  # perhaps the caller's own stack is deep, on which the result must not depend
+    try:
+        return on_fresh_stack(lambda: _parse(pattern, flags, limits))
+    except RecursionError:
+        raise LimitError(
+            f"groups {limits.depth} deep are too deep for Python's recursion limit of {sys.getrecursionlimit()}; "
+            "flatten the pattern or raise the limit with sys.setrecursionlimit"
+        ) from None
 
 
 def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
@@ -279,15 +278,15 @@ def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
         tree = op._parse_sub(source, state, flags & op.SRE_FLAG_VERBOSE, 0)
         if source.next is not None:
             raise source.error("unbalanced parenthesis")
-        return tree.data, op.fix_flags(pattern, state.flags)
-    except _Verbose:
+        return tree.data, _all_flags(source, state.flags)
+    except _VERBOSE_RESTART:
         return _parse(pattern, flags | op.SRE_FLAG_VERBOSE, limits)
     except re.error as error:
-        raise _syntax_error(error.msg, pattern, error.pos or 0) from None
+        raise refusal(error.msg, pattern, error.pos or 0) from None
     except _Warned as warning:
         place = re.search(r" at position (\d+)", str(warning))
         offset = int(place[1]) if place else source.tell() if source else 0
-        raise _syntax_error(str(warning).partition(" at position")[0], pattern, offset) from None
+        raise refusal(str(warning).partition(" at position")[0], pattern, offset) from None
     except (OverflowError, ValueError) as error:
         if isinstance(error, DetentError) or source is None:
             raise
@@ -298,32 +297,12 @@ def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
         ) from None
 
 
-def _syntax_error(what: str, pattern: str, offset: int) -> DetentError:
-    remedy = next((remedy for start, remedy in _REMEDIES if what.startswith(start)), "correct the pattern there")
-    if what.startswith("Possible"):
-        message = f"{what[0].lower()}{what[1:]}: re takes it for characters but may come to change that"
-        return UnsupportedError(show(message, pattern, offset, remedy), offset=offset)
-    return PatternSyntaxError(show(what, pattern, offset, remedy), offset=offset)
-
-
-def _on_fresh_stack(work: Callable[[], tuple[Tree, int]], limits: Limits) -> tuple[Tree, int]:
-    done: list[tuple[Tree, int]] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            done.append(work())
-        except BaseException as error:  # noqa: BLE001 - handed to the caller
-            failed.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if done:
-        return done[0]
-    if isinstance(failed[0], RecursionError):
-        raise LimitError(
-            f"groups {limits.depth} deep are too deep for Python's recursion limit of {sys.getrecursionlimit()}; "
-            "flatten the pattern or raise the limit with sys.setrecursionlimit"
-        ) from None
-    raise failed[0]
+def _all_flags(source: _Source, flags: int) -> int:
+    """Check the flags of the call and the pattern together; UNICODE is the default."""
+    offset = max(source.string.find("(?"), 0)
+    if flags & _ASCII and flags & _UNICODE:
+        what = "the flags ASCII and UNICODE exclude each other"
+        raise PatternSyntaxError(show(what, source.string, offset, "leave one of them out"), offset=offset)
+    if flags & ~_FLAGS:
+        source.refuse("the template flag (?t) has no meaning here", offset, "leave it out")
+    return flags if flags & _ASCII else flags | _UNICODE

@@ -8,23 +8,20 @@ text scope.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from detent import _core
 from detent.errors import LimitError
 from detent.sources.regex.assertions import STARTS, STOPS, anchor
 from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, CharacterClass, make_class
-from detent.sources.regex.parser import Item, Tree, op
+from detent.sources.regex.parser import ONE_CHARACTER, POSSESSIVE_REPEAT, Item, Operator, SubPattern, Tree, op
 
 __all__ = ["translate"]
 
 # Operators and flags as plain names: they are read once per item.
 _LITERAL, _IN, _ANY, _NOT_LITERAL, _NEGATE = op.LITERAL, op.IN, op.ANY, op.NOT_LITERAL, op.NEGATE
 _AT, _BRANCH, _SUBPATTERN, _MAXREPEAT = op.AT, op.BRANCH, op.SUBPATTERN, op.MAXREPEAT
-_ONE_CHARACTER = frozenset({_LITERAL, _IN, _ANY, _NOT_LITERAL})
-_POSSESSIVE = getattr(op, "POSSESSIVE_REPEAT", None)
 _ATOMIC = getattr(op, "ATOMIC_GROUP", None)
-_REPEATS = frozenset({op.MAX_REPEAT, op.MIN_REPEAT, _POSSESSIVE})
+_REPEATS = frozenset({op.MAX_REPEAT, op.MIN_REPEAT, POSSESSIVE_REPEAT})
 _ASSERTIONS = frozenset({op.ASSERT, op.ASSERT_NOT})
 _IGNORECASE, _MULTILINE, _DOTALL, _ASCII = (
     op.SRE_FLAG_IGNORECASE,
@@ -33,8 +30,8 @@ _IGNORECASE, _MULTILINE, _DOTALL, _ASCII = (
     op.SRE_FLAG_ASCII,
 )
 
-# Ranges of all distinct classes together, per allowed position: a class is cheap unless each is different and large.
-_RANGES_PER_POSITION = 10
+# Ranges of all distinct classes together, per allowed position. A range takes about 200 bytes and 1 us.
+_RANGES_PER_POSITION = 5
 
 
 def translate(tree: Tree, flags: int, positions: int) -> _core.Node:
@@ -120,15 +117,12 @@ class _Translation:
         sequence.index = index + 1
         if kind is _LITERAL and not flags & _IGNORECASE:
             self.literals(sequence, index)
-        elif kind in _ONE_CHARACTER:
-            sequence.take(self.character(kind, value, flags), True)
+        elif kind in ONE_CHARACTER:
+            sequence.take(self.character(items[index], flags), True)
         elif kind in _REPEATS:
             self.repeat(sequence, kind, *value)
-        elif kind is _SUBPATTERN:
-            _, added, removed, body = value
-            if added & op.TYPE_FLAGS:
-                flags &= ~op.TYPE_FLAGS
-            self.push(sequence, body.data, (flags | added) & ~removed, sequence.take)
+        elif kind is _SUBPATTERN or kind is _ATOMIC:
+            self.group(sequence, value)
         elif kind is _BRANCH:
             self.alternatives(sequence, value[1])
         elif kind is _AT:
@@ -136,8 +130,6 @@ class _Translation:
             sequence.nodes.append(anchor(value, bool(flags & _MULTILINE), bool(flags & _ASCII)))
         elif kind in _ASSERTIONS:
             self.assertion(sequence, value[0], value[1].data, kind is op.ASSERT_NOT)
-        elif kind is _ATOMIC:  # the parser has left no choice inside
-            self.push(sequence, value.data, flags, sequence.take)
         elif kind is op.FAILURE:  # (?!), from Python 3.13 on
             sequence.nodes.append(_core.empty())
         else:
@@ -148,6 +140,17 @@ class _Translation:
         starts = edges and sequence.starts and sequence.index - 1 == sequence.first
         stops = edges and sequence.stops and sequence.index == sequence.stop
         self.stack.append(_Sequence(items, flags, starts, stops, finish))
+
+    def group(self, sequence: _Sequence, value: tuple[int | None, int, int, SubPattern] | SubPattern) -> None:
+        flags = sequence.flags
+        if isinstance(value, tuple):
+            _, added, removed, body = value
+            if added & op.TYPE_FLAGS:
+                flags &= ~op.TYPE_FLAGS
+            flags = (flags | added) & ~removed
+        else:
+            body = value  # an atomic group, in which the parser has left no choice
+        self.push(sequence, body.data, flags, sequence.take)
 
     def literals(self, sequence: _Sequence, index: int) -> None:
         """Take the whole run of characters as one node."""
@@ -161,12 +164,13 @@ class _Translation:
         self.count(len(items))
         return _core.literal("".join([chr(value) for _, value in items]).encode())
 
-    def character(self, kind: Any, value: Any, flags: int) -> _core.Node:
+    def character(self, item: Item, flags: int) -> _core.Node:
         self.count(1)
+        kind, value = item
         if kind is _ANY:
             return (ANY if flags & _DOTALL else ANY_BUT_NEWLINE).node
         if kind is _IN:
-            items = tuple(value)
+            items: tuple[Item, ...] = tuple(value)
         elif kind is _NOT_LITERAL:
             items = ((_NEGATE, None), (_LITERAL, value))
         else:
@@ -183,10 +187,10 @@ class _Translation:
                 )
         return known.node
 
-    def repeat(self, sequence: _Sequence, kind: Any, least: int, most: int, body: Any) -> None:
+    def repeat(self, sequence: _Sequence, kind: Operator, least: int, most: int, body: SubPattern) -> None:
         maximum = None if most == _MAXREPEAT else int(most)
         items = body.data
-        if len(items) != 1 or items[0][0] not in _ONE_CHARACTER:
+        if len(items) != 1 or items[0][0] not in ONE_CHARACTER:
 
             def finish(node: _core.Node, wide: bool) -> None:
                 if wide:
@@ -196,19 +200,19 @@ class _Translation:
 
             self.push(sequence, items, sequence.flags, finish, edges=maximum == 1)
             return
-        node = self.character(*items[0], sequence.flags)
+        node = self.character(items[0], sequence.flags)
         at_end = sequence.stops and sequence.index == sequence.stop
-        if kind is _POSSESSIVE and not at_end and least != maximum:
+        if kind is POSSESSIVE_REPEAT and not at_end and least != maximum:
             self.scoped = True
             sequence.take(_possessive(node, least, maximum), True)
         else:
             sequence.take(_core.repeat(node, least, maximum), True)
 
-    def alternatives(self, sequence: _Sequence, branches: list[Any]) -> None:
+    def alternatives(self, sequence: _Sequence, branches: list[SubPattern]) -> None:
         trees: list[Tree] = [branch.data for branch in branches]
         if all(len(tree) == 1 and (tree[0][0] is _LITERAL or _is_plain_class(tree[0])) for tree in trees):
             items = [item for tree in trees for item in (tree[0][1] if tree[0][0] is _IN else tree)]
-            sequence.take(self.character(_IN, items, sequence.flags), True)
+            sequence.take(self.character((_IN, items), sequence.flags), True)
             return
         choice = _Parts()
         rest: list[Tree] = []
