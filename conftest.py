@@ -41,4 +41,5 @@ pytest_collect_file = Sybil(
         CodeBlockParser(language="console", evaluator=run_console),
     ],
     patterns=["README.md", "docs/*.md", "docs/**/*.md"],
+    teardown=dict.clear,
 ).pytest()

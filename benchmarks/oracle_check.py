@@ -5,8 +5,8 @@
     python -m benchmarks.oracle_check --record       # keeps the table in benchmarks/record/
 
 A walk takes random allowed tokens. The first walk of a pattern is held to an example text where there is one, spelled
-with random tokens of the longest, since chance alone seldom leaves a string or ends a number. Prints how many masks were
-compared, and how many differ.
+with random tokens of the longest, since chance alone seldom leaves a string or ends a number. Prints how many masks
+were compared, and how many differ.
 """
 
 from __future__ import annotations

@@ -23,6 +23,26 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t
   meter_.restart();
 }
 
+// The operands of a concatenation, alternation or conjunction with those of the same kind inside it in their place, or the
+// children of any other node. A chain `((a + b) + c) + ...` is one flat list, not a list for each of its prefixes.
+std::vector<const Node*> Automaton::operands_of(const Node* node) {
+  const NodeKind kind = node->kind();
+  const bool flat = kind == NodeKind::concat || kind == NodeKind::alternation || kind == NodeKind::conjunction;
+  std::vector<const Node*> operands;
+  std::vector<const Node*> pending{node};
+  while (!pending.empty()) {
+    const Node* next = pending.back();
+    pending.pop_back();
+    if (next != node && !(flat && next->kind() == kind)) {
+      operands.push_back(next);
+      continue;
+    }
+    meter_.step(static_cast<std::int64_t>(next->children().size()));
+    for (std::size_t i = next->children().size(); i-- > 0;) pending.push_back(next->children()[i].get());
+  }
+  return operands;
+}
+
 ExprId Automaton::intern(const NodeRef& root) {
   std::vector<const Node*> pending{root.get()};
   while (!pending.empty()) {
@@ -33,60 +53,56 @@ ExprId Automaton::intern(const NodeRef& root) {
     }
     meter_.step();
     if (node->kind() == NodeKind::scope) {
-      // Compiles its children itself: what is free of assertions comes back here, one level at a time.
-      const ExprId id = compile_scope(exprs_, *node->children()[0], [this](const NodeRef& part) { return intern(part); });
-      interned_[node] = id;
+      // Compiles its body itself; what is free of assertions comes back here, where it may hold another scope.
+      if (++scope_depth_ > kMaxScopes) throw Error(ErrorKind::limit, "depth", scope_depth_, kMaxScopes);
+      interned_[node] = compile_scope(exprs_, *node->children()[0], [this](const NodeRef& part) { return intern(part); });
+      --scope_depth_;
       pending.pop_back();
       continue;
     }
+    const std::vector<const Node*> operands = operands_of(node);
     bool ready = true;
-    for (std::size_t i = node->children().size(); i-- > 0;) {
-      const Node* child = node->children()[i].get();
-      if (!interned_.contains(child)) {
-        pending.push_back(child);
+    for (std::size_t i = operands.size(); i-- > 0;) {
+      if (!interned_.contains(operands[i])) {
+        pending.push_back(operands[i]);
         ready = false;
       }
     }
     if (!ready) continue;
     pending.pop_back();
     std::vector<ExprId> parts;
-    for (const NodeRef& child : node->children()) parts.push_back(interned_[child.get()]);
-    ExprId id;
-    switch (node->kind()) {
-      case NodeKind::empty:
-        id = ExprSet::kEmpty;
-        break;
-      case NodeKind::epsilon:
-        id = ExprSet::kEpsilon;
-        break;
-      case NodeKind::bytes:
-        id = exprs_.bytes(node->set());
-        break;
-      case NodeKind::literal:
-        id = exprs_.literal(node->text());
-        break;
-      case NodeKind::concat:
-        id = ExprSet::kEpsilon;
-        for (std::size_t i = parts.size(); i-- > 0;) id = exprs_.concat(parts[i], id);
-        break;
-      case NodeKind::alternation:
-        id = exprs_.alternation(std::move(parts));
-        break;
-      case NodeKind::conjunction:
-        id = exprs_.conjunction(std::move(parts));
-        break;
-      case NodeKind::complement:
-        id = exprs_.complement(parts[0]);
-        break;
-      case NodeKind::repeat:
-        id = exprs_.repeat(parts[0], node->minimum(), node->maximum());
-        break;
-      default:
-        throw Error(ErrorKind::argument, "assertion_outside_scope");
-    }
-    interned_[node] = id;
+    for (const Node* operand : operands) parts.push_back(interned_[operand]);
+    interned_[node] = build(*node, std::move(parts));
   }
   return interned_[root.get()];
+}
+
+ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
+  switch (node.kind()) {
+    case NodeKind::empty:
+      return ExprSet::kEmpty;
+    case NodeKind::epsilon:
+      return ExprSet::kEpsilon;
+    case NodeKind::bytes:
+      return exprs_.bytes(node.set());
+    case NodeKind::literal:
+      return exprs_.literal(node.text());
+    case NodeKind::concat: {
+      ExprId id = ExprSet::kEpsilon;
+      for (std::size_t i = parts.size(); i-- > 0;) id = exprs_.concat(parts[i], id);
+      return id;
+    }
+    case NodeKind::alternation:
+      return exprs_.alternation(std::move(parts));
+    case NodeKind::conjunction:
+      return exprs_.conjunction(std::move(parts));
+    case NodeKind::complement:
+      return exprs_.complement(parts[0]);
+    case NodeKind::repeat:
+      return exprs_.repeat(parts[0], node.minimum(), node.maximum());
+    default:
+      throw Error(ErrorKind::argument, "assertion_outside_scope");
+  }
 }
 
 void Automaton::grow_slots() {

@@ -77,6 +77,8 @@ class Automaton {
   enum class Life : std::uint8_t { unknown, live, dead };
 
   ExprId intern(const NodeRef& root);
+  std::vector<const Node*> operands_of(const Node* node);
+  ExprId build(const Node& node, std::vector<ExprId> parts);
   const ExprId* publish(ExprId state);
   ExprId normalise(ExprId state, Horizon horizon);
   const ByteSet& find_loops(ExprId state);
@@ -103,7 +105,10 @@ class Automaton {
   std::deque<ByteSet> loop_sets_;
   std::vector<Life> life_;
   std::unordered_map<std::uint32_t, std::uint32_t> completion_lengths_;  // of states that are not plain
+  // Only while the automaton is made:
+  static constexpr int kMaxScopes = 2;  // inside one another; each may take kMaxDepth levels of stack (lookaround.cc)
   std::unordered_map<const Node*, ExprId> interned_;
+  int scope_depth_ = 0;
 };
 
 }  // namespace detent

@@ -188,6 +188,7 @@ NB_MODULE(_core, m) {
       .def("__eq__", [](const NodeRef&, nb::handle) { return nb::steal(Py_NewRef(Py_NotImplemented)); }, nb::arg().none())
       .def("to_bytes", [](const NodeRef& node) { return to_bytes(encode_node(node)); })
       .def_prop_ro("depth", [](const NodeRef& node) { return node->depth(); });
+  m.attr("UNBOUNDED") = Node::kUnbounded;
   m.def("node_from_bytes", [](const nb::bytes& text) { return decode_node(view(text)); }, "text"_a);
   m.def("empty", &Node::empty);
   m.def("epsilon", &Node::epsilon);
@@ -249,6 +250,8 @@ NB_MODULE(_core, m) {
   nb::class_<Guide>(m, "Guide")
       .def(nb::new_(&make_guide), "language"_a, "vocabulary"_a, "states"_a, "memory_bytes"_a, "steps"_a,
            "cancel"_a.none() = nb::none())
+      .def("completes_within", [](Guide& guide, std::uint32_t tokens) { return guide.budget().within(guide.start(), tokens); },
+           "tokens"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("shortest", [](Guide& guide) { return guide.budget().shortest(guide.start()); },
            nb::call_guard<nb::gil_scoped_release>())
       .def("longest", [](Guide& guide) { return guide.budget().longest(guide.start()); },
@@ -276,7 +279,7 @@ NB_MODULE(_core, m) {
         const Matcher::Refusal refusal = matcher.refusal(view(text));
         return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete);
       }, "text"_a, nb::sig("def refusal(self, text: bytes) -> tuple[int, bytes, bool]"))
-      .def("completion", [](const Matcher& matcher) { return to_bytes(matcher.completion()); })
+      .def("completion", &Matcher::completion, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("squeezed_at", [](const Matcher& matcher) -> std::optional<std::int64_t> {
         const std::int64_t step = matcher.squeezed_at();
         return step < 0 ? std::nullopt : std::optional(step);

@@ -118,6 +118,7 @@ ExprId ExprSet::concat(ExprId first, ExprId second) {
   while (!heads.empty()) {
     const ExprId head = heads.back();
     heads.pop_back();
+    meter_.step();
     if (head == kEmpty || tail == kEmpty) return kEmpty;
     if (head == kEpsilon) continue;
     if (tail == kEpsilon) {

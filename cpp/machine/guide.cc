@@ -95,6 +95,13 @@ bool Guide::fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t*
   return squeezed;
 }
 
+bool Guide::allows_text(ExprId state) {
+  std::vector<std::uint32_t> row(vocabulary_->word_count());
+  fill(state, row.data());
+  for (std::uint32_t id : vocabulary_->end_ids()) row[id >> 5] &= ~(1u << (id & 31));
+  return std::any_of(row.begin(), row.end(), [](std::uint32_t word) { return word != 0; });
+}
+
 std::vector<ExprId> Guide::successors(ExprId state, std::int64_t& visited) {
   std::vector<ExprId> found;
   std::unordered_set<std::uint32_t> seen;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "automaton/automaton.h"
@@ -39,6 +39,9 @@ class Guide {
   // Writes a row with the end-of-text ids only.
   void fill_end(std::uint32_t* row) const;
 
+  // Whether some text token may follow.
+  bool allows_text(ExprId state);
+
   // The distinct states that one text token leads to; adds the trie nodes visited.
   std::vector<ExprId> successors(ExprId state, std::int64_t& visited);
   // The lowest id of a text token that leads from one state to another, which is a successor.
@@ -48,7 +51,6 @@ class Guide {
   ExprId step(ExprId state, std::uint8_t byte) { return automaton_.row(state)[automaton_.class_of()[byte]]; }
   // The bytes that may follow in `state`.
   ByteSet next_bytes(ExprId state);
-  std::string completion(ExprId state) { return automaton_.completion(state); }
   std::uint32_t completion_length(ExprId state) { return automaton_.completion_length(state); }
   std::uint32_t farthest(ExprId state) const { return automaton_.farthest(state); }
   Budget& budget() { return budget_; }

@@ -82,7 +82,10 @@ void Matcher::fill(std::uint32_t* row) {
   } else if (roomy()) {
     guide_->fill(state(), row);
   } else if (tokens_left() == 0) {
-    guide_->fill_end(row);  // the text is complete: no token leads anywhere else
+    // The text is complete, or the tokens spent would have led elsewhere. Whether more could follow but for the budget:
+    const bool more = squeezed_at_ == SIZE_MAX && guide_->allows_text(state());
+    if (more) squeezed_at_ = steps_.size() - 1;
+    guide_->fill_end(row);
   } else if (guide_->fill_within(state(), tokens_left() - 1, row) && squeezed_at_ == SIZE_MAX) {
     squeezed_at_ = steps_.size() - 1;
   }
@@ -110,9 +113,9 @@ Matcher::Refusal Matcher::refusal(std::string_view text) const {
   return {offset, guide_->next_bytes(at), guide_->accepting(at)};
 }
 
-std::string Matcher::completion() const {
+std::vector<std::uint32_t> Matcher::completion() const {
   const Use use(*this);
-  return state() == kFinished ? std::string() : guide_->completion(state());
+  return state() == kFinished ? std::vector<std::uint32_t>{} : guide_->budget().shortest(state());
 }
 
 bool Matcher::accepting() const {

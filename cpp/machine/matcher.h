@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,8 +46,8 @@ class Matcher {
   };
   // How far `text` may go from here.
   Refusal refusal(std::string_view text) const;
-  // The shortest bytes that complete the text.
-  std::string completion() const;
+  // A shortest sequence of text tokens that completes the text.
+  std::vector<std::uint32_t> completion() const;
   const std::shared_ptr<Guide>& guide() const { return guide_; }
 
  private:

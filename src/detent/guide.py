@@ -95,18 +95,15 @@ class Guide:
             return self._start(None)
         if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or not 0 <= max_tokens < 1 << 32:
             raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {max_tokens!r}")
-        text_tokens = max_tokens - count_end
-        try:
-            if text_tokens >= 0:
-                return self._start(min(text_tokens, (1 << 32) - 2))
-        except LimitError:
-            pass  # said in full below, or again by `shortest` if it was another limit
+        text_tokens = min(max_tokens - count_end, (1 << 32) - 2)
+        if text_tokens >= 0 and self._core.completes_within(text_tokens):
+            return self._start(text_tokens)
         shortest = self._core.shortest()
         text = b"".join(self._vocabulary.token_bytes(token_id) for token_id in shortest)
+        count = f"{len(shortest)} token{'' if len(shortest) == 1 else 's'}{' and end-of-text' if count_end else ''}"
         raise LimitError(
-            f"max_tokens={max_tokens} is too few: the shortest text of {self._language!r} is {_shown(text)}, "
-            f"{len(shortest)} tokens{' and end-of-text' if count_end else ''}; raise max_tokens to at least "
-            f"{len(shortest) + count_end}"
+            f"max_tokens={max_tokens} is too few: the shortest text of {self._language!r} is {_shown(text)}, {count}; "
+            f"raise max_tokens to at least {len(shortest) + count_end}"
         )
 
     def _start(self, text_tokens: int | None) -> Matcher:

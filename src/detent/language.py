@@ -58,7 +58,8 @@ class Language:
     def __init__(self, node: _core.Node, description: str, value: Callable[[str], object] | None = None) -> None:
         object.__setattr__(self, "_node", node)
         object.__setattr__(self, "_questions", None)
-        object.__setattr__(self, "description", description)
+        # Combined languages would otherwise carry texts that double with every step.
+        object.__setattr__(self, "description", description if len(description) <= 200 else description[:199] + "…")
         object.__setattr__(self, "value", value)
 
     def __setattr__(self, name: str, value: object) -> Never:
@@ -88,13 +89,17 @@ class Language:
         left = _language(other)
         return NotImplemented if left is NotImplemented else left | self
 
-    def __and__(self, other: Language) -> Language:
+    def __and__(self, other: Language | str | bytes) -> Language:
         """The texts of both. The value is the left operand's, if it has one."""
-        if not isinstance(other, Language):
+        right = _language(other)
+        if right is NotImplemented:
             return NotImplemented
-        return Language(
-            _core.intersection([self._node, other._node]), _infix(self, "&", other), self.value or other.value
-        )
+        node = _core.intersection([self._node, right._node])
+        return Language(node, _infix(self, "&", right), self.value or right.value)
+
+    def __rand__(self, other: str | bytes) -> Language:
+        left = _language(other)
+        return NotImplemented if left is NotImplemented else left & self
 
     def __invert__(self) -> Language:
         """All byte strings that are not in this language."""
@@ -131,8 +136,8 @@ class Language:
         True
         """
         for count in (minimum, maximum):
-            if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 0):
-                raise ArgumentError(f"repeat counts must be integers from 0 on, got {count!r}")
+            if count is not None:
+                _check_count("a repeat count", count)
         bounds = f"{minimum}, {'' if maximum is None else maximum}".rstrip(", ")
         return Language(_core.repeat(self._node, minimum, maximum), f"{_group(self)}.repeat({bounds})")
 
@@ -149,7 +154,7 @@ class Language:
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether `text` (a string as its UTF-8 bytes) is in the language."""
-        return self._ask().accepts(text.encode() if isinstance(text, str) else bytes(text))
+        return self._ask().accepts(_bytes(text))
 
     __contains__ = accepts
 
@@ -176,14 +181,14 @@ class Language:
         >>> detent.regex("[0-9]{1,3}").count(2)
         110
         """
-        return self._ask().count(max_bytes)
+        return self._ask().count(_check_count("max_bytes", max_bytes))
 
     def sample(self, rng: Random, max_bytes: int = 64) -> bytes:
         """Draw a text: its length uniformly among the lengths that occur up to `max_bytes`, then the text among those.
 
         Raises `EmptyLanguageError` if no text is that short.
         """
-        text = self._ask().sample(rng, max_bytes)
+        text = self._ask().sample(rng, _check_count("max_bytes", max_bytes))
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text of at most {max_bytes} bytes")
         return text
@@ -200,8 +205,11 @@ class Language:
         return self._guide(vocabulary).longest()
 
     def _guide(self, vocabulary: Vocabulary) -> _core.Guide:
+        core = getattr(vocabulary, "_core", None)
+        if not isinstance(core, _core.Vocabulary):
+            raise ArgumentError(f"needs a detent.Vocabulary, got {type(vocabulary).__name__}")
         bounds = Limits()
-        return _core.Guide(self._node, vocabulary._core, bounds.states, bounds.memory_bytes, bounds.steps)
+        return _core.Guide(self._node, core, bounds.states, bounds.memory_bytes, bounds.steps)
 
     def parse(self, text: str) -> object:
         """Return the Python value of a text of the language; the text itself where the language has no other.
@@ -219,6 +227,8 @@ class Language:
         >>> detent.regex("a*").counterexample(detent.regex("a{0,3}"))
         b'aaaa'
         """
+        if not isinstance(other, Language):
+            raise ArgumentError(f"counterexample needs a Language, got {type(other).__name__}")
         return Questions(_core.intersection([self._node, _core.complement(other._node)])).shortest()
 
     def __le__(self, other: Language) -> bool:
@@ -279,8 +289,25 @@ def _language(operand: Language | str | bytes) -> Any:
     if isinstance(operand, Language):
         return operand
     if isinstance(operand, (str, bytes)):
-        return Language(_core.literal(operand.encode() if isinstance(operand, str) else operand), repr(operand))
+        return Language(_core.literal(_bytes(operand)), repr(operand))
     return NotImplemented
+
+
+def _bytes(text: str | bytes) -> bytes:
+    if isinstance(text, str):
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:
+            raise ArgumentError(f"a lone surrogate at character {error.start} is no text; remove it") from None
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        return bytes(text)
+    raise ArgumentError(f"expected str or bytes, got {type(text).__name__}")
+
+
+def _check_count(noun: str, count: int) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < _core.UNBOUNDED:
+        raise ArgumentError(f"{noun} must be an integer from 0 to {_core.UNBOUNDED - 1}, got {count!r}")
+    return count
 
 
 def _group(language: Language) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from detent import _core
-from detent.errors import ArgumentError, StateError
+from detent.errors import ArgumentError, LimitError, StateError
 from detent.mask import allocate_mask
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ class Matcher(_core.Matcher):
             return f"{name} refused: the text has ended"
         if index in self.allowed():
             return f"{name} allowed"
-        completion = self.completion()
-        rest = f"; the shortest completion is {completion!r}" if completion else ""
+        rest = self._shown_completion()
         if index in vocabulary.eos_token_ids:
             return f"{name} refused: the text is not complete{rest}"
         if index in vocabulary.special_token_ids or not text:
@@ -94,12 +93,25 @@ class Matcher(_core.Matcher):
             wanted = describe_bytes(expected) + (" or end of text" if complete else "")
             found = text[offset : offset + 1]
             return f"{name} refused at byte {offset}, where {found!r} stands: expected {wanted}{rest}"
-        fork = self.fork()
+        if self._allowed_without_budget(index):
+            return f"{name} refused: it leaves no way to complete the text in the tokens left{rest}"
+        return f"{name} refused: the vocabulary cannot write what would have to follow{rest}"
+
+    def _allowed_without_budget(self, token_id: int) -> bool:
+        free = self.guide.matcher()
+        for step in self.token_ids:
+            if step < 0:  # bytes that are no token are not kept: a matcher with such steps cannot be replayed
+                return True
+            free.advance(step)
+        return token_id in free.allowed()
+
+    def _shown_completion(self) -> str:
         try:
-            fork.advance(index)
-        except StateError as error:
-            return f"{name} refused: {error}{rest}"
-        raise AssertionError(f"{name} is neither allowed nor refused")  # a bug of ours
+            tokens = self.completion()
+        except LimitError:  # too far away to search for
+            return ""
+        text = b"".join(self.guide.vocabulary.token_bytes(token_id) for token_id in tokens)
+        return f"; the shortest completion is {text!r}" if tokens else ""
 
     def __len__(self) -> int:
         return self.step_count
@@ -135,6 +147,8 @@ class BatchMatcher:
             raise ArgumentError(f"BatchMatcher needs threads >= 1, got {threads}")
         if not matchers:
             raise ArgumentError("BatchMatcher needs at least one matcher")
+        if len({id(matcher) for matcher in matchers}) < len(matchers):
+            raise ArgumentError("BatchMatcher needs a matcher of its own for each row; use fork() for a second one")
         self.matchers = list(matchers)
         self.threads = threads or _usable_cores()
         

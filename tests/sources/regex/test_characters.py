@@ -57,6 +57,21 @@ def test_properties(name, ignore_case):
     assert property_ranges(name, ignore_case) == wanted
 
 
+@pytest.mark.parametrize(
+    "pattern", [r"[\p{Lu}_]", r"[^\p{Lu}_]", r"[\P{Lu}A]", r"[^\P{L}\p{Greek}]", r"[\p{^Ll}\P{^Nd}]"]
+)
+def test_properties_in_classes(pattern):
+    regex = pytest.importorskip("regex", reason="properties need the package regex")
+    assert class_of(pattern) == matched(pattern, 0, engine=regex)
+
+
+def test_properties_in_classes_mean_the_same_when_case_is_ignored():
+    letters = property_ranges("Lu", True)
+    assert class_of(r"[\p{Lu}\p{Lu}]", re.I) == letters
+    assert class_of(r"[^\p{Lu}]", re.I) == class_of(r"[\P{Lu}]", re.I) == complement(letters)
+    assert class_of(r"[\p{Lu}0-9]", re.I) == normalise([*letters, (48, 57)])
+
+
 @pytest.mark.parametrize("name", ["", "Foo", "L}|(a", "L\\", "é", "L" * 101, "\n"])
 def test_unknown_properties(name):
     assert not has_property(name)

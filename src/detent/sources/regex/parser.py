@@ -125,7 +125,7 @@ class _SubPattern(op.SubPattern):  # type: ignore[misc]
             return
         source: _Source = self.state.source
         source.count_part()
-        if item[0] is POSSESSIVE_REPEAT and not _isONE_CHARACTER(item[1][2]):
+        if item[0] is POSSESSIVE_REPEAT and not _is_one_character(item[1][2]):
             source.refuse(
                 "a possessive repeat of more than one character is not supported",
                 source.tell() - 1,
@@ -134,7 +134,7 @@ class _SubPattern(op.SubPattern):  # type: ignore[misc]
         self.data[index] = item
 
 
-def _isONE_CHARACTER(body: SubPattern) -> bool:
+def _is_one_character(body: SubPattern) -> bool:
     return len(body.data) == 1 and body.data[0][0] in ONE_CHARACTER
 
 
@@ -171,7 +171,7 @@ def _make_atomic(source: _Source, tree: SubPattern, offset: int) -> None:
     if not repeats:
         return
     kind, argument = tree.data[-1]
-    if repeats != [len(tree.data) - 1] or kind is not op.MAX_REPEAT or not _isONE_CHARACTER(argument[2]):
+    if repeats != [len(tree.data) - 1] or kind is not op.MAX_REPEAT or not _is_one_character(argument[2]):
         source.refuse(
             "an atomic group with choices is not supported",
             offset,
