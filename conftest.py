@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
 from doctest import ELLIPSIS
+from importlib.util import find_spec
 from pathlib import Path
 
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 ROOT = Path(__file__).parent
+
+# The models of the tests are tiny: a second thread of PyTorch or BLAS would spend its time waiting for the first.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# The kernel's module needs Triton, which comes with the CUDA builds of PyTorch only.
+collect_ignore = [] if find_spec("triton") else ["src/detent/integrations/cuda.py"]
 
 
 def run_console(example: Example) -> str | None:

@@ -33,6 +33,7 @@ class Engine(ABC):
         self.path = path
         self.tokens = tokens
         self.eos = eos
+        self.vocabulary: Any = None
         self.row = np.zeros(-(-len(tokens) // 32), dtype=np.int32)
         self.version = self.load()
 
@@ -40,9 +41,14 @@ class Engine(ABC):
     def load(self) -> str:
         """Import the library; return its version."""
 
-    @abstractmethod
     def set_up(self) -> None:
-        """Make the vocabulary, with empty caches, from `tokens`, or from `path` if the library reads tokenizer.json."""
+        """Make the vocabulary, with empty caches, in the place of the one before."""
+        self.vocabulary = None
+        self.vocabulary = self.make_vocabulary()
+
+    @abstractmethod
+    def make_vocabulary(self) -> Any:  # noqa: ANN401 - each engine's own
+        """Make it from `tokens`, or from `path` if the library reads tokenizer.json."""
 
     @abstractmethod
     def compile(self, pattern: str) -> object:
@@ -60,8 +66,8 @@ class Detent(Engine):
         self.detent = import_module("detent")
         return str(self.detent.__version__)
 
-    def set_up(self) -> None:
-        self.vocabulary = self.detent.Vocabulary.from_file(self.path)
+    def make_vocabulary(self) -> Any:  # noqa: ANN401
+        return self.detent.Vocabulary.from_file(self.path)
 
     def compile(self, pattern: str) -> object:
         return self.detent.compile(self.detent.regex(pattern), self.vocabulary)
@@ -78,12 +84,12 @@ class LLGuidance(Engine):
         self.llguidance = import_module("llguidance")
         return version("llguidance")
 
-    def set_up(self) -> None:
-        self.tokenizer = self.llguidance.LLTokenizer(str(self.path), eos_token=self.eos)
+    def make_vocabulary(self) -> Any:  # noqa: ANN401
+        return self.llguidance.LLTokenizer(str(self.path), eos_token=self.eos)
 
     def compile(self, pattern: str) -> object:
         grammar = self.llguidance.LLMatcher.grammar_from_regex(pattern)
-        matcher = self.llguidance.LLMatcher(self.tokenizer, grammar, log_level=0)
+        matcher = self.llguidance.LLMatcher(self.vocabulary, grammar, log_level=0)
         if matcher.is_error():
             raise ValueError(matcher.get_error())
         return matcher
@@ -103,12 +109,12 @@ class XGrammar(Engine):
         self.bitmask = torch.from_numpy(self.row[None])
         return version("xgrammar")
 
-    def set_up(self) -> None:
+    def make_vocabulary(self) -> Any:  # noqa: ANN401
         info = self.xgrammar.TokenizerInfo(self.tokens, vocab_size=len(self.tokens), stop_token_ids=[self.eos])
-        self.compiler = self.xgrammar.GrammarCompiler(info, max_threads=1, cache_enabled=False)
+        return self.xgrammar.GrammarCompiler(info, max_threads=1, cache_enabled=False)
 
     def compile(self, pattern: str) -> object:
-        return self.compiler.compile_regex(pattern)
+        return self.vocabulary.compile_regex(pattern)
 
     def walk(self, compiled: Any) -> Walk:  # noqa: ANN401
         matcher = self.xgrammar.GrammarMatcher(compiled)
@@ -122,12 +128,12 @@ class OutlinesCore(Engine):
         self.outlines_core = import_module("outlines_core")
         return version("outlines-core")
 
-    def set_up(self) -> None:
+    def make_vocabulary(self) -> Any:  # noqa: ANN401
         ids: dict[bytes, list[int]] = {}
         for token_id, token in enumerate(self.tokens):
             if token and token_id != self.eos:
                 ids.setdefault(token, []).append(token_id)
-        self.vocabulary = self.outlines_core.Vocabulary(self.eos, ids)
+        return self.outlines_core.Vocabulary(self.eos, ids)
 
     def compile(self, pattern: str) -> object:
         return self.outlines_core.Index(pattern, self.vocabulary)

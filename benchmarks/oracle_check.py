@@ -1,6 +1,6 @@
 """Masks beside the oracle's on real vocabularies: every pattern, at every place of several walks.
 
-    python -m benchmarks.oracle_check                # gpt2 and llama3, some 1,500 masks, about 15 minutes
+    python -m benchmarks.oracle_check                # gpt2 and llama3, some 1,600 masks, about 15 minutes
     python -m benchmarks.oracle_check --tokenizers gpt2 --walks 1 --patterns URL
     python -m benchmarks.oracle_check --record       # keeps the table in benchmarks/record/
 

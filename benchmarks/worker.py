@@ -9,6 +9,7 @@ result holds CPU times in nanoseconds and memory in bytes.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import random
@@ -40,6 +41,7 @@ def main() -> None:
     name, path, tokens = sys.argv[1], Path(sys.argv[2]), json.loads(Path(sys.argv[3]).read_text(encoding="ascii"))
     engine = ENGINES[name](path, [bytes.fromhex(token) for token in tokens["tokens"]], tokens["eos"])
     del tokens
+    ctypes.CDLL(None).malloc_trim(0)
     before = _memory("VmRSS")
     spent, _ = _timed(engine.set_up)
     _answer(version=engine.version, set_up_ns=spent, set_up_bytes=_memory("VmRSS") - before)
@@ -55,6 +57,7 @@ def _measure(engine: Engine, pattern: str, walks: int, tokens: int, before: int)
     _walk(engine, engine.compile(WARM_UP), 0, 20, Steps())
     gc.collect()
     gc.disable()
+    ctypes.CDLL(None).malloc_trim(0)
     _reset_peak()
     compile_ns, compiled = _timed(lambda: engine.compile(pattern))
     first_ns, _ = _timed(lambda: engine.walk(compiled)[0]())

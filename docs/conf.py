@@ -17,6 +17,7 @@ exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 
 default_role = "py:obj"
+suppress_warnings = ["ref.python"]  # a name in backquotes, such as vocabulary, may be an attribute of several classes
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 napoleon_google_docstring = False

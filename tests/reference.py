@@ -1,13 +1,13 @@
-"""Languages in the plainest Python: expression trees with two accounts of what they mean, and the languages they stand for.
+"""Languages in the plainest Python: expression trees, with two accounts of what they mean.
 
 - `strings` computes the set of all strings up to a length, bottom up, by the definitions of the operators.
-- `Machine` takes derivatives of a tree (Brzozowski 1964), for what no set of short strings can tell: whether, and in how
-  many tokens, a text can still be completed.
+- `Machine` takes derivatives of a tree (Brzozowski 1964), for what no set of short strings can tell: whether, and in
+  how many tokens, a text can still be completed.
 
 Neither knows anything of detent; `language` builds the same language with its public names.
 
-A tree is a tuple: ("set", bytes) one of some bytes, ("text", bytes), ("cat", x, y), ("or", x, y), ("and", x, y), ("not", x)
-and ("rep", x, minimum, maximum or None).
+A tree is a tuple: ("set", bytes) for one of some bytes, ("text", bytes), ("cat", x, y), ("or", x, y), ("and", x, y),
+("not", x), and ("rep", x, minimum, maximum or None).
 """
 
 from __future__ import annotations
@@ -153,23 +153,27 @@ def _gathered(kind: str, left: Tree, right: Tree, unit: Tree, zero: Tree) -> Tre
     return chain
 
 
-class TooManyStates(Exception):  # noqa: N818 - a verdict on a random tree, not an error
+class TooManyStates(Exception):  # noqa: N818 - a verdict on a random tree
     """The tree is not worth a test's time."""
 
 
 class Machine:
-    """The automaton of a tree over all bytes: state 0 is the start; bytes that the tree does not name are alike."""
+    """The automaton of a tree over all bytes; state 0 is the start."""
 
     def __init__(self, tree: Tree, most: int = 10_000) -> None:
-        named = bytes(sorted(_named(tree)))
-        self._other = next(byte for byte in range(255, -1, -1) if byte not in named)
-        self._column = {byte: place for place, byte in enumerate(named + bytes([self._other]))}
+        kinds: dict[tuple[bool, ...], int] = {}  # what tells bytes apart, and one byte of each kind
+        sets = _sets(tree)
+        kind_of = [tuple(byte in values for values in sets) for byte in range(256)]
+        for byte in range(256):
+            kinds.setdefault(kind_of[byte], byte)
+        columns = list(kinds)
+        self._column = [columns.index(kind_of[byte]) for byte in range(256)]
         numbers: dict[Tree, int] = {tree: 0}
         order = [tree]
         self._rows: list[list[int]] = []
         for state in order:
             row = []
-            for byte in self._column:
+            for byte in kinds.values():
                 after = _derive(state, byte)
                 if after not in numbers:
                     if len(numbers) == most:
@@ -183,7 +187,7 @@ class Machine:
     def after(self, state: int, text: bytes) -> int:
         """Return the state that a text leads to."""
         for byte in text:
-            state = self._rows[state][self._column.get(byte, self._column[self._other])]
+            state = self._rows[state][self._column[byte]]
         return state
 
     def accepts(self, text: bytes) -> bool:
@@ -193,23 +197,25 @@ class Machine:
         return len(self._rows)
 
 
-def _named(tree: Tree) -> set[int]:
-    found: set[int] = set()
+def _sets(tree: Tree) -> list[bytes]:
+    """Return what the tree can ask of one byte: whether it is one of these."""
+    found: set[bytes] = set()
     pending = [tree]
     while pending:
-        for part in pending.pop()[1:]:
-            if isinstance(part, tuple):
-                pending.append(part)
-            elif isinstance(part, bytes):
-                found |= set(part)
-    return found
+        kind, *parts = pending.pop()
+        if kind == "set":
+            found.add(parts[0])
+        elif kind == "text":
+            found.update(bytes([byte]) for byte in parts[0])
+        pending += [part for part in parts if isinstance(part, tuple)]
+    return sorted(found)
 
 
 class Tokens:
     """What tokens can do in a machine, by trying them all.
 
-    `need[state]` is the least number of tokens that lead to acceptance, None if none do. `steps[state]` maps each id whose
-    token leaves a way there to the state that it leads to.
+    `need[state]` is the least number of tokens that lead to acceptance, None if none do. `steps[state]` maps each id
+    whose token leaves a way there to the state that it leads to.
     """
 
     def __init__(self, machine: Machine, tokens: Sequence[bytes]) -> None:
@@ -329,7 +335,8 @@ def random_tree(rng: Random, leaves: int, texts: Sequence[bytes] = (b"a", b"b", 
             leaf: Tree = ("set", rng.choice((b"ab", b"a", b"b"))) if rng.random() < 0.3 else ("text", rng.choice(texts))
         else:
             kind, cut = rng.choice(kinds), rng.randrange(1, left)
-            leaf = ("and", draw(cut), ("not", draw(left - cut))) if kind == "not" else (kind, draw(cut), draw(left - cut))
+            first, second = draw(cut), draw(left - cut)
+            leaf = ("and", first, ("not", second)) if kind == "not" else (kind, first, second)
         return ("rep", leaf, *rng.choice(_COUNTS)) if rng.random() < 0.35 else leaf
 
     return draw(leaves)

@@ -12,6 +12,10 @@ What makes two million parameters learn to copy and to fill in records within an
 * matrices are trained with Muon (orthogonalised momentum; Jordan et al., 2024), embeddings and norms with AdamW;
 * the learning rate falls linearly to zero over a budget of wall-clock time, so the schedule always completes.
 
+The weights in the package come from two runs of one thread on shared cores: 36 minutes from scratch (7.3 M tokens, most
+tasks weighted alike), then 30 minutes more (6.2 M) with ``--from``, ``--rate 0.55`` and the weights that the tasks have
+now. 93.9 % of 1,233 held-out answers were right; sums (12 of 30) and values looked up by a key (17 of 30) were weakest.
+
 The result is a folder that ``transformers`` loads too: ``model.safetensors`` (float16), ``config.json``,
 ``tokenizer.json``. Needs the extras torch, tokenizers and safetensors; detent itself needs NumPy only.
 """
@@ -71,7 +75,8 @@ def train_tokenizer(rows: int = 40_000) -> Tokenizer:
 
 def encode(tokenizer: Tokenizer, pairs: list[tuple[str, str]]) -> list[Example]:
     """Encode each (prompt, answer) in the chat template: ``<|user|>prompt<|assistant|>`` and ``answer<|end|>``."""
-    end, user, assistant = (tokenizer.token_to_id(token) for token in (END, USER, ASSISTANT))
+    vocabulary = tokenizer.get_vocab()
+    end, user, assistant = (vocabulary[token] for token in (END, USER, ASSISTANT))
     prompts = tokenizer.encode_batch_fast([prompt for prompt, _ in pairs])
     answers = tokenizer.encode_batch_fast([answer for _, answer in pairs])
     return [([user, *p.ids, assistant], [*a.ids, end]) for p, a in zip(prompts, answers, strict=True)]
@@ -108,12 +113,13 @@ class Network(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.embedding = nn.Parameter(torch.randn(VOCABULARY_SIZE, WIDTH) * 0.05)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        layers = [Layer() for _ in range(LAYERS)]
+        self.layers = nn.ModuleList(layers)
         self.norm = nn.Parameter(torch.ones(WIDTH))
         with torch.no_grad():
-            for layer in self.layers:
-                layer.o *= 0.2
-                layer.down *= 0.2
+            for layer in layers:
+                layer.o.mul_(0.2)
+                layer.down.mul_(0.2)
 
     def forward(self, ids: Tensor, chosen: Tensor) -> Tensor:
         """Read (batch, length) ids; `chosen` are positions in the flattened batch."""
@@ -128,8 +134,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Causal attention written out: for sequences this short, torch's fused one is slower on CPU."""
     length = q.shape[2]
     later = torch.full((length, length), -torch.inf, dtype=torch.bfloat16).triu(1)
-    weights = (q * HEAD**-0.5) @ k.transpose(2, 3) + later
-    return weights.softmax(-1) @ v
+    scores: Tensor = (q * HEAD**-0.5) @ k.transpose(2, 3) + later
+    return scores.softmax(-1) @ v
 
 
 def matrix(rows: int, columns: int) -> nn.Parameter:
@@ -154,14 +160,11 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 def named_weights(network: Network) -> dict[str, nn.Parameter]:
     """Return the weights under their transformers names."""
     named = {"model.embed_tokens.weight": network.embedding, "model.norm.weight": network.norm}
+    ours = {"input_layernorm": "norm_attention", "post_attention_layernorm": "norm_mlp"}
+    ours |= {f"self_attn.{name}_proj": name for name in ("q", "k", "v", "o")}
+    ours |= {f"mlp.{name}_proj": name for name in ("gate", "up", "down")}
     for index, layer in enumerate(network.layers):
-        start = f"model.layers.{index}."
-        named[start + "input_layernorm.weight"] = layer.norm_attention
-        named[start + "post_attention_layernorm.weight"] = layer.norm_mlp
-        for name in ("q", "k", "v", "o"):
-            named[f"{start}self_attn.{name}_proj.weight"] = getattr(layer, name)
-        for name in ("gate", "up", "down"):
-            named[f"{start}mlp.{name}_proj.weight"] = getattr(layer, name)
+        named |= {f"model.layers.{index}.{theirs}.weight": getattr(layer, name) for theirs, name in ours.items()}
     return named
 
 
@@ -289,7 +292,8 @@ def train(minutes: float, folder: Path, seed: int, save_every: float, first: Pat
         if elapsed >= minutes:
             break
         progress = elapsed / minutes
-        share = rate * min(1.0, (step + 1) / (100 if first is None else 30)) * min(1.0, (1 - progress) / (0.85 if first is None else 1.0))
+        warm = min(1.0, (step + 1) / (100 if first is None else 30))
+        share = rate * warm * min(1.0, (1 - progress) / (0.85 if first is None else 1.0))
         muon.param_groups[0]["lr"], adam.param_groups[0]["lr"] = MATRIX_RATE * share, OTHER_RATE * share
         batches = [tensors_of(piece) for piece in pieces]
         scale = sum(float(weights.sum()) for *_, weights in batches)
@@ -298,13 +302,13 @@ def train(minutes: float, folder: Path, seed: int, save_every: float, first: Pat
             with torch.autocast("cpu", torch.bfloat16):
                 logits = network(ids, chosen)
             losses = functional.cross_entropy(logits.float(), targets, reduction="none")
-            ((losses * weights).sum() / scale).backward()
+            ((losses * weights).sum() / scale).backward()  # type: ignore[no-untyped-call]
             loss_sum += float((losses.detach() * weights).sum())
             seen += ids.numel()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        for optimizer in (muon, adam):
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
+        muon.step()  # type: ignore[no-untyped-call]
+        adam.step()
+        network.zero_grad(set_to_none=True)
         smooth = loss_sum / scale if smooth is None else 0.95 * smooth + 0.05 * loss_sum / scale
         if step % 50 == 0:
             pace = seen / (time.monotonic() - begun)
@@ -350,7 +354,8 @@ def evaluate(folder: Path) -> None:
     end = set(model.vocabulary.eos_token_ids)
     shares: dict[str, list[bool]] = defaultdict(list)
     for task, row in write_corpus.held_out():
-        session, answer = model.start(model.encode(row.prompt)), []
+        session = model.start(model.encode(row.prompt))
+        answer: list[int] = []
         while len(answer) < 300 and (token := int(session.logits.argmax())) not in end:
             answer.append(token)
             session.append([token])

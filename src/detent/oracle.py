@@ -5,10 +5,11 @@ of the vocabulary. Whether a text begins a match is told by one of two verdicts,
 automata:
 
 - `begins_match`: a partial match of the package `regex`. Exact for patterns without zero-width assertions (anchors,
-  `\b`, lookaround) in which every part can match something: where a partial text ends, `regex` takes it that an
-  assertion may yet hold and that what is left of the pattern can be satisfied.
-- `reaches_match(steps)`: try every continuation of up to `steps` characters with `re.fullmatch`. Exact, assertions
-  included, where every text that begins a match has a completion that short.
+  `\b`, lookaround) and lazy repeats in which every part can match something: where a partial text ends, `regex` takes
+  it that an assertion may yet hold and that what is left of the pattern can be satisfied; and to `a*?a`, it takes `ab`
+  for a beginning.
+- `reaches_match(steps)`: try every continuation of up to `steps` characters with `re.fullmatch`. Exact, assertions and
+  all, where every text that begins a match has a completion that short.
 
 Two steps need a word.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -12,7 +13,7 @@ from corpus.rows import Row, task
 
 
 def argument(r: Random, kind: str) -> Any:  # noqa: ANN401 - any JSON value
-    return {
+    makers: dict[str, Callable[[], Any]] = {
         "number": lambda: r.randint(1, 9999),
         "colour": lambda: r.choice(words.COLOURS),
         "city": lambda: city(r),
@@ -26,7 +27,8 @@ def argument(r: Random, kind: str) -> Any:  # noqa: ANN401 - any JSON value
         "product": lambda: r.choice(words.PRODUCTS),
         "title": lambda: title(r),
         "currency": lambda: r.choice(("EUR", "USD", "GBP", "JPY")),
-    }[kind]()
+    }
+    return makers[kind]()
 
 
 def call_parts(r: Random) -> tuple[str, dict[str, Any]]:

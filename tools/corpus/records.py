@@ -62,7 +62,9 @@ def ask_for_record(r: Random, kind: str, facts: list[str], record: dict[str, Any
 
 @task(7)
 def person(r: Random) -> Row:
-    name, record, facts = full_name(r), {}, []
+    name = full_name(r)
+    record: dict[str, Any] = {}
+    facts = []
     for key in ["name", *subset(r, ["age", "city", "job", "email"], 1)]:
         if key == "name":
             record[key] = name

@@ -1,11 +1,11 @@
-"""Nodes that several sources share, and the way from a Python text to the bytes that a language holds."""
+"""Nodes that several sources share, short names to build more, and what turns Python values into text."""
 
 from __future__ import annotations
 
 from detent import _core
 from detent.errors import ArgumentError
 
-__all__ = ["CHARACTER", "EVERYTHING", "TEXT", "decimal", "encode", "shown"]
+__all__ = ["CHARACTER", "EVERYTHING", "TEXT", "decimal", "either", "encode", "in_row", "maybe", "shown", "times"]
 
 CHARACTER: _core.Node = _core.chars([(0, 0x10FFFF)])
 """One character of UTF-8."""
@@ -17,11 +17,35 @@ EVERYTHING: _core.Node = _core.repeat(_core.byte_set(bytes(range(256))), 0, None
 """Any string of bytes."""
 
 
+def in_row(*parts: _core.Node | str) -> _core.Node:
+    """Give the parts one after the other; a text stands for itself."""
+    return _core.concat([_node(part) for part in parts])
+
+
+def either(*parts: _core.Node | str) -> _core.Node:
+    """Give any one of the parts."""
+    return _core.union([_node(part) for part in parts])
+
+
+def maybe(part: _core.Node | str) -> _core.Node:
+    """Give the part or nothing."""
+    return _core.repeat(_node(part), 0, 1)
+
+
+def times(part: _core.Node | str, minimum: int, maximum: int | None) -> _core.Node:
+    """Give the part, that often."""
+    return _core.repeat(_node(part), minimum, maximum)
+
+
+def _node(part: _core.Node | str) -> _core.Node:
+    return _core.literal(part.encode()) if isinstance(part, str) else part
+
+
 def encode(text: str, asker: str) -> bytes:
     """Give the UTF-8 of a text; `asker` is the function that the message names.
 
-    >>> encode("é", "literal")
-    b'\\xc3\\xa9'
+    >>> len(encode("é", "literal"))
+    2
     """
     try:
         return text.encode()

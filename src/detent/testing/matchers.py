@@ -157,6 +157,7 @@ class _Walk:
                 self.require(not (begun & self.guide.language).is_empty(), "dead end", f"no text after {token_id}")
             fork.rollback()
             self.require(self.mask(fork) == mask, "rollback", f"it does not undo token {token_id}")
+            self.check_explain(token_id, True)
             fork.advance(token_id)
             forks.append(fork)
         if rows is not None:
@@ -174,9 +175,15 @@ class _Walk:
                 self.matcher.advance(token_id)
             except StateError:
                 self.require(self.matcher.token_ids == before, law, f"refused token {token_id} was taken")
+                if 0 <= token_id < len(self.vocabulary):
+                    self.check_explain(token_id, False)
             else:
                 self.matcher.rollback()
                 self.require(False, law, f"token {token_id} is not in the mask and can be taken")
+
+    def check_explain(self, token_id: int, allowed: bool) -> None:
+        said = self.matcher.explain(token_id)
+        self.require(said.endswith(" allowed") == allowed, "explain", f"it says {said!r}")
 
     def sample(self, token_ids: range | list[int] | set[int]) -> list[int]:
         known = sorted(token_ids)

@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import decimal, encode, shown
 from detent.sources.words.trie import bytes_trie
 
-__all__ = ["ChoiceParser", "choice"]
+__all__ = ["choice"]
 
 _SHOWN_OPTIONS = 4
 
 
 @dataclass(frozen=True)
-class ChoiceParser:
+class _ChoiceValue:
     """From the text of an option to the option.
 
-    >>> ChoiceParser((("1", 1), ("one", "one")))("1")
+    >>> _ChoiceValue((("1", 1), ("one", "one")))("1")
     1
     """
 
@@ -36,7 +36,7 @@ class ChoiceParser:
         return dict(self.options)
 
 
-def choice(*options: Any) -> Language:
+def choice(*options: object) -> Language:
     """Make the language of one out of some options.
 
     >>> import detent
@@ -49,8 +49,8 @@ def choice(*options: Any) -> Language:
     Parameters
     ----------
     options : str, bytes, int, bool or Enum members; or one iterable, Enum class or ``Literal[...]`` of them
-        An int is written in decimal, a bool as ``true`` or ``false``, an Enum member as its value, and bytes must be UTF-8.
-        The same option twice is one.
+        An int is written in decimal, a bool as ``true`` or ``false``, an Enum member as its value; bytes must be
+        UTF-8. The same option twice is one.
 
     Returns
     -------
@@ -74,10 +74,10 @@ def choice(*options: Any) -> Language:
     if not by_text:
         raise ArgumentError("choice needs at least one option, got none")
     node = bytes_trie(sorted(encode(text, "choice") for text in by_text))
-    return Language(node, _describe(list(by_text)), ChoiceParser(tuple(by_text.items())))
+    return Language(node, _describe(list(by_text)), _ChoiceValue(tuple(by_text.items())))
 
 
-def _members(options: tuple[Any, ...]) -> Iterable[Any]:
+def _members(options: tuple[object, ...]) -> Iterable[object]:
     if len(options) != 1:
         return options
     only = options[0]
@@ -105,7 +105,8 @@ def _write(member: object) -> str:
             ) from None
     advice = "; write languages as a | b" if isinstance(value, Language) else ""
     raise ArgumentError(
-        f"choice takes options of type str, bytes, int, bool or Enum, got {shown(member)} ({type(value).__name__}){advice}"
+        f"choice takes options of type str, bytes, int, bool or Enum, got {shown(member)} "
+        f"({type(value).__name__}){advice}"
     )
 
 

@@ -138,7 +138,9 @@ def join(
         row = [node for pair in zip([between] * len(nodes), nodes, strict=True) for node in pair][1:]
         return Language(_core.concat(row), f"{len(nodes)} parts {by}")
     if len(nodes) != 1:
-        raise ArgumentError(f"join repeats exactly one part when it is given a count, got {len(nodes)}; join them first")
+        raise ArgumentError(
+            f"join repeats exactly one part when it is given a count, got {len(nodes)}; join them first"
+        )
     least = 0 if minimum is None else minimum
     _check_counts("join", least, maximum)
     counted = _describe_counts("", "", least, maximum)
@@ -148,9 +150,7 @@ def join(
 def _list(between: _core.Node, item: _core.Node, minimum: int, maximum: int | None) -> _core.Node:
     if maximum == 0:
         return _core.epsilon()
-    more = _core.repeat(
-        _core.concat([between, item]), max(minimum - 1, 0), None if maximum is None else maximum - 1
-    )
+    more = _core.repeat(_core.concat([between, item]), max(minimum - 1, 0), None if maximum is None else maximum - 1)
     some = _core.concat([item, more])
     return _core.union([_core.epsilon(), some]) if minimum == 0 else some
 

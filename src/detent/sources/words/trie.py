@@ -9,25 +9,26 @@ keeps the rows of the automaton cheap (Aho & Corasick 1975 arises from it by der
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from detent import _core
 
-__all__ = ["EPSILON", "Alphabet", "bytes_trie", "prefix_free", "trie"]
+__all__ = ["Alphabet", "bytes_trie", "prefix_free", "trie"]
 
 Word = TypeVar("Word", bytes, str)
+_Word = TypeVar("_Word", bytes, str, contravariant=True)
 
 EPSILON: _core.Node = _core.epsilon()
 
 
-class Alphabet(Protocol[Word]):
+class Alphabet(Protocol[_Word]):
     """How the symbols of words are written."""
 
-    def sequence(self, symbols: Word) -> _core.Node:
+    def sequence(self, symbols: _Word) -> _core.Node:
         """Give the node of some symbols in a row."""
 
-    def spellings(self, symbol: Word) -> Iterable[bytes]:
+    def spellings(self, symbol: _Word) -> Iterable[bytes]:
         """Give every way to write one symbol; none begins another."""
 
 
@@ -37,6 +38,25 @@ class _Bytes:
 
     def spellings(self, symbol: bytes) -> Iterable[bytes]:
         return (symbol,)
+
+
+def bytes_trie(words: Sequence[bytes]) -> _core.Node:
+    """Give the node of strings of bytes that are sorted and distinct; there is at least one."""
+    return trie(words, _Bytes())
+
+
+def trie(words: Sequence[Word], alphabet: Alphabet[Word]) -> _core.Node:
+    """Give the node of words that are sorted and distinct; there is at least one. Takes 5 us a word."""
+    return _Builder(alphabet).build(words)
+
+
+def prefix_free(words: Sequence[Word]) -> list[Word]:
+    """Leave out, of sorted words, those that begin with another one: where that one is found, they need not be."""
+    kept: list[Word] = []
+    for word in words:
+        if not kept or not word.startswith(kept[-1]):
+            kept.append(word)
+    return kept
 
 
 class _Place(Generic[Word]):
@@ -49,56 +69,48 @@ class _Place(Generic[Word]):
         self.branches: list[tuple[Word, _core.Node]] = []
         self.ends = False
 
-    def node(self, alphabet: Alphabet[Word]) -> _core.Node:
-        if not self.branches:
+
+class _Builder(Generic[Word]):
+    def __init__(self, alphabet: Alphabet[Word]) -> None:
+        self._alphabet: Alphabet[Word] = alphabet
+        self._path: list[_Place[Word]] = [_Place(0)]
+
+    def build(self, words: Sequence[Word]) -> _core.Node:
+        previous = words[0][:0]
+        for word in words:
+            self._leave(previous, _common(previous, word))
+            if len(word) > self._path[-1].depth:
+                self._path.append(_Place(len(word)))
+            self._path[-1].ends = True
+            previous = word
+        self._leave(previous, 0)
+        return self._close(self._path[0])
+
+    def _leave(self, last: Word, depth: int) -> None:
+        """Close the places deeper than `depth`: no further word passes them."""
+        path = self._path
+        while path[-1].depth > depth:
+            place = path.pop()
+            if path[-1].depth < depth:
+                path.append(_Place(depth))
+            path[-1].branches.append((last[path[-1].depth : place.depth], self._close(place)))
+
+    def _close(self, place: _Place[Word]) -> _core.Node:
+        if not place.branches:
             return EPSILON
-        if len(self.branches) == 1:
-            symbols, rest = self.branches[0]
-            node = _then(alphabet.sequence(symbols), rest)
+        if len(place.branches) == 1:
+            symbols, rest = place.branches[0]
+            node = _core.concat([self._alphabet.sequence(symbols), rest])
         else:
-            ways = []
-            for symbols, rest in self.branches:
-                tail = _then(alphabet.sequence(symbols[1:]), rest) if len(symbols) > 1 else rest
-                ways.extend((spelling, tail) for spelling in alphabet.spellings(symbols[:1]))
-            node = _tell_apart(ways)
-        return _core.union([EPSILON, node]) if self.ends else node
+            node = _tell_apart(self._ways(place))
+        return _core.union([EPSILON, node]) if place.ends else node
 
-
-def bytes_trie(words: Sequence[bytes]) -> _core.Node:
-    """Give the node of strings of bytes that are sorted and distinct."""
-    return trie(words, _Bytes())
-
-
-def trie(words: Sequence[Word], alphabet: Alphabet[Word]) -> _core.Node:
-    """Give the node of words that are sorted and distinct; there is at least one. Takes some 5 us a word."""
-    path: list[_Place[Word]] = [_Place(0)]
-    previous = words[0][:0]
-    for word in words:
-        _leave(path, previous, _common(previous, word), alphabet)
-        if len(word) > path[-1].depth:
-            path.append(_Place(len(word)))
-        path[-1].ends = True
-        previous = word
-    _leave(path, previous, 0, alphabet)
-    return path[0].node(alphabet)
-
-
-def prefix_free(words: Sequence[Word]) -> list[Word]:
-    """Leave out, of sorted words, those that begin with another one: where that one is found, they need not be."""
-    kept: list[Word] = []
-    for word in words:
-        if not kept or not word.startswith(kept[-1]):
-            kept.append(word)
-    return kept
-
-
-def _leave(path: list[_Place[Word]], last: Word, depth: int, alphabet: Alphabet[Word]) -> None:
-    """Close the places deeper than `depth`: no further word passes them."""
-    while path[-1].depth > depth:
-        place = path.pop()
-        if path[-1].depth < depth:
-            path.append(_Place(depth))
-        path[-1].branches.append((last[path[-1].depth : place.depth], place.node(alphabet)))
+    def _ways(self, place: _Place[Word]) -> Iterator[tuple[bytes, _core.Node]]:
+        """Yield each way to write the first symbol of each branch, with what follows it."""
+        for symbols, rest in place.branches:
+            tail = _core.concat([self._alphabet.sequence(symbols[1:]), rest]) if len(symbols) > 1 else rest
+            for spelling in self._alphabet.spellings(symbols[:1]):
+                yield spelling, tail
 
 
 def _common(first: Word, second: Word) -> int:
@@ -114,7 +126,7 @@ def _common(first: Word, second: Word) -> int:
 
 
 def _tell_apart(ways: Iterable[tuple[bytes, _core.Node]]) -> _core.Node:
-    """Give the node of strings, none of which begins another, with what follows each. Recurses as deep as they are long."""
+    """Give the node of strings of 1 to 4 bytes, none of which begins another, with what follows each."""
     by_byte: dict[int, list[tuple[bytes, _core.Node]]] = {}
     for spelling, tail in ways:
         by_byte.setdefault(spelling[0], []).append((spelling[1:], tail))
@@ -122,8 +134,4 @@ def _tell_apart(ways: Iterable[tuple[bytes, _core.Node]]) -> _core.Node:
     for byte, rests in by_byte.items():
         tail = rests[0][1] if not rests[0][0] else _tell_apart(rests)
         by_tail.setdefault(tail, []).append(byte)
-    return _core.union([_then(_core.byte_set(bytes(heads)), tail) for tail, heads in by_tail.items()])
-
-
-def _then(first: _core.Node, second: _core.Node) -> _core.Node:
-    return first if second is EPSILON else _core.concat([first, second])
+    return _core.union([_core.concat([_core.byte_set(bytes(heads)), tail]) for tail, heads in by_tail.items()])
