@@ -1,6 +1,9 @@
 #include "automaton/automaton.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
 #include <unordered_set>
 
 #include "base/fork_guard.h"
@@ -143,14 +146,19 @@ bool Automaton::live(ExprId state) {
   return search(state);
 }
 
-// Breadth first from `state` to the nearest state that is known to be live. If there is none, all that was seen is dead;
-// otherwise all that was seen to reach it is live.
+// From `state` to a state that is known to be live; where an expression says how long its strings are at least, shorter ones
+// first, so that one of ten thousand long words is found without looking at the others. If there is none, all that was seen
+// is dead; otherwise all that was seen to reach it is live.
 bool Automaton::search(ExprId state) {
+  using Entry = std::pair<std::uint32_t, std::size_t>;  // a lower bound of what is left, and when it was seen
   std::vector<ExprId> order{state};
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
+  pending.emplace(exprs_[state].shortest, 0);
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sources{{state.value, {}}};
   std::vector<std::uint32_t> reaching;
-  for (std::size_t i = 0; i < order.size() && reaching.empty(); ++i) {
-    const ExprId from = order[i];
+  while (!pending.empty() && reaching.empty()) {
+    const ExprId from = order[pending.top().second];
+    pending.pop();
     const ExprId* row = derivatives_.row(from);
     for (std::uint32_t c = 0; c < class_count(); ++c) {
       const ExprId to = row[c];
@@ -164,7 +172,9 @@ bool Automaton::search(ExprId state) {
       }
       const auto [source, is_new] = sources.try_emplace(to.value);
       source->second.push_back(from.value);
-      if (is_new) order.push_back(to);
+      if (!is_new) continue;
+      pending.emplace(exprs_[to].shortest, order.size());
+      order.push_back(to);
     }
   }
   if (life_.size() < exprs_.size()) life_.resize(std::max(exprs_.size(), life_.size() * 3 / 2), Life::unknown);

@@ -1,10 +1,12 @@
 // The Python module detent._core: conversions and the release of the GIL; every algorithm is in the static library.
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include "base/fork_guard.h"
 #include "expr/codec.h"
@@ -21,6 +23,25 @@ using namespace nb::literals;
 
 namespace detent {
 namespace {
+
+// Releases the GIL for a block. Before 3.14, CPython ends a daemon thread that wants the GIL back while the interpreter
+// finalises by unwinding its stack, which no destructor survives: such a thread waits for the end of the process instead.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (abi::__forced_unwind&) {
+      for (;;) pause();
+    }
+  }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
 
 // Some 8,000 dense masks of a vocabulary of 128k.
 constexpr std::size_t kDefaultCacheBytes = 128 << 20;
@@ -69,14 +90,14 @@ std::shared_ptr<Vocabulary> make_vocabulary(const nb::list& tokens, const std::v
   std::vector<std::string_view> views;
   views.reserve(tokens.size());
   for (const nb::handle token : tokens) views.push_back(view(nb::cast<nb::bytes>(token)));
-  const nb::gil_scoped_release release;  // the list keeps the bytes alive
+  const WithoutGil release;  // the list keeps the bytes alive
   return std::make_shared<Vocabulary>(views, special, end_ids, size, cache_bytes);
 }
 
 std::shared_ptr<Guide> make_guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                                   std::int64_t states, std::int64_t memory_bytes, std::int64_t steps,
                                   std::shared_ptr<CancelFlag> cancel) {
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   return std::make_shared<Guide>(language, std::move(vocabulary), Limits{states, memory_bytes, steps},
                                  std::move(cancel));
 }
@@ -135,7 +156,7 @@ class MaskBuffer {
 void fill(Matcher& matcher, nb::handle row) {
   const MaskBuffer buffer(row, {matcher.guide()->vocabulary().word_count()});
   if (matcher.fill_at_once(buffer.words())) return;  // cheaper than to release the GIL and take it again
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   matcher.fill(buffer.words());
 }
 
@@ -148,7 +169,7 @@ void fill_batch(const std::vector<Matcher*>& matchers, nb::handle rows, unsigned
     }
   }
   const MaskBuffer buffer(rows, {matchers.size(), words});
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   fill_rows(matchers, buffer.words(), words, threads);
 }
 
@@ -168,7 +189,7 @@ void advance(Matcher& matcher, nb::handle token_id) { matcher.advance(to_index(t
 // Pointers come from Python, which has checked type, device, shape and contiguity for NumPy and torch alike.
 void apply(std::uintptr_t logits, int type, std::size_t rows, std::size_t width, std::size_t logit_stride,
            std::uintptr_t mask, std::size_t mask_words, std::size_t mask_stride) {
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   apply_mask(reinterpret_cast<void*>(logits), static_cast<LogitType>(type), rows, width, logit_stride,
              reinterpret_cast<const std::uint32_t*>(mask), mask_words, mask_stride);
 }
@@ -251,17 +272,17 @@ NB_MODULE(_core, m) {
       .def(nb::new_(&make_guide), "language"_a, "vocabulary"_a, "states"_a, "memory_bytes"_a, "steps"_a,
            "cancel"_a.none() = nb::none())
       .def("completes_within", [](Guide& guide, std::uint32_t tokens) { return guide.budget().within(guide.start(), tokens); },
-           "tokens"_a, nb::call_guard<nb::gil_scoped_release>())
+           "tokens"_a, nb::call_guard<WithoutGil>())
       .def("shortest", [](Guide& guide) { return guide.budget().shortest(guide.start()); },
-           nb::call_guard<nb::gil_scoped_release>())
+           nb::call_guard<WithoutGil>())
       .def("longest", [](Guide& guide) { return guide.budget().longest(guide.start()); },
-           nb::call_guard<nb::gil_scoped_release>())
-      .def_prop_ro("state_count", &Guide::state_count, nb::call_guard<nb::gil_scoped_release>())
-      .def_prop_ro("memory_bytes", &Guide::memory_bytes, nb::call_guard<nb::gil_scoped_release>());
+           nb::call_guard<WithoutGil>())
+      .def_prop_ro("state_count", &Guide::state_count, nb::call_guard<WithoutGil>())
+      .def_prop_ro("memory_bytes", &Guide::memory_bytes, nb::call_guard<WithoutGil>());
 
   nb::class_<Matcher>(m, "Matcher")
       .def("__init__", [](Matcher* matcher, std::shared_ptr<Guide> guide, std::optional<std::uint32_t> max_tokens) {
-        const nb::gil_scoped_release release;
+        const WithoutGil release;
         new (matcher) Matcher(std::move(guide), max_tokens.value_or(Matcher::kNoBudget));
       }, "guide"_a, "max_tokens"_a = nb::none())
       .def(nb::init<const Matcher&>(), "other"_a)
@@ -270,16 +291,16 @@ NB_MODULE(_core, m) {
       .def("advance_bytes", [](Matcher& matcher, nb::handle text) {
         if (!nb::isinstance<nb::bytes>(text)) throw Error(ErrorKind::argument, "bytes");
         const std::string_view bytes = view(nb::borrow<nb::bytes>(text));
-        const nb::gil_scoped_release release;
+        const WithoutGil release;
         matcher.advance_bytes(bytes);
       }, "text"_a.none(), nb::sig("def advance_bytes(self, text: bytes) -> None"))
       .def("rollback", [](Matcher& matcher, nb::handle steps) { matcher.rollback(to_index(steps)); }, "steps"_a.none() = 1,
            nb::sig("def rollback(self, steps: SupportsIndex = 1) -> None"))
       .def("refusal", [](const Matcher& matcher, const nb::bytes& text) {
         const Matcher::Refusal refusal = matcher.refusal(view(text));
-        return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete);
-      }, "text"_a, nb::sig("def refusal(self, text: bytes) -> tuple[int, bytes, bool]"))
-      .def("completion", &Matcher::completion, nb::call_guard<nb::gil_scoped_release>())
+        return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete, refusal.spellable);
+      }, "text"_a, nb::sig("def refusal(self, text: bytes) -> tuple[int, bytes, bool, bool]"))
+      .def("completion", &Matcher::completion, nb::call_guard<WithoutGil>())
       .def_prop_ro("squeezed_at", [](const Matcher& matcher) -> std::optional<std::int64_t> {
         const std::int64_t step = matcher.squeezed_at();
         return step < 0 ? std::nullopt : std::optional(step);

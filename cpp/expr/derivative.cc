@@ -109,18 +109,30 @@ bool Derivatives::compute(ExprId id, ExprId* out) {
       return true;
     }
     case Op::conjunction: {
-      const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
-      for (ExprId operand : operands) {
-        if (!known(operand)) missing_.push_back(operand);
+      // The row of a complement is that of its operand with each entry complemented: no need to keep it, too.
+      struct Operand {
+        const ExprId* row;
+        bool negated;
+      };
+      std::vector<Operand> operands;
+      for (ExprId operand : exprs_.operands(id)) {
+        const bool negated = exprs_[operand].op == Op::complement;
+        const ExprId source = negated ? ExprId{exprs_[operand].a} : operand;
+        operands.push_back({known(source), negated});
+        if (!operands.back().row) missing_.push_back(source);
       }
       if (!missing_.empty()) return false;
       for (std::uint32_t c = 0; c < class_count_; ++c) {
-        std::vector<ExprId> parts;
-        for (ExprId operand : operands) parts.push_back(known(operand)[c]);
         // Neighbouring classes often go the same way.
-        out[c] = c > 0 && std::ranges::all_of(operands, [&](ExprId o) { return known(o)[c] == known(o)[c - 1]; })
-                     ? out[c - 1]
-                     : exprs_.conjunction(std::move(parts));
+        if (c > 0 && std::ranges::all_of(operands, [c](const Operand& o) { return o.row[c] == o.row[c - 1]; })) {
+          out[c] = out[c - 1];
+          continue;
+        }
+        std::vector<ExprId> parts;
+        for (const Operand& operand : operands) {
+          parts.push_back(operand.negated ? exprs_.complement(operand.row[c]) : operand.row[c]);
+        }
+        out[c] = exprs_.conjunction(std::move(parts));
       }
       return true;
     }
@@ -138,6 +150,15 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
     const auto [head, tail] = terms.back();
     terms.pop_back();
     meter_.step();
+    // An operand whose row is there already, such as the start of a search for words: take the row, not its linear form.
+    if (const ExprId* inner = head == id ? nullptr : known(head)) {
+      for (std::uint32_t c = 0; c < class_count_; ++c) {
+        if (inner[c] != ExprSet::kEmpty) {
+          pairs_.emplace_back(static_cast<std::uint8_t>(c), exprs_.concat(inner[c], tail));
+        }
+      }
+      continue;
+    }
     const Expr& expr = exprs_[head];
     switch (expr.op) {
       case Op::empty:
@@ -146,6 +167,9 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
         break;
       case Op::bytes:
         for (std::uint8_t c : classes_of(expr.a)) pairs_.emplace_back(c, tail);
+        break;
+      case Op::text:
+        terms.push_back({exprs_.spell(head), tail});
         break;
       case Op::concat: {
         const ExprId first{expr.a};
@@ -164,18 +188,8 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
         terms.push_back({part, exprs_.concat(exprs_.repeat(part, low, high), tail)});
         break;
       }
-      default: {
-        const ExprId* inner = known(head);
-        if (!inner) {
-          missing_.push_back(head);
-          break;
-        }
-        for (std::uint32_t c = 0; c < class_count_; ++c) {
-          if (inner[c] != ExprSet::kEmpty) {
-            pairs_.emplace_back(static_cast<std::uint8_t>(c), exprs_.concat(inner[c], tail));
-          }
-        }
-      }
+      default:
+        missing_.push_back(head);
     }
   }
   if (!missing_.empty()) return false;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <tuple>
 
 namespace detent {
 namespace {
 
 constexpr std::size_t kFirstTable = 256;
+constexpr std::size_t kPart = 32;  // bytes of a long literal that are spelt at once
 
 // Lengths saturate: "at least this much" is all that a budget asks of them.
 std::uint32_t add(std::uint64_t x, std::uint64_t y) {
@@ -33,6 +35,7 @@ ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
 
 bool ExprSet::same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const {
   if (!(known.hash == expr.hash) || known.op != expr.op || known.b != expr.b || known.c != expr.c) return false;
+  if (known.op == Op::text) return texts_.compare(known.a, known.b, texts_, expr.a, expr.b) == 0;
   if (operands.empty()) return known.a == expr.a;
   return std::equal(operands.begin(), operands.end(), operands_.begin() + known.a);
 }
@@ -98,8 +101,46 @@ ExprId ExprSet::bytes(const ByteSet& set) {
   return find_or_add(expr, {});
 }
 
-ExprId ExprSet::literal(std::string_view text) {
+// A long literal is spelt in expressions of a byte each only as far as it is visited: the rest are parts of kPart bytes.
+ExprId ExprSet::literal(std::string_view literal) {
+  const std::size_t spelt = std::min(literal.size(), kPart);
+  ByteSet used;
+  for (char byte : literal.substr(spelt)) used.insert(static_cast<std::uint8_t>(byte));
+  for (unsigned byte = 0; byte < 256; ++byte) {  // the byte classes must know the bytes to come
+    if (used.contains(static_cast<std::uint8_t>(byte))) bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
+  }
   ExprId tail = kEpsilon;
+  for (std::size_t i = spelt + (literal.size() - spelt + kPart - 1) / kPart * kPart; i > spelt; i -= kPart) {
+    tail = concat(text(literal.substr(i - kPart, kPart)), tail);
+  }
+  return spell(literal.substr(0, spelt), tail);
+}
+
+ExprId ExprSet::text(std::string_view text) {
+  meter_.allocate(static_cast<std::int64_t>(text.size()));
+  if (texts_.size() + text.size() > UINT32_MAX) throw Error(ErrorKind::limit, "expressions", UINT32_MAX, UINT32_MAX);
+  Expr expr;
+  expr.op = Op::text;
+  expr.plain = true;
+  expr.a = static_cast<std::uint32_t>(texts_.size());
+  expr.b = expr.shortest = expr.farthest = static_cast<std::uint32_t>(text.size());
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::text)), text.size());
+  for (std::size_t i = 0; i < text.size(); i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + i, std::min<std::size_t>(8, text.size() - i));
+    expr.hash = mix(expr.hash, word);
+  }
+  texts_ += text;
+  const ExprId id = find_or_add(expr, {});
+  if (exprs_[id.value].a != expr.a) texts_.resize(expr.a);  // there already
+  return id;
+}
+
+ExprId ExprSet::spell(ExprId text) {
+  return spell(std::string_view(texts_).substr(exprs_[text.value].a, exprs_[text.value].b), kEpsilon);
+}
+
+ExprId ExprSet::spell(std::string_view text, ExprId tail) {
   for (std::size_t i = text.size(); i-- > 0;) {
     tail = concat(bytes(ByteSet::of(static_cast<std::uint8_t>(text[i]))), tail);
   }
@@ -107,6 +148,7 @@ ExprId ExprSet::literal(std::string_view text) {
 }
 
 ExprId ExprSet::concat(ExprId first, ExprId second) {
+  if (second == kEpsilon) return first;
   // A concat as `first` is a chain head, head, ..., last: rebuild it from its end on top of `second`.
   std::vector<ExprId> heads;
   while (exprs_[first.value].op == Op::concat) {
@@ -357,6 +399,7 @@ ExprId ExprSet::conjunction(std::vector<ExprId> parts) {
     expr.has_past |= operand.has_past;
     expr.has_hole |= operand.has_hole;
     settled &= !operand.has_past && !operand.has_hole;
+    expr.shortest = std::max(expr.shortest, operand.shortest);
     total = sum(total, mix(Hash128{}, operand.hash));
   }
   // Epsilon meets the others in epsilon or in nothing.

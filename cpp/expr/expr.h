@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +33,7 @@ enum class Op : std::uint8_t {
   empty,
   epsilon,
   bytes,        // a: set
+  text,         // the b bytes of the pool from a on: a part of a long literal that nobody has come to yet
   concat,       // a then b; a is never a concat
   alternation,  // operands
   conjunction,  // operands
@@ -70,6 +72,7 @@ class ExprSet {
 
   ExprId bytes(const ByteSet& set);
   ExprId literal(std::string_view text);
+  ExprId spell(ExprId text);  // a `text` as a concat of its bytes
   ExprId concat(ExprId first, ExprId second);
   ExprId alternation(std::vector<ExprId> parts);
   ExprId conjunction(std::vector<ExprId> parts);
@@ -103,6 +106,8 @@ class ExprSet {
   void grow_table();
   std::uint32_t set_index(const ByteSet& set);
   void merge_counts(std::vector<ExprId>& parts);
+  ExprId spell(std::string_view text, ExprId tail);
+  ExprId text(std::string_view text);
   void flatten(std::vector<ExprId>& parts, Op op) const;
 
   Meter& meter_;
@@ -110,6 +115,7 @@ class ExprSet {
   std::vector<ExprId> operands_;
   std::vector<ByteSet> sets_;
   std::vector<ExprId> definitions_;
+  std::string texts_;
   std::vector<std::uint32_t> table_;  // open addressing, power of two, 0 = free (the empty language is never looked up)
   std::unordered_multimap<std::uint64_t, std::uint32_t> set_table_;
   ExprId everything_;

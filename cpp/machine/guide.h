@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +50,7 @@ class Guide {
 
   // The state after one byte, which may be inside a token.
   ExprId step(ExprId state, std::uint8_t byte) { return automaton_.row(state)[automaton_.class_of()[byte]]; }
+  bool spellable(ExprId state) { return automaton_.spellable(state); }
   // The bytes that may follow in `state`.
   ByteSet next_bytes(ExprId state);
   std::uint32_t completion_length(ExprId state) { return automaton_.completion_length(state); }
@@ -65,8 +67,19 @@ class Guide {
   template <class Visit>
   std::int64_t walk(ExprId state, Visit visit);
 
+  // A state, with its mask, most bytes of which lead where those of a state with this row lead; or no mask.
+  struct Like {
+    ExprId state;
+    std::shared_ptr<const Mask> mask;
+  };
+  Like find_like(const ExprId* row);
+
+  static constexpr std::size_t kExamples = 8;
+
   std::shared_ptr<const Vocabulary> vocabulary_;
   Automaton automaton_;
+  std::mutex examples_mutex_;
+  std::vector<ExprId> examples_;  // states with masks; none is like another
   Budget budget_;
 };
 

@@ -103,14 +103,14 @@ std::int64_t Matcher::squeezed_at() const {
 
 Matcher::Refusal Matcher::refusal(std::string_view text) const {
   const Use use(*this);
-  if (state() == kFinished) return {0, {}, true};
+  if (state() == kFinished) return {0, {}, true, true};
   ExprId at = state();
   std::size_t offset = 0;
   for (; offset < text.size(); ++offset) {
     if (!guide_->next_bytes(at).contains(static_cast<std::uint8_t>(text[offset]))) break;
     at = guide_->step(at, static_cast<std::uint8_t>(text[offset]));
   }
-  return {offset, guide_->next_bytes(at), guide_->accepting(at)};
+  return {offset, guide_->next_bytes(at), guide_->accepting(at), guide_->spellable(at)};
 }
 
 std::vector<std::uint32_t> Matcher::completion() const {

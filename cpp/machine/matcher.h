@@ -43,6 +43,7 @@ class Matcher {
     std::size_t offset;  // bytes of the text that are still fine
     ByteSet expected;    // what may stand there
     bool complete;       // whether the text may end there
+    bool spellable;      // whether the vocabulary can write what has to follow
   };
   // How far `text` may go from here.
   Refusal refusal(std::string_view text) const;

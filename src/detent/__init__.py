@@ -24,12 +24,28 @@ from detent.errors import (
     UnsupportedError,
     VocabularyError,
 )
-from detent.guide import Cancellation, Guide, compile  # noqa: A004 - as in re.compile
+from detent.guide import Cancellation, Guide, compile
 from detent.language import Language
 from detent.limits import Limits
 from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher, Matcher
 from detent.sources.regex import regex
+from detent.sources.types import (
+    boolean,
+    date,
+    datetime,
+    duration,
+    email,
+    hostname,
+    integer,
+    ipv4,
+    ipv6,
+    number,
+    time,
+    uri,
+    uuid,
+)
+from detent.sources.words import any_of_bytes, choice, containing, join, literal, text, without
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -61,14 +77,34 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "allocate_mask",
+    "any_of_bytes",
     "apply_mask",
+    "boolean",
+    "choice",
     "compile",
+    "containing",
+    "date",
+    "datetime",
+    "duration",
+    "email",
     "generate",
+    "hostname",
+    "integer",
+    "ipv4",
+    "ipv6",
+    "join",
+    "literal",
     "load_model",
     "mask",
     "models",
+    "number",
     "regex",
     "stream",
+    "text",
+    "time",
+    "uri",
+    "uuid",
+    "without",
 ]
 
 # Engines import detent for its masks alone: what runs models is loaded when it is first named (PEP 562).

@@ -134,7 +134,10 @@ _CORE_KINDS: dict[str, type[DetentError]] = {
     "vocabulary": VocabularyError,
 }
 _CORE_SENTENCES: dict[tuple[str, str], str] = {
-    ("argument", "assertion_outside_scope"): "a lookaround node stands outside a text scope; wrap the whole in text_scope",
+    (
+        "argument",
+        "assertion_outside_scope",
+    ): "a lookaround node stands outside a text scope; wrap the whole in text_scope",
     ("argument", "bytes"): "advance_bytes needs bytes; encode text as UTF-8 first",
     ("argument", "code_point"): "code point {given} is above U+10FFFF",
     ("argument", "code_point_range"): "code point range is reversed: {given} is above {limit}",
@@ -156,7 +159,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("limit", "memory_bytes"): (
         "the constraint needs {given} bytes, above the limit of {limit}; simplify it or raise Limits(memory_bytes=...)"
     ),
-    ("limit", "repeat_count"): "a repeat count of {given} is above the largest, {limit}; use an open repeat such as {{n,}}",
+    (
+        "limit",
+        "repeat_count",
+    ): "a repeat count of {given} is above the largest, {limit}; use an open repeat such as {{n,}}",
     ("limit", "states"): (
         "the constraint needs {given} automaton states, above the limit of {limit}; "
         "simplify it or raise Limits(states=...)"
@@ -164,8 +170,14 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("limit", "steps"): (
         "the call needs over {limit} steps of work; simplify the constraint or raise Limits(steps=...)"
     ),
-    ("state", "budget"): "token id {given} leaves no way to complete the text in the {limit} tokens left; the state is unchanged",
-    ("state", "budget_bytes"): "the {given} bytes leave no way to complete the text in the {limit} tokens left; the state is unchanged",
+    (
+        "state",
+        "budget",
+    ): "token id {given} leaves no way to complete the text in the {limit} tokens left; the state is unchanged",
+    (
+        "state",
+        "budget_bytes",
+    ): "the {given} bytes leave no way to complete the text in the {limit} tokens left; the state is unchanged",
     ("state", "bytes"): "the {given} bytes lead out of the language; the state is unchanged",
     ("state", "early_end"): "end-of-text (token id {given}) before the text is complete; the state is unchanged",
     ("state", "finished"): "the matcher has consumed end-of-text; roll back or start a new one",

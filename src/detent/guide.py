@@ -11,7 +11,6 @@ from detent.limits import Limits
 from detent.matcher import Matcher
 from detent.vocabulary import Vocabulary
 
-
 __all__ = ["Cancellation", "Guide", "compile"]
 
 
@@ -120,7 +119,7 @@ def _shown(text: bytes) -> str:
     return repr(decoded if len(decoded) <= 80 else decoded[:79] + "…")
 
 
-def compile(  # noqa: A001 - the name that users know from re.compile
+def compile(
     language: Language,
     vocabulary: Vocabulary,
     *,

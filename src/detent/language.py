@@ -1,4 +1,4 @@
-"""Language: a set of byte strings, as an immutable expression of the core's algebra, closed under `| & ~ - +` and repetition."""
+"""Language: a set of byte strings, an immutable expression of the algebra: closed under `| & ~ - +` and repetition."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Language:
     """An immutable set of byte strings that text is held to.
 
     Made by `detent.regex`, `detent.literal`, `detent.choice` and their like, and combined by operators:
-    ``a | b`` union, ``a & b`` intersection, ``a - b`` difference, ``a + b`` concatenation, ``~a`` all other byte strings.
+    ``a | b`` union, ``a & b`` intersection, ``a - b`` difference, ``a + b`` concatenation, ``~a`` the complement.
     A string or bytes as the other operand is taken literally.
 
     ``a == b`` and ``a <= b`` compare the *sets*, however they are written; see `counterexample`.
@@ -159,7 +159,7 @@ class Language:
     __contains__ = accepts
 
     def shortest(self) -> bytes:
-        """Return the shortest text, of several the first in byte order. Raises `EmptyLanguageError` if there is none."""
+        """Return the shortest text, of several the first in byte order. Raises `EmptyLanguageError` if none is."""
         text = self._ask().shortest()
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text at all")

@@ -1,4 +1,4 @@
-"""Limits: what one constraint may cost, counted in work done and never in wall time, so that a result never depends on the machine."""
+"""Limits: what one constraint may cost, in work done and never in wall time: a result never depends on the machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Limits:
     depth : int
         Nesting of groups in a pattern.
     positions : int
-        Literals and classes in a pattern, and nodes of a language.
+        Literals and classes in a pattern; its alternatives, groups and repeats; a fifth of the ranges of its classes.
     states : int
         Automaton states that decoding may visit, over the lifetime of a guide.
     memory_bytes : int

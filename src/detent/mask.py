@@ -1,7 +1,7 @@
 """Masks: rows of bits, one for each token id, and their application to logits.
 
-Layout: ``int32[batch, ceil(V / 32)]``, bit ``t & 31`` of word ``t >> 5`` is token id ``t``, 1 means allowed. V is the width of
-the logits, which may exceed the number of tokens; the bits of padding are 0.
+Layout: ``int32[batch, ceil(V / 32)]``, bit ``t & 31`` of word ``t >> 5`` is token id ``t``, 1 means allowed. V is the
+width of the logits, which may exceed the number of tokens; the bits of padding are 0.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ def apply_mask(logits: LogitsLike, mask: MaskLike) -> None:
 
         apply_on_cuda(logits, mask)
         return
+    if 0 in getattr(logits, "shape", ()):
+        return
     pointer, dtype, shape, strides = _layout(logits, "logits")
     if dtype not in _LOGIT_TYPES:
         raise ArgumentError(f"logits must be float32, float16 or bfloat16, got {dtype}")
@@ -118,9 +120,9 @@ def apply_mask(logits: LogitsLike, mask: MaskLike) -> None:
     if len(mask_shape) == 2 and mask_shape[0] not in (1, rows):
         raise ArgumentError(f"the mask has {mask_shape[0]} rows, the logits {rows}; give one row, or one for each")
     mask_stride = mask_strides[0] if len(mask_shape) == 2 and mask_shape[0] > 1 else 0
-    logit_stride = strides[0] if len(shape) == 2 else 0
-    if rows == 0 or shape[-1] == 0:
-        return
+    logit_stride = strides[0] if rows > 1 else 0
+    if rows > 1 and logit_stride < shape[-1]:
+        raise ArgumentError("the rows of the logits share memory, so that one mask would land on all; pass a copy")
     _core.apply_mask(pointer, code, rows, shape[-1], logit_stride, mask_pointer, mask_shape[-1], mask_stride)
 
 
@@ -131,6 +133,8 @@ def _layout(array: Any, noun: str) -> tuple[int, str, tuple[int, ...], tuple[int
         dtype = array.dtype.name
         shape, strides = array.shape, tuple(s // array.itemsize for s in array.strides)
         exact = all(s % array.itemsize == 0 for s in array.strides)
+        if not array.dtype.isnative:
+            raise ArgumentError(f"the {noun} must be in native byte order, got {array.dtype}; pass a converted copy")
     elif hasattr(array, "data_ptr"):
         if array.device.type != "cpu":
             raise ArgumentError(f"logits and mask must be on one device; the {noun} is on {array.device}")

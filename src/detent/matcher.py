@@ -30,11 +30,11 @@ class Matcher(_core.Matcher):
     A matcher belongs to one thread at a time; `fork` gives another thread its own. A call that raises leaves the
     state as it was. Made by `Guide.matcher`.
 
-    ``fill_mask(row)`` writes the tokens that are allowed next to an int32[ceil(V / 32)] row on the CPU, a NumPy array or a
-    torch tensor: bit ``t & 31`` of word ``t >> 5`` is 1 for each allowed token id t. End-of-text is allowed exactly where the
-    text may end; after it, nothing else is. ``advance(token_id)`` takes a token, ``advance_bytes(text)`` takes bytes as one step
-    that is no token; both raise `StateError` where the step is not allowed. ``rollback(steps=1)`` undoes steps, end-of-text
-    included.
+    ``fill_mask(row)`` writes the tokens that are allowed next to an int32[ceil(V / 32)] row on the CPU, a NumPy array or
+    a torch tensor: bit ``t & 31`` of word ``t >> 5`` is 1 for each allowed token id t. End-of-text is allowed exactly
+    where the text may end; after it, nothing else is. ``advance(token_id)`` takes a token, ``advance_bytes(text)`` takes
+    bytes as one step that is no token; both raise `StateError` where the step is not allowed. ``rollback(steps=1)``
+    undoes steps, end-of-text included.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
@@ -78,7 +78,7 @@ class Matcher(_core.Matcher):
         index = index_of(token_id)
         vocabulary = self.guide.vocabulary
         text = vocabulary.token_bytes(index)
-        name = f"token {index} {text!r}"
+        name = f"token {index} {_shown(text)}"
         if self.is_finished:
             return f"{name} refused: the text has ended"
         if index in self.allowed():
@@ -88,22 +88,14 @@ class Matcher(_core.Matcher):
             return f"{name} refused: the text is not complete{rest}"
         if index in vocabulary.special_token_ids or not text:
             return f"{name} refused: it is special or has no text, so no rule allows it"
-        offset, expected, complete = self.refusal(text)
+        offset, expected, complete, spellable = self.refusal(text)
         if offset < len(text):
-            wanted = describe_bytes(expected) + (" or end of text" if complete else "")
+            wanted = " or ".join(filter(None, [describe_bytes(expected), "end of text" if complete else ""]))
             found = text[offset : offset + 1]
             return f"{name} refused at byte {offset}, where {found!r} stands: expected {wanted}{rest}"
-        if self._allowed_without_budget(index):
+        if spellable:
             return f"{name} refused: it leaves no way to complete the text in the tokens left{rest}"
         return f"{name} refused: the vocabulary cannot write what would have to follow{rest}"
-
-    def _allowed_without_budget(self, token_id: int) -> bool:
-        free = self.guide.matcher()
-        for step in self.token_ids:
-            if step < 0:  # bytes that are no token are not kept: a matcher with such steps cannot be replayed
-                return True
-            free.advance(step)
-        return token_id in free.allowed()
 
     def _shown_completion(self) -> str:
         try:
@@ -111,7 +103,7 @@ class Matcher(_core.Matcher):
         except LimitError:  # too far away to search for
             return ""
         text = b"".join(self.guide.vocabulary.token_bytes(token_id) for token_id in tokens)
-        return f"; the shortest completion is {text!r}" if tokens else ""
+        return f"; the shortest completion is {_shown(text)}" if tokens else ""
 
     def __len__(self) -> int:
         return self.step_count
@@ -151,7 +143,7 @@ class BatchMatcher:
             raise ArgumentError("BatchMatcher needs a matcher of its own for each row; use fork() for a second one")
         self.matchers = list(matchers)
         self.threads = threads or _usable_cores()
-        
+
     def fill_mask(self, rows: MaskLike) -> None:
         """Write row i for matcher i; see `Matcher.fill_mask`.
 
@@ -163,10 +155,12 @@ class BatchMatcher:
         _core.fill_batch(self.matchers, rows, self.threads)
 
 
+def _shown(text: bytes) -> str:
+    return repr(text) if len(text) <= 80 else f"{text[:80]!r}… ({len(text)} bytes)"
+
+
 def describe_bytes(values: bytes) -> str:
-    """Show a set of bytes as a short character class: ``a-z``, ``0-9``, ``\\xc3``."""
-    if not values:
-        return "nothing"
+    """Show a set of bytes as a short character class, such as ``a-z 0-9 _``."""
     runs: list[list[int]] = []
     for byte in values:
         if runs and byte == runs[-1][1] + 1:
@@ -194,7 +188,9 @@ def index_of(value: SupportsIndex) -> int:
             raise TypeError
         index = operator.index(value)
     except TypeError:
-        raise StateError(f"expected an integer, got {value!r} of type {type(value).__name__}; the state is unchanged") from None
+        raise StateError(
+            f"expected an integer, got {value!r} of type {type(value).__name__}; the state is unchanged"
+        ) from None
     if not -(1 << 63) <= index < 1 << 63:
         raise StateError(f"{index} is out of range; the state is unchanged")
     return index

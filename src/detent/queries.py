@@ -48,9 +48,11 @@ class Questions:
         return row
 
     def is_empty(self) -> bool:
+        """Whether no string is in the language."""
         return self._core.start == 0
 
     def accepts(self, text: bytes) -> bool:
+        """Whether `text` is in the language."""
         state = self._core.start
         for byte in text:
             if state == 0:
@@ -67,6 +69,7 @@ class Questions:
         return self._core.accepting(start), bytes(byte for byte in range(256) if row[self._class_of[byte]])
 
     def shortest(self) -> bytes | None:
+        """Return the shortest member, of several the first in byte order, or None."""
         return None if self.is_empty() else self._core.completion(self._core.start)
 
     def count(self, max_bytes: int) -> int:

@@ -124,7 +124,7 @@ class TestEnds:
         assert (out.text, out.finish_reason) == ("aaa", "stop")
 
     def test_too_few_tokens_for_any_text(self) -> None:
-        with pytest.raises(detent.LimitError, match="max_tokens=2 is too few: .* 'aaa', 3 tokens"):
+        with pytest.raises(detent.LimitError, match=r"max_tokens=2 is too few: .* 'aaa', 3 tokens"):
             detent.generate(model(), "p", detent.regex("a{3}"), max_tokens=2)
 
     def test_the_text_is_complete_when_the_tokens_are_spent(self) -> None:

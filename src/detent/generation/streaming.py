@@ -39,8 +39,8 @@ class Output:
     token_ids : tuple of int
         The ids that spell it, without an end-of-text id.
     finish_reason : "stop" or "length"
-        "stop": the model or the language ended the text. "length": `max_tokens` did; a text of a language is complete even
-        then, and of a text without one what it had begun of a character is left out.
+        "stop": the model or the language ended the text. "length": `max_tokens` did; a text of a language is complete
+        even then, and of a text without one what it had begun of a character is left out.
     value : object
         The text as the language's Python value: an int, a date, a choice; the text itself where it has no other.
     squeezed_at : int or None

@@ -1,6 +1,6 @@
 """Masks applied to logits on CUDA, by a Triton kernel: only banned logits are touched, and only written.
 
-Imported by `detent.mask.apply_mask` when it meets a CUDA tensor; needs torch and triton, which CUDA builds of torch bring.
+Imported by `detent.mask.apply_mask` when it meets a CUDA tensor; needs torch and triton, which torch for CUDA brings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ _DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _ban(logits: Any, mask: Any, width: Any, words: Any, logit_stride: Any, mask_stride: Any, BLOCK: tl.constexpr) -> None:  # noqa: N803
+def _ban(
+    logits: Any,
+    mask: Any,
+    width: Any,
+    words: Any,
+    logit_stride: Any,
+    mask_stride: Any,
+    BLOCK: tl.constexpr,  # noqa: N803
+) -> None:  # noqa: N803
     """Write -inf to the logits of one row's block whose mask bit is 0 or missing."""
     row = tl.program_id(0).to(tl.int64)
     token = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)

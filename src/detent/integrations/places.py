@@ -79,7 +79,9 @@ def _step(place: Place, token_id: int) -> Place:
         try:
             place.advance(token_id)
         except StateError as error:
-            if is_wordless(place.guide.vocabulary, token_id):  # the host ended the row itself (stop strings) and pads it
+            if is_wordless(
+                place.guide.vocabulary, token_id
+            ):  # the host ended the row itself (stop strings) and pads it
                 return Ended(padding=token_id)
             return Ended(
                 error=f"token {token_id} after the prompt is not allowed by the row's guide ({error}). "
