@@ -47,7 +47,7 @@ class Engine(ABC):
         self.vocabulary = self.make_vocabulary()
 
     @abstractmethod
-    def make_vocabulary(self) -> Any:  # noqa: ANN401 - each engine's own
+    def make_vocabulary(self) -> Any:
         """Make it from `tokens`, or from `path` if the library reads tokenizer.json."""
 
     @abstractmethod
@@ -55,7 +55,7 @@ class Engine(ABC):
         """Compile a regex; raise if the library refuses it."""
 
     @abstractmethod
-    def walk(self, compiled: Any) -> Walk:  # noqa: ANN401 - each engine's own
+    def walk(self, compiled: Any) -> Walk:
         """Start a text."""
 
 
@@ -66,13 +66,13 @@ class Detent(Engine):
         self.detent = import_module("detent")
         return str(self.detent.__version__)
 
-    def make_vocabulary(self) -> Any:  # noqa: ANN401
+    def make_vocabulary(self) -> Any:
         return self.detent.Vocabulary.from_file(self.path)
 
     def compile(self, pattern: str) -> object:
         return self.detent.compile(self.detent.regex(pattern), self.vocabulary)
 
-    def walk(self, compiled: Any) -> Walk:  # noqa: ANN401
+    def walk(self, compiled: Any) -> Walk:
         matcher = compiled.matcher()
         return partial(matcher.fill_mask, self.row), matcher.advance
 
@@ -84,7 +84,7 @@ class LLGuidance(Engine):
         self.llguidance = import_module("llguidance")
         return version("llguidance")
 
-    def make_vocabulary(self) -> Any:  # noqa: ANN401
+    def make_vocabulary(self) -> Any:
         return self.llguidance.LLTokenizer(str(self.path), eos_token=self.eos)
 
     def compile(self, pattern: str) -> object:
@@ -94,7 +94,7 @@ class LLGuidance(Engine):
             raise ValueError(matcher.get_error())
         return matcher
 
-    def walk(self, compiled: Any) -> Walk:  # noqa: ANN401
+    def walk(self, compiled: Any) -> Walk:
         compiled.reset()
         return partial(compiled.unsafe_compute_mask_ptr, self.row.ctypes.data, self.row.nbytes), compiled.consume_token
 
@@ -109,14 +109,14 @@ class XGrammar(Engine):
         self.bitmask = torch.from_numpy(self.row[None])
         return version("xgrammar")
 
-    def make_vocabulary(self) -> Any:  # noqa: ANN401
+    def make_vocabulary(self) -> Any:
         info = self.xgrammar.TokenizerInfo(self.tokens, vocab_size=len(self.tokens), stop_token_ids=[self.eos])
         return self.xgrammar.GrammarCompiler(info, max_threads=1, cache_enabled=False)
 
     def compile(self, pattern: str) -> object:
         return self.vocabulary.compile_regex(pattern)
 
-    def walk(self, compiled: Any) -> Walk:  # noqa: ANN401
+    def walk(self, compiled: Any) -> Walk:
         matcher = self.xgrammar.GrammarMatcher(compiled)
         return partial(matcher.fill_next_token_bitmask, self.bitmask), matcher.accept_token
 
@@ -128,7 +128,7 @@ class OutlinesCore(Engine):
         self.outlines_core = import_module("outlines_core")
         return version("outlines-core")
 
-    def make_vocabulary(self) -> Any:  # noqa: ANN401
+    def make_vocabulary(self) -> Any:
         ids: dict[bytes, list[int]] = {}
         for token_id, token in enumerate(self.tokens):
             if token and token_id != self.eos:
@@ -138,7 +138,7 @@ class OutlinesCore(Engine):
     def compile(self, pattern: str) -> object:
         return self.outlines_core.Index(pattern, self.vocabulary)
 
-    def walk(self, compiled: Any) -> Walk:  # noqa: ANN401
+    def walk(self, compiled: Any) -> Walk:
         guide = self.outlines_core.Guide(compiled)
         fill = partial(guide.write_mask_into, self.row.ctypes.data, self.row.size, self.row.itemsize)
         return fill, partial(guide.advance, return_tokens=False)

@@ -126,7 +126,7 @@ def _reset_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def _answer(**values: Any) -> None:  # noqa: ANN401 - JSON
+def _answer(**values: Any) -> None:
     sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
 

@@ -1,6 +1,7 @@
 """Check that the includes of cpp/ run one way, as the code map in ARCHITECTURE.md draws them.
 
-A folder of cpp/ is a layer. It may include its own headers and those of the layers that its entry below names, nothing else:
+A folder of cpp/ is a layer. It may include its own headers and those of the layers
+that its entry below names, nothing else:
 
     base <- expr <- automaton <- machine          base <- mask <- vocab <- machine
               ^------- vocab                      base <- logits          everything <- bind

@@ -287,7 +287,7 @@ NB_MODULE(_core, m) {
       }, "guide"_a, "max_tokens"_a = nb::none())
       .def(nb::init<const Matcher&>(), "other"_a)
       .def("fill_mask", &fill, "row"_a.none(), nb::sig("def fill_mask(self, row: object) -> None"))
-      .def("advance", &advance, "token_id"_a.none(), nb::sig("def advance(self, token_id: SupportsIndex) -> None"))
+      .def("advance", &advance, "token_id"_a.none(), nb::sig("def advance(self, token_id: typing.SupportsIndex) -> None"))
       .def("advance_bytes", [](Matcher& matcher, nb::handle text) {
         if (!nb::isinstance<nb::bytes>(text)) throw Error(ErrorKind::argument, "bytes");
         const std::string_view bytes = view(nb::borrow<nb::bytes>(text));
@@ -295,7 +295,7 @@ NB_MODULE(_core, m) {
         matcher.advance_bytes(bytes);
       }, "text"_a.none(), nb::sig("def advance_bytes(self, text: bytes) -> None"))
       .def("rollback", [](Matcher& matcher, nb::handle steps) { matcher.rollback(to_index(steps)); }, "steps"_a.none() = 1,
-           nb::sig("def rollback(self, steps: SupportsIndex = 1) -> None"))
+           nb::sig("def rollback(self, steps: typing.SupportsIndex = 1) -> None"))
       .def("refusal", [](const Matcher& matcher, const nb::bytes& text) {
         const Matcher::Refusal refusal = matcher.refusal(view(text));
         return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete, refusal.spellable);

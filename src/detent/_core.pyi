@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import overload
+from typing import SupportsIndex, overload
 
 
 class Node:
@@ -123,7 +123,7 @@ class Matcher:
 
     def rollback(self, steps: SupportsIndex = 1) -> None: ...
 
-    def refusal(self, text: bytes) -> tuple[int, bytes, bool]: ...
+    def refusal(self, text: bytes) -> tuple[int, bytes, bool, bool]: ...
 
     def completion(self) -> list[int]: ...
 

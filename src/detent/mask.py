@@ -101,7 +101,9 @@ def apply_mask(logits: LogitsLike, mask: MaskLike) -> None:
     if not isinstance(logits, np.ndarray) and getattr(getattr(logits, "device", None), "type", None) == "cuda":
         from detent.integrations.cuda import apply_mask as apply_on_cuda
 
-        apply_on_cuda(logits, mask)
+        tensor: Any = logits
+        bits: Any = mask
+        apply_on_cuda(tensor, bits)
         return
     if 0 in getattr(logits, "shape", ()):
         return

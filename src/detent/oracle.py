@@ -213,7 +213,7 @@ def _atoms(pattern: str, flags: int) -> list[re.Pattern[str]]:
     return list(atoms.values())
 
 
-def _subpatterns(argument: Any) -> Iterator[Any]:  # noqa: ANN401 - the parser's nested tuples
+def _subpatterns(argument: Any) -> Iterator[Any]:
     if isinstance(argument, _parser.SubPattern):
         yield argument
     elif isinstance(argument, list | tuple):

@@ -12,7 +12,7 @@ from corpus.parts import city, email, first_name, title, word
 from corpus.rows import Row, task
 
 
-def argument(r: Random, kind: str) -> Any:  # noqa: ANN401 - any JSON value
+def argument(r: Random, kind: str) -> Any:
     makers: dict[str, Callable[[], Any]] = {
         "number": lambda: r.randint(1, 9999),
         "colour": lambda: r.choice(words.COLOURS),

@@ -108,7 +108,7 @@ def article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def dump(r: Random, value: Any) -> tuple[str, str]:  # noqa: ANN401 - any JSON value
+def dump(r: Random, value: Any) -> tuple[str, str]:
     """Return a JSON text, and the words that ask for its layout."""
     style = r.random()
     if style < 0.75:

@@ -28,7 +28,7 @@ def _ban(
     logit_stride: Any,
     mask_stride: Any,
     BLOCK: tl.constexpr,  # noqa: N803
-) -> None:  # noqa: N803
+) -> None:
     """Write -inf to the logits of one row's block whose mask bit is 0 or missing."""
     row = tl.program_id(0).to(tl.int64)
     token = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -60,7 +60,7 @@ def apply_mask(logits: torch.Tensor, mask: torch.Tensor) -> None:
     width = logits.shape[-1]
     mask_stride = mask.stride(0) if mask.ndim == 2 and mask.shape[0] > 1 else 0
     logit_stride = logits.stride(0) if logits.ndim == 2 else 0
-    with torch.cuda.device_of(logits):
+    with torch.cuda.device(logits.device):
         _ban[(rows, triton.cdiv(width, _BLOCK))](
             logits, mask, width, mask.shape[-1], logit_stride, mask_stride, BLOCK=_BLOCK
         )

@@ -216,7 +216,7 @@ class EmbeddedSession:
             self._logits = None
 
 
-def _read_config(path: Path) -> Any:  # noqa: ANN401 - checked by its readers
+def _read_config(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except OSError as error:

@@ -48,7 +48,7 @@ class Config:
     rope_theta: float
 
     @classmethod
-    def from_json(cls, config: Any) -> Config:  # noqa: ANN401 - a parsed file, checked here
+    def from_json(cls, config: Any) -> Config:
         """Check the parsed `config.json` of a model.
 
         Raises

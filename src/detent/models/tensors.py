@@ -48,7 +48,7 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
     return {name: _tensor(path, name, entry, body) for name, entry in header.items() if name != "__metadata__"}
 
 
-def _tensor(path: Path, name: str, entry: Any, body: memoryview) -> NDArray[np.float32]:  # noqa: ANN401
+def _tensor(path: Path, name: str, entry: Any, body: memoryview) -> NDArray[np.float32]:
     """Check one entry of the header and copy its tensor out."""
     try:
         dtype = _DTYPES[entry["dtype"]]

@@ -173,19 +173,19 @@ class _TransformersSession:
         return logits
 
 
-def _keeps_every_position(cache: Any) -> bool:  # noqa: ANN401 - a transformers Cache, imported only where one exists
+def _keeps_every_position(cache: Any) -> bool:
     from transformers.cache_utils import DynamicLayer
 
     return bool(cache.is_croppable) and all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
-def _vocabulary(model: Any, tokenizer: Any) -> Vocabulary:  # noqa: ANN401 - their packages' methods are untyped
+def _vocabulary(model: Any, tokenizer: Any) -> Vocabulary:
     head = model.get_output_embeddings()
     width = model.config.get_text_config().vocab_size if head is None else head.weight.shape[0]
     return Vocabulary.from_transformers(tokenizer, size=width, eos_token_ids=_end_ids(model, tokenizer) or "auto")
 
 
-def _end_ids(model: Any, tokenizer: Any) -> list[int]:  # noqa: ANN401 - as above
+def _end_ids(model: Any, tokenizer: Any) -> list[int]:
     """Return the end-of-text ids that the tokenizer and the generation config name: chat models have several."""
     named = getattr(model.generation_config, "eos_token_id", None)
     configured = set(named) if isinstance(named, (list, tuple)) else {named}

@@ -91,7 +91,7 @@ def _version(file: BinaryIO) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def parse_json(data: bytes | str, name: str) -> Any:  # noqa: ANN401 - JSON is any value; `expect` types each part
+def parse_json(data: bytes | str, name: str) -> Any:
     """Parse JSON; malformed, too deeply nested or oddly encoded text is a `VocabularyError`."""
     try:
         return json.loads(data)
@@ -101,12 +101,12 @@ def parse_json(data: bytes | str, name: str) -> Any:  # noqa: ANN401 - JSON is a
         raise VocabularyError(f"{name}: not valid JSON: {error}. Is the file complete?") from None
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401 - as parse_json
+def read_json(path: Path) -> Any:
     """Read and parse a JSON file."""
     return parse_json(read_source(path).data, path.name)
 
 
-def expect(value: object, kind: type | tuple[type, ...], what: str) -> Any:  # noqa: ANN401 - of `kind`
+def expect(value: object, kind: type | tuple[type, ...], what: str) -> Any:
     """Return `value` if it is of `kind`, else say what was found in place of it."""
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is int):
         return value
@@ -115,7 +115,7 @@ def expect(value: object, kind: type | tuple[type, ...], what: str) -> Any:  # n
     raise VocabularyError(f"{what}: expected {names}, got {shown(value)}")
 
 
-def require(package: str, purpose: str, install: str | None = None) -> Any:  # noqa: ANN401 - a module
+def require(package: str, purpose: str, install: str | None = None) -> Any:
     """Import an optional package, or say what needs it and how to get it."""
     try:
         return import_module(package)

@@ -123,7 +123,7 @@ class _Reader:
         self._at = end
         return start
 
-    def number(self, layout: str) -> Any:  # noqa: ANN401 - int, float or bool by the layout
+    def number(self, layout: str) -> Any:
         """Read one number."""
         start = self._need(struct.calcsize(layout))
         return struct.unpack_from(layout, self._data, start)[0]
@@ -178,7 +178,7 @@ def _read_metadata(reader: _Reader) -> dict[str, Any]:
     return found
 
 
-def _read_value(reader: _Reader, kind: int, *, keep: bool) -> Any:  # noqa: ANN401 - of any kind
+def _read_value(reader: _Reader, kind: int, *, keep: bool) -> Any:
     if kind in _SCALARS:
         return reader.number(_SCALARS[kind])
     if kind == _STRING:

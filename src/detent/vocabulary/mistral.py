@@ -32,7 +32,7 @@ _UNLISTED_SPECIAL = [
 """The special tokens of Tekken files that list none."""
 
 
-def read_mistral(tokenizer: Any) -> TokenTable:  # noqa: ANN401 - a path or an optional package's class
+def read_mistral(tokenizer: Any) -> TokenTable:
     """Read a file, or a tokenizer object of mistral-common."""
     if isinstance(tokenizer, (str, os.PathLike)):
         source = read_source(as_path(tokenizer))
@@ -108,7 +108,7 @@ def _token_bytes(entry: object, rank: int) -> bytes:
     )
 
 
-def _table_of_tekkenizer(tekkenizer: Any, codec: Codec) -> TokenTable:  # noqa: ANN401 - a Tekkenizer
+def _table_of_tekkenizer(tekkenizer: Any, codec: Codec) -> TokenTable:
     check_width(tekkenizer.n_words, "n_words")
     specials = frozenset(tekkenizer.special_ids)
     spell: Callable[[int], bytes] = tekkenizer.id_to_byte_piece
@@ -129,7 +129,7 @@ def _open_tekken(source: Source) -> Tokenizer:
         raise VocabularyError(f"{path.name}: mistral-common cannot read it: {type(error).__name__}: {error}") from error
 
 
-def _bind(tokenizer: Any) -> Tokenizer:  # noqa: ANN401 - a Tekkenizer or SentencePieceTokenizer
+def _bind(tokenizer: Any) -> Tokenizer:
     return Tokenizer(
         lambda text: tokenizer.encode(text, bos=False, eos=False), lambda ids: str(tokenizer.decode(list(ids)))
     )

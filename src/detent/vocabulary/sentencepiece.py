@@ -32,7 +32,7 @@ __all__ = ["read_sentencepiece", "table_of_model"]
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 
 
-def read_sentencepiece(model: Any) -> TokenTable:  # noqa: ANN401 - a path or an optional package's class
+def read_sentencepiece(model: Any) -> TokenTable:
     """Read a model file or a processor."""
     if isinstance(model, (str, os.PathLike)):
         source = read_source(as_path(model))
@@ -141,7 +141,7 @@ def _open_processor(data: bytes) -> Tokenizer:
         raise VocabularyError(f"the sentencepiece package cannot read the model: {error}") from error
 
 
-def _bind(processor: Any) -> Tokenizer:  # noqa: ANN401 - a sentencepiece.SentencePieceProcessor
+def _bind(processor: Any) -> Tokenizer:
     return Tokenizer(
         lambda text: processor.encode(text, add_bos=False, add_eos=False, out_type=int),
         lambda ids: str(processor.decode(list(ids))),

@@ -16,7 +16,7 @@ __all__ = ["read_tiktoken"]
 _END_OF_TEXT = "<|endoftext|>"  # tiktoken.Encoding.eot_token
 
 
-def read_tiktoken(encoding: Any) -> TokenTable:  # noqa: ANN401 - a tiktoken.Encoding
+def read_tiktoken(encoding: Any) -> TokenTable:
     """Read an encoding; ids that it does not use have no text."""
     if not all(hasattr(encoding, name) for name in ("decode_single_token_bytes", "special_tokens_set", "n_vocab")):
         raise ArgumentError(f"expected a tiktoken.Encoding, got {shown(encoding)}")

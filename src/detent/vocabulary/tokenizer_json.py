@@ -58,7 +58,7 @@ def table_of(data: dict[str, Any]) -> tuple[TokenTable, Callable[[str], int | No
     return table, lambda name: added.get(name, model.ids.get(name))
 
 
-def bind_tokenizer(backend: Any) -> Tokenizer:  # noqa: ANN401 - a tokenizers.Tokenizer
+def bind_tokenizer(backend: Any) -> Tokenizer:
     """Return the calls of a `tokenizers.Tokenizer`; clean-up of WordPiece texts is left out, as in the table."""
     decoders = require("tokenizers", "decoding").decoders
     decoder = backend.decoder

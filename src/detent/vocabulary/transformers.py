@@ -28,7 +28,7 @@ from detent.vocabulary.tokenizer_json import bind_tokenizer, table_of
 __all__ = ["read_transformers"]
 
 
-def read_transformers(tokenizer: Any) -> TokenTable:  # noqa: ANN401 - a PreTrainedTokenizerBase
+def read_transformers(tokenizer: Any) -> TokenTable:
     """Read a tokenizer, fast or slow."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None:
@@ -47,7 +47,7 @@ def read_transformers(tokenizer: Any) -> TokenTable:  # noqa: ANN401 - a PreTrai
     return replace(table, find_end_of_text=partial(_end_of_text, tokenizer, table), codec=codec)
 
 
-def _read_slow(tokenizer: Any) -> TokenTable:  # noqa: ANN401 - as above
+def _read_slow(tokenizer: Any) -> TokenTable:
     added = dict(tokenizer.added_tokens_decoder)
     vocab = expect(tokenizer.get_vocab(), dict, f"{type(tokenizer).__name__}.get_vocab()")
     names = by_id({**vocab, **{token.content: number for number, token in added.items()}}, "get_vocab()")
@@ -64,7 +64,7 @@ def _read_slow(tokenizer: Any) -> TokenTable:  # noqa: ANN401 - as above
     return TokenTable(tokens, frozenset(special), leading_space=leading_space)
 
 
-def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]:  # noqa: ANN401 - as above
+def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]:
     """Return how a slow tokenizer spells its tokens, and whether it puts a space before a text."""
     if hasattr(tokenizer, "sp_model"):
         processor = tokenizer.sp_model
@@ -98,7 +98,7 @@ def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]
     )
 
 
-def _end_of_text(tokenizer: Any, table: TokenTable) -> set[int]:  # noqa: ANN401 - as above
+def _end_of_text(tokenizer: Any, table: TokenTable) -> set[int]:
     own = tokenizer.eos_token_id
     found = set() if own is None else {token_id(own, "eos_token_id")}
     folder = getattr(tokenizer, "name_or_path", None)  # a folder, or a name on the hub

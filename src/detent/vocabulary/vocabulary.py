@@ -155,7 +155,7 @@ class Vocabulary:
     @classmethod
     def from_transformers(
         cls,
-        tokenizer: Any,  # noqa: ANN401 - an optional package's class
+        tokenizer: Any,
         size: int | None = None,
         *,
         eos_token_ids: EndOfText = "auto",
@@ -186,7 +186,7 @@ class Vocabulary:
     @classmethod
     def from_tiktoken(
         cls,
-        encoding: Any,  # noqa: ANN401 - an optional package's class
+        encoding: Any,
         *,
         eos_token_ids: EndOfText = "auto",
         size: int | None = None,
@@ -216,7 +216,7 @@ class Vocabulary:
     @classmethod
     def from_sentencepiece(
         cls,
-        model: Any,  # noqa: ANN401 - a path or an optional package's class
+        model: Any,
         *,
         eos_token_ids: EndOfText = "auto",
         size: int | None = None,
@@ -246,7 +246,7 @@ class Vocabulary:
     @classmethod
     def from_mistral(
         cls,
-        tokenizer: Any,  # noqa: ANN401 - a path or an optional package's class
+        tokenizer: Any,
         *,
         eos_token_ids: EndOfText = "auto",
         size: int | None = None,

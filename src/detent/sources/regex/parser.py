@@ -47,7 +47,7 @@ def _warn(message: str, category: type[Warning], stacklevel: int) -> NoReturn:
     raise _Warned(message)
 
 
-def _import(name: str, *where: Any) -> object:  # noqa: ANN401 - as builtins.__import__
+def _import(name: str, *where: Any) -> object:
     return SimpleNamespace(warn=_warn) if name == "warnings" else builtins.__import__(name, *where)
 
 
