@@ -21,7 +21,6 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 import detent
-from detent.sources.words import any_of_bytes, literal
 
 Tree: TypeAlias = tuple[Any, ...]
 
@@ -265,7 +264,7 @@ def language(tree: Tree) -> detent.Language:
         return detent.regex(pattern)
     kind, *parts = tree
     if kind in ("set", "text"):
-        return any_of_bytes(parts[0]) if kind == "set" and parts[0] else _literal(parts[0], kind)
+        return detent.any_of_bytes(parts[0]) if kind == "set" and parts[0] else _literal(parts[0], kind)
     inner = language(parts[0])
     if kind == "not":
         return ~inner
@@ -278,7 +277,7 @@ def language(tree: Tree) -> detent.Language:
 
 
 def _literal(text: bytes, kind: str) -> detent.Language:
-    whole = literal(text)
+    whole = detent.literal(text)
     return whole & ~whole if kind == "set" else whole
 
 

@@ -429,6 +429,30 @@ def test_a_shared_guide_serves_any_budget() -> None:
                 break
 
 
+def test_a_limit_of_work_leaves_a_matcher_as_it_was() -> None:
+    """A mask or a step that costs too much raises; the matcher stays in place, and goes back and on as before."""
+    tokens = [bytes(text) for size in range(1, 11) for text in product(b"ab", repeat=size)]
+    vocabulary = detent.Vocabulary([*tokens, b"c", b""], eos_token_ids=[len(tokens) + 1])
+    rule = detent.regex("c?(?:[ab]{10}c){40}|cc")
+    matcher = detent.compile(rule, vocabulary, limits=detent.Limits(steps=20_000)).matcher(100)
+    refused = 0
+    for token_id in (tokens.index(b"a"), len(tokens)):
+        before = matcher.token_ids
+        for call in (matcher.allowed, lambda token=token_id: matcher.advance(token)):
+            try:
+                call()
+            except detent.LimitError as error:
+                refused += 1
+                assert "steps" in str(error)
+                assert matcher.token_ids == before
+            else:
+                matcher.rollback(len(matcher) - len(before))
+    assert refused
+    matcher.advance(len(tokens))
+    matcher.advance(len(tokens))
+    assert matcher.is_accepting
+
+
 def test_a_limit_of_work_is_not_taken_for_a_short_budget() -> None:
     """The search for a way to the end may cost too much; the error then says so and not that there is none."""
     tokens = [bytes(text) for size in range(1, 11) for text in product(b"ab", repeat=size)]

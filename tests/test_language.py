@@ -256,7 +256,7 @@ _DEEP: dict[str, tuple[int, Callable[[Language, Language], Language]]] = {
     "~(x + y)": (30_000, lambda x, y: ~(x + y)),
     "(x + y)*": (30_000, lambda x, y: (x + y).repeat()),
     "x{2}": (30_000, lambda x, y: x.repeat(2, 2)),
-    "(x | y)(x | y)": (30_000, lambda x, y: (x | y) + (x | y)),
+    "(x | y)(x | y)": (10_000, lambda x, y: (x | y) + (x | y)),
 }
 
 

@@ -54,6 +54,34 @@ def test_operators_are_what_they_are_defined_as(a: Tree, b: Tree) -> None:
     check_operators(language(a), language(b), TEXTS[::2])
 
 
+# --- Languages of every kind of source
+
+_SOURCES = [
+    detent.regex(r"(?!ab)[ab]*(?<!b)"),
+    detent.regex(r".*\bb\b.*"),
+    detent.regex(r"(?m:^a$\n?)*"),
+    detent.regex("[^a]é?|漢{1,300}"),
+    detent.text(1, 2),
+    detent.literal("ab"),
+    detent.literal(b"\xff\x00"),
+    detent.any_of_bytes(b"abx"),
+    detent.choice("a", "ab", "b-b"),
+    detent.containing("ab", "b", whole_words=True),
+    detent.without("AB", ignore_case=True),
+    detent.join("-", detent.regex("a+"), minimum=1, maximum=3),
+    detent.integer(-12, 250),
+]
+
+
+@pytest.mark.parametrize("number", range(len(_SOURCES)))
+def test_languages_of_every_source(number: int) -> None:
+    mine, others = _SOURCES[number], Random(number).sample(_SOURCES, 2)
+    texts = [*TEXTS[::5], "é", "漢漢", "b-b", "a\na\n", "17", "-12", "251", b"\xff\x00"]
+    check_language(mine, texts)
+    check_operators(mine, others[0], [text.encode() if isinstance(text, str) else text for text in texts])
+    check_algebra(mine, *others)
+
+
 # --- All small ones
 
 

@@ -74,7 +74,7 @@ class Guide:
         """Bytes of expressions and rows held so far; `Limits.memory_bytes` bounds it."""
         return self._core.memory_bytes
 
-    def matcher(self, max_tokens: int | None = None, *, count_end: bool = False) -> Matcher:
+    def matcher(self, max_tokens: int | None = None, *, count_end: bool = False, reserve: int = 0) -> Matcher:
         """Start a sequence: a matcher before the first token.
 
         Parameters
@@ -84,6 +84,8 @@ class Guide:
             the tokens left, and every token for which it can be is allowed. Costs nothing until the limit nears.
         count_end : bool
             Whether the host counts the end-of-text token among `max_tokens`.
+        reserve : int
+            Close the text this many tokens before `max_tokens`, or as early as the shortest text lets it.
 
         Raises
         ------
@@ -94,9 +96,14 @@ class Guide:
             return self._start(None)
         if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or not 0 <= max_tokens < 1 << 32:
             raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {max_tokens!r}")
+        if not isinstance(reserve, int) or isinstance(reserve, bool) or reserve < 0:
+            raise ArgumentError(f"reserve must be an integer from 0 on, got {reserve!r}")
         text_tokens = min(max_tokens - count_end, (1 << 32) - 2)
         if text_tokens >= 0 and self._core.completes_within(text_tokens):
-            return self._start(text_tokens)
+            planned = text_tokens - reserve
+            if reserve and not (planned >= 0 and self._core.completes_within(planned)):
+                planned = len(self._core.shortest())
+            return self._start(planned)
         shortest = self._core.shortest()
         text = b"".join(self._vocabulary.token_bytes(token_id) for token_id in shortest)
         count = f"{len(shortest)} token{'' if len(shortest) == 1 else 's'}{' and end-of-text' if count_end else ''}"

@@ -1,0 +1,41 @@
+"""Guide.matcher: what its budget arguments mean; that budgets are exact is shown in test_budget."""
+
+from __future__ import annotations
+
+import pytest
+
+import detent
+
+VOCABULARY = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+GUIDE = detent.compile(detent.regex("a+b"), VOCABULARY)
+
+
+def longest(matcher: detent.Matcher) -> int:
+    """Count the tokens of the text that takes the lowest id while it may."""
+    count = 0
+    while (allowed := matcher.allowed().tolist()) != [2]:
+        matcher.advance(allowed[0])
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "reserve", "count_end", "tokens"),
+    [(10, 0, False, 10), (10, 0, True, 9), (10, 3, False, 7), (10, 3, True, 6), (10, 9, False, 2), (2, 5, False, 2)],
+)
+def test_the_text_ends_as_many_tokens_before_the_limit_as_asked_or_can_be(
+    max_tokens: int, reserve: int, count_end: bool, tokens: int
+) -> None:
+    assert longest(GUIDE.matcher(max_tokens, reserve=reserve, count_end=count_end)) == tokens
+
+
+@pytest.mark.parametrize("reserve", [-1, 1.5, None, True, "1"])
+def test_a_wrong_reserve(reserve: object) -> None:
+    with pytest.raises(detent.ArgumentError, match="reserve"):
+        GUIDE.matcher(10, reserve=reserve)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("max_tokens", [-1, 1.5, True, "1", 2**32])
+def test_a_wrong_limit(max_tokens: object) -> None:
+    with pytest.raises(detent.ArgumentError, match="max_tokens"):
+        GUIDE.matcher(max_tokens)  # type: ignore[arg-type]
