@@ -60,7 +60,7 @@ _SOURCES = [
     detent.regex(r"(?!ab)[ab]*(?<!b)"),
     detent.regex(r".*\bb\b.*"),
     detent.regex(r"(?m:^a$\n?)*"),
-    detent.regex("[^a]é?|漢{1,300}"),
+    detent.regex("[^a]é?|漢{1,9}"),
     detent.text(1, 2),
     detent.literal("ab"),
     detent.literal(b"\xff\x00"),
@@ -79,7 +79,9 @@ def test_languages_of_every_source(number: int) -> None:
     texts = [*TEXTS[::5], "é", "漢漢", "b-b", "a\na\n", "17", "-12", "251", b"\xff\x00"]
     check_language(mine, texts)
     check_operators(mine, others[0], [text.encode() if isinstance(text, str) else text for text in texts])
-    check_algebra(mine, *others)
+    for other in others:
+        for law in (laws.commutativity, laws.absorption, laws.de_morgan, laws.difference, laws.order):
+            law(mine, other)
 
 
 # --- All small ones
