@@ -62,7 +62,7 @@ sanitize *arguments: (_instrument "DETENT_SANITIZE" "address")
 
 # Run tests on a core with the thread sanitizer; give it those that start threads
 tsan *arguments: (_instrument "DETENT_SANITIZE_THREAD" "thread")
-    TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/tools/tsan.supp" just venv={{ venv }} \
+    TSAN_OPTIONS="halt_on_error=1 die_after_fork=0 suppressions=$PWD/tools/tsan.supp" just venv={{ venv }} \
         _instrumented thread "libtsan.so libstdc++.so" -m pytest "$@"
 
 # A copy of the package with an instrumented core. Without the developer switch: writing the stub would run the core

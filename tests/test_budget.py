@@ -139,7 +139,8 @@ def _check_text(
     sampler: Sampler,
     rng: Random,
 ) -> None:
-    matcher = guide.matcher(budget + count_end, count_end=count_end)
+    reserve = rng.choice((0, 0, 3))
+    matcher = guide.matcher(budget + count_end + reserve, count_end=count_end, reserve=reserve)
     state, ids = 0, list[int]()
     squeezed_at = None
     while True:

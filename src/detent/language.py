@@ -82,7 +82,7 @@ class Language:
         right = _language(other)
         if right is NotImplemented:
             return NotImplemented
-        value = _EitherValue(self, right) if self.value or right.value else None
+        value = _EitherValue(_options(self) + _options(right)) if self.value or right.value else None
         return Language(_core.union([self._node, right._node]), _infix(self, "|", right), value)
 
     def __ror__(self, other: str | bytes) -> Language:
@@ -95,7 +95,7 @@ class Language:
         if right is NotImplemented:
             return NotImplemented
         node = _core.intersection([self._node, right._node])
-        return Language(node, _infix(self, "&", right), self.value or right.value)
+        return Language(node, _infix(self, "&", right), _narrowed(self) or _narrowed(right))
 
     def __rand__(self, other: str | bytes) -> Language:
         left = _language(other)
@@ -111,7 +111,7 @@ class Language:
         if right is NotImplemented:
             return NotImplemented
         node = _core.intersection([self._node, _core.complement(right._node)])
-        return Language(node, _infix(self, "-", right), self.value)
+        return Language(node, _infix(self, "-", right), _narrowed(self))
 
     def __rsub__(self, other: str | bytes) -> Language:
         left = _language(other)
@@ -263,13 +263,22 @@ class Language:
 
 @dataclass(frozen=True)
 class _EitherValue:
-    """The value of a union: that of the first operand that accepts the text."""
+    """The value of a union: that of the first operand that accepts the text. A union of unions is one flat list."""
 
-    left: Language
-    right: Language
+    options: tuple[Language, ...]
 
     def __call__(self, text: str) -> object:
-        return self.left.parse(text) if self.left.accepts(text) else self.right.parse(text)
+        return next(option for option in self.options if option.accepts(text)).parse(text)
+
+
+@dataclass(frozen=True)
+class _NarrowedValue:
+    """The value of a union of which some texts were taken away: no longer a list to merge with another."""
+
+    union: Language
+
+    def __call__(self, text: str) -> object:
+        return self.union.parse(text)
 
 
 @dataclass(frozen=True)
@@ -278,6 +287,14 @@ class _OptionalValue:
 
     def __call__(self, text: str) -> object:
         return self.inner.parse(text) if text else None
+
+
+def _options(language: Language) -> tuple[Language, ...]:
+    return language.value.options if isinstance(language.value, _EitherValue) else (language,)
+
+
+def _narrowed(language: Language) -> Callable[[str], object] | None:
+    return _NarrowedValue(language) if isinstance(language.value, _EitherValue) else language.value
 
 
 def _restore(node: bytes, description: str, value: Callable[[str], object] | None) -> Language:
