@@ -1,4 +1,4 @@
-"""The Triton kernel gives what the CPU path gives: in Triton's interpreter anywhere, and on a GPU where there is one."""
+"""The Triton kernel gives what the CPU path gives: in its interpreter anywhere, and on a GPU where there is one."""
 
 from __future__ import annotations
 
