@@ -39,3 +39,9 @@ def test_a_wrong_reserve(reserve: object) -> None:
 def test_a_wrong_limit(max_tokens: object) -> None:
     with pytest.raises(detent.ArgumentError, match="max_tokens"):
         GUIDE.matcher(max_tokens)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("argument", [{"count_end": True}, {"reserve": 1}, {"reserve": -1}])
+def test_arguments_that_need_a_limit(argument: dict[str, int]) -> None:
+    with pytest.raises(detent.ArgumentError, match="pass max_tokens"):
+        GUIDE.matcher(**argument)  # type: ignore[arg-type]

@@ -93,6 +93,8 @@ class Guide:
             No text of the language is that short; the message has the shortest.
         """
         if max_tokens is None:
+            if count_end or reserve:
+                raise ArgumentError("count_end and reserve say how max_tokens is spent; pass max_tokens too")
             return self._start(None)
         if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or not 0 <= max_tokens < 1 << 32:
             raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {max_tokens!r}")
