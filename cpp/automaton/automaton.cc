@@ -6,7 +6,9 @@
 #include <utility>
 #include <unordered_set>
 
+#include "automaton/grammar.h"
 #include "base/fork_guard.h"
+#include "expr/json_string.h"
 #include "expr/lookaround.h"
 #include "expr/horizon.h"
 
@@ -14,16 +16,37 @@ namespace detent {
 
 Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t horizon, const Limits& limits,
                      std::shared_ptr<const CancelFlag> cancel)
-    : meter_(limits), exprs_(meter_), derivatives_(exprs_, meter_), horizon_(horizon) {
+    : meter_(limits), exprs_(meter_), derivatives_(exprs_, meter_), liveness_(exprs_, derivatives_, meter_), horizon_(horizon) {
   const ForkGuard guard;
   meter_.restart(std::move(cancel));
+  register_sets(root);
+  if (spelling) register_sets(*spelling);
+  derivatives_.settle();
   start_ = intern(root);
   if (spelling) spelling_ = intern(*spelling);
   interned_ = {};
-  derivatives_.settle();
-  if (!live(start_)) start_ = ExprSet::kEmpty;
+  if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
   grow_slots();
   meter_.restart();
+}
+
+// Byte classes must be known before anything is derived, and whether a part of a grammar is empty may take derivatives.
+void Automaton::register_sets(const NodeRef& root) {
+  std::unordered_set<const Node*> seen{root.get()};
+  std::vector<const Node*> pending{root.get()};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    meter_.step();
+    if (node->kind() == NodeKind::bytes) exprs_.bytes(node->set());
+    if (node->kind() == NodeKind::json_string) register_spelling_bytes(exprs_);
+    for (char byte : node->text()) {
+      if (node->kind() == NodeKind::literal) exprs_.bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
+    }
+    for (const NodeRef& child : node->children()) {
+      if (seen.insert(child.get()).second) pending.push_back(child.get());
+    }
+  }
 }
 
 // The operands of a concatenation, alternation or conjunction with those of the same kind inside it in their place, or the
@@ -63,7 +86,8 @@ ExprId Automaton::intern(const NodeRef& root) {
       pending.pop_back();
       continue;
     }
-    const std::vector<const Node*> operands = operands_of(node);
+    const std::vector<const Node*> operands =
+        node->kind() == NodeKind::grammar ? closed_parts(*node) : operands_of(node);
     bool ready = true;
     for (std::size_t i = operands.size(); i-- > 0;) {
       if (!interned_.contains(operands[i])) {
@@ -73,6 +97,10 @@ ExprId Automaton::intern(const NodeRef& root) {
     }
     if (!ready) continue;
     pending.pop_back();
+    if (node->kind() == NodeKind::grammar) {
+      interned_[node] = compile_grammar(exprs_, liveness_, meter_, *node, interned_);
+      continue;
+    }
     std::vector<ExprId> parts;
     for (const Node* operand : operands) parts.push_back(interned_[operand]);
     interned_[node] = build(*node, std::move(parts));
@@ -103,6 +131,20 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
       return exprs_.complement(parts[0]);
     case NodeKind::repeat:
       return exprs_.repeat(parts[0], node.minimum(), node.maximum());
+    case NodeKind::json_string:
+      return exprs_.spelled(parts[0], static_cast<std::uint32_t>(Spelling::text), 0);
+    case NodeKind::unordered:
+      for (ExprId& part : parts) {
+        if (!liveness_.live(part)) part = ExprSet::kEmpty;
+      }
+      return make_unordered(exprs_, node, parts);
+    case NodeKind::greedy:
+      return exprs_.greedy(parts[0]);
+    case NodeKind::unless:
+      return exprs_.unless(parts[0]);
+    case NodeKind::grammar:
+    case NodeKind::reference:
+      throw Error(ErrorKind::argument, "open_reference");
     default:
       throw Error(ErrorKind::argument, "assertion_outside_scope");
   }
@@ -130,7 +172,7 @@ const ExprId* Automaton::publish(ExprId state) {
     if (next == ExprSet::kEmpty) continue;
     if (next != asked) {
       asked = next;
-      alive = live(next);
+      alive = liveness_.live(next);
     }
     if (!alive) row[c] = ExprSet::kEmpty;
   }
@@ -139,64 +181,11 @@ const ExprId* Automaton::publish(ExprId state) {
   return row;
 }
 
-bool Automaton::live(ExprId state) {
-  if (surely_live(state)) return true;
-  if (state == ExprSet::kEmpty) return false;
-  if (state.value < life_.size() && life_[state.value] != Life::unknown) return life_[state.value] == Life::live;
-  return search(state);
-}
-
-// From `state` to a state that is known to be live; where an expression says how long its strings are at least, shorter ones
-// first, so that one of ten thousand long words is found without looking at the others. If there is none, all that was seen
-// is dead; otherwise all that was seen to reach it is live.
-bool Automaton::search(ExprId state) {
-  using Entry = std::pair<std::uint32_t, std::size_t>;  // a lower bound of what is left, and when it was seen
-  std::vector<ExprId> order{state};
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
-  pending.emplace(exprs_[state].shortest, 0);
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sources{{state.value, {}}};
-  std::vector<std::uint32_t> reaching;
-  while (!pending.empty() && reaching.empty()) {
-    const ExprId from = order[pending.top().second];
-    pending.pop();
-    const ExprId* row = derivatives_.row(from);
-    for (std::uint32_t c = 0; c < class_count(); ++c) {
-      const ExprId to = row[c];
-      if (to == ExprSet::kEmpty || (c > 0 && to == row[c - 1])) continue;
-      meter_.step();
-      const Life life = to.value < life_.size() ? life_[to.value] : Life::unknown;
-      if (life == Life::dead) continue;
-      if (life == Life::live || surely_live(to)) {
-        reaching.push_back(from.value);
-        break;
-      }
-      const auto [source, is_new] = sources.try_emplace(to.value);
-      source->second.push_back(from.value);
-      if (!is_new) continue;
-      pending.emplace(exprs_[to].shortest, order.size());
-      order.push_back(to);
-    }
-  }
-  if (life_.size() < exprs_.size()) life_.resize(std::max(exprs_.size(), life_.size() * 3 / 2), Life::unknown);
-  if (reaching.empty()) {
-    for (ExprId seen : order) life_[seen.value] = Life::dead;
-    return false;
-  }
-  while (!reaching.empty()) {
-    const std::uint32_t id = reaching.back();
-    reaching.pop_back();
-    if (life_[id] == Life::live) continue;
-    life_[id] = Life::live;
-    for (std::uint32_t source : sources[id]) reaching.push_back(source);
-  }
-  return true;
-}
-
 bool Automaton::search_spelling(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  const bool found = live(exprs_.conjunction({state, spelling_}));
+  const bool found = liveness_.live(exprs_.conjunction({state, spelling_}));
   grow_slots();
   return found;
 }

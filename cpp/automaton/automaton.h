@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "automaton/liveness.h"
 #include "base/stable_vector.h"
 #include "expr/derivative.h"
 #include "expr/expr.h"
@@ -74,8 +75,7 @@ class Automaton {
   std::int64_t memory_bytes();
 
  private:
-  enum class Life : std::uint8_t { unknown, live, dead };
-
+  void register_sets(const NodeRef& root);
   ExprId intern(const NodeRef& root);
   std::vector<const Node*> operands_of(const Node* node);
   ExprId build(const Node& node, std::vector<ExprId> parts);
@@ -84,18 +84,12 @@ class Automaton {
   const ByteSet& find_loops(ExprId state);
   bool search_spelling(ExprId state);
   void grow_slots();
-  // The owner of the lock asks these.
-  bool live(ExprId state);
-  bool search(ExprId state);
-  bool surely_live(ExprId state) const {
-    const Expr& expr = exprs_[state];
-    return expr.nullable || (expr.plain && state != ExprSet::kEmpty);
-  }
 
   std::mutex mutex_;
   Meter meter_;
   ExprSet exprs_;
   Derivatives derivatives_;
+  Liveness liveness_;
   std::uint32_t horizon_;
   ExprId start_;
   ExprId spelling_;
@@ -103,7 +97,6 @@ class Automaton {
   StableVector<std::atomic<std::uint32_t>> normal_[2];  // by Horizon
   StableVector<std::atomic<const ByteSet*>> loops_;
   std::deque<ByteSet> loop_sets_;
-  std::vector<Life> life_;
   std::unordered_map<std::uint32_t, std::uint32_t> completion_lengths_;  // of states that are not plain
   // Only while the automaton is made:
   static constexpr int kMaxScopes = 2;  // inside one another; each may take kMaxDepth levels of stack (lookaround.cc)

@@ -234,6 +234,33 @@ NB_MODULE(_core, m) {
   m.def("lookahead", &Node::lookahead, "body"_a, "negative"_a);
   m.def("lookbehind", &Node::lookbehind, "body"_a, "negative"_a);
   m.def("text_scope", &Node::scope, "body"_a);
+  m.def("reference", [](std::int64_t index) {
+    if (index < 0 || index >= Node::kUnbounded) throw Error(ErrorKind::argument, "reference", index, Node::kUnbounded);
+    return Node::reference(static_cast<std::uint32_t>(index));
+  }, "index"_a);
+  m.def("grammar", [](std::vector<NodeRef> definitions, std::int64_t start) {
+    if (start < 0 || start >= std::ssize(definitions)) {
+      throw Error(ErrorKind::argument, "reference", start, std::ssize(definitions));
+    }
+    return Node::grammar(std::move(definitions), static_cast<std::uint32_t>(start));
+  }, "definitions"_a, "start"_a);
+  m.def("json_string", &Node::json_string, "texts"_a);
+  m.def(
+      "unordered",
+      [](const std::vector<std::pair<NodeRef, bool>>& items, const std::optional<NodeRef>& others, const NodeRef& separator,
+         std::uint32_t minimum, std::optional<std::uint32_t> maximum) {
+        std::vector<NodeRef> members;
+        std::string required;
+        for (const auto& [member, is_required] : items) {
+          members.push_back(member);
+          required += is_required ? '1' : '0';
+        }
+        return Node::unordered(std::move(members), std::move(required), others.value_or(Node::empty()), separator, minimum,
+                               maximum.value_or(Node::kUnbounded));
+      },
+      "items"_a, "others"_a.none(), "separator"_a, "minimum"_a, "maximum"_a.none());
+  m.def("greedy", &Node::greedy, "body"_a);
+  m.def("unless", &Node::unless, "body"_a);
 
   nb::class_<CancelFlag>(m, "CancelFlag")
       .def("__init__", [](CancelFlag* flag) { new (flag) CancelFlag(false); })

@@ -9,7 +9,7 @@
 namespace detent {
 namespace {
 
-constexpr std::string_view kMagic = "detent node 1\n";
+constexpr std::string_view kMagic = "detent node 2\n";
 
 // FNV-1a: each byte's step is a bijection, so that a single changed byte always changes the sum.
 std::uint64_t checksum(std::string_view bytes) {
@@ -87,6 +87,13 @@ std::string encode_node(const NodeRef& root) {
     } else if (node->kind() == NodeKind::repeat) {
       put(body, node->minimum());
       put(body, node->maximum());
+    } else if (node->kind() == NodeKind::reference || node->kind() == NodeKind::grammar) {
+      put(body, node->minimum());
+    } else if (node->kind() == NodeKind::unordered) {
+      put(body, node->minimum());
+      put(body, node->maximum());
+      put(body, node->text().size());
+      body += node->text();
     } else if (node->kind() == NodeKind::lookahead || node->kind() == NodeKind::lookbehind) {
       put(body, node->negative());
     }
@@ -112,7 +119,7 @@ NodeRef decode_node(std::string_view bytes) {
   const std::uint64_t count = reader.number(bytes.size());
   std::vector<NodeRef> nodes;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto kind = static_cast<NodeKind>(reader.number(static_cast<std::uint64_t>(NodeKind::scope)));
+    const auto kind = static_cast<NodeKind>(reader.number(static_cast<std::uint64_t>(NodeKind::unless)));
     ByteSet set;
     std::string_view text;
     std::uint64_t first = 0, second = 0;
@@ -128,6 +135,12 @@ NodeRef decode_node(std::string_view bytes) {
     } else if (kind == NodeKind::repeat) {
       first = reader.number(Node::kUnbounded);
       second = reader.number(Node::kUnbounded);
+    } else if (kind == NodeKind::reference || kind == NodeKind::grammar) {
+      first = reader.number(Node::kUnbounded);
+    } else if (kind == NodeKind::unordered) {
+      first = reader.number(Node::kUnbounded);
+      second = reader.number(Node::kUnbounded);
+      text = reader.text(reader.number(bytes.size()));
     } else if (kind == NodeKind::lookahead || kind == NodeKind::lookbehind) {
       first = reader.number(1);
     }
@@ -139,8 +152,10 @@ NodeRef decode_node(std::string_view bytes) {
       children.push_back(nodes[child]);
     }
     const bool many = kind == NodeKind::concat || kind == NodeKind::alternation || kind == NodeKind::conjunction;
-    const bool none = kind <= NodeKind::literal;
-    if (none ? !children.empty() : many ? children.size() < 2 : children.size() != 1) reader.fail();
+    const bool none = kind <= NodeKind::literal || kind == NodeKind::reference;
+    const bool some = kind == NodeKind::grammar || kind == NodeKind::unordered;
+    const std::size_t least = kind == NodeKind::grammar ? 1 : 2;
+    if (none ? !children.empty() : many || some ? children.size() < least : children.size() != 1) reader.fail();
     switch (kind) {
       case NodeKind::empty: nodes.push_back(Node::empty()); break;
       case NodeKind::epsilon: nodes.push_back(Node::epsilon()); break;
@@ -156,6 +171,17 @@ NodeRef decode_node(std::string_view bytes) {
       case NodeKind::lookahead: nodes.push_back(Node::lookahead(children[0], first != 0)); break;
       case NodeKind::lookbehind: nodes.push_back(Node::lookbehind(children[0], first != 0)); break;
       case NodeKind::scope: nodes.push_back(Node::scope(children[0])); break;
+      case NodeKind::reference: nodes.push_back(Node::reference(static_cast<std::uint32_t>(first))); break;
+      case NodeKind::grammar:
+        nodes.push_back(Node::grammar(std::move(children), static_cast<std::uint32_t>(first)));
+        break;
+      case NodeKind::json_string: nodes.push_back(Node::json_string(children[0])); break;
+      case NodeKind::unordered:
+        nodes.push_back(Node::unordered({children.begin() + 2, children.end()}, std::string(text), children[1],
+                                        children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
+        break;
+      case NodeKind::greedy: nodes.push_back(Node::greedy(children[0])); break;
+      case NodeKind::unless: nodes.push_back(Node::unless(children[0])); break;
     }
   }
   if (nodes.empty() || reader.left() != 0) reader.fail();

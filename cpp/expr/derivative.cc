@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "expr/json_string.h"
 #include "expr/lookaround.h"
 
 namespace detent {
@@ -138,6 +139,8 @@ bool Derivatives::compute(ExprId id, ExprId* out) {
     }
     case Op::context:
       return context(id, out);
+    case Op::spelled:
+      return spelled(id, out);
     default:
       return linear(id, out);
   }
@@ -145,21 +148,31 @@ bool Derivatives::compute(ExprId id, ExprId* out) {
 
 bool Derivatives::linear(ExprId id, ExprId* out) {
   pairs_.clear();
+  std::fill_n(out, class_count_, ExprSet::kEmpty);
+  bool based = false;  // whether a known row is in `out` already; the pairs come on top
   std::vector<Term> terms{{id, ExprSet::kEpsilon}};
   while (!terms.empty()) {
     const auto [head, tail] = terms.back();
     terms.pop_back();
     meter_.step();
     // An operand whose row is there already, such as the start of a search for words: take the row, not its linear form.
-    if (const ExprId* inner = head == id ? nullptr : known(head)) {
+    // Guards look at all that follows, so that the row of a part says nothing.
+    const ExprId* inner = head == id || exprs_[head].has_guard ? nullptr : known(head);
+    if (inner) {
+      ExprId last = ExprSet::kEmpty;
       for (std::uint32_t c = 0; c < class_count_; ++c) {
-        if (inner[c] != ExprSet::kEmpty) {
-          pairs_.emplace_back(static_cast<std::uint8_t>(c), exprs_.concat(inner[c], tail));
+        if (inner[c] == ExprSet::kEmpty) continue;
+        if (c == 0 || inner[c] != inner[c - 1]) last = exprs_.concat(inner[c], tail);
+        if (based) {
+          pairs_.emplace_back(static_cast<std::uint8_t>(c), last);
+        } else {
+          out[c] = last;
         }
       }
+      based = true;
       continue;
     }
-    const Expr& expr = exprs_[head];
+    const Expr expr = exprs_[head];
     switch (expr.op) {
       case Op::empty:
       case Op::epsilon:
@@ -174,10 +187,40 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
       case Op::concat: {
         const ExprId first{expr.a};
         const ExprId second{expr.b};
-        if (exprs_[first].nullable) terms.push_back({second, tail});
-        terms.push_back({first, exprs_.concat(second, tail)});
+        const ExprId rest = exprs_.concat(second, tail);
+        terms.push_back({first, rest});
+        if (!exprs_[first].nullable) break;
+        if (!exprs_[first].has_guard) {
+          terms.push_back({second, tail});
+          break;
+        }
+        std::vector<ExprId> found;
+        skipped_rules_.clear();
+        skip(first, rest, found, 0);
+        for (ExprId left : found) terms.push_back({left, ExprSet::kEpsilon});
         break;
       }
+      case Op::rule:
+        terms.push_back({exprs_.definition(head), tail});
+        break;
+      case Op::unordered:
+        push_pool(terms, head, tail);
+        break;
+      case Op::greedy: {
+        const ExprId part{expr.a};
+        const ExprId* row = known(part);
+        if (!row) {
+          missing_.push_back(part);
+          break;
+        }
+        for (std::uint32_t c = 0; c < class_count_; ++c) {
+          if (row[c] == ExprSet::kEmpty) continue;
+          pairs_.emplace_back(static_cast<std::uint8_t>(c), exprs_.concat(exprs_.greedy(row[c]), tail));
+        }
+        break;
+      }
+      case Op::unless:
+        break;
       case Op::alternation:
         for (ExprId operand : exprs_.operands(head)) terms.push_back({operand, tail});
         break;
@@ -195,12 +238,12 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
   if (!missing_.empty()) return false;
 
   std::sort(pairs_.begin(), pairs_.end());
-  std::fill_n(out, class_count_, ExprSet::kEmpty);
   std::vector<ExprId> last;  // the operands of the class before, whose union is often this one's too
   ExprId last_union = ExprSet::kEmpty;
   for (std::size_t i = 0; i < pairs_.size();) {
     const std::uint8_t c = pairs_[i].first;
     std::vector<ExprId> parts;
+    if (out[c] != ExprSet::kEmpty) parts.push_back(out[c]);
     for (; i < pairs_.size() && pairs_[i].first == c; ++i) {
       if (parts.empty() || parts.back() != pairs_[i].second) parts.push_back(pairs_[i].second);
     }
@@ -211,6 +254,89 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
     out[c] = last_union;
   }
   return true;
+}
+
+// After `first` or `before` a member comes; after `after` a separator, or the end.
+void Derivatives::push_pool(std::vector<Term>& terms, ExprId id, ExprId tail) {
+  using Pool = ExprSet::Pool;
+  const Pool pool = exprs_.pool(id);
+  const std::vector<ExprId> parts(exprs_.operands(id).begin(), exprs_.operands(id).end());
+  const ExprId separator = parts[0], others = parts[1];
+  const std::span<const ExprId> members(parts.begin() + 2, parts.end());
+  meter_.step(static_cast<std::int64_t>(members.size()));
+  if (pool.place == Pool::Place::after) {
+    const ExprId member = exprs_.unordered({pool.minimum, pool.maximum, pool.required, Pool::Place::before}, separator,
+                                           others, members);
+    if (member == ExprSet::kEmpty) return;
+    terms.push_back({separator, exprs_.concat(member, tail)});
+    if (exprs_[separator].nullable) terms.push_back({member, tail});
+    return;
+  }
+  const std::uint32_t minimum = pool.minimum == 0 ? 0 : pool.minimum - 1;
+  const std::uint32_t maximum = pool.maximum == ExprSet::kUnbounded ? pool.maximum : pool.maximum - 1;
+  const auto push = [&](ExprId member, std::uint32_t required, std::span<const ExprId> left) {
+    const ExprId rest = exprs_.unordered({minimum, maximum, required, Pool::Place::after}, separator, others, left);
+    if (rest != ExprSet::kEmpty) terms.push_back({member, exprs_.concat(rest, tail)});
+  };
+  std::vector<ExprId> left;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool needed = i < pool.required;
+    if (!needed && pool.required == pool.maximum) break;
+    left.assign(members.begin(), members.end());
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+    meter_.step(static_cast<std::int64_t>(members.size()) / 16);
+    push(members[i], pool.required - needed, left);
+  }
+  if (others != ExprSet::kEmpty && pool.required < pool.maximum) push(others, pool.required, members);
+}
+
+void Derivatives::skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int depth) {
+  constexpr int kMaxDepth = 500;
+  if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
+  meter_.step();
+  const Expr expr = exprs_[part];
+  if (!expr.nullable) return;
+  const auto unless = [&](ExprId beginning) {
+    found.push_back(exprs_.conjunction({rest, exprs_.complement(exprs_.concat(beginning, exprs_.everything()))}));
+  };
+  switch (expr.has_guard ? expr.op : Op::epsilon) {
+    case Op::greedy: {
+      const ExprId some = exprs_.repeat(exprs_.bytes(ByteSet::all()), 1, ExprSet::kUnbounded);
+      return unless(exprs_.conjunction({ExprId{expr.a}, some}));
+    }
+    case Op::unless:
+      return unless(ExprId{expr.a});
+    case Op::alternation:
+      for (ExprId operand : std::vector<ExprId>(exprs_.operands(part).begin(), exprs_.operands(part).end())) {
+        skip(operand, rest, found, depth + 1);
+      }
+      return;
+    case Op::concat: {
+      std::vector<ExprId> later;
+      skip(ExprId{expr.b}, rest, later, depth + 1);
+      for (ExprId left : later) skip(ExprId{expr.a}, left, found, depth + 1);
+      return;
+    }
+    case Op::rule:
+      // Another round through the same rule could only add guards.
+      if (std::find(skipped_rules_.begin(), skipped_rules_.end(), part) != skipped_rules_.end()) return;
+      skipped_rules_.push_back(part);
+      skip(exprs_.definition(part), rest, found, depth + 1);
+      skipped_rules_.pop_back();
+      return;
+    case Op::repeat:
+      if (expr.b > 0) return skip(ExprId{expr.a}, rest, found, depth + 1);
+      [[fallthrough]];
+    default:
+      found.push_back(rest);
+  }
+}
+
+bool Derivatives::spelled(ExprId id, ExprId* out) {
+  SpelledRow step(exprs_, class_of_, class_count_, [this](ExprId part) { return known(part); });
+  if (step.derive(id, out)) return true;
+  missing_ = step.missing();
+  return false;
 }
 
 bool Derivatives::context(ExprId id, ExprId* out) {

@@ -32,10 +32,13 @@ class Derivatives {
   // expression of the same language.
   ExprId* row(ExprId id);
 
- private:
   struct Term {
     ExprId head, tail;
   };
+  // What may come next of members in any order, then `tail`.
+  void push_pool(std::vector<Term>& terms, ExprId id, ExprId tail);
+
+ private:
 
   ExprId* known(ExprId id) const {
     return id.value < rows_.size() ? rows_[id.value] : nullptr;
@@ -45,6 +48,9 @@ class Derivatives {
   bool compute(ExprId id, ExprId* out);
   bool linear(ExprId id, ExprId* out);
   bool context(ExprId id, ExprId* out);
+  bool spelled(ExprId id, ExprId* out);
+  // Adds what is left of `rest` when `part` matches the empty string before it: as often as its guards tell cases apart.
+  void skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int depth);
   const std::vector<std::uint8_t>& classes_of(std::uint32_t set);
 
   ExprSet& exprs_;
@@ -59,6 +65,7 @@ class Derivatives {
   std::size_t block_free_ = 0;  // entries left in the last block
   std::vector<ExprId> missing_;
   std::vector<std::pair<std::uint8_t, ExprId>> pairs_;
+  std::vector<ExprId> skipped_rules_;
 };
 
 }  // namespace detent

@@ -9,6 +9,7 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kFirstTable = 256;
+constexpr std::uint64_t kEscape = 6;   // bytes of the longest spelling of a byte
 constexpr std::size_t kPart = 32;  // bytes of a long literal that are spelt at once
 
 // Lengths saturate: "at least this much" is all that a budget asks of them.
@@ -31,6 +32,13 @@ ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
   epsilon.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::epsilon));
   find_or_add(epsilon, {});
   everything_ = repeat(bytes(ByteSet::all()), 0, kUnbounded);
+}
+
+void ExprSet::inherit(Expr& expr, const Expr& part) {
+  expr.has_past |= part.has_past;
+  expr.has_hole |= part.has_hole;
+  expr.has_rule |= part.has_rule;
+  expr.has_guard |= part.has_guard;
 }
 
 bool ExprSet::same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const {
@@ -198,8 +206,8 @@ ExprId ExprSet::concat(ExprId first, ExprId second) {
     expr.op = Op::concat;
     expr.nullable = h.nullable && t.nullable;
     expr.plain = h.plain && t.plain;
-    expr.has_past = h.has_past || t.has_past;
-    expr.has_hole = h.has_hole || t.has_hole;
+    inherit(expr, h);
+    inherit(expr, t);
     expr.largest_count = std::max(h.largest_count, t.largest_count);
     expr.shortest = add(h.shortest, t.shortest);
     expr.farthest = std::max(add(h.farthest, t.shortest), t.farthest);
@@ -243,7 +251,7 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.op = Op::repeat;
   expr.nullable = minimum == 0;
   expr.plain = inner.plain;
-  expr.has_past = inner.has_past;
+  inherit(expr, inner);
   expr.shortest = multiply(inner.shortest, minimum);
   expr.farthest = add(inner.farthest, multiply(inner.shortest, minimum == 0 ? 0 : minimum - 1));
   expr.largest_count = std::max({inner.largest_count, minimum, maximum == kUnbounded ? 0 : maximum});
@@ -351,8 +359,7 @@ ExprId ExprSet::alternation(std::vector<ExprId> parts) {
     const Expr& operand = exprs_[part.value];
     expr.nullable |= operand.nullable;
     expr.plain &= operand.plain;
-    expr.has_past |= operand.has_past;
-    expr.has_hole |= operand.has_hole;
+    inherit(expr, operand);
     expr.largest_count = std::max(expr.largest_count, operand.largest_count);
     expr.shortest = std::min(expr.shortest, operand.shortest);
     expr.farthest = std::max(expr.farthest, operand.farthest);
@@ -396,8 +403,7 @@ ExprId ExprSet::conjunction(std::vector<ExprId> parts) {
   for (ExprId part : parts) {
     const Expr& operand = exprs_[part.value];
     expr.nullable &= operand.nullable;
-    expr.has_past |= operand.has_past;
-    expr.has_hole |= operand.has_hole;
+    inherit(expr, operand);
     settled &= !operand.has_past && !operand.has_hole;
     expr.shortest = std::max(expr.shortest, operand.shortest);
     total = sum(total, mix(Hash128{}, operand.hash));
@@ -416,10 +422,126 @@ ExprId ExprSet::complement(ExprId part) {
   Expr expr;
   expr.op = Op::complement;
   expr.nullable = !inner.nullable && !inner.has_past;
-  expr.has_past = inner.has_past;
+  inherit(expr, inner);
   expr.a = part.value;
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::complement)), inner.hash);
   return find_or_add(expr, {});
+}
+
+ExprId ExprSet::rule(const Expr& traits) {
+  Expr expr = traits;
+  expr.op = Op::rule;
+  expr.has_rule = true;
+  expr.a = static_cast<std::uint32_t>(definitions_.size());
+  meter_.allocate(sizeof(ExprId));
+  definitions_.push_back(kEmpty);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::spelled(ExprId texts, std::uint32_t place, std::uint32_t value) {
+  if (texts == kEmpty) return kEmpty;
+  if (texts == kEpsilon && place == 0) return kEpsilon;
+  const Expr& inner = exprs_[texts.value];
+  Expr expr;
+  expr.op = Op::spelled;
+  expr.nullable = place == 0 && inner.nullable;
+  // An escape may lead to a character that the texts have not.
+  expr.plain = place == 0 && inner.plain;
+  inherit(expr, inner);
+  expr.largest_count = inner.largest_count;
+  constexpr std::uint32_t kLeft[] = {0, 1, 4, 3, 2, 1, 6, 5, 4, 3, 2, 1};  // bytes of the escape that must still come
+  expr.shortest = add(multiply(inner.shortest, kEscape), kLeft[place]);
+  expr.farthest = multiply(inner.farthest, kEscape);
+  expr.a = texts.value;
+  expr.b = place;
+  expr.c = value;
+  expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::spelled)), inner.hash),
+                  (std::uint64_t{place} << 32) | value);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::greedy(ExprId part) {
+  if (part == kEmpty || part == kEpsilon) return part;
+  const Expr& inner = exprs_[part.value];
+  Expr expr;
+  expr.op = Op::greedy;
+  expr.nullable = inner.nullable;
+  inherit(expr, inner);
+  expr.has_guard = true;
+  expr.shortest = inner.shortest;
+  expr.a = part.value;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::greedy)), inner.hash);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::unless(ExprId part) {
+  if (part == kEmpty) return kEpsilon;
+  const Expr& inner = exprs_[part.value];
+  if (inner.nullable) return kEmpty;
+  Expr expr;
+  expr.op = Op::unless;
+  expr.nullable = true;
+  inherit(expr, inner);
+  expr.has_guard = true;
+  expr.a = part.value;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::unless)), inner.hash);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::unordered(const Pool& pool, ExprId separator, ExprId others, std::span<const ExprId> members) {
+  const bool endless = others != kEmpty;
+  if (pool.required > pool.maximum || (!endless && pool.minimum > members.size())) return kEmpty;
+  const bool may_end = pool.required == 0 && pool.minimum == 0;
+  const bool may_go_on = pool.maximum > 0 && (endless || !members.empty());
+  if (pool.place == Pool::Place::before ? !may_go_on : !may_go_on && !may_end) return kEmpty;
+  if (!may_go_on) return kEpsilon;
+
+  std::vector<ExprId> parts{separator, others};
+  parts.insert(parts.end(), members.begin(), members.end());
+  Expr expr;
+  expr.op = Op::unordered;
+  expr.nullable = may_end && pool.place != Pool::Place::before;
+  expr.plain = true;
+  expr.farthest = UINT32_MAX;
+  expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::unordered));
+  Hash128 required{}, optional{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Expr& part = exprs_[parts[i].value];
+    inherit(expr, part);
+    if (parts[i] != kEmpty) expr.plain &= part.plain;
+    if (i < 2) {
+      expr.hash = mix(expr.hash, part.hash);
+    } else if (i - 2 < pool.required) {
+      expr.shortest = add(expr.shortest, part.shortest);
+      required = sum(required, mix(Hash128{}, part.hash));
+    } else {
+      optional = sum(optional, mix(Hash128{}, part.hash));
+    }
+  }
+  // At most as long as this: the required members, then the longest optional ones or others up to the minimum.
+  if (pool.minimum > pool.required) {
+    std::vector<std::uint32_t> lengths;
+    for (ExprId member : members.subspan(pool.required)) lengths.push_back(exprs_[member.value].shortest);
+    std::sort(lengths.begin(), lengths.end());
+    if (endless) lengths.assign(pool.minimum - pool.required, exprs_[others.value].shortest);
+    for (std::size_t i = 0; i < pool.minimum - pool.required; ++i) expr.shortest = add(expr.shortest, lengths[i]);
+  }
+  const std::uint32_t count = std::max(pool.minimum, pool.required);
+  if (count > 0) {
+    const std::uint32_t separators = pool.place == Pool::Place::after ? count : count - 1;
+    expr.shortest = add(expr.shortest, multiply(exprs_[separator.value].shortest, separators));
+  }
+  expr.hash = mix(mix(expr.hash, required), optional);
+  expr.hash = mix(expr.hash, (std::uint64_t{pool.minimum} << 32) | pool.maximum);
+  expr.hash = mix(expr.hash, (std::uint64_t{pool.required} << 32) | static_cast<std::uint64_t>(pool.place));
+  expr.b = static_cast<std::uint32_t>(parts.size());
+  const auto known = std::find(pools_.rbegin(), pools_.rend(), pool);
+  expr.c = static_cast<std::uint32_t>(known == pools_.rend() ? pools_.size() : pools_.rend() - known - 1);
+  if (known == pools_.rend()) {
+    meter_.allocate(sizeof(Pool));
+    pools_.push_back(pool);
+  }
+  return find_or_add(expr, parts);
 }
 
 ExprId ExprSet::past(std::uint32_t index) {

@@ -39,6 +39,11 @@ enum class Op : std::uint8_t {
   conjunction,  // operands
   complement,   // a
   repeat,       // a, between b and c times
+  rule,         // a: definition, which may call rules, itself too; never left-recursive
+  spelled,      // the JSON spellings of the texts of a, from inside an escape on: b, c (json_string.h)
+  unordered,    // operands: separator, others, members; c: the pool's counts
+  greedy,       // a, which the text that follows must not be able to extend
+  unless,       // the empty string, where the text that follows does not begin with a string of a
   // The rest arises from text scopes only (lookaround.h).
   past,     // a: all futures if the a-th lookbehind holds here, none otherwise
   hole,     // where the body of a lookbehind ends
@@ -52,6 +57,8 @@ struct Expr {
   bool plain : 1 = false;     // no complement, conjunction or scope inside: never empty unless it is the empty language
   bool has_past : 1 = false;  // asks a lookbehind, so that it means something only in its context
   bool has_hole : 1 = false;
+  bool has_rule : 1 = false;   // calls a rule, so that its residuals may be without end
+  bool has_guard : 1 = false;  // holds `greedy` or `unless`: what it means depends on the text that follows it
   std::uint32_t a = 0;
   std::uint32_t b = 0;
   std::uint32_t c = 0;
@@ -80,6 +87,25 @@ class ExprSet {
   ExprId repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum);
   ExprId everything() const { return everything_; }  // all byte strings
 
+  // A rule is made first and defined afterwards. `traits` has the flags and lengths of its definition.
+  ExprId rule(const Expr& traits);
+  ExprId spelled(ExprId texts, std::uint32_t place, std::uint32_t value);
+  ExprId greedy(ExprId part);
+  ExprId unless(ExprId part);
+
+  // What is left of members that come in any order.
+  struct Pool {
+    enum class Place : std::uint8_t { first, after, before };  // nothing written yet; behind a member; behind a separator
+    std::uint32_t minimum = 0;
+    std::uint32_t maximum = 0;
+    std::uint32_t required = 0;  // so many of the members, the first ones, must still come
+    Place place = Place::first;
+    bool operator==(const Pool&) const = default;
+  };
+  // Members that can never come must have been taken out.
+  ExprId unordered(const Pool& pool, ExprId separator, ExprId others, std::span<const ExprId> members);
+  const Pool& pool(ExprId id) const { return pools_[(*this)[id].c]; }
+
   ExprId past(std::uint32_t index);
   ExprId hole();
   // A loop is made first and defined afterwards; `nullable`, `has_past` and `has_hole` are those of its exit.
@@ -91,7 +117,7 @@ class ExprSet {
   ExprId context(ExprId tail, std::span<const ExprId> residuals, bool nullable);
 
   const Expr& operator[](ExprId id) const { return exprs_[id.value]; }
-  // Of an alternation, conjunction or context. Only the owner of the lock may ask.
+  // Of an alternation, conjunction, unordered or context. Only the owner of the lock may ask.
   std::span<const ExprId> operands(ExprId id) const {
     const Expr& expr = exprs_[id.value];
     return {operands_.data() + expr.a, expr.b};
@@ -109,12 +135,14 @@ class ExprSet {
   ExprId spell(std::string_view text, ExprId tail);
   ExprId text(std::string_view text);
   void flatten(std::vector<ExprId>& parts, Op op) const;
+  static void inherit(Expr& expr, const Expr& part);
 
   Meter& meter_;
   StableVector<Expr> exprs_;
   std::vector<ExprId> operands_;
   std::vector<ByteSet> sets_;
   std::vector<ExprId> definitions_;
+  std::vector<Pool> pools_;
   std::string texts_;
   std::vector<std::uint32_t> table_;  // open addressing, power of two, 0 = free (the empty language is never looked up)
   std::unordered_multimap<std::uint64_t, std::uint32_t> set_table_;

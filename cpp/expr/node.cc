@@ -43,10 +43,12 @@ NodeRef Node::finish(Node* node) {
     hash = mix(hash, word);
   }
   const bool inherits = node->kind_ != NodeKind::scope;
+  const bool closes = node->kind_ == NodeKind::grammar;
   for (const NodeRef& child : node->children_) {
     hash = mix(hash, child->hash_);
     node->depth_ = std::max(node->depth_, child->depth_ + 1);
     if (inherits) node->has_assertion_ |= child->has_assertion_;
+    if (!closes) node->reference_limit_ = std::max(node->reference_limit_, child->reference_limit_);
   }
   node->hash_ = hash;
   return NodeRef(node);
@@ -88,12 +90,14 @@ NodeRef Node::alternation(std::vector<NodeRef> parts) {
 NodeRef Node::conjunction(std::vector<NodeRef> parts) {
   if (parts.empty()) return repeat(bytes(ByteSet::all()), 0, kUnbounded);
   if (parts.size() == 1) return std::move(parts[0]);
+  for (const NodeRef& part : parts) check_closed(*part);
   Node* node = new Node(NodeKind::conjunction);
   node->children_ = std::move(parts);
   return finish(node);
 }
 
 NodeRef Node::complement(NodeRef part) {
+  check_closed(*part);
   Node* node = new Node(NodeKind::complement);
   node->children_.push_back(std::move(part));
   return finish(node);
@@ -109,6 +113,7 @@ NodeRef Node::repeat(NodeRef part, std::uint32_t minimum, std::uint32_t maximum)
 }
 
 NodeRef Node::lookahead(NodeRef body, bool negative) {
+  check_closed(*body);
   Node* node = new Node(NodeKind::lookahead);
   node->negative_ = negative;
   node->has_assertion_ = true;
@@ -117,6 +122,7 @@ NodeRef Node::lookahead(NodeRef body, bool negative) {
 }
 
 NodeRef Node::lookbehind(NodeRef body, bool negative) {
+  check_closed(*body);
   Node* node = new Node(NodeKind::lookbehind);
   node->negative_ = negative;
   node->has_assertion_ = true;
@@ -129,6 +135,68 @@ NodeRef Node::scope(NodeRef body) {
   Node* node = new Node(NodeKind::scope);
   node->children_.push_back(std::move(body));
   return finish(node);
+}
+
+NodeRef Node::reference(std::uint32_t index) {
+  if (index >= kUnbounded) throw Error(ErrorKind::argument, "reference", index, kUnbounded);
+  Node* node = new Node(NodeKind::reference);
+  node->minimum_ = index;
+  node->reference_limit_ = index + 1;
+  return finish(node);
+}
+
+NodeRef Node::grammar(std::vector<NodeRef> definitions, std::uint32_t start) {
+  if (start >= definitions.size()) throw Error(ErrorKind::argument, "reference", start, std::ssize(definitions));
+  for (const NodeRef& definition : definitions) {
+    if (definition->reference_limit_ > definitions.size()) {
+      throw Error(ErrorKind::argument, "reference", definition->reference_limit_ - 1, std::ssize(definitions));
+    }
+  }
+  Node* node = new Node(NodeKind::grammar);
+  node->minimum_ = start;
+  node->children_ = std::move(definitions);
+  return finish(node);
+}
+
+NodeRef Node::json_string(NodeRef texts) {
+  check_closed(*texts);
+  Node* node = new Node(NodeKind::json_string);
+  node->children_.push_back(std::move(texts));
+  return finish(node);
+}
+
+NodeRef Node::unordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
+                        std::uint32_t minimum, std::uint32_t maximum) {
+  if (minimum > maximum) throw Error(ErrorKind::argument, "repeat", minimum, maximum);
+  if (required.size() != members.size()) {
+    throw Error(ErrorKind::argument, "unordered", std::ssize(required), std::ssize(members));
+  }
+  Node* node = new Node(NodeKind::unordered);
+  node->minimum_ = minimum;
+  node->maximum_ = maximum;
+  node->text_ = std::move(required);
+  node->children_ = std::move(members);
+  node->children_.insert(node->children_.begin(), {std::move(separator), std::move(others)});
+  return finish(node);
+}
+
+NodeRef Node::greedy(NodeRef body) {
+  check_closed(*body);
+  Node* node = new Node(NodeKind::greedy);
+  node->children_.push_back(std::move(body));
+  return finish(node);
+}
+
+NodeRef Node::unless(NodeRef body) {
+  check_closed(*body);
+  Node* node = new Node(NodeKind::unless);
+  node->children_.push_back(std::move(body));
+  return finish(node);
+}
+
+// Rules are the least fixed point of their definitions, which exists because definitions only ever add.
+void Node::check_closed(const Node& part) {
+  if (part.is_open()) throw Error(ErrorKind::unsupported, "open_reference");
 }
 
 bool Node::equal(const Node& first, const Node& second) {

@@ -29,6 +29,12 @@ enum class NodeKind : std::uint8_t {
   lookahead,   // zero-width, only inside a scope
   lookbehind,  // zero-width, only inside a scope
   scope,       // the text that the assertions inside see
+  reference,   // a definition of the innermost grammar around it
+  grammar,     // the least languages that its definitions, the children, describe; the first count says which is meant
+  json_string, // the JSON spellings of texts
+  unordered,   // a separator, what may stand between, and members that come in any order
+  greedy,      // a match that what follows must not be able to extend
+  unless,      // zero-width: what follows must not begin so
 };
 
 class Node;
@@ -70,10 +76,20 @@ class Node {
   static NodeRef lookahead(NodeRef body, bool negative);
   static NodeRef lookbehind(NodeRef body, bool negative);
   static NodeRef scope(NodeRef body);
+  static NodeRef reference(std::uint32_t index);
+  static NodeRef grammar(std::vector<NodeRef> definitions, std::uint32_t start);
+  static NodeRef json_string(NodeRef texts);
+  // Each member at most once, those that are `required` ('1' in it) once; `others`, if not null, any number of times;
+  // `separator` between neighbours.
+  static NodeRef unordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
+                           std::uint32_t minimum, std::uint32_t maximum);
+  static NodeRef greedy(NodeRef body);
+  static NodeRef unless(NodeRef body);
 
   NodeKind kind() const { return kind_; }
   bool negative() const { return negative_; }
   bool has_assertion() const { return has_assertion_; }  // one that no scope inside this node closes
+  bool is_open() const { return reference_limit_ > 0; }  // has a reference that no grammar inside this node closes
   std::uint32_t minimum() const { return minimum_; }
   std::uint32_t maximum() const { return maximum_; }
   std::uint32_t depth() const { return depth_; }
@@ -93,6 +109,7 @@ class Node {
   ~Node() = default;
 
   static NodeRef finish(Node* node);
+  static void check_closed(const Node& part);
   static void release(const Node* node);
 
   mutable std::atomic<std::uint32_t> references_{1};
@@ -102,6 +119,7 @@ class Node {
   std::uint32_t minimum_ = 0;
   std::uint32_t maximum_ = 0;
   std::uint32_t depth_ = 1;
+  std::uint32_t reference_limit_ = 0;  // above the indices of all open references
   ByteSet set_;
   std::string text_;
   std::vector<NodeRef> children_;

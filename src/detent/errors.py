@@ -146,6 +146,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "the mask row has {given} words of 32 bits, but the vocabulary needs {limit}; use detent.mask.allocate_mask"
     ),
     ("argument", "node_bytes"): "not the bytes of a language, or damaged ones, at byte {given} of {limit}",
+    ("argument", "nullable_member"): "member {given} of an unordered list may be empty; give one that has a byte",
+    ("argument", "open_reference"): "a reference stands outside a grammar; wrap the definitions in grammar(...)",
+    ("argument", "reference"): "reference {given} is to none of the {limit} definitions",
+    ("argument", "unordered"): "{given} marks for {limit} members",
     ("argument", "repeat"): "a repeat of at least {given} and at most {limit} times is impossible",
     ("busy", "matcher"): "the matcher is in use by another thread; give each thread its own with fork()",
     ("cancelled", "work"): "cancelled by the caller",
@@ -188,6 +192,15 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("unsupported", "assertion_under_algebra"): (
         "a lookaround inside a complement or intersection of the same text scope has no exact meaning here; "
         "give the operand its own scope"
+    ),
+    ("unsupported", "left_recursion"): "rule {given} may call itself before it reads a byte; remove left recursion",
+    ("unsupported", "open_reference"): (
+        "a complement, intersection, assertion or string of a grammar's own rules has no least meaning; "
+        "use it on closed languages only"
+    ),
+    ("unsupported", "rules_under_algebra"): (
+        "an intersection or complement of grammars inside a grammar that is intersected again cannot be decided; "
+        "combine the languages in one step"
     ),
     ("unsupported", "loop_in_lookbehind"): "an unbounded loop with assertions inside a lookbehind; bound the loop",
     ("vocabulary", "size"): "a vocabulary of {given} ids is above the largest size, {limit}",

@@ -1,0 +1,319 @@
+#include "automaton/grammar.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <unordered_set>
+
+#include "base/error.h"
+
+namespace detent {
+namespace {
+
+class GrammarCompiler {
+ public:
+  GrammarCompiler(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
+                  const std::unordered_map<const Node*, ExprId>& interned)
+      : exprs_(exprs), liveness_(liveness), meter_(meter), grammar_(grammar), interned_(interned) {}
+
+  ExprId compile() {
+    list_nodes();
+    find_facts();
+    refuse_left_recursion();
+    make_rules();
+    return rules_[grammar_.minimum()];
+  }
+
+ private:
+  // What is known of a node's language so far; it only ever grows.
+  struct Facts {
+    bool has_text = false;
+    bool nullable = false;
+    std::uint32_t shortest = UINT32_MAX;  // an upper bound
+    bool operator==(const Facts&) const = default;
+  };
+  struct Part {
+    const Node* node;
+    std::vector<std::uint32_t> children;  // parts; of a reference, its definition
+    std::vector<std::uint32_t> parents;
+    Facts facts;
+    ExprId expr;
+  };
+
+  // Children come before their parents, references apart.
+  void list_nodes() {
+    std::unordered_map<const Node*, std::uint32_t> numbers;
+    std::vector<const Node*> pending;
+    for (std::size_t i = grammar_.children().size(); i-- > 0;) pending.push_back(grammar_.children()[i].get());
+    while (!pending.empty()) {
+      const Node* node = pending.back();
+      if (numbers.contains(node)) {
+        pending.pop_back();
+        continue;
+      }
+      meter_.step();
+      bool ready = true;
+      if (node->is_open()) {
+        for (std::size_t i = node->children().size(); i-- > 0;) {
+          const Node* child = node->children()[i].get();
+          if (!numbers.contains(child)) {
+            pending.push_back(child);
+            ready = false;
+          }
+        }
+      }
+      if (!ready) continue;
+      pending.pop_back();
+      numbers.emplace(node, static_cast<std::uint32_t>(parts_.size()));
+      parts_.push_back({node, {}, {}, {}, {}});
+      if (node->is_open()) {
+        for (const NodeRef& child : node->children()) parts_.back().children.push_back(numbers[child.get()]);
+      }
+    }
+    for (const NodeRef& definition : grammar_.children()) definitions_.push_back(numbers[definition.get()]);
+    for (std::uint32_t i = 0; i < parts_.size(); ++i) {
+      Part& part = parts_[i];
+      if (part.node->kind() == NodeKind::reference) part.children = {definitions_[part.node->minimum()]};
+      for (std::uint32_t child : part.children) parts_[child].parents.push_back(i);
+    }
+  }
+
+  void find_facts() {
+    std::deque<std::uint32_t> pending;
+    std::vector<bool> waits(parts_.size(), true);
+    for (std::uint32_t i = 0; i < parts_.size(); ++i) pending.push_back(i);
+    while (!pending.empty()) {
+      const std::uint32_t i = pending.front();
+      pending.pop_front();
+      waits[i] = false;
+      meter_.step(1 + std::ssize(parts_[i].children) / 8);
+      const Facts facts = evaluate(parts_[i]);
+      if (facts == parts_[i].facts) continue;
+      parts_[i].facts = facts;
+      for (std::uint32_t parent : parts_[i].parents) {
+        if (!waits[parent]) pending.push_back(parent);
+        waits[parent] = true;
+      }
+    }
+  }
+
+  Facts evaluate(const Part& part) {
+    const Node& node = *part.node;
+    if (!node.is_open()) {
+      const ExprId id = interned_.at(&node);
+      if (!liveness_.live(id)) return {};
+      return {true, exprs_[id].nullable, exprs_[id].nullable ? 0 : exprs_[id].shortest};
+    }
+    const auto facts = [this](std::uint32_t child) -> const Facts& { return parts_[child].facts; };
+    const auto sum = [](std::uint64_t x, std::uint64_t y) {
+      return static_cast<std::uint32_t>(std::min<std::uint64_t>(x + y, UINT32_MAX - 1));
+    };
+    switch (node.kind()) {
+      case NodeKind::concat: {
+        Facts all{true, true, 0};
+        for (std::uint32_t child : part.children) {
+          if (!facts(child).has_text) return {};
+          all.nullable &= facts(child).nullable;
+          all.shortest = sum(all.shortest, facts(child).shortest);
+        }
+        return all;
+      }
+      case NodeKind::alternation: {
+        Facts any;
+        for (std::uint32_t child : part.children) {
+          any.has_text |= facts(child).has_text;
+          any.nullable |= facts(child).nullable;
+          any.shortest = std::min(any.shortest, facts(child).shortest);
+        }
+        return any;
+      }
+      case NodeKind::repeat: {
+        const Facts& inner = facts(part.children[0]);
+        if (node.minimum() == 0) return {true, true, 0};
+        if (!inner.has_text) return {};
+        const std::uint64_t length = std::uint64_t{inner.shortest} * node.minimum();
+        return {true, inner.nullable, sum(length, 0)};
+      }
+      case NodeKind::reference:
+        return facts(part.children[0]);
+      case NodeKind::unordered: {
+        // The required members, then as many of the longest others as the minimum asks for.
+        std::vector<std::uint32_t> optional;
+        std::uint32_t required = 0, length = 0;
+        for (std::size_t i = 2; i < part.children.size(); ++i) {
+          const Facts& member = facts(part.children[i]);
+          if (node.text()[i - 2] == '1') {
+            if (!member.has_text) return {};
+            ++required;
+            length = sum(length, member.shortest);
+          } else if (member.has_text) {
+            optional.push_back(member.shortest);
+          }
+        }
+        const Facts& others = facts(part.children[1]);
+        const std::uint32_t more = node.minimum() > required ? node.minimum() - required : 0;
+        if (required > node.maximum() || (!others.has_text && more > optional.size())) return {};
+        std::sort(optional.begin(), optional.end());
+        for (std::uint32_t i = 0; i < more; ++i) {
+          if (i >= optional.size() && others.shortest == 0) break;
+          length = sum(length, i < optional.size() ? optional[i] : others.shortest);
+        }
+        const std::uint32_t count = required + more;
+        if (count > 1) length = sum(length, std::uint64_t{facts(part.children[0]).shortest} * (count - 1));
+        return {true, count == 0, length};
+      }
+      default:
+        throw Error(ErrorKind::unsupported, "open_reference");
+    }
+  }
+
+  // A rule that may begin with itself would be derived for ever.
+  void refuse_left_recursion() {
+    std::vector<std::vector<std::uint32_t>> first(definitions_.size());
+    for (std::size_t i = 0; i < definitions_.size(); ++i) {
+      std::unordered_set<std::uint32_t> seen{definitions_[i]};
+      std::vector<std::uint32_t> pending{definitions_[i]};
+      while (!pending.empty()) {
+        const Part& part = parts_[pending.back()];
+        pending.pop_back();
+        meter_.step();
+        if (!part.node->is_open() || !part.facts.has_text) continue;
+        if (part.node->kind() == NodeKind::reference) {
+          first[i].push_back(part.node->minimum());
+          continue;
+        }
+        const bool in_row = part.node->kind() == NodeKind::concat;
+        for (std::size_t k = 0; k < part.children.size(); ++k) {
+          if (part.node->kind() == NodeKind::unordered && k == 0) continue;  // a separator is never first
+          if (seen.insert(part.children[k]).second) pending.push_back(part.children[k]);
+          if (in_row && !parts_[part.children[k]].facts.nullable) break;
+        }
+      }
+    }
+    // Take out rules that begin with no rule that is left; what stays begins with itself.
+    std::vector<std::size_t> open(first.size());
+    std::vector<std::vector<std::uint32_t>> callers(first.size());
+    std::vector<std::uint32_t> done;
+    for (std::uint32_t i = 0; i < first.size(); ++i) {
+      open[i] = first[i].size();
+      for (std::uint32_t callee : first[i]) callers[callee].push_back(i);
+      if (open[i] == 0) done.push_back(i);
+    }
+    std::size_t taken = 0;
+    while (!done.empty()) {
+      const std::uint32_t i = done.back();
+      done.pop_back();
+      ++taken;
+      for (std::uint32_t caller : callers[i]) {
+        if (--open[caller] == 0) done.push_back(caller);
+      }
+    }
+    if (taken == first.size()) return;
+    const auto it = std::find_if(open.begin(), open.end(), [](std::size_t count) { return count > 0; });
+    throw Error(ErrorKind::unsupported, "left_recursion", it - open.begin());
+  }
+
+  void make_rules() {
+    bool plain = true, has_guard = false;
+    for (Part& part : parts_) {
+      if (part.node->is_open()) continue;
+      part.expr = part.facts.has_text ? interned_.at(part.node) : ExprSet::kEmpty;
+      plain &= exprs_[part.expr].plain;
+      has_guard |= exprs_[part.expr].has_guard;
+    }
+    for (std::uint32_t i = 0; i < definitions_.size(); ++i) {
+      const Facts& facts = parts_[definitions_[i]].facts;
+      if (!facts.has_text) {
+        rules_.push_back(ExprSet::kEmpty);
+        continue;
+      }
+      Expr traits;
+      traits.nullable = facts.nullable;
+      traits.plain = plain;
+      traits.has_guard = has_guard;
+      traits.shortest = facts.shortest;
+      traits.farthest = UINT32_MAX;
+      traits.hash = mix(grammar_.hash(), i);
+      rules_.push_back(exprs_.rule(traits));
+    }
+    for (Part& part : parts_) {
+      if (part.node->is_open()) part.expr = part.facts.has_text ? build(part) : ExprSet::kEmpty;
+    }
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+      if (rules_[i] != ExprSet::kEmpty) exprs_.define(rules_[i], parts_[definitions_[i]].expr);
+    }
+  }
+
+  ExprId build(const Part& part) {
+    std::vector<ExprId> children;
+    if (part.node->kind() != NodeKind::reference) {
+      for (std::uint32_t child : part.children) children.push_back(parts_[child].expr);
+    }
+    switch (part.node->kind()) {
+      case NodeKind::concat: {
+        ExprId id = ExprSet::kEpsilon;
+        for (std::size_t i = children.size(); i-- > 0;) id = exprs_.concat(children[i], id);
+        return id;
+      }
+      case NodeKind::alternation:
+        return exprs_.alternation(std::move(children));
+      case NodeKind::repeat:
+        return exprs_.repeat(children[0], part.node->minimum(), part.node->maximum());
+      case NodeKind::reference:
+        return rules_[part.node->minimum()];
+      default:
+        return make_unordered(exprs_, *part.node, children);
+    }
+  }
+
+  ExprSet& exprs_;
+  Liveness& liveness_;
+  Meter& meter_;
+  const Node& grammar_;
+  const std::unordered_map<const Node*, ExprId>& interned_;
+  std::vector<Part> parts_;
+  std::vector<std::uint32_t> definitions_;  // their parts
+  std::vector<ExprId> rules_;
+};
+
+}  // namespace
+
+std::vector<const Node*> closed_parts(const Node& grammar) {
+  std::vector<const Node*> found;
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> pending;
+  const auto push = [&](const Node& node) {
+    for (const NodeRef& child : node.children()) {
+      if (seen.insert(child.get()).second) pending.push_back(child.get());
+    }
+  };
+  push(grammar);
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    if (node->is_open()) push(*node);
+    else found.push_back(node);
+  }
+  return found;
+}
+
+ExprId compile_grammar(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
+                       const std::unordered_map<const Node*, ExprId>& interned) {
+  return GrammarCompiler(exprs, liveness, meter, grammar, interned).compile();
+}
+
+ExprId make_unordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts) {
+  std::vector<ExprId> members, optional;
+  for (std::size_t i = 2; i < parts.size(); ++i) {
+    const bool required = node.text()[i - 2] == '1';
+    if (exprs[parts[i]].nullable) throw Error(ErrorKind::argument, "nullable_member", static_cast<std::int64_t>(i - 2));
+    if (parts[i] == ExprSet::kEmpty && required) return ExprSet::kEmpty;
+    if (parts[i] != ExprSet::kEmpty) (required ? members : optional).push_back(parts[i]);
+  }
+  if (exprs[parts[1]].nullable) throw Error(ErrorKind::argument, "nullable_member", -1);
+  const auto required = static_cast<std::uint32_t>(members.size());
+  members.insert(members.end(), optional.begin(), optional.end());
+  return exprs.unordered({node.minimum(), node.maximum(), required, ExprSet::Pool::Place::first}, parts[0], parts[1], members);
+}
+
+}  // namespace detent

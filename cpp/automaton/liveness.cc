@@ -1,0 +1,279 @@
+#include "automaton/liveness.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include "expr/json_string.h"
+
+namespace detent {
+
+void Liveness::remember(ExprId id, bool is_live) {
+  if (life_.size() <= id.value) life_.resize(std::max<std::size_t>(exprs_.size(), life_.size() * 3 / 2), Life::unknown);
+  life_[id.value] = is_live ? Life::live : Life::dead;
+}
+
+bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts, bool& all) const {
+  const Expr& expr = exprs_[id];
+  if (expr.has_guard || expr.has_past || expr.has_hole) return false;
+  all = true;
+  switch (expr.op) {
+    case Op::concat:
+      parts = {ExprId{expr.a}, ExprId{expr.b}};
+      return true;
+    case Op::repeat:
+      parts = {ExprId{expr.a}};
+      return true;
+    case Op::alternation:
+      parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end());
+      all = false;
+      return true;
+    case Op::spelled:
+      parts = {ExprId{expr.a}};
+      return expr.b == static_cast<std::uint32_t>(Spelling::text);
+    case Op::rule:       // rules and members that have nothing in them were taken out when these were made
+    case Op::unordered:
+      parts.clear();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Liveness::live(ExprId state) {
+  if (const Life life = known(state); life != Life::unknown) return life == Life::live;
+  std::vector<ExprId> goals{state};
+  std::vector<ExprId> parts;
+  while (!goals.empty()) {
+    const ExprId goal = goals.back();
+    if (known(goal) != Life::unknown) {
+      goals.pop_back();
+      continue;
+    }
+    meter_.step();
+    bool all = true;
+    if (!parts_of(goal, parts, all)) {
+      remember(goal, search(goal));
+      continue;
+    }
+    bool open = false;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Life life = known(parts[i]);
+      if (life == Life::unknown) {
+        if (!open) goals.push_back(parts[i]);
+        open = true;
+      } else if ((life == Life::live) != all) {  // decides alone
+        if (open) goals.pop_back();
+        open = false;
+        remember(goal, !all);
+        break;
+      }
+    }
+    if (!open && known(goal) == Life::unknown) remember(goal, all);
+  }
+  return known(state) == Life::live;
+}
+
+// From `state` to a state that is known to be live; where an expression says how long its strings are at least, shorter ones
+// first, so that one of ten thousand long words is found without looking at the others. If there is none, all that was seen
+// is dead; otherwise all that was seen to reach it is live.
+bool Liveness::search(ExprId state) {
+  constexpr std::size_t kPatience = 5000;  // states of a search that may have no end
+  using Entry = std::pair<std::uint32_t, std::size_t>;  // a lower bound of what is left, and when it was seen
+  std::vector<ExprId> order{state};
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
+  pending.emplace(exprs_[state].shortest, 0);
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sources{{state.value, {}}};
+  std::vector<std::uint32_t> reaching;
+  const bool may_have_no_end = exprs_[state].op == Op::conjunction && exprs_[state].has_rule;
+  while (!pending.empty() && reaching.empty()) {
+    if (may_have_no_end && order.size() > kPatience) {
+      ExprId part, regular;
+      if (split(state, part, regular)) return meets(part, regular);
+    }
+    const ExprId from = order[pending.top().second];
+    pending.pop();
+    const ExprId* row = derivatives_.row(from);
+    for (std::uint32_t c = 0; c < derivatives_.class_count(); ++c) {
+      const ExprId to = row[c];
+      if (to == ExprSet::kEmpty || (c > 0 && to == row[c - 1])) continue;
+      meter_.step();
+      const Life life = known(to);
+      if (life == Life::dead) continue;
+      if (life == Life::live) {
+        reaching.push_back(from.value);
+        break;
+      }
+      const auto [source, is_new] = sources.try_emplace(to.value);
+      source->second.push_back(from.value);
+      if (!is_new) continue;
+      pending.emplace(exprs_[to].shortest, order.size());
+      order.push_back(to);
+    }
+  }
+  if (reaching.empty()) {
+    for (ExprId seen : order) remember(seen, false);
+    return false;
+  }
+  while (!reaching.empty()) {
+    const std::uint32_t id = reaching.back();
+    reaching.pop_back();
+    if (known(ExprId{id}) == Life::live) continue;
+    remember(ExprId{id}, true);
+    for (std::uint32_t source : sources[id]) reaching.push_back(source);
+  }
+  return true;
+}
+
+bool Liveness::split(ExprId state, ExprId& part, ExprId& regular) {
+  if (exprs_[state].has_guard) return false;
+  std::vector<ExprId> regulars;
+  for (ExprId operand : exprs_.operands(state)) {
+    if (!exprs_[operand].has_rule) {
+      regulars.push_back(operand);
+    } else if (part == ExprSet::kEmpty && exprs_[operand].op != Op::complement) {
+      part = operand;
+    } else {
+      return false;
+    }
+  }
+  regular = exprs_.conjunction(std::move(regulars));
+  return true;
+}
+
+bool Liveness::meets(ExprId part, ExprId regular) {
+  // exits[(x, r)]: the states to which the words of x lead r. Whoever waits for them is told of each, once.
+  using Place = std::pair<std::uint32_t, std::uint32_t>;
+  struct PlaceHash {
+    std::size_t operator()(const Place& place) const { return mix(place.first, place.second); }
+  };
+  struct Waiter {
+    Place place;  // whose exits these are a part of
+    ExprId then;  // what of that place comes behind; epsilon: nothing
+  };
+  struct Table {
+    std::vector<std::uint32_t> exits;
+    std::unordered_set<std::uint32_t> seen;
+    std::vector<Waiter> waiters;
+  };
+  std::unordered_map<Place, Table, PlaceHash> tables;
+  struct Lease {  // the tables are gone when the question is decided
+    Meter& meter;
+    std::int64_t bytes = 0;
+    void add(std::int64_t more) {
+      meter.allocate(more);
+      bytes += more;
+    }
+    ~Lease() { meter.allocate(-bytes); }
+  } lease{meter_};
+  std::vector<Place> asked;
+  std::vector<std::pair<Place, std::uint32_t>> news;
+  const auto tell = [&](const Place& place, std::uint32_t exit) {
+    if (tables[place].seen.insert(exit).second) {
+      meter_.step();
+      lease.add(64);
+      tables[place].exits.push_back(exit);
+      news.emplace_back(place, exit);
+    }
+  };
+  const auto ask = [&](ExprId x, std::uint32_t r, const Waiter& waiter) {
+    const Place place{x.value, r};
+    const auto [table, is_new] = tables.try_emplace(place);
+    table->second.waiters.push_back(waiter);
+    meter_.step();
+    if (is_new) {
+      lease.add(256);
+      asked.push_back(place);
+      return;
+    }
+    const std::vector<std::uint32_t> exits = table->second.exits;
+    for (std::uint32_t exit : exits) {
+      if (waiter.then == ExprSet::kEpsilon) tell(waiter.place, exit);
+      else news.emplace_back(place, exit);  // told again: the other waiters have seen it
+    }
+  };
+  const Place top{part.value, regular.value};
+  tables[top];
+  asked.push_back(top);
+  while (!asked.empty() || !news.empty()) {
+    if (!news.empty()) {
+      const auto [place, exit] = news.back();
+      news.pop_back();
+      if (place == top && exprs_[ExprId{exit}].nullable) return true;
+      const std::vector<Waiter> waiters = tables[place].waiters;
+      for (const Waiter& waiter : waiters) {
+        if (waiter.then == ExprSet::kEpsilon) {
+          tell(waiter.place, exit);
+        } else {
+          const Place rest{waiter.then.value, exit};
+          auto& others = tables[rest].waiters;
+          const bool waits = std::ranges::any_of(others, [&](const Waiter& other) {
+            return other.place == waiter.place && other.then == ExprSet::kEpsilon;
+          });
+          if (!waits) {
+            const bool is_new = others.empty() && tables[rest].exits.empty() && rest != top;
+            others.push_back({waiter.place, ExprSet::kEpsilon});
+            if (is_new) {
+              lease.add(256);
+              asked.push_back(rest);
+            }
+            const std::vector<std::uint32_t> exits = tables[rest].exits;
+            for (std::uint32_t known_exit : exits) tell(waiter.place, known_exit);
+          }
+        }
+      }
+      continue;
+    }
+    const Place place = asked.back();
+    asked.pop_back();
+    const ExprId x{place.first};
+    const std::uint32_t r = place.second;
+    const Expr expr = exprs_[x];
+    meter_.step();
+    if (expr.nullable) tell(place, r);
+    if (x == ExprSet::kEpsilon) continue;
+    if (!expr.has_rule) {  // by bytes
+      const std::vector<ExprId> row(derivatives_.row(x), derivatives_.row(x) + derivatives_.class_count());
+      const ExprId* other = derivatives_.row(ExprId{r});
+      std::set<std::pair<std::uint32_t, std::uint32_t>> steps;
+      for (std::uint32_t c = 0; c < derivatives_.class_count(); ++c) {
+        if (row[c] != ExprSet::kEmpty && other[c] != ExprSet::kEmpty) steps.emplace(row[c].value, other[c].value);
+      }
+      for (const auto& [left, state] : steps) ask(ExprId{left}, state, {place, ExprSet::kEpsilon});
+      continue;
+    }
+    switch (expr.op) {
+      case Op::concat:
+        ask(ExprId{expr.a}, r, {place, ExprId{expr.b}});
+        break;
+      case Op::alternation:
+        for (ExprId operand : std::vector<ExprId>(exprs_.operands(x).begin(), exprs_.operands(x).end())) {
+          ask(operand, r, {place, ExprSet::kEpsilon});
+        }
+        break;
+      case Op::repeat: {
+        const std::uint32_t low = expr.b == 0 ? 0 : expr.b - 1;
+        const std::uint32_t high = expr.c == ExprSet::kUnbounded ? expr.c : expr.c - 1;
+        ask(ExprId{expr.a}, r, {place, exprs_.repeat(ExprId{expr.a}, low, high)});
+        break;
+      }
+      case Op::rule:
+        ask(exprs_.definition(x), r, {place, ExprSet::kEpsilon});
+        break;
+      case Op::unordered: {
+        std::vector<Derivatives::Term> terms;
+        derivatives_.push_pool(terms, x, ExprSet::kEpsilon);
+        for (const auto& [head, tail] : terms) ask(head, r, {place, tail});
+        break;
+      }
+      default:  // an intersection or complement with rules inside a rule
+        throw Error(ErrorKind::unsupported, "rules_under_algebra");
+    }
+  }
+  return false;
+}
+
+}  // namespace detent

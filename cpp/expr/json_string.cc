@@ -1,0 +1,169 @@
+#include "expr/json_string.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace detent {
+namespace {
+
+constexpr std::string_view kLetters = "\"\\/bfnrt";
+constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+constexpr std::string_view kDigits = "0123456789abcdefABCDEF";
+
+std::uint32_t digit_value(char digit) {
+  if (digit <= '9') return static_cast<std::uint32_t>(digit - '0');
+  return static_cast<std::uint32_t>((digit | 0x20) - 'a') + 10;
+}
+
+Spelling next(Spelling place) { return static_cast<Spelling>(static_cast<std::uint32_t>(place) + 1); }
+
+}  // namespace
+
+void register_spelling_bytes(ExprSet& exprs) {
+  exprs.bytes(ByteSet::range(0, 0x1F));
+  for (std::string_view apart : {kLetters, kMeanings, kDigits, std::string_view("u")}) {
+    for (char byte : apart) exprs.bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
+  }
+}
+
+ExprId SpelledRow::spelled(ExprId texts, Spelling place, std::uint32_t value) {
+  return exprs_.spelled(texts, static_cast<std::uint32_t>(place), value);
+}
+
+// What is left of the texts behind a character; if a row is missing, it is noted and the answer means nothing.
+ExprId SpelledRow::after(ExprId texts, std::uint32_t code_point) {
+  std::array<std::uint32_t, 4> bytes{};
+  int count = 1;
+  if (code_point < 0x80) {
+    bytes[0] = code_point;
+  } else if (code_point < 0x800) {
+    bytes = {0xC0 | code_point >> 6, 0x80 | (code_point & 0x3F)};
+    count = 2;
+  } else if (code_point < 0x10000) {
+    bytes = {0xE0 | code_point >> 12, 0x80 | (code_point >> 6 & 0x3F), 0x80 | (code_point & 0x3F)};
+    count = 3;
+  } else {
+    bytes = {0xF0 | code_point >> 18, 0x80 | (code_point >> 12 & 0x3F), 0x80 | (code_point >> 6 & 0x3F),
+             0x80 | (code_point & 0x3F)};
+    count = 4;
+  }
+  for (int i = 0; i < count && texts != ExprSet::kEmpty; ++i) {
+    const ExprId* row = known_(texts);
+    if (!row) {
+      missing_.push_back(texts);
+      return ExprSet::kEmpty;
+    }
+    texts = row[class_of_[bytes[static_cast<std::size_t>(i)]]];
+  }
+  return texts;
+}
+
+bool SpelledRow::may_begin(ExprId texts, std::uint32_t first, std::uint32_t last) {
+  struct Length {
+    std::uint32_t first, last, marker, tail;
+  };
+  constexpr Length kLengths[] = {{0, 0x7F, 0, 0}, {0x80, 0x7FF, 0xC0, 1}, {0x800, 0xFFFF, 0xE0, 2}, {0x10000, 0x10FFFF, 0xF0, 3}};
+  for (const Length& length : kLengths) {
+    const std::uint32_t low = std::max(first, length.first), high = std::min(last, length.last);
+    if (low <= high && may_go_on(texts, length.marker, low, high, length.tail)) return true;
+  }
+  return false;
+}
+
+bool SpelledRow::may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail) {
+  const ExprId* row = known_(texts);
+  if (!row) {
+    missing_.push_back(texts);
+    return false;
+  }
+  const std::uint32_t shift = 6 * tail, low_bits = (1u << shift) - 1;
+  for (std::uint32_t bits = first >> shift; bits <= last >> shift; ++bits) {
+    const ExprId next = row[class_of_[marker | bits]];
+    if (next == ExprSet::kEmpty) continue;
+    const std::uint32_t low = std::max(first, bits << shift), high = std::min(last, bits << shift | low_bits);
+    // What begins a character goes on to some end of it.
+    if (high - low == low_bits || may_go_on(next, 0x80, low & low_bits, high & low_bits, tail - 1)) return true;
+  }
+  return false;
+}
+
+// What is left behind a hexadecimal digit; empty if no character of the texts has these digits.
+ExprId SpelledRow::behind_digit(ExprId texts, Spelling place, std::uint32_t value, std::uint32_t digit) {
+  const auto to = [&](Spelling next_place, std::uint32_t next_value, std::uint32_t first, std::uint32_t last) {
+    return may_begin(texts, first, last) ? spelled(texts, next_place, next_value) : ExprSet::kEmpty;
+  };
+  // The astral characters whose surrogates begin with these bits.
+  const auto astral = [](std::uint32_t bits, std::uint32_t shift) { return 0x10000 + (bits << shift); };
+  const std::uint32_t all = value << 4 | digit;
+  switch (place) {
+    case Spelling::hex0:
+    case Spelling::hex1:
+    case Spelling::hex2: {
+      const std::uint32_t shift = place == Spelling::hex0 ? 12 : place == Spelling::hex1 ? 8 : 4;
+      const std::uint32_t first = all << shift, last = first | ((1u << shift) - 1);
+      const std::uint32_t high = std::max(first, 0xD800u), low = std::min(last, 0xDBFFu);
+      const bool is_pair = high <= low && may_begin(texts, astral(high & 0x3FF, 10), astral((low & 0x3FF) + 1, 10) - 1);
+      return is_pair ? spelled(texts, next(place), all) : to(next(place), all, first, last);
+    }
+    case Spelling::hex3:
+      if (all >= 0xD800 && all < 0xDC00) {
+        return to(Spelling::low_escape, all & 0x3FF, astral(all & 0x3FF, 10), astral((all & 0x3FF) + 1, 10) - 1);
+      }
+      return all >= 0xDC00 && all < 0xE000 ? ExprSet::kEmpty : spelled(after(texts, all), Spelling::text);
+    case Spelling::low1: {
+      const std::uint32_t bits = value << 2 | (digit & 3);
+      return digit < 0xC ? ExprSet::kEmpty : to(Spelling::low2, bits, astral(bits, 8), astral(bits + 1, 8) - 1);
+    }
+    case Spelling::low2:
+      return to(Spelling::low3, all, astral(all, 4), astral(all + 1, 4) - 1);
+    default:
+      return spelled(after(texts, 0x10000 + all), Spelling::text);
+  }
+}
+
+bool SpelledRow::derive(ExprId id, ExprId* out) {
+  missing_.clear();
+  const Expr expr = exprs_[id];
+  const ExprId texts{expr.a};
+  const auto place = static_cast<Spelling>(expr.b);
+  const auto at = [&](char byte) -> ExprId& { return out[class_of_[static_cast<std::uint8_t>(byte)]]; };
+  std::fill_n(out, class_count_, ExprSet::kEmpty);
+  switch (place) {
+    case Spelling::text: {
+      const ExprId* row = known_(texts);
+      if (!row) {
+        missing_.push_back(texts);
+        return false;
+      }
+      for (std::uint32_t c = 0; c < class_count_; ++c) {
+        out[c] = c > 0 && row[c] == row[c - 1] ? out[c - 1] : spelled(row[c], Spelling::text);
+      }
+      for (unsigned byte = 0; byte < 0x20; ++byte) out[class_of_[byte]] = ExprSet::kEmpty;
+      at('"') = ExprSet::kEmpty;
+      bool inside = false;  // a raw character
+      for (unsigned byte = 0x80; byte < 0xC0; ++byte) inside |= row[class_of_[byte]] != ExprSet::kEmpty;
+      at('\\') = inside ? ExprSet::kEmpty : spelled(texts, Spelling::escape);
+      break;
+    }
+    case Spelling::escape:
+      for (std::size_t i = 0; i < kLetters.size(); ++i) {
+        at(kLetters[i]) = spelled(after(texts, static_cast<std::uint8_t>(kMeanings[i])), Spelling::text);
+      }
+      at('u') = spelled(texts, Spelling::hex0);
+      break;
+    case Spelling::low_escape:
+      at('\\') = spelled(texts, Spelling::low_u, expr.c);
+      break;
+    case Spelling::low_u:
+      at('u') = spelled(texts, Spelling::low0, expr.c);
+      break;
+    case Spelling::low0:
+      at('d') = at('D') = spelled(texts, Spelling::low1, expr.c);
+      break;
+    default:
+      for (char digit : kDigits) at(digit) = behind_digit(texts, place, expr.c, digit_value(digit));
+  }
+  return missing_.empty();
+}
+
+}  // namespace detent

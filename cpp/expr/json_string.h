@@ -1,0 +1,57 @@
+// JSON strings: the spellings of a language of texts inside the quotation marks of RFC 8259, section 7.
+//
+// spelled(texts) is the inverse image of `texts` under decoding, taken lazily: raw bytes derive the texts by themselves, an
+// escape derives them by the character that it stands for when its last digit is read. So every constraint on a string,
+// complements included, is an ordinary expression over plain text. Lone surrogates are no characters.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "expr/expr.h"
+
+namespace detent {
+
+// Where a spelling stands. `value` of ExprSet::spelled holds the bits read so far.
+enum class Spelling : std::uint32_t {
+  text,    // between characters, or inside a raw one
+  escape,  // behind a backslash
+  hex0, hex1, hex2, hex3,              // behind \u and so many digits
+  low_escape, low_u,                   // behind a high surrogate; its low one must follow
+  low0, low1, low2, low3,
+};
+
+// Creates the byte sets that spellings tell apart.
+void register_spelling_bytes(ExprSet& exprs);
+
+// Derives one spelling by every class.
+class SpelledRow {
+ public:
+  using Known = std::function<const ExprId*(ExprId)>;
+
+  // `known` gives the row of an expression or null where it is not computed yet.
+  SpelledRow(ExprSet& exprs, const std::array<std::uint8_t, 256>& class_of, std::uint32_t class_count, Known known)
+      : exprs_(exprs), class_of_(class_of), class_count_(class_count), known_(std::move(known)) {}
+
+  // Writes the derivatives of the spelling `id`, or returns false and leaves the rows that it needs in `missing`.
+  bool derive(ExprId id, ExprId* out);
+  const std::vector<ExprId>& missing() const { return missing_; }
+
+ private:
+  ExprId after(ExprId texts, std::uint32_t code_point);
+  // Whether the texts may begin with a character from `first` to `last`.
+  bool may_begin(ExprId texts, std::uint32_t first, std::uint32_t last);
+  bool may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail);
+  ExprId behind_digit(ExprId texts, Spelling place, std::uint32_t value, std::uint32_t digit);
+  ExprId spelled(ExprId texts, Spelling place, std::uint32_t value = 0);
+
+  ExprSet& exprs_;
+  const std::array<std::uint8_t, 256>& class_of_;
+  std::uint32_t class_count_;
+  Known known_;
+  std::vector<ExprId> missing_;
+};
+
+}  // namespace detent
