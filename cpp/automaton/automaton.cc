@@ -139,7 +139,7 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
       }
       return make_unordered(exprs_, node, parts);
     case NodeKind::greedy:
-      return exprs_.greedy(parts[0]);
+      return exprs_.greedy(parts[0], parts[1]);
     case NodeKind::unless:
       return exprs_.unless(parts[0]);
     case NodeKind::grammar:
@@ -200,6 +200,57 @@ ExprId Automaton::normalise(ExprId state, Horizon horizon) {
   grow_slots();
   normal_[static_cast<int>(horizon)][state.value].store(normal.value, std::memory_order_release);
   return normal;
+}
+
+Automaton::Beginnings Automaton::beginnings(ExprId state) {
+  constexpr std::uint32_t kManyRounds = 8;
+  constexpr int kElements = 4;
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  const bool is_choice = exprs_[state].op == Op::alternation;
+  const std::vector<ExprId> operands =
+      is_choice ? std::vector<ExprId>(exprs_.operands(state).begin(), exprs_.operands(state).end()) : std::vector<ExprId>{state};
+  Beginnings found;
+  std::vector<ExprId> others;
+  for (ExprId operand : operands) {
+    const Expr& expr = exprs_[operand];
+    bool is_worth = expr.op == Op::concat && !expr.has_past && !expr.has_hole;
+    std::vector<ExprId> elements;
+    ExprId rest = operand;
+    if (is_worth) {
+      const Expr& head = exprs_[ExprId{expr.a}];
+      is_worth = head.op == Op::spelled || (head.op == Op::repeat && head.c >= kManyRounds);
+      bool ends = false;
+      for (int i = 0; i < kElements && is_worth && !ends && rest != ExprSet::kEpsilon; ++i) {
+        const bool in_row = exprs_[rest].op == Op::concat;
+        elements.push_back(in_row ? ExprId{exprs_[rest].a} : rest);
+        rest = in_row ? ExprId{exprs_[rest].b} : ExprSet::kEpsilon;
+        const Expr& last = exprs_[elements.back()];
+        is_worth &= !last.has_guard && !last.has_rule;
+        ends = last.op == Op::bytes;
+      }
+      is_worth &= ends;
+      // Where the last byte may also stand inside, nearly every token leaves the beginning somewhere.
+      for (std::size_t i = 0; is_worth && i + 1 < elements.size(); ++i) {
+        const ExprId* row = derivatives_.row(elements[i]);
+        for (unsigned byte = 0; byte < 256; ++byte) {
+          const bool is_last = exprs_.set(exprs_[elements.back()].a).contains(static_cast<std::uint8_t>(byte));
+          is_worth &= !is_last || row[class_of()[byte]] == ExprSet::kEmpty;
+        }
+      }
+    }
+    if (!is_worth) {
+      others.push_back(operand);
+      continue;
+    }
+    ExprId beginning = ExprSet::kEpsilon;
+    for (std::size_t i = elements.size(); i-- > 0;) beginning = exprs_.concat(elements[i], beginning);
+    found.pairs.emplace_back(beginning, rest);
+  }
+  found.rest = others.size() == operands.size() ? state : exprs_.alternation(std::move(others));
+  grow_slots();
+  return found;
 }
 
 const ByteSet& Automaton::find_loops(ExprId state) {

@@ -64,6 +64,14 @@ class Automaton {
   }
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
 
+  // A state as a choice between beginnings whose tokens are worth to be found once for all states that begin so, each with
+  // what follows it, and the rest. A beginning has a loop or an escape in it and ends in a byte.
+  struct Beginnings {
+    std::vector<std::pair<ExprId, ExprId>> pairs;
+    ExprId rest;
+  };
+  Beginnings beginnings(ExprId state);
+
   // The least of the shortest strings that lead from a live `state` to acceptance.
   std::string completion(ExprId state);
 

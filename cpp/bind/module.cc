@@ -259,7 +259,9 @@ NB_MODULE(_core, m) {
                                maximum.value_or(Node::kUnbounded));
       },
       "items"_a, "others"_a.none(), "separator"_a, "minimum"_a, "maximum"_a.none());
-  m.def("greedy", &Node::greedy, "body"_a);
+  m.def("greedy", [](const NodeRef& body, const std::optional<NodeRef>& within) {
+    return Node::greedy(body, within.value_or(body));
+  }, "body"_a, "within"_a.none() = nb::none());
   m.def("unless", &Node::unless, "body"_a);
 
   nb::class_<CancelFlag>(m, "CancelFlag")

@@ -155,7 +155,9 @@ NodeRef decode_node(std::string_view bytes) {
     const bool none = kind <= NodeKind::literal || kind == NodeKind::reference;
     const bool some = kind == NodeKind::grammar || kind == NodeKind::unordered;
     const std::size_t least = kind == NodeKind::grammar ? 1 : 2;
-    if (none ? !children.empty() : many || some ? children.size() < least : children.size() != 1) reader.fail();
+    if (none ? !children.empty() : many || some ? children.size() < least : children.size() != (kind == NodeKind::greedy ? 2 : 1)) {
+      reader.fail();
+    }
     switch (kind) {
       case NodeKind::empty: nodes.push_back(Node::empty()); break;
       case NodeKind::epsilon: nodes.push_back(Node::epsilon()); break;
@@ -180,7 +182,7 @@ NodeRef decode_node(std::string_view bytes) {
         nodes.push_back(Node::unordered({children.begin() + 2, children.end()}, std::string(text), children[1],
                                         children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
         break;
-      case NodeKind::greedy: nodes.push_back(Node::greedy(children[0])); break;
+      case NodeKind::greedy: nodes.push_back(Node::greedy(children[0], children[1])); break;
       case NodeKind::unless: nodes.push_back(Node::unless(children[0])); break;
     }
   }

@@ -207,15 +207,15 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
         push_pool(terms, head, tail);
         break;
       case Op::greedy: {
-        const ExprId part{expr.a};
+        const ExprId part{expr.a}, within{expr.b};
         const ExprId* row = known(part);
-        if (!row) {
-          missing_.push_back(part);
-          break;
-        }
+        const ExprId* other = known(within);
+        if (!row) missing_.push_back(part);
+        if (!other) missing_.push_back(within);
+        if (!row || !other) break;
         for (std::uint32_t c = 0; c < class_count_; ++c) {
           if (row[c] == ExprSet::kEmpty) continue;
-          pairs_.emplace_back(static_cast<std::uint8_t>(c), exprs_.concat(exprs_.greedy(row[c]), tail));
+          pairs_.emplace_back(static_cast<std::uint8_t>(c), exprs_.concat(exprs_.greedy(row[c], other[c]), tail));
         }
         break;
       }
@@ -302,7 +302,7 @@ void Derivatives::skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int
   switch (expr.has_guard ? expr.op : Op::epsilon) {
     case Op::greedy: {
       const ExprId some = exprs_.repeat(exprs_.bytes(ByteSet::all()), 1, ExprSet::kUnbounded);
-      return unless(exprs_.conjunction({ExprId{expr.a}, some}));
+      return unless(exprs_.conjunction({ExprId{expr.b}, some}));
     }
     case Op::unless:
       return unless(ExprId{expr.a});

@@ -460,17 +460,19 @@ ExprId ExprSet::spelled(ExprId texts, std::uint32_t place, std::uint32_t value) 
   return find_or_add(expr, {});
 }
 
-ExprId ExprSet::greedy(ExprId part) {
-  if (part == kEmpty || part == kEpsilon) return part;
+ExprId ExprSet::greedy(ExprId part, ExprId within) {
+  if (part == kEmpty || within == kEmpty || within == kEpsilon) return part;
   const Expr& inner = exprs_[part.value];
   Expr expr;
   expr.op = Op::greedy;
   expr.nullable = inner.nullable;
   inherit(expr, inner);
+  inherit(expr, exprs_[within.value]);
   expr.has_guard = true;
   expr.shortest = inner.shortest;
   expr.a = part.value;
-  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::greedy)), inner.hash);
+  expr.b = within.value;
+  expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::greedy)), inner.hash), exprs_[within.value].hash);
   return find_or_add(expr, {});
 }
 

@@ -42,7 +42,7 @@ enum class Op : std::uint8_t {
   rule,         // a: definition, which may call rules, itself too; never left-recursive
   spelled,      // the JSON spellings of the texts of a, from inside an escape on: b, c (json_string.h)
   unordered,    // operands: separator, others, members; c: the pool's counts
-  greedy,       // a, which the text that follows must not be able to extend
+  greedy,       // a, where the text that follows must not extend what was read to a longer string of b
   unless,       // the empty string, where the text that follows does not begin with a string of a
   // The rest arises from text scopes only (lookaround.h).
   past,     // a: all futures if the a-th lookbehind holds here, none otherwise
@@ -90,7 +90,7 @@ class ExprSet {
   // A rule is made first and defined afterwards. `traits` has the flags and lengths of its definition.
   ExprId rule(const Expr& traits);
   ExprId spelled(ExprId texts, std::uint32_t place, std::uint32_t value);
-  ExprId greedy(ExprId part);
+  ExprId greedy(ExprId part, ExprId within);
   ExprId unless(ExprId part);
 
   // What is left of members that come in any order.

@@ -36,6 +36,9 @@ ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon) {
       const ExprId part = ask(ExprId{expr.a}, ready);
       const bool far = expr.c > horizon;
       if (ready) result = exprs.repeat(part, std::min(expr.b, horizon + 1), far ? ExprSet::kUnbounded : expr.c);
+    } else if (expr.op == Op::spelled) {
+      const ExprId texts = ask(ExprId{expr.a}, ready);
+      if (ready) result = exprs.spelled(texts, expr.b, expr.c);
     } else if (expr.op == Op::alternation) {
       std::vector<ExprId> parts(exprs.operands(next).begin(), exprs.operands(next).end());
       for (ExprId& part : parts) part = ask(part, ready);

@@ -180,10 +180,11 @@ NodeRef Node::unordered(std::vector<NodeRef> members, std::string required, Node
   return finish(node);
 }
 
-NodeRef Node::greedy(NodeRef body) {
+NodeRef Node::greedy(NodeRef body, NodeRef within) {
   check_closed(*body);
+  check_closed(*within);
   Node* node = new Node(NodeKind::greedy);
-  node->children_.push_back(std::move(body));
+  node->children_ = {std::move(body), std::move(within)};
   return finish(node);
 }
 

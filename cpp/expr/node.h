@@ -33,7 +33,7 @@ enum class NodeKind : std::uint8_t {
   grammar,     // the least languages that its definitions, the children, describe; the first count says which is meant
   json_string, // the JSON spellings of texts
   unordered,   // a separator, what may stand between, and members that come in any order
-  greedy,      // a match that what follows must not be able to extend
+  greedy,      // a match of the first child that what follows must not extend to a longer one of the second
   unless,      // zero-width: what follows must not begin so
 };
 
@@ -83,7 +83,7 @@ class Node {
   // `separator` between neighbours.
   static NodeRef unordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
                            std::uint32_t minimum, std::uint32_t maximum);
-  static NodeRef greedy(NodeRef body);
+  static NodeRef greedy(NodeRef body, NodeRef within);
   static NodeRef unless(NodeRef body);
 
   NodeKind kind() const { return kind_; }

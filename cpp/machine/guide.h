@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
 #include "automaton/automaton.h"
 #include "machine/budget.h"
+#include "machine/masks.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -61,25 +61,14 @@ class Guide {
   std::int64_t memory_bytes() { return automaton_.memory_bytes(); }
 
  private:
-  std::shared_ptr<const Mask> compute(ExprId state);
   void write(const Mask& mask, ExprId state, std::uint32_t* row) const;
   // Visits the tokens that `state` allows: visit(node, state after it).
   template <class Visit>
   std::int64_t walk(ExprId state, Visit visit);
 
-  // A state, with its mask, most bytes of which lead where those of a state with this row lead; or no mask.
-  struct Like {
-    ExprId state;
-    std::shared_ptr<const Mask> mask;
-  };
-  Like find_like(const ExprId* row);
-
-  static constexpr std::size_t kExamples = 8;
-
   std::shared_ptr<const Vocabulary> vocabulary_;
   Automaton automaton_;
-  std::mutex examples_mutex_;
-  std::vector<ExprId> examples_;  // states with masks; none is like another
+  Masks masks_;
   Budget budget_;
 };
 

@@ -2,6 +2,9 @@
 // guides share them: the inside of a quoted string is classified once a vocabulary, not once a pattern.
 // Bounded in bytes; the least recently used masks go first. Safe for any number of threads.
 // Cost: a look-up is one hash probe under a lock of its shard.
+//
+// A fragment is the mask of the beginning of a state, such as the rest of a string up to its quotation mark: it knows the
+// tokens that stay inside, and what is left of those that leave it. Every state that begins so is made from it.
 #pragma once
 
 #include <array>
@@ -9,26 +12,84 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
 
 namespace detent {
 
-// The text tokens that a state allows: as bits, or as ids where these are few. Immutable.
+// What is left of the tokens that leave a fragment, as a trie, depth first.
+struct Crossing {
+  struct Node {
+    std::uint32_t next;         // the first node behind this one's subtree
+    std::uint32_t first, last;  // ids[first..last) end here
+    std::uint32_t depth : 24;
+    std::uint32_t byte : 8;
+  };
+  std::vector<Node> nodes;
+  std::vector<std::uint32_t> ids;
+
+  // From the rest of each token, in any order.
+  static Crossing of(std::vector<std::pair<std::string_view, std::uint32_t>> rests);
+  std::size_t bytes() const { return nodes.size() * sizeof(Node) + ids.size() * sizeof(std::uint32_t); }
+};
+
+// The text tokens that a state allows: those of another mask, if it has one, and its own as bits, or as ids where these are
+// few. Immutable.
 class Mask {
  public:
-  // `words` has bit `id & 31` of word `id >> 5` set for each allowed id.
-  static std::shared_ptr<const Mask> of(const std::vector<std::uint32_t>& words);
-
   // Overwrites a row of `count` words.
   void write(std::uint32_t* row, std::size_t count) const;
-  std::size_t bytes() const { return sizeof(Mask) + (words_.size() + ids_.size()) * sizeof(std::uint32_t); }
+  // Adds to a row.
+  void add_to(std::uint32_t* row) const;
+  std::size_t bytes() const {
+    return sizeof(Mask) + (words_.size() + ids_.size()) * sizeof(std::uint32_t) + crossing_.bytes();
+  }
+  const Crossing& crossing() const { return crossing_; }
 
  private:
+  friend class MaskBuilder;
+  void add_own_to(std::uint32_t* row) const;
+  std::shared_ptr<const Mask> base_;
   std::vector<std::uint32_t> words_;
   std::vector<std::uint32_t> ids_;
+  Crossing crossing_;
+};
+
+// Collects the tokens of a mask. A thread builds one mask at a time.
+class MaskBuilder {
+ public:
+  explicit MaskBuilder(std::size_t word_count) : word_count_(word_count) {}
+
+  void allow(std::uint32_t id) {
+    if (dense_) {
+      words()[id >> 5] |= 1u << (id & 31);
+    } else {
+      ids_.push_back(id);
+      if (ids_.size() > word_count_ / 4) make_dense();
+    }
+  }
+  void allow(const std::uint32_t* ids, std::size_t count);
+  // Takes an id away; only from what was added by copy_from and allow.
+  void refuse(std::uint32_t id) { words()[id >> 5] &= ~(1u << (id & 31)); }
+  // Starts from the tokens of another mask; nothing must have been allowed yet.
+  void copy_from(const Mask& mask);
+  // Adds the tokens of a mask that lives on, without copying them if it is the first.
+  void add(std::shared_ptr<const Mask> mask);
+
+  std::shared_ptr<const Mask> finish(Crossing crossing = {});
+
+ private:
+  std::uint32_t* words();
+  void make_dense();
+
+  std::size_t word_count_;
+  bool dense_ = false;
+  std::vector<std::uint32_t> ids_;
+  std::shared_ptr<const Mask> base_;
 };
 
 class MaskCache {

@@ -91,6 +91,8 @@ void Vocabulary::build_trie() {
   }
   close(0);
   trie_.shrink_to_fit();
+  roots_.fill(static_cast<std::uint32_t>(trie_.size()));
+  for (std::uint32_t i = 0; i < trie_.size(); i = trie_[i].next) roots_[trie_[i].byte] = i;
 }
 
 namespace {

@@ -8,6 +8,7 @@
 // returns to itself by each of these allows the whole subtree, whose ids lie side by side: a walk takes it in one step.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -56,6 +57,11 @@ class Vocabulary {
   std::uint32_t longest() const { return longest_; }  // bytes of the longest text token
 
   const std::vector<TrieNode>& trie() const { return trie_; }
+  // The node of a token's first byte, or the size of the trie where no token begins so.
+  std::uint32_t root(std::uint8_t byte) const { return roots_[byte]; }
+  std::uint32_t nodes_below(std::uint8_t byte) const {
+    return roots_[byte] == trie_.size() ? 0 : trie_[roots_[byte]].next - roots_[byte];
+  }
   const std::vector<std::uint32_t>& shared_ids(std::uint32_t token) const {
     return shared_ids_[token & ~TrieNode::kShared];
   }
@@ -80,6 +86,7 @@ class Vocabulary {
   std::vector<std::uint32_t> end_ids_;
   std::uint32_t longest_ = 0;
   std::vector<TrieNode> trie_;
+  std::array<std::uint32_t, 256> roots_{};
   std::vector<std::vector<std::uint32_t>> shared_ids_;
   std::vector<Subtree> subtrees_{Subtree{}};  // 0 stands for none
   std::vector<std::uint32_t> ids_in_order_;   // text ids in the order of the trie
