@@ -10,6 +10,7 @@
 #include "base/fork_guard.h"
 #include "expr/json_string.h"
 #include "expr/lookaround.h"
+#include "expr/utf8.h"
 #include "expr/horizon.h"
 
 namespace detent {
@@ -32,12 +33,15 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t
 
 // Byte classes must be known before anything is derived, and whether a part of a grammar is empty may take derivatives.
 void Automaton::register_sets(const NodeRef& root) {
+  bool has_grammar = false, has_complement = false;
   std::unordered_set<const Node*> seen{root.get()};
   std::vector<const Node*> pending{root.get()};
   while (!pending.empty()) {
     const Node* node = pending.back();
     pending.pop_back();
     meter_.step();
+    has_grammar |= node->kind() == NodeKind::grammar;
+    has_complement |= node->kind() == NodeKind::complement;
     if (node->kind() == NodeKind::bytes) exprs_.bytes(node->set());
     if (node->kind() == NodeKind::json_string) register_spelling_bytes(exprs_);
     for (char byte : node->text()) {
@@ -46,7 +50,12 @@ void Automaton::register_sets(const NodeRef& root) {
     for (const NodeRef& child : node->children()) {
       if (seen.insert(child.get()).second) pending.push_back(child.get());
     }
+    if (pending.empty() && has_grammar && has_complement && !text_.get()) {
+      text_ = Node::repeat(utf8_chars({{0, 0x10FFFF}}), 0, Node::kUnbounded);
+      pending.push_back(text_.get());
+    }
   }
+  if (!text_.get()) text_ = Node::repeat(Node::bytes(ByteSet::all()), 0, Node::kUnbounded);
 }
 
 // The operands of a concatenation, alternation or conjunction with those of the same kind inside it in their place, or the
@@ -125,8 +134,16 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
     }
     case NodeKind::alternation:
       return exprs_.alternation(std::move(parts));
-    case NodeKind::conjunction:
+    case NodeKind::conjunction: {
+      // A complement has byte strings that are no text. Where rules bring in text, say so: that nothing is left of such an
+      // intersection is then seen at once, instead of after all that the rules could write.
+      const auto has_rule = [this](ExprId part) { return exprs_[part].has_rule; };
+      const auto is_bytes = [](const NodeRef& child) { return !child->is_text(); };
+      if (node.is_text() && std::ranges::any_of(parts, has_rule) && std::ranges::any_of(node.children(), is_bytes)) {
+        parts.push_back(intern(text_));
+      }
       return exprs_.conjunction(std::move(parts));
+    }
     case NodeKind::complement:
       return exprs_.complement(parts[0]);
     case NodeKind::repeat:

@@ -109,6 +109,7 @@ class Automaton {
   // Only while the automaton is made:
   static constexpr int kMaxScopes = 2;  // inside one another; each may take kMaxDepth levels of stack (lookaround.cc)
   std::unordered_map<const Node*, ExprId> interned_;
+  NodeRef text_;  // all texts, where an intersection may have to say so
   int scope_depth_ = 0;
 };
 

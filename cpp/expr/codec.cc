@@ -87,6 +87,8 @@ std::string encode_node(const NodeRef& root) {
     } else if (node->kind() == NodeKind::repeat) {
       put(body, node->minimum());
       put(body, node->maximum());
+    } else if (node->kind() == NodeKind::concat) {
+      put(body, node->is_text());
     } else if (node->kind() == NodeKind::reference || node->kind() == NodeKind::grammar) {
       put(body, node->minimum());
     } else if (node->kind() == NodeKind::unordered) {
@@ -135,6 +137,8 @@ NodeRef decode_node(std::string_view bytes) {
     } else if (kind == NodeKind::repeat) {
       first = reader.number(Node::kUnbounded);
       second = reader.number(Node::kUnbounded);
+    } else if (kind == NodeKind::concat) {
+      first = reader.number(1);
     } else if (kind == NodeKind::reference || kind == NodeKind::grammar) {
       first = reader.number(Node::kUnbounded);
     } else if (kind == NodeKind::unordered) {
@@ -163,7 +167,10 @@ NodeRef decode_node(std::string_view bytes) {
       case NodeKind::epsilon: nodes.push_back(Node::epsilon()); break;
       case NodeKind::bytes: nodes.push_back(Node::bytes(set)); break;
       case NodeKind::literal: nodes.push_back(Node::literal(std::string(text))); break;
-      case NodeKind::concat: nodes.push_back(Node::concat(std::move(children))); break;
+      case NodeKind::concat:
+        nodes.push_back(Node::concat(std::move(children)));
+        if (first) Node::mark_text(nodes.back());
+        break;
       case NodeKind::alternation: nodes.push_back(Node::alternation(std::move(children))); break;
       case NodeKind::conjunction: nodes.push_back(Node::conjunction(std::move(children))); break;
       case NodeKind::complement: nodes.push_back(Node::complement(children[0])); break;

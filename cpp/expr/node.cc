@@ -32,6 +32,28 @@ void Node::release(const Node* node) {
   }
 }
 
+bool Node::find_text(const Node& node) {
+  const auto is_text = [](const NodeRef& child) { return child->is_text_; };
+  switch (node.kind_) {
+    case NodeKind::bytes:
+      return node.set_.within(ByteSet::range(0, 0x7F));
+    case NodeKind::literal:
+      return std::ranges::all_of(node.text_, [](char byte) { return static_cast<std::uint8_t>(byte) < 0x80; });
+    case NodeKind::conjunction:
+      return std::ranges::any_of(node.children_, is_text);
+    case NodeKind::complement:
+      return false;
+    case NodeKind::lookahead:
+    case NodeKind::lookbehind:
+    case NodeKind::unless:
+      return true;  // zero-width
+    case NodeKind::greedy:
+      return is_text(node.children_[0]);
+    default:  // of a grammar: if all definitions are text as long as those that they refer to are
+      return std::ranges::all_of(node.children_, is_text);
+  }
+}
+
 NodeRef Node::finish(Node* node) {
   Hash128 hash = mix(Hash128{}, static_cast<std::uint64_t>(node->kind_) * 2 + node->negative_);
   hash = mix(hash, (std::uint64_t{node->minimum_} << 32) | node->maximum_);
@@ -51,6 +73,7 @@ NodeRef Node::finish(Node* node) {
     if (!closes) node->reference_limit_ = std::max(node->reference_limit_, child->reference_limit_);
   }
   node->hash_ = hash;
+  node->is_text_ = find_text(*node);
   return NodeRef(node);
 }
 

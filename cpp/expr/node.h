@@ -89,6 +89,7 @@ class Node {
   NodeKind kind() const { return kind_; }
   bool negative() const { return negative_; }
   bool has_assertion() const { return has_assertion_; }  // one that no scope inside this node closes
+  bool is_text() const { return is_text_; }  // whether all its strings are surely valid UTF-8
   bool is_open() const { return reference_limit_ > 0; }  // has a reference that no grammar inside this node closes
   std::uint32_t minimum() const { return minimum_; }
   std::uint32_t maximum() const { return maximum_; }
@@ -97,6 +98,9 @@ class Node {
   const std::string& text() const { return text_; }
   const std::vector<NodeRef>& children() const { return children_; }
   const Hash128& hash() const { return hash_; }  // of the structure: equal nodes have equal hashes
+
+  // For the maker of a node that holds UTF-8 for reasons that its parts do not show.
+  static void mark_text(const NodeRef& node) { const_cast<Node*>(node.get())->is_text_ = true; }
 
   // Structural equality, deep.
   static bool equal(const Node& first, const Node& second);
@@ -109,6 +113,7 @@ class Node {
   ~Node() = default;
 
   static NodeRef finish(Node* node);
+  static bool find_text(const Node& node);
   static void check_closed(const Node& part);
   static void release(const Node* node);
 
@@ -116,6 +121,7 @@ class Node {
   NodeKind kind_;
   bool negative_ = false;
   bool has_assertion_ = false;
+  bool is_text_ = false;
   std::uint32_t minimum_ = 0;
   std::uint32_t maximum_ = 0;
   std::uint32_t depth_ = 1;

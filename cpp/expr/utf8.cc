@@ -57,7 +57,10 @@ class Builder {
     if (!set.empty()) parts_.push_back(Node::bytes(set));
   }
 
-  NodeRef finish() { return Node::alternation(std::move(parts_)); }
+  NodeRef finish() {
+    for (const NodeRef& part : parts_) Node::mark_text(part);
+    return Node::alternation(std::move(parts_));
+  }
 
  private:
   // One alternative for each distinct set of continuations: the bytes that lead to it, then that set.
