@@ -12,72 +12,29 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import select
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from benchmarks.engines import ENGINES, read_tokens
 from benchmarks.patterns import COUNTED, PATTERNS
+from benchmarks.process import ROOT, Worker, machine, workers
 from benchmarks.report import Results, report
 
-ROOT = Path(__file__).resolve().parents[1]
 RECORDS = Path(__file__).with_name("record")
 SLOW_NS = 5_000_000_000
-
-
-class Worker:
-    """A process that serves one engine; killed and started anew when it takes too long."""
-
-    def __init__(self, engine: str, files: list[str]) -> None:
-        self.command = [sys.executable, "-m", "benchmarks.worker", engine, *files]
-        self._start()
-
-    def _start(self) -> None:
-        self.process = subprocess.Popen(
-            self.command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        self.set_up = self._read(120.0)
-
-    def ask(self, job: dict[str, Any], limit_s: float) -> dict[str, Any]:
-        """Return the answer to a job, or a record of the failure."""
-        assert self.process.stdin is not None  # noqa: S101 - a pipe was asked for
-        self.process.stdin.write(json.dumps(job) + "\n")
-        answer = self._read(limit_s)
-        if self.process.poll() is not None or answer.get("error", "").startswith("no answer"):
-            self.close()
-            self._start()
-        return answer
-
-    def _read(self, limit_s: float) -> dict[str, Any]:
-        assert self.process.stdout is not None  # noqa: S101
-        ready, _, _ = select.select([self.process.stdout], [], [], limit_s)
-        line = self.process.stdout.readline() if ready else ""
-        if not line:
-            return {"error": f"no answer within {limit_s:.0f} s" if not ready else "no answer: the process died"}
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def close(self) -> None:
-        """End the process."""
-        self.process.kill()
-        self.process.communicate()
 
 
 def measure(arguments: argparse.Namespace, patterns: dict[str, str], files: list[str]) -> Results:
     """Run all jobs, interleaved."""
     results = Results()
-    with _workers(arguments.engines, files) as workers:
-        for name, worker in workers.items():
+    with workers({name: _command(name, files) for name in arguments.engines}) as started:
+        for name, worker in started.items():
             results.set_up[name] = [worker.set_up]
         slow: set[tuple[str, str]] = set()
         for repeat in range(arguments.repeats):
@@ -88,7 +45,7 @@ def measure(arguments: argparse.Namespace, patterns: dict[str, str], files: list
                     if (label, engine) in slow:
                         continue
                     job = {"pattern": pattern, "walks": arguments.walks, "tokens": arguments.tokens}
-                    answer = workers[engine].ask(job, arguments.limit)
+                    answer = started[engine].ask(job, arguments.limit)
                     results.jobs.setdefault((label, engine), []).append(answer)
                     if "error" in answer or answer["compile_ns"] > SLOW_NS:
                         slow.add((label, engine))
@@ -99,18 +56,12 @@ def measure(arguments: argparse.Namespace, patterns: dict[str, str], files: list
     return results
 
 
-@contextmanager
-def _workers(engines: Iterable[str], files: list[str]) -> Iterator[dict[str, Worker]]:
-    workers = {name: Worker(name, files) for name in engines}
-    try:
-        yield workers
-    finally:
-        for worker in workers.values():
-            worker.close()
+def _command(engine: str, files: list[str]) -> list[str]:
+    return [sys.executable, "-m", "benchmarks.worker", engine, *files]
 
 
 def _set_up(engine: str, files: list[str]) -> dict[str, Any]:
-    worker = Worker(engine, files)
+    worker = Worker(_command(engine, files))
     worker.close()
     return worker.set_up
 
@@ -124,15 +75,6 @@ def import_times(repeats: int) -> tuple[float, float]:
     ]
     numpy_s, detent_s = (statistics.median(column) for column in zip(*times, strict=True))
     return numpy_s * 1e3, detent_s * 1e3
-
-
-def machine() -> str:
-    """Return the processor, the number of usable cores and the Python."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    memory = int(Path("/proc/meminfo").read_text().split()[1]) / 2**20
-    cores = len(os.sched_getaffinity(0))
-    return f"{names[0] if names else 'unknown'}, {cores} cores, {memory:.0f} GiB, Python {platform.python_version()}"
 
 
 def main() -> None:

@@ -14,15 +14,14 @@ import gc
 import json
 import random
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import process_time_ns
 from typing import Any
 
 import numpy as np
 
 from benchmarks.engines import ENGINES, Engine
+from benchmarks.timing import answer, memory, reset_peak, timed
 
 WARM_UP = "warm[0-9]up"
 """Walked on each fresh vocabulary before anything is measured: a first call pays for page faults and lazy tables."""
@@ -42,14 +41,14 @@ def main() -> None:
     engine = ENGINES[name](path, [bytes.fromhex(token) for token in tokens["tokens"]], tokens["eos"])
     del tokens
     ctypes.CDLL(None).malloc_trim(0)
-    before = _memory("VmRSS")
-    spent, _ = _timed(engine.set_up)
-    _answer(version=engine.version, set_up_ns=spent, set_up_bytes=_memory("VmRSS") - before)
+    before = memory("VmRSS")
+    spent, _ = timed(engine.set_up)
+    answer(version=engine.version, set_up_ns=spent, set_up_bytes=memory("VmRSS") - before)
     for line in sys.stdin:
         try:
-            _answer(**_measure(engine, **json.loads(line), before=before))
+            answer(**_measure(engine, **json.loads(line), before=before))
         except Exception as error:  # whatever an engine raises is its answer
-            _answer(error=f"{type(error).__name__}: {error}"[:200])
+            answer(error=f"{type(error).__name__}: {error}"[:200])
 
 
 def _measure(engine: Engine, pattern: str, walks: int, tokens: int, before: int) -> dict[str, Any]:
@@ -58,9 +57,9 @@ def _measure(engine: Engine, pattern: str, walks: int, tokens: int, before: int)
     gc.collect()
     gc.disable()
     ctypes.CDLL(None).malloc_trim(0)
-    _reset_peak()
-    compile_ns, compiled = _timed(lambda: engine.compile(pattern))
-    first_ns, _ = _timed(lambda: engine.walk(compiled)[0]())
+    reset_peak()
+    compile_ns, compiled = timed(lambda: engine.compile(pattern))
+    first_ns, _ = timed(lambda: engine.walk(compiled)[0]())
     rounds = []
     for _ in ("cold", "warm"):
         steps = Steps()
@@ -74,7 +73,7 @@ def _measure(engine: Engine, pattern: str, walks: int, tokens: int, before: int)
         "first_ns": first_ns,
         "cold": cold,
         "warm": warm,
-        "peak_bytes": _memory("VmHWM") - before,
+        "peak_bytes": memory("VmHWM") - before,
     }
 
 
@@ -83,7 +82,7 @@ def _walk(engine: Engine, compiled: object, seed: int, tokens: int, steps: Steps
     choose = random.Random(seed)
     fill, advance = engine.walk(compiled)
     for _ in range(tokens):
-        spent, _ = _timed(fill)
+        spent, _ = timed(fill)
         steps.fill.append(spent)
         allowed = np.flatnonzero(np.unpackbits(engine.row.view(np.uint8), bitorder="little"))
         if len(allowed) == 0:
@@ -91,47 +90,9 @@ def _walk(engine: Engine, compiled: object, seed: int, tokens: int, steps: Steps
         token = int(allowed[choose.randrange(len(allowed))])
         if token == engine.eos:
             return
-        spent, _ = _timed(lambda: advance(token))  # noqa: B023 - called at once
+        spent, _ = timed(lambda: advance(token))  # noqa: B023 - called at once
         steps.advance.append(spent)
 
-
-def _timed(call: Callable[[], Any]) -> tuple[int, Any]:
-    start = process_time_ns()
-    result = call()
-    return max(process_time_ns() - start - CLOCK_NS, 0), result
-
-
-def _clock() -> int:
-    """Return what timing an empty call shows: a large part of the shortest masks."""
-    times = []
-    for _ in range(10_001):
-        start = process_time_ns()
-        _nothing()
-        times.append(process_time_ns() - start)
-    return sorted(times)[len(times) // 2]
-
-
-def _nothing() -> None:
-    """Be the empty call."""
-
-
-def _memory(name: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(name + ":"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
-def _reset_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def _answer(**values: Any) -> None:
-    sys.stdout.write(json.dumps(values) + "\n")
-    sys.stdout.flush()
-
-
-CLOCK_NS = _clock()
 
 if __name__ == "__main__":
     main()

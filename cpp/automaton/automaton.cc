@@ -329,49 +329,33 @@ std::string Automaton::completion(ExprId state) {
 }
 
 std::uint32_t Automaton::completion_length(ExprId state) {
-  if (exprs_[state].plain) return exprs_[state].shortest;
-  {
-    const ForkGuard guard;
-    const std::lock_guard lock(mutex_);
-    const auto known = completion_lengths_.find(state.value);
-    if (known != completion_lengths_.end()) return known->second;
-  }
-  struct Step {
-    ExprId state;
-    std::size_t from;
-  };
-  std::vector<Step> steps{{state, 0}};
-  std::unordered_set<std::uint32_t> seen{state.value};
-  std::size_t i = 0;
-  std::uint32_t length = 0;
-  const auto ends = [&](ExprId at) {
-    if (accepting(at)) {
-      length = 0;
-      return true;
-    }
-    if (exprs_[at].plain) {
-      length = exprs_[at].shortest;
-      return true;
-    }
-    const ForkGuard guard;
-    const std::lock_guard lock(mutex_);
-    const auto known = completion_lengths_.find(at.value);
-    if (known != completion_lengths_.end()) length = known->second;
-    return known != completion_lengths_.end();
-  };
-  for (; !ends(steps[i].state); ++i) {
-    const ExprId* next = row(steps[i].state);
-    for (std::uint32_t c = 0; c < class_count(); ++c) {
-      if (next[c] != ExprSet::kEmpty && seen.insert(next[c].value).second) steps.push_back({next[c], i});
-    }
-    if (i + 1 == steps.size()) return UINT32_MAX;
-  }
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  for (;; i = steps[i].from, ++length) {
-    completion_lengths_.try_emplace(steps[i].state.value, length);
-    if (i == 0) return length;
+  meter_.restart();
+  return liveness_.length(state);
+}
+
+std::string Automaton::witness(ExprId state) {
+  std::string text;
+  while (!accepting(state)) {
+    const ExprId* next = row(state);
+    const ForkGuard guard;
+    const std::lock_guard lock(mutex_);
+    meter_.restart();
+    std::uint32_t least = Liveness::kDead;
+    unsigned best = 0;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const ExprId to = next[class_of()[byte]];
+      if (to == ExprSet::kEmpty || (byte > 0 && to == next[class_of()[byte - 1]])) continue;
+      const std::uint32_t length = liveness_.length(to);
+      if (length >= least) continue;
+      least = length;
+      best = byte;
+    }
+    text += static_cast<char>(best);
+    state = next[class_of()[best]];
   }
+  return text;
 }
 
 std::int64_t Automaton::state_count() {

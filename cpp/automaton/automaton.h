@@ -48,6 +48,7 @@ class Automaton {
     return known ? *known : find_loops(state);
   }
 
+  bool has_rule(ExprId state) const { return exprs_[state].has_rule; }
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
 
   // Whether a text that the vocabulary can write leads from `state` to acceptance. Live states are spellable where the
@@ -75,7 +76,9 @@ class Automaton {
   // The least of the shortest strings that lead from a live `state` to acceptance.
   std::string completion(ExprId state);
 
-  // An upper bound on the length of completion(state), and on that of any state that follows it (UINT32_MAX: unknown).
+  // A string that leads from a live `state` to acceptance, found without a search, and a bound on its length; and on that of
+  // any state that follows it (UINT32_MAX: unknown).
+  std::string witness(ExprId state);
   std::uint32_t completion_length(ExprId state);
   std::uint32_t farthest(ExprId state) const { return exprs_[state].plain ? exprs_[state].farthest : UINT32_MAX; }
 
@@ -105,7 +108,6 @@ class Automaton {
   StableVector<std::atomic<std::uint32_t>> normal_[2];  // by Horizon
   StableVector<std::atomic<const ByteSet*>> loops_;
   std::deque<ByteSet> loop_sets_;
-  std::unordered_map<std::uint32_t, std::uint32_t> completion_lengths_;  // of states that are not plain
   // Only while the automaton is made:
   static constexpr int kMaxScopes = 2;  // inside one another; each may take kMaxDepth levels of stack (lookaround.cc)
   std::unordered_map<const Node*, ExprId> interned_;

@@ -101,8 +101,9 @@ class GrammarCompiler {
     const Node& node = *part.node;
     if (!node.is_open()) {
       const ExprId id = interned_.at(&node);
-      if (!liveness_.live(id)) return {};
-      return {true, exprs_[id].nullable, exprs_[id].nullable ? 0 : exprs_[id].shortest};
+      const std::uint32_t length = liveness_.length(id);
+      if (length == Liveness::kDead) return {};
+      return {true, exprs_[id].nullable, length};
     }
     const auto facts = [this](std::uint32_t child) -> const Facts& { return parts_[child].facts; };
     const auto sum = [](std::uint64_t x, std::uint64_t y) {

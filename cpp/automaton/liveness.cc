@@ -11,15 +11,14 @@
 
 namespace detent {
 
-void Liveness::remember(ExprId id, bool is_live) {
-  if (life_.size() <= id.value) life_.resize(std::max<std::size_t>(exprs_.size(), life_.size() * 3 / 2), Life::unknown);
-  life_[id.value] = is_live ? Life::live : Life::dead;
+void Liveness::remember(ExprId id, std::uint32_t length) {
+  if (lengths_.size() <= id.value) lengths_.resize(std::max<std::size_t>(exprs_.size(), lengths_.size() * 3 / 2), kUnknown);
+  lengths_[id.value] = length;
 }
 
-bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts, bool& all) const {
+bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) const {
   const Expr& expr = exprs_[id];
   if (expr.has_guard || expr.has_past || expr.has_hole) return false;
-  all = true;
   switch (expr.op) {
     case Op::concat:
       parts = {ExprId{expr.a}, ExprId{expr.b}};
@@ -29,12 +28,11 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts, bool& all) const 
       return true;
     case Op::alternation:
       parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end());
-      all = false;
       return true;
     case Op::spelled:
       parts = {ExprId{expr.a}};
       return expr.b == static_cast<std::uint32_t>(Spelling::text);
-    case Op::rule:       // rules and members that have nothing in them were taken out when these were made
+    case Op::rule:  // what has no text was taken out when this was made
     case Op::unordered:
       parts.clear();
       return true;
@@ -43,69 +41,91 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts, bool& all) const 
   }
 }
 
-bool Liveness::live(ExprId state) {
-  if (const Life life = known(state); life != Life::unknown) return life == Life::live;
+// The length of a state, all of whose parts are known.
+std::uint32_t Liveness::combine(ExprId id, const std::vector<ExprId>& parts) const {
+  const Expr& expr = exprs_[id];
+  const auto product = [](std::uint64_t x, std::uint64_t y) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(x * y, kLongest));
+  };
+  switch (expr.op) {
+    case Op::concat: {
+      const std::uint32_t first = known(parts[0]), second = known(parts[1]);
+      if (first == kDead || second == kDead) return kDead;
+      return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{first} + second, kLongest));
+    }
+    case Op::alternation: {
+      std::uint32_t least = kDead;
+      for (ExprId part : parts) least = std::min(least, known(part));
+      return least;
+    }
+    case Op::repeat:
+      return known(parts[0]) == kDead ? kDead : product(known(parts[0]), expr.b);
+    case Op::spelled:
+      return known(parts[0]) == kDead ? kDead : product(known(parts[0]), ExprSet::kEscape);
+    default:
+      return std::min(expr.shortest, kLongest);
+  }
+}
+
+std::uint32_t Liveness::length(ExprId state) {
+  if (const std::uint32_t length = known(state); length != kUnknown) return length;
   std::vector<ExprId> goals{state};
   std::vector<ExprId> parts;
   while (!goals.empty()) {
     const ExprId goal = goals.back();
-    if (known(goal) != Life::unknown) {
+    if (known(goal) != kUnknown) {
       goals.pop_back();
       continue;
     }
     meter_.step();
-    bool all = true;
-    if (!parts_of(goal, parts, all)) {
-      remember(goal, search(goal));
+    if (!parts_of(goal, parts)) {
+      search(goal);
       continue;
     }
-    bool open = false;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const Life life = known(parts[i]);
-      if (life == Life::unknown) {
-        if (!open) goals.push_back(parts[i]);
-        open = true;
-      } else if ((life == Life::live) != all) {  // decides alone
-        if (open) goals.pop_back();
-        open = false;
-        remember(goal, !all);
-        break;
-      }
+    const auto open = std::ranges::find_if(parts, [this](ExprId part) { return known(part) == kUnknown; });
+    if (open == parts.end()) {
+      remember(goal, combine(goal, parts));
+    } else {
+      goals.push_back(*open);
     }
-    if (!open && known(goal) == Life::unknown) remember(goal, all);
   }
-  return known(state) == Life::live;
+  return known(state);
 }
 
 // From `state` to a state that is known to be live; where an expression says how long its strings are at least, shorter ones
 // first, so that one of ten thousand long words is found without looking at the others. If there is none, all that was seen
 // is dead; otherwise all that was seen to reach it is live.
-bool Liveness::search(ExprId state) {
+void Liveness::search(ExprId state) {
   constexpr std::size_t kPatience = 5000;  // states of a search that may have no end
-  using Entry = std::pair<std::uint32_t, std::size_t>;  // a lower bound of what is left, and when it was seen
+  using Entry = std::pair<std::uint32_t, std::size_t>;  // a guess of what is left, and when it was seen
   std::vector<ExprId> order{state};
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
   pending.emplace(exprs_[state].shortest, 0);
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sources{{state.value, {}}};
   std::vector<std::uint32_t> reaching;
   const bool may_have_no_end = exprs_[state].op == Op::conjunction && exprs_[state].has_rule;
+  bool is_live = false;
   while (!pending.empty() && reaching.empty()) {
-    if (may_have_no_end && order.size() > kPatience) {
+    if (may_have_no_end && !is_live && order.size() > kPatience) {
       ExprId part, regular;
-      if (split(state, part, regular)) return meets(part, regular);
+      if (split(state, part, regular)) {
+        if (!meets(part, regular)) return remember(state, kDead);
+        is_live = true;  // so that the search has an end
+      }
     }
     const ExprId from = order[pending.top().second];
     pending.pop();
     const ExprId* row = derivatives_.row(from);
+    std::uint32_t least = kUnknown;
     for (std::uint32_t c = 0; c < derivatives_.class_count(); ++c) {
       const ExprId to = row[c];
       if (to == ExprSet::kEmpty || (c > 0 && to == row[c - 1])) continue;
       meter_.step();
-      const Life life = known(to);
-      if (life == Life::dead) continue;
-      if (life == Life::live) {
-        reaching.push_back(from.value);
-        break;
+      const std::uint32_t length = known(to);
+      if (length == kDead) continue;
+      if (length != kUnknown) {
+        least = std::min(least, length);
+        continue;
       }
       const auto [source, is_new] = sources.try_emplace(to.value);
       source->second.push_back(from.value);
@@ -113,19 +133,24 @@ bool Liveness::search(ExprId state) {
       pending.emplace(exprs_[to].shortest, order.size());
       order.push_back(to);
     }
+    if (least != kUnknown) {
+      remember(from, std::min(least, kLongest - 1) + 1);
+      reaching.push_back(from.value);
+    }
   }
   if (reaching.empty()) {
-    for (ExprId seen : order) remember(seen, false);
-    return false;
+    for (ExprId seen : order) remember(seen, kDead);
+    return;
   }
-  while (!reaching.empty()) {
-    const std::uint32_t id = reaching.back();
-    reaching.pop_back();
-    if (known(ExprId{id}) == Life::live) continue;
-    remember(ExprId{id}, true);
-    for (std::uint32_t source : sources[id]) reaching.push_back(source);
+  // Breadth first, so that each is given the least length.
+  for (std::size_t i = 0; i < reaching.size(); ++i) {
+    const std::uint32_t length = std::min(known(ExprId{reaching[i]}), kLongest - 1) + 1;
+    for (std::uint32_t source : sources[reaching[i]]) {
+      if (known(ExprId{source}) != kUnknown) continue;
+      remember(ExprId{source}, length);
+      reaching.push_back(source);
+    }
   }
-  return true;
 }
 
 bool Liveness::split(ExprId state, ExprId& part, ExprId& regular) {

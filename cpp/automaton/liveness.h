@@ -1,4 +1,4 @@
-// Liveness: whether a state can still accept.
+// Liveness: whether a state can still accept, and how many bytes that takes at most.
 //
 // Known at once for most expressions: constructors drop the empty language, so that only complements, intersections,
 // assertions and escapes can hide it. Sequences and choices are asked of their parts. The rest is searched, shortest rest
@@ -7,6 +7,7 @@
 // rules times states (Bar-Hillel, Perles & Shamir 1961), tabled from the top.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -22,21 +23,29 @@ class Liveness {
       : exprs_(exprs), derivatives_(derivatives), meter_(meter) {}
 
   // A limit that is reached leaves nothing behind.
-  bool live(ExprId state);
+  bool live(ExprId state) { return length(state) != kDead; }
+
+  // The length of some string that leads from `state` to acceptance, or kDead. From a state of length n > 0 some byte leads
+  // to one whose length is below n.
+  std::uint32_t length(ExprId state);
+  static constexpr std::uint32_t kDead = UINT32_MAX;
 
  private:
-  enum class Life : std::uint8_t { unknown, live, dead };
+  static constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
+  static constexpr std::uint32_t kLongest = UINT32_MAX - 2;
 
-  Life known(ExprId id) const {
+  std::uint32_t known(ExprId id) const {
     const Expr& expr = exprs_[id];
-    if (expr.nullable || (expr.plain && id != ExprSet::kEmpty)) return Life::live;
-    if (id == ExprSet::kEmpty) return Life::dead;
-    return id.value < life_.size() ? life_[id.value] : Life::unknown;
+    if (expr.nullable) return 0;
+    if (id == ExprSet::kEmpty) return kDead;
+    if (expr.plain) return std::min(expr.shortest, kLongest);
+    return id.value < lengths_.size() ? lengths_[id.value] : kUnknown;
   }
-  void remember(ExprId id, bool is_live);
-  // The parts whose liveness decides; false if the state must be searched.
-  bool parts_of(ExprId id, std::vector<ExprId>& parts, bool& all) const;
-  bool search(ExprId state);
+  void remember(ExprId id, std::uint32_t length);
+  // The parts that decide; false if the state must be searched.
+  bool parts_of(ExprId id, std::vector<ExprId>& parts) const;
+  std::uint32_t combine(ExprId id, const std::vector<ExprId>& parts) const;
+  void search(ExprId state);
   // Takes an intersection apart into one operand that calls rules and the rest; false if that cannot be.
   bool split(ExprId state, ExprId& part, ExprId& regular);
   // Whether some word of `part`, which calls rules, leads `regular` to acceptance.
@@ -45,7 +54,7 @@ class Liveness {
   ExprSet& exprs_;
   Derivatives& derivatives_;
   Meter& meter_;
-  std::vector<Life> life_;
+  std::vector<std::uint32_t> lengths_;
 };
 
 }  // namespace detent

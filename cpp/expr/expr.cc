@@ -9,7 +9,6 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kFirstTable = 256;
-constexpr std::uint64_t kEscape = 6;   // bytes of the longest spelling of a byte
 constexpr std::size_t kPart = 32;  // bytes of a long literal that are spelt at once
 
 // Lengths saturate: "at least this much" is all that a budget asks of them.

@@ -29,6 +29,7 @@ from detent.language import Language
 from detent.limits import Limits
 from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher, Matcher
+from detent.sources.grammar import ebnf, gbnf, grammar
 from detent.sources.regex import regex
 from detent.sources.types import (
     boolean,
@@ -86,8 +87,11 @@ __all__ = [
     "date",
     "datetime",
     "duration",
+    "ebnf",
     "email",
+    "gbnf",
     "generate",
+    "grammar",
     "hostname",
     "integer",
     "ipv4",

@@ -3,7 +3,9 @@
     DetentError
     ├── ArgumentError (also ValueError)   an argument is wrong: correct the call
     ├── PatternSyntaxError                a source text is malformed: correct it at `offset`
+    │   └── SchemaError                   a JSON Schema is malformed: correct it at `pointer`
     ├── UnsupportedError                  well formed, but not expressible: write what the message says instead
+    │   └── UnsupportedSchemaError        a keyword of a JSON Schema that cannot be held exactly: see `pointer`, `keyword`
     ├── EmptyLanguageError                nothing satisfies the rule, or the vocabulary cannot write it
     ├── LimitError                        a limit of `Limits` was reached: raise it or simplify
     ├── CancelledError                    the caller's `Cancellation` was set
@@ -28,8 +30,11 @@ __all__ = [
     "LimitError",
     "ModelError",
     "PatternSyntaxError",
+    "SchemaError",
+    "SchemaWarning",
     "StateError",
     "UnsupportedError",
+    "UnsupportedSchemaError",
     "VocabularyError",
 ]
 
@@ -70,6 +75,55 @@ class UnsupportedError(DetentError):
     """A construct is well formed but cannot be held exactly; the message names a remedy."""
 
     code = "unsupported"
+
+
+class SchemaError(PatternSyntaxError):
+    """A JSON Schema is malformed.
+
+    Attributes
+    ----------
+    pointer : str
+        JSON pointer of the schema that is wrong.
+    keyword : str
+        The keyword that is wrong, or "" if it is the schema as a whole.
+    """
+
+    code = "schema_syntax"
+
+    def __init__(self, message: str, *, pointer: str = "", keyword: str = "") -> None:
+        super().__init__(message)
+        self.pointer = pointer
+        self.keyword = keyword
+
+
+class UnsupportedSchemaError(UnsupportedError):
+    """A keyword of a JSON Schema cannot be held exactly; nothing is weakened instead.
+
+    Attributes
+    ----------
+    pointer : str
+        JSON pointer of the schema that has the keyword.
+    keyword : str
+        The keyword.
+    reason, remedy : str
+        Why it cannot be held, and what to write instead.
+    """
+
+    code = "unsupported_schema"
+
+    def __init__(self, pointer: str, keyword: str, reason: str, remedy: str) -> None:
+        super().__init__(f"{keyword} at {pointer or 'the root'}: {reason}; {remedy}")
+        self.pointer = pointer
+        self.keyword = keyword
+        self.reason = reason
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.pointer, self.keyword, self.reason, self.remedy)
+
+
+class SchemaWarning(UserWarning):
+    """Something in a JSON Schema has no effect: an unknown format, or what `lenient=True` has dropped."""
 
 
 class EmptyLanguageError(DetentError):
