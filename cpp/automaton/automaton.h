@@ -63,6 +63,8 @@ class Automaton {
     const std::uint32_t known = normal_[static_cast<int>(horizon)][state.value].load(std::memory_order_acquire);
     return known ? ExprId{known} : normalise(state, horizon);
   }
+  // Whether the state at the token horizon has ends of the same lengths behind each token.
+  bool keeps_lengths(ExprId state) const { return exprs_[state].largest_minimum <= horizon_; }
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
 
   // A state as a choice between beginnings whose tokens are worth to be found once for all states that begin so, each with

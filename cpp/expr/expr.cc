@@ -208,6 +208,7 @@ ExprId ExprSet::concat(ExprId first, ExprId second) {
     inherit(expr, h);
     inherit(expr, t);
     expr.largest_count = std::max(h.largest_count, t.largest_count);
+    expr.largest_minimum = std::max(h.largest_minimum, t.largest_minimum);
     expr.shortest = add(h.shortest, t.shortest);
     expr.farthest = std::max(add(h.farthest, t.shortest), t.farthest);
     expr.a = head.value;
@@ -254,6 +255,7 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.shortest = multiply(inner.shortest, minimum);
   expr.farthest = add(inner.farthest, multiply(inner.shortest, minimum == 0 ? 0 : minimum - 1));
   expr.largest_count = std::max({inner.largest_count, minimum, maximum == kUnbounded ? 0 : maximum});
+  expr.largest_minimum = std::max(inner.largest_minimum, minimum);
   expr.a = part.value;
   expr.b = minimum;
   expr.c = maximum;
@@ -360,6 +362,7 @@ ExprId ExprSet::alternation(std::vector<ExprId> parts) {
     expr.plain &= operand.plain;
     inherit(expr, operand);
     expr.largest_count = std::max(expr.largest_count, operand.largest_count);
+    expr.largest_minimum = std::max(expr.largest_minimum, operand.largest_minimum);
     expr.shortest = std::min(expr.shortest, operand.shortest);
     expr.farthest = std::max(expr.farthest, operand.farthest);
     total = sum(total, mix(Hash128{}, operand.hash));
@@ -448,6 +451,7 @@ ExprId ExprSet::spelled(ExprId texts, std::uint32_t place, std::uint32_t value) 
   expr.plain = place == 0 && inner.plain;
   inherit(expr, inner);
   expr.largest_count = inner.largest_count;
+  expr.largest_minimum = inner.largest_minimum;
   constexpr std::uint32_t kLeft[] = {0, 1, 4, 3, 2, 1, 6, 5, 4, 3, 2, 1};  // bytes of the escape that must still come
   expr.shortest = add(multiply(inner.shortest, kEscape), kLeft[place]);
   expr.farthest = multiply(inner.farthest, kEscape);

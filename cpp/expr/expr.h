@@ -63,7 +63,8 @@ struct Expr {
   std::uint32_t b = 0;
   std::uint32_t c = 0;
   // Where `plain`:
-  std::uint32_t largest_count = 0;  // of the finite repeat bounds inside
+  std::uint32_t largest_count = 0;    // of the finite repeat bounds inside
+  std::uint32_t largest_minimum = 0;  // of the lower ones
   std::uint32_t shortest = 0;       // length of the shortest string
   std::uint32_t farthest = 0;       // the largest `shortest` that any residual may have (an upper bound)
   Hash128 hash;                     // structural: equal in every ExprSet of the process

@@ -31,6 +31,21 @@ const std::vector<ExprId>& Budget::successors(ExprId state) {
   return successors_[state.value] = std::move(next);
 }
 
+// Also bounds the states between the tokens, so that whoever follows them is never told otherwise.
+void Budget::write_end(ExprId state) {
+  constexpr std::uint32_t kLongestEnd = 1 << 16;  // bytes; a longer end counts by its bytes
+  bounds_[state.value].written = true;
+  if (guide_.completion_length(state) > kLongestEnd) return;
+  const std::vector<std::uint32_t> tokens = guide_.vocabulary().fewest_tokens(guide_.witness(state));
+  meter_.allocate(static_cast<std::int64_t>(tokens.size() * sizeof(Bounds)));
+  auto left = static_cast<std::uint32_t>(tokens.size());
+  for (std::uint32_t token : tokens) {
+    Bounds& known = bounds(state);
+    known.upper = std::min(known.upper, left--);
+    state = guide_.advance(state, guide_.vocabulary().bytes(token));
+  }
+}
+
 bool Budget::within(ExprId state, std::uint32_t tokens) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
@@ -43,6 +58,11 @@ bool Budget::search(ExprId state, std::uint32_t tokens) {
     const Bounds& known = bounds(state);
     if (known.upper <= tokens) return true;
     if (known.lower > tokens) return false;
+    if (!known.written && known.upper != kUnknown) {
+      write_end(state);
+      if (bounds_[state.value].upper <= tokens) return true;
+    }
+    if (guide_.has_rule(state) && !guide_.vocabulary().spelling()) return false;
   }
   struct Step {
     ExprId state;
@@ -95,6 +115,9 @@ std::vector<std::uint32_t> Budget::shortest(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
+  if (guide_.has_rule(state) && !guide_.vocabulary().spelling()) {
+    return guide_.vocabulary().fewest_tokens(guide_.witness(state));
+  }
   struct Step {
     ExprId state;
     std::size_t from;

@@ -2,8 +2,10 @@
 //
 // within(state, k) is exact: it is true if and only if some sequence of at most k text tokens leads from `state` to
 // acceptance. Each state keeps a lower and an upper bound on that least number; where every byte is a token, the length of
-// the shortest completion in bytes is the first upper bound, and the only thing that is looked at until a budget nears it.
-// Between the bounds a breadth-first search over token steps decides, and what it learns tightens them.
+// an end in bytes is the first upper bound, and the only thing that is looked at until a budget nears it; then that end is
+// written in the fewest tokens. Between the bounds a breadth-first search over token steps decides, and what it learns
+// tightens them. States that call rules may have no end of successors: there the end that is known decides, so that within()
+// is true only if a text fits, but may be false where a shorter one was not found.
 // Safe for threads; one lock.
 #pragma once
 
@@ -42,10 +44,12 @@ class Budget {
     std::uint32_t upper = kUnknown;
     std::uint32_t worst = kUnknown;  // the largest `upper` among the successors, once they were looked at
     bool asked = false;              // whether `upper` has its first value
+    bool written = false;            // whether `upper` comes from an end that was written in the fewest tokens
   };
 
   Bounds& bounds(ExprId state);
   const std::vector<ExprId>& successors(ExprId state);
+  void write_end(ExprId state);
   bool search(ExprId state, std::uint32_t tokens);
 
   Guide& guide_;

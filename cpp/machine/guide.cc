@@ -48,16 +48,19 @@ bool Guide::fill_from_cache(ExprId state, std::uint32_t* row) {
   return mask != nullptr;
 }
 
-void Guide::fill(ExprId state, std::uint32_t* row) {
-  if (fill_from_cache(state, row)) return;
+std::shared_ptr<const Mask> Guide::mask_of(ExprId state) {
   const ExprId representative = automaton_.at_horizon(state, Automaton::Horizon::token);
-  const std::shared_ptr<const Mask> mask = masks_.compute(representative);
+  std::shared_ptr<const Mask> mask = vocabulary_->cache().find(automaton_.hash(representative));
+  if (mask) return mask;
+  mask = masks_.compute(representative);
   vocabulary_->cache().insert(automaton_.hash(representative), mask);
-  write(*mask, state, row);
+  return mask;
 }
 
-template <class Visit>
-std::int64_t Guide::walk(ExprId state, Visit visit) {
+void Guide::fill(ExprId state, std::uint32_t* row) { write(*mask_of(state), state, row); }
+
+template <class Visit, class VisitAll>
+std::int64_t Guide::walk(ExprId state, Visit visit, VisitAll visit_all) {
   const std::vector<TrieNode>& trie = vocabulary_->trie();
   const auto& class_of = automaton_.class_of();
   const bool every_byte = vocabulary_->spelling() == nullptr;
@@ -71,6 +74,15 @@ std::int64_t Guide::walk(ExprId state, Visit visit) {
       i = node.next;
       continue;
     }
+    // A subtree through which the state comes back to itself, but for tokens that end inside a character.
+    if (every_byte && next == path[node.depth] && node.subtree) {
+      const Subtree& subtree = vocabulary_->subtrees()[node.subtree];
+      if (subtree.whole && subtree.used.within(automaton_.loops(next))) {
+        visit_all(subtree, next);
+        i = node.next;
+        continue;
+      }
+    }
     if (node.token != TrieNode::kNoToken && (every_byte || automaton_.spellable(next))) visit(node, next);
     path[node.depth + std::size_t{1}] = next;
     ++i;
@@ -79,21 +91,35 @@ std::int64_t Guide::walk(ExprId state, Visit visit) {
 }
 
 bool Guide::fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
-  fill(state, row);
-  if (budget_.slack(state, tokens_after)) return false;
+  const std::shared_ptr<const Mask> mask = mask_of(state);
+  write(*mask, state, row);
+  // Where the mask is that of a state alike up to the horizon, the lengths of ends beyond it may be others.
+  const bool every_byte = vocabulary_->spelling() == nullptr;
+  if (every_byte && automaton_.keeps_lengths(state) && mask->farthest() <= tokens_after) return false;
+  if (!(every_byte && has_rule(state)) && budget_.slack(state, tokens_after)) return false;
   std::unordered_map<std::uint32_t, bool> verdicts;
   bool squeezed = false;
-  walk(state, [&](const TrieNode& node, ExprId next) {
+  const auto in_time = [&](ExprId next) {
     const auto [verdict, is_new] = verdicts.try_emplace(next.value);
     if (is_new) verdict->second = budget_.within(next, tokens_after);
-    if (verdict->second) return;
-    squeezed = true;
-    if (node.token & TrieNode::kShared) {
-      for (std::uint32_t id : vocabulary_->shared_ids(node.token)) row[id >> 5] &= ~(1u << (id & 31));
-    } else {
-      row[node.token >> 5] &= ~(1u << (node.token & 31));
-    }
-  });
+    squeezed |= !verdict->second;
+    return verdict->second;
+  };
+  const auto refuse = [row](std::uint32_t id) { row[id >> 5] &= ~(1u << (id & 31)); };
+  walk(
+      state,
+      [&](const TrieNode& node, ExprId next) {
+        if (in_time(next)) return;
+        if (node.token & TrieNode::kShared) {
+          for (std::uint32_t id : vocabulary_->shared_ids(node.token)) refuse(id);
+        } else {
+          refuse(node.token);
+        }
+      },
+      [&](const Subtree& subtree, ExprId next) {
+        if (in_time(next)) return;
+        for (std::uint32_t k = subtree.first; k < subtree.last; ++k) refuse(vocabulary_->ids_in_order()[k]);
+      });
   return squeezed;
 }
 
@@ -107,19 +133,28 @@ bool Guide::allows_text(ExprId state) {
 std::vector<ExprId> Guide::successors(ExprId state, std::int64_t& visited) {
   std::vector<ExprId> found;
   std::unordered_set<std::uint32_t> seen;
-  visited += walk(state, [&](const TrieNode&, ExprId next) {
+  const auto add = [&](const auto&, ExprId next) {
     if (seen.insert(next.value).second) found.push_back(next);
-  });
+  };
+  visited += walk(state, add, add);
   return found;
 }
 
 std::uint32_t Guide::token_between(ExprId from, ExprId to) {
   std::uint32_t lowest = UINT32_MAX;
-  walk(from, [&](const TrieNode& node, ExprId next) {
-    if (next != to) return;
-    const std::uint32_t id = node.token & TrieNode::kShared ? vocabulary_->shared_ids(node.token)[0] : node.token;
-    lowest = std::min(lowest, id);
-  });
+  walk(
+      from,
+      [&](const TrieNode& node, ExprId next) {
+        if (next != to) return;
+        const std::uint32_t id = node.token & TrieNode::kShared ? vocabulary_->shared_ids(node.token)[0] : node.token;
+        lowest = std::min(lowest, id);
+      },
+      [&](const Subtree& subtree, ExprId next) {
+        if (next != to) return;
+        for (std::uint32_t k = subtree.first; k < subtree.last; ++k) {
+          lowest = std::min(lowest, vocabulary_->ids_in_order()[k]);
+        }
+      });
   return lowest;
 }
 

@@ -55,6 +55,8 @@ class Guide {
   ByteSet next_bytes(ExprId state);
   std::uint32_t completion_length(ExprId state) { return automaton_.completion_length(state); }
   std::uint32_t farthest(ExprId state) const { return automaton_.farthest(state); }
+  bool has_rule(ExprId state) const { return automaton_.has_rule(state); }
+  std::string witness(ExprId state) { return automaton_.witness(state); }
   Budget& budget() { return budget_; }
 
   std::int64_t state_count() { return automaton_.state_count(); }
@@ -62,9 +64,10 @@ class Guide {
 
  private:
   void write(const Mask& mask, ExprId state, std::uint32_t* row) const;
-  // Visits the tokens that `state` allows: visit(node, state after it).
-  template <class Visit>
-  std::int64_t walk(ExprId state, Visit visit);
+  std::shared_ptr<const Mask> mask_of(ExprId state);
+  // Visits the tokens that `state` allows: visit(node, state after it), or for many at once visit_all(subtree, that state).
+  template <class Visit, class VisitAll>
+  std::int64_t walk(ExprId state, Visit visit, VisitAll visit_all);
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   Automaton automaton_;

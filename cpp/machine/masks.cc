@@ -1,5 +1,6 @@
 #include "machine/masks.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fork_guard.h"
@@ -7,7 +8,10 @@
 namespace detent {
 namespace {
 
+constexpr std::uint32_t kCharacter = 4 * ExprSet::kEscape;  // bytes that the rest of a character may take at most
 constexpr std::uint64_t kFragment = 0x66726167;  // sets the keys of fragments apart from those of masks
+
+std::uint32_t sum(std::uint64_t x, std::uint64_t y) { return static_cast<std::uint32_t>(std::min<std::uint64_t>(x + y, UINT32_MAX)); }
 
 }  // namespace
 
@@ -21,6 +25,7 @@ std::shared_ptr<const Mask> Masks::compute(ExprId state) {
   const auto nothing = [](std::uint32_t, std::uint32_t) {};
   for (std::size_t i = 0; i < fragments.size(); ++i) {
     builder.add(fragments[i]);
+    builder.reach(sum(fragments[i]->farthest(), automaton_.completion_length(beginnings.pairs[i].second)));
     walk(fragments[i]->crossing(), beginnings.pairs[i].second, builder);
   }
   const ExprId rest = beginnings.rest;
@@ -64,6 +69,7 @@ void Masks::walk(const Crossing& crossing, ExprId state, MaskBuilder& builder) {
   thread_local std::vector<const ExprId*> path;
   path.resize(vocabulary_.longest() + std::size_t{1});
   path[0] = automaton_.row(state);
+  ExprId reached = ExprSet::kEmpty;  // by the last token
   for (std::size_t i = 0; i < crossing.nodes.size();) {
     const Crossing::Node& node = crossing.nodes[i];
     const ExprId next = path[node.depth][class_of[node.byte]];
@@ -72,6 +78,7 @@ void Masks::walk(const Crossing& crossing, ExprId state, MaskBuilder& builder) {
       continue;
     }
     for (std::uint32_t k = node.first; k < node.last; ++k) builder.allow(crossing.ids[k]);
+    if (node.first < node.last && next != reached) builder.reach(automaton_.completion_length(reached = next));
     if (++i < node.next) path[node.depth + std::size_t{1}] = automaton_.row(next);
   }
 }
@@ -133,6 +140,7 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, AtEnd at_
       act(token);
     }
   };
+  ExprId reached = ExprSet::kEmpty;  // by the last token
   const auto allow = [&builder](std::uint32_t id) { builder.allow(id); };
   const auto refuse = [&builder](std::uint32_t id) { builder.refuse(id); };
 
@@ -163,12 +171,15 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, AtEnd at_
         const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;
         if (may_loop && subtree.used.within(automaton_.loops(from))) {
           builder.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
+          // A token may end inside a character.
+          if (from != reached) builder.reach(sum(automaton_.completion_length(reached = from), kCharacter));
           i = node.next;
           continue;
         }
       }
       if (every_byte || automaton_.spellable(next)) {
         each(node.token, allow);
+        if (node.token != TrieNode::kNoToken && next != reached) builder.reach(automaton_.completion_length(reached = next));
       } else if (path[0].like) {
         each(node.token, refuse);
       }

@@ -83,7 +83,10 @@ void MaskBuilder::allow(const std::uint32_t* ids, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) row[ids[i] >> 5] |= 1u << (ids[i] & 31);
 }
 
-void MaskBuilder::copy_from(const Mask& mask) { mask.write(words(), word_count_); }
+void MaskBuilder::copy_from(const Mask& mask) {
+  mask.write(words(), word_count_);
+  reach(mask.farthest());
+}
 
 void MaskBuilder::add(std::shared_ptr<const Mask> mask) {
   if (!base_) {
@@ -97,6 +100,7 @@ std::shared_ptr<const Mask> MaskBuilder::finish(Crossing crossing) {
   auto mask = std::make_shared<Mask>();
   mask->crossing_ = std::move(crossing);
   mask->base_ = std::move(base_);
+  mask->farthest_ = farthest_;
   if (!dense_) {
     mask->ids_ = std::move(ids_);
     mask->ids_.shrink_to_fit();

@@ -7,6 +7,7 @@
 // tokens that stay inside, and what is left of those that leave it. Every state that begins so is made from it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <list>
@@ -49,6 +50,8 @@ class Mask {
     return sizeof(Mask) + (words_.size() + ids_.size()) * sizeof(std::uint32_t) + crossing_.bytes();
   }
   const Crossing& crossing() const { return crossing_; }
+  // The most bytes that an end takes, by some way, behind any of the tokens.
+  std::uint32_t farthest() const { return farthest_; }
 
  private:
   friend class MaskBuilder;
@@ -57,6 +60,7 @@ class Mask {
   std::vector<std::uint32_t> words_;
   std::vector<std::uint32_t> ids_;
   Crossing crossing_;
+  std::uint32_t farthest_ = 0;
 };
 
 // Collects the tokens of a mask. A thread builds one mask at a time.
@@ -73,6 +77,7 @@ class MaskBuilder {
     }
   }
   void allow(const std::uint32_t* ids, std::size_t count);
+  void reach(std::uint32_t length) { farthest_ = std::max(farthest_, length); }
   // Takes an id away; only from what was added by copy_from and allow.
   void refuse(std::uint32_t id) { words()[id >> 5] &= ~(1u << (id & 31)); }
   // Starts from the tokens of another mask; nothing must have been allowed yet.
@@ -90,6 +95,7 @@ class MaskBuilder {
   bool dense_ = false;
   std::vector<std::uint32_t> ids_;
   std::shared_ptr<const Mask> base_;
+  std::uint32_t farthest_ = 0;
 };
 
 class MaskCache {

@@ -125,6 +125,7 @@ void Vocabulary::find_subtrees() {
     bool text;
     std::uint32_t height;
     std::uint32_t first;
+    bool whole;
   };
   std::vector<Open> path;
   std::uint32_t count = 0;  // ids seen so far
@@ -133,11 +134,12 @@ void Vocabulary::find_subtrees() {
     path.pop_back();
     if (done.text && done.before.left == 0 && count - done.first >= kWorthwhile) {
       trie_[done.node].subtree = static_cast<std::uint32_t>(subtrees_.size());
-      subtrees_.push_back({done.used, done.height, done.first, count});
+      subtrees_.push_back({done.used, done.height, done.first, count, done.whole});
     }
     if (path.empty()) return;
     path.back().used = path.back().used | done.used;
     path.back().text &= done.text;
+    path.back().whole &= done.whole;
     path.back().height = std::max(path.back().height, done.height + 1);
   };
   for (std::uint32_t i = 0; i < trie_.size(); ++i) {
@@ -145,12 +147,42 @@ void Vocabulary::find_subtrees() {
     const auto byte = static_cast<std::uint8_t>(trie_[i].byte);
     const Utf8Place before = path.empty() ? Utf8Place{} : path.back().after;
     const Utf8Place after = before.after(byte);
-    path.push_back({i, before, after, before.left == 0 ? ByteSet::of(byte) : ByteSet{}, after.valid, 1, count});
+    const bool is_whole = trie_[i].token == TrieNode::kNoToken || after.left == 0;
+    path.push_back({i, before, after, before.left == 0 ? ByteSet::of(byte) : ByteSet{}, after.valid, 1, count, is_whole});
     const std::uint32_t token = trie_[i].token;
     if (token == TrieNode::kNoToken) continue;
     count += token & TrieNode::kShared ? static_cast<std::uint32_t>(shared_ids(token).size()) : 1;
   }
   while (!path.empty()) close();
+}
+
+std::vector<std::uint32_t> Vocabulary::fewest_tokens(std::string_view text) const {
+  struct Best {
+    std::uint32_t count = UINT32_MAX;
+    std::uint32_t token = 0;
+    std::size_t next = 0;
+  };
+  std::vector<Best> best(text.size() + 1);
+  best[text.size()].count = 0;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    std::uint32_t node = roots_[static_cast<std::uint8_t>(text[i])];
+    for (std::size_t k = i; k < text.size() && node < trie_.size();) {
+      const std::uint32_t token = trie_[node].token;
+      ++k;
+      if (token != TrieNode::kNoToken && best[k].count + 1 < best[i].count) {
+        best[i] = {best[k].count + 1, token & TrieNode::kShared ? shared_ids(token)[0] : token, k};
+      }
+      if (k == text.size()) break;
+      const std::uint32_t end = trie_[node].next;
+      std::uint32_t child = node + 1;
+      while (child < end && trie_[child].byte != static_cast<std::uint8_t>(text[k])) child = trie_[child].next;
+      if (child >= end) break;
+      node = child;
+    }
+  }
+  std::vector<std::uint32_t> tokens;
+  for (std::size_t i = 0; i < text.size(); i = best[i].next) tokens.push_back(best[i].token);
+  return tokens;
 }
 
 // Where some byte is no token, a live state may still be out of the vocabulary's reach. The texts within reach are

@@ -36,6 +36,7 @@ struct Subtree {
   std::uint32_t height = 0;  // of the longest of them
   std::uint32_t first = 0;   // its ids are ids_in_order[first..last)
   std::uint32_t last = 0;
+  bool whole = false;  // whether each of them ends with a whole character
 };
 
 class Vocabulary {
@@ -68,6 +69,10 @@ class Vocabulary {
 
   const std::vector<Subtree>& subtrees() const { return subtrees_; }
   const std::vector<std::uint32_t>& ids_in_order() const { return ids_in_order_; }
+
+  // How `text` is written in the fewest tokens: the least id of each. Only where every byte is a token.
+  // Cost: the text's length times the trie nodes beside the paths of its parts.
+  std::vector<std::uint32_t> fewest_tokens(std::string_view text) const;
 
   // The texts that tokens can write, or null where every byte is a token and so every text is one.
   const NodeRef* spelling() const { return spelling_.get() ? &spelling_ : nullptr; }
