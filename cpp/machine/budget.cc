@@ -58,7 +58,7 @@ bool Budget::search(ExprId state, std::uint32_t tokens) {
     const Bounds& known = bounds(state);
     if (known.upper <= tokens) return true;
     if (known.lower > tokens) return false;
-    if (!known.written && known.upper != kUnknown) {
+    if (!known.written && !guide_.vocabulary().spelling()) {
       write_end(state);
       if (bounds_[state.value].upper <= tokens) return true;
     }

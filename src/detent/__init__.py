@@ -20,8 +20,11 @@ from detent.errors import (
     LimitError,
     ModelError,
     PatternSyntaxError,
+    SchemaError,
+    SchemaWarning,
     StateError,
     UnsupportedError,
+    UnsupportedSchemaError,
     VocabularyError,
 )
 from detent.guide import Cancellation, Guide, compile
@@ -30,6 +33,7 @@ from detent.limits import Limits
 from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher, Matcher
 from detent.sources.grammar import ebnf, gbnf, grammar
+from detent.sources.json_schema import json_schema, json_value
 from detent.sources.regex import regex
 from detent.sources.types import (
     boolean,
@@ -72,8 +76,11 @@ __all__ = [
     "ModelError",
     "Output",
     "PatternSyntaxError",
+    "SchemaError",
+    "SchemaWarning",
     "StateError",
     "UnsupportedError",
+    "UnsupportedSchemaError",
     "Vocabulary",
     "VocabularyError",
     "__version__",
@@ -97,6 +104,8 @@ __all__ = [
     "ipv4",
     "ipv6",
     "join",
+    "json_schema",
+    "json_value",
     "literal",
     "load_model",
     "mask",
