@@ -129,10 +129,21 @@ bool Derivatives::compute(ExprId id, ExprId* out) {
           out[c] = out[c - 1];
           continue;
         }
-        std::vector<ExprId> parts;
-        for (const Operand& operand : operands) {
-          parts.push_back(operand.negated ? exprs_.complement(operand.row[c]) : operand.row[c]);
+        const auto part = [&](const Operand& operand) {
+          return operand.negated ? exprs_.complement(operand.row[c]) : operand.row[c];
+        };
+        if (operands.size() == 2) {
+          // Most classes of neighbouring rows lead to the same pairs.
+          const ExprId first = part(operands[0]), second = part(operands[1]);
+          Recent& recent = recent_[(first.value * 0x9E3779B1u ^ second.value * 0x85EBCA77u) >> kRecentShift];
+          if (recent.first != first || recent.second != second) {
+            recent = {first, second, exprs_.conjunction({first, second})};
+          }
+          out[c] = recent.result;
+          continue;
         }
+        std::vector<ExprId> parts;
+        for (const Operand& operand : operands) parts.push_back(part(operand));
         out[c] = exprs_.conjunction(std::move(parts));
       }
       return true;

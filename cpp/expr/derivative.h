@@ -53,8 +53,14 @@ class Derivatives {
   void skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int depth);
   const std::vector<std::uint8_t>& classes_of(std::uint32_t set);
 
+  struct Recent {  // the latest intersections of two
+    ExprId first, second, result;
+  };
+  static constexpr unsigned kRecentShift = 22;
+
   ExprSet& exprs_;
   Meter& meter_;
+  std::array<Recent, 1u << (32 - kRecentShift)> recent_{};
   std::uint32_t class_count_ = 0;
   std::array<std::uint8_t, 256> class_of_{};
   std::array<std::uint8_t, 256> representative_{};

@@ -154,8 +154,7 @@ ExprId ExprSet::spell(std::string_view text, ExprId tail) {
   return tail;
 }
 
-ExprId ExprSet::concat(ExprId first, ExprId second) {
-  if (second == kEpsilon) return first;
+ExprId ExprSet::join(ExprId first, ExprId second) {
   // A concat as `first` is a chain head, head, ..., last: rebuild it from its end on top of `second`.
   std::vector<ExprId> heads;
   while (exprs_[first.value].op == Op::concat) {

@@ -9,6 +9,7 @@
 // Cost: a constructor is linear in its operands, plus a hash look-up.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -82,7 +83,12 @@ class ExprSet {
   ExprId bytes(const ByteSet& set);
   ExprId literal(std::string_view text);
   ExprId spell(ExprId text);  // a `text` as a concat of its bytes
-  ExprId concat(ExprId first, ExprId second);
+  ExprId concat(ExprId first, ExprId second) {
+    if (second == kEpsilon || first == kEmpty) return first;
+    Recent& recent = recent_[(first.value * 0x9E3779B1u ^ second.value * 0x85EBCA77u) >> kRecentShift];
+    if (recent.first != first || recent.second != second) recent = {first, second, join(first, second)};
+    return recent.result;
+  }
   ExprId alternation(std::vector<ExprId> parts);
   ExprId conjunction(std::vector<ExprId> parts);
   ExprId complement(ExprId part);
@@ -129,6 +135,12 @@ class ExprSet {
   std::size_t size() const { return exprs_.size(); }
 
  private:
+  // The latest concatenations: neighbouring classes of a row and neighbouring rows ask for the same ones.
+  struct Recent {
+    ExprId first, second, result;
+  };
+  static constexpr unsigned kRecentShift = 22;
+  ExprId join(ExprId first, ExprId second);
   ExprId find_or_add(const Expr& expr, std::span<const ExprId> operands);
   bool same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const;
   void grow_table();
@@ -140,6 +152,7 @@ class ExprSet {
   static void inherit(Expr& expr, const Expr& part);
 
   Meter& meter_;
+  std::array<Recent, 1u << (32 - kRecentShift)> recent_{};
   StableVector<Expr> exprs_;
   std::vector<ExprId> operands_;
   std::vector<ByteSet> sets_;

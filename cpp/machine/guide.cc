@@ -18,6 +18,7 @@ Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabula
       budget_(*this, limits) {
   if (start() == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
   if (!automaton_.spellable(start())) throw Error(ErrorKind::empty, "spelling");
+  mask_of(start());  // the slowest: after it most of what the first steps ask is known
 }
 
 ExprId Guide::advance(ExprId state, std::string_view text) {
