@@ -246,6 +246,11 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
         const Expr& last = exprs_[elements.back()];
         is_worth &= !last.has_guard && !last.has_rule;
         ends = last.op == Op::bytes;
+        if (last.op == Op::text) {  // its first byte will do
+          rest = exprs_.concat(exprs_.behind_first(elements.back()), rest);
+          elements.back() = exprs_.bytes(ByteSet::of(exprs_.first_byte(elements.back())));
+          ends = true;
+        }
       }
       is_worth &= ends;
       // Where the last byte may also stand inside, nearly every token leaves the beginning somewhere.

@@ -193,7 +193,7 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
         for (std::uint8_t c : classes_of(expr.a)) pairs_.emplace_back(c, tail);
         break;
       case Op::text:
-        terms.push_back({exprs_.spell(head), tail});
+        pairs_.emplace_back(class_of_[exprs_.first_byte(head)], exprs_.concat(exprs_.behind_first(head), tail));
         break;
       case Op::concat: {
         const ExprId first{expr.a};

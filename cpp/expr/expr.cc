@@ -9,7 +9,7 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kFirstTable = 256;
-constexpr std::size_t kPart = 32;  // bytes of a long literal that are spelt at once
+constexpr std::size_t kPart = 32;  // bytes of a literal in one expression
 
 // Lengths saturate: "at least this much" is all that a budget asks of them.
 std::uint32_t add(std::uint64_t x, std::uint64_t y) {
@@ -108,51 +108,38 @@ ExprId ExprSet::bytes(const ByteSet& set) {
   return find_or_add(expr, {});
 }
 
-// A long literal is spelt in expressions of a byte each only as far as it is visited: the rest are parts of kPart bytes.
 ExprId ExprSet::literal(std::string_view literal) {
-  const std::size_t spelt = std::min(literal.size(), kPart);
-  ByteSet used;
-  for (char byte : literal.substr(spelt)) used.insert(static_cast<std::uint8_t>(byte));
-  for (unsigned byte = 0; byte < 256; ++byte) {  // the byte classes must know the bytes to come
-    if (used.contains(static_cast<std::uint8_t>(byte))) bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
-  }
+  if (literal.empty()) return kEpsilon;
+  if (texts_.size() + literal.size() > UINT32_MAX) throw Error(ErrorKind::limit, "expressions", UINT32_MAX, UINT32_MAX);
+  meter_.allocate(static_cast<std::int64_t>(literal.size()));
+  const auto begin = static_cast<std::uint32_t>(texts_.size());
+  texts_ += literal;
+  // In parts, so that the hash of what is left of a long one costs no more than a part.
   ExprId tail = kEpsilon;
-  for (std::size_t i = spelt + (literal.size() - spelt + kPart - 1) / kPart * kPart; i > spelt; i -= kPart) {
-    tail = concat(text(literal.substr(i - kPart, kPart)), tail);
+  for (std::size_t at = (literal.size() - 1) / kPart * kPart;; at -= kPart) {
+    const std::size_t length = std::min(kPart, literal.size() - at);
+    tail = concat(text(begin + static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(length)), tail);
+    if (at == 0) return tail;
   }
-  return spell(literal.substr(0, spelt), tail);
 }
 
-ExprId ExprSet::text(std::string_view text) {
-  meter_.allocate(static_cast<std::int64_t>(text.size()));
-  if (texts_.size() + text.size() > UINT32_MAX) throw Error(ErrorKind::limit, "expressions", UINT32_MAX, UINT32_MAX);
+ExprId ExprSet::text(std::uint32_t begin, std::uint32_t length) {
+  if (length == 1) return bytes(ByteSet::of(static_cast<std::uint8_t>(texts_[begin])));
   Expr expr;
   expr.op = Op::text;
   expr.plain = true;
-  expr.a = static_cast<std::uint32_t>(texts_.size());
-  expr.b = expr.shortest = expr.farthest = static_cast<std::uint32_t>(text.size());
-  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::text)), text.size());
-  for (std::size_t i = 0; i < text.size(); i += 8) {
+  expr.a = begin;
+  expr.b = expr.shortest = expr.farthest = length;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::text)), length);
+  for (std::size_t i = 0; i < length; i += 8) {
     std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + i, std::min<std::size_t>(8, text.size() - i));
+    std::memcpy(&word, texts_.data() + begin + i, std::min<std::size_t>(8, length - i));
     expr.hash = mix(expr.hash, word);
   }
-  texts_ += text;
-  const ExprId id = find_or_add(expr, {});
-  if (exprs_[id.value].a != expr.a) texts_.resize(expr.a);  // there already
-  return id;
+  return find_or_add(expr, {});
 }
 
-ExprId ExprSet::spell(ExprId text) {
-  return spell(std::string_view(texts_).substr(exprs_[text.value].a, exprs_[text.value].b), kEpsilon);
-}
-
-ExprId ExprSet::spell(std::string_view text, ExprId tail) {
-  for (std::size_t i = text.size(); i-- > 0;) {
-    tail = concat(bytes(ByteSet::of(static_cast<std::uint8_t>(text[i]))), tail);
-  }
-  return tail;
-}
+ExprId ExprSet::behind_first(ExprId id) { return text(exprs_[id.value].a + 1, exprs_[id.value].b - 1); }
 
 ExprId ExprSet::join(ExprId first, ExprId second) {
   // A concat as `first` is a chain head, head, ..., last: rebuild it from its end on top of `second`.

@@ -34,7 +34,7 @@ enum class Op : std::uint8_t {
   empty,
   epsilon,
   bytes,        // a: set
-  text,         // the b bytes of the pool from a on: a part of a long literal that nobody has come to yet
+  text,         // two or more bytes of a literal: b bytes of the pool from a on
   concat,       // a then b; a is never a concat
   alternation,  // operands
   conjunction,  // operands
@@ -82,7 +82,8 @@ class ExprSet {
 
   ExprId bytes(const ByteSet& set);
   ExprId literal(std::string_view text);
-  ExprId spell(ExprId text);  // a `text` as a concat of its bytes
+  std::uint8_t first_byte(ExprId text) const { return static_cast<std::uint8_t>(texts_[exprs_[text.value].a]); }
+  ExprId behind_first(ExprId text);
   ExprId concat(ExprId first, ExprId second) {
     if (second == kEpsilon || first == kEmpty) return first;
     Recent& recent = recent_[(first.value * 0x9E3779B1u ^ second.value * 0x85EBCA77u) >> kRecentShift];
@@ -146,8 +147,7 @@ class ExprSet {
   void grow_table();
   std::uint32_t set_index(const ByteSet& set);
   void merge_counts(std::vector<ExprId>& parts);
-  ExprId spell(std::string_view text, ExprId tail);
-  ExprId text(std::string_view text);
+  ExprId text(std::uint32_t begin, std::uint32_t length);
   void flatten(std::vector<ExprId>& parts, Op op) const;
   static void inherit(Expr& expr, const Expr& part);
 
