@@ -151,10 +151,11 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
     case NodeKind::json_string:
       return exprs_.spelled(parts[0], static_cast<std::uint32_t>(Spelling::text), 0);
     case NodeKind::unordered:
+    case NodeKind::ordered:
       for (ExprId& part : parts) {
         if (!liveness_.live(part)) part = ExprSet::kEmpty;
       }
-      return make_unordered(exprs_, node, parts);
+      return node.kind() == NodeKind::ordered ? make_ordered(exprs_, node, parts) : make_unordered(exprs_, node, parts);
     case NodeKind::greedy:
       return exprs_.greedy(parts[0], parts[1]);
     case NodeKind::unless:

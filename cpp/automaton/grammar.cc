@@ -163,6 +163,20 @@ class GrammarCompiler {
         if (count > 1) length = sum(length, std::uint64_t{facts(part.children[0]).shortest} * (count - 1));
         return {true, count == 0, length};
       }
+      case NodeKind::ordered: {
+        Facts all{true, true, 0};
+        std::uint32_t count = 0, least = facts(part.children[1]).shortest;
+        for (std::size_t i = 2; i < part.children.size(); ++i) {
+          least = std::min(least, facts(part.children[i]).shortest);
+          if (node.text()[i - 2] != '1') continue;
+          if (!facts(part.children[i]).has_text) return {};
+          all.nullable = false;
+          all.shortest = sum(all.shortest, facts(part.children[i]).shortest);
+          if (count++ > 0) all.shortest = sum(all.shortest, facts(part.children[0]).shortest);
+        }
+        if (count == 0 && node.minimum() > 0) return {least != UINT32_MAX, false, least};
+        return all;
+      }
       default:
         throw Error(ErrorKind::unsupported, "open_reference");
     }
@@ -185,7 +199,8 @@ class GrammarCompiler {
         }
         const bool in_row = part.node->kind() == NodeKind::concat;
         for (std::size_t k = 0; k < part.children.size(); ++k) {
-          if (part.node->kind() == NodeKind::unordered && k == 0) continue;  // a separator is never first
+          const bool is_series = part.node->kind() == NodeKind::unordered || part.node->kind() == NodeKind::ordered;
+          if (is_series && k == 0) continue;  // a separator is never first
           if (seen.insert(part.children[k]).second) pending.push_back(part.children[k]);
           if (in_row && !parts_[part.children[k]].facts.nullable) break;
         }
@@ -262,6 +277,8 @@ class GrammarCompiler {
         return exprs_.repeat(children[0], part.node->minimum(), part.node->maximum());
       case NodeKind::reference:
         return rules_[part.node->minimum()];
+      case NodeKind::ordered:
+        return make_ordered(exprs_, *part.node, children);
       default:
         return make_unordered(exprs_, *part.node, children);
     }
@@ -315,6 +332,23 @@ ExprId make_unordered(ExprSet& exprs, const Node& node, std::span<const ExprId> 
   const auto required = static_cast<std::uint32_t>(members.size());
   members.insert(members.end(), optional.begin(), optional.end());
   return exprs.unordered({node.minimum(), node.maximum(), required, ExprSet::Pool::Place::first}, parts[0], parts[1], members);
+}
+
+ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts) {
+  ExprSet::Series series;
+  series.separator = parts[0];
+  series.others = parts[1];
+  for (std::size_t i = 2; i < parts.size(); ++i) {
+    const bool required = node.text()[i - 2] == '1';
+    if (exprs[parts[i]].nullable) throw Error(ErrorKind::argument, "nullable_member", static_cast<std::int64_t>(i - 2));
+    if (parts[i] == ExprSet::kEmpty && required) return ExprSet::kEmpty;
+    if (parts[i] == ExprSet::kEmpty) continue;
+    series.members.push_back(parts[i]);
+    series.required.push_back(required);
+  }
+  if (exprs[parts[1]].nullable) throw Error(ErrorKind::argument, "nullable_member", -1);
+  const auto place = node.minimum() > 0 ? ExprSet::Pool::Place::before : ExprSet::Pool::Place::first;
+  return exprs.ordered(exprs.add_series(std::move(series)), 0, place);
 }
 
 }  // namespace detent

@@ -25,6 +25,7 @@ ExprId compile_grammar(ExprSet& exprs, Liveness& liveness, Meter& meter, const N
                        const std::unordered_map<const Node*, ExprId>& interned);
 
 // `parts` are the expressions of the node's children, with what has no text replaced by the empty language.
+ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts);
 ExprId make_unordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts);
 
 }  // namespace detent

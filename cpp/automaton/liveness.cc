@@ -4,6 +4,7 @@
 #include <functional>
 #include <queue>
 #include <set>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
@@ -33,9 +34,17 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) const {
       parts = {ExprId{expr.a}};
       return expr.b == static_cast<std::uint32_t>(Spelling::text);
     case Op::rule:  // what has no text was taken out when this was made
-    case Op::unordered:
       parts.clear();
       return true;
+    case Op::unordered:
+      parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end());
+      return true;
+    case Op::ordered: {
+      const ExprSet::Series& series = exprs_.series(id);
+      parts = {series.separator, series.others};
+      parts.insert(parts.end(), series.members.begin() + expr.b, series.members.end());
+      return true;
+    }
     default:
       return false;
   }
@@ -62,9 +71,46 @@ std::uint32_t Liveness::combine(ExprId id, const std::vector<ExprId>& parts) con
       return known(parts[0]) == kDead ? kDead : product(known(parts[0]), expr.b);
     case Op::spelled:
       return known(parts[0]) == kDead ? kDead : product(known(parts[0]), ExprSet::kEscape);
+    case Op::unordered: {
+      const ExprSet::Pool& pool = exprs_.pool(id);
+      const std::span<const ExprId> members = std::span(parts).subspan(2);
+      std::uint64_t length = 0;
+      for (ExprId member : members.first(pool.required)) length += known(member);
+      // Then as many more as the minimum asks for.
+      const std::uint32_t least = std::max<std::uint32_t>(pool.minimum, pool.place == Pool::Place::before);
+      const std::uint32_t more = least > pool.required ? least - pool.required : 0;
+      std::vector<std::uint32_t> lengths;
+      for (ExprId member : members.subspan(pool.required)) lengths.push_back(known(member));
+      std::sort(lengths.begin(), lengths.end());
+      if (lengths.size() < more || (parts[1] != ExprSet::kEmpty && more > 0 && known(parts[1]) < lengths[more - 1])) {
+        length += std::uint64_t{known(parts[1])} * more;
+      } else {
+        for (std::uint32_t i = 0; i < more; ++i) length += lengths[i];
+      }
+      return with_separators(length, pool.required + more, pool.place, parts[0]);
+    }
+    case Op::ordered: {
+      const ExprSet::Series& series = exprs_.series(id);
+      const auto place = static_cast<Pool::Place>(expr.c);
+      std::uint64_t length = 0;
+      std::uint32_t count = 0, least = known(parts[1]);
+      for (std::size_t i = expr.b; i < series.members.size(); ++i) {
+        least = std::min(least, known(series.members[i]));
+        if (!series.required[i]) continue;
+        length += known(series.members[i]);
+        ++count;
+      }
+      if (count == 0 && place == Pool::Place::before) return std::min(least, kLongest);
+      return with_separators(length, count, place, parts[0]);
+    }
     default:
       return std::min(expr.shortest, kLongest);
   }
+}
+
+std::uint32_t Liveness::with_separators(std::uint64_t length, std::uint32_t count, Pool::Place place, ExprId separator) const {
+  const std::uint32_t separators = count == 0 ? 0 : place == Pool::Place::after ? count : count - 1;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(length + std::uint64_t{known(separator)} * separators, kLongest));
 }
 
 std::uint32_t Liveness::length(ExprId state) {
@@ -288,9 +334,11 @@ bool Liveness::meets(ExprId part, ExprId regular) {
       case Op::rule:
         ask(exprs_.definition(x), r, {place, ExprSet::kEpsilon});
         break;
+      case Op::ordered:
       case Op::unordered: {
         std::vector<Derivatives::Term> terms;
-        derivatives_.push_pool(terms, x, ExprSet::kEpsilon);
+        if (expr.op == Op::ordered) derivatives_.push_series(terms, x, ExprSet::kEpsilon);
+        else derivatives_.push_pool(terms, x, ExprSet::kEpsilon);
         for (const auto& [head, tail] : terms) ask(head, r, {place, tail});
         break;
       }

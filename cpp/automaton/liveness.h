@@ -31,6 +31,7 @@ class Liveness {
   static constexpr std::uint32_t kDead = UINT32_MAX;
 
  private:
+  using Pool = ExprSet::Pool;
   static constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
   static constexpr std::uint32_t kLongest = UINT32_MAX - 2;
 
@@ -45,6 +46,7 @@ class Liveness {
   // The parts that decide; false if the state must be searched.
   bool parts_of(ExprId id, std::vector<ExprId>& parts) const;
   std::uint32_t combine(ExprId id, const std::vector<ExprId>& parts) const;
+  std::uint32_t with_separators(std::uint64_t length, std::uint32_t count, Pool::Place place, ExprId separator) const;
   void search(ExprId state);
   // Takes an intersection apart into one operand that calls rules and the rest; false if that cannot be.
   bool split(ExprId state, ExprId& part, ExprId& regular);

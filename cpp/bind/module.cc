@@ -259,6 +259,19 @@ NB_MODULE(_core, m) {
                                maximum.value_or(Node::kUnbounded));
       },
       "items"_a, "others"_a.none(), "separator"_a, "minimum"_a, "maximum"_a.none());
+  m.def(
+      "ordered",
+      [](const std::vector<std::pair<NodeRef, bool>>& members, const std::optional<NodeRef>& others, const NodeRef& separator,
+         bool some) {
+        std::vector<NodeRef> nodes;
+        std::string required;
+        for (const auto& [member, is_required] : members) {
+          nodes.push_back(member);
+          required += is_required ? '1' : '0';
+        }
+        return Node::ordered(std::move(nodes), std::move(required), others.value_or(Node::empty()), separator, some);
+      },
+      "members"_a, "others"_a.none(), "separator"_a, "some"_a = false);
   m.def("greedy", [](const NodeRef& body, const std::optional<NodeRef>& within) {
     return Node::greedy(body, within.value_or(body));
   }, "body"_a, "within"_a.none() = nb::none());

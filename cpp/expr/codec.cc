@@ -91,7 +91,7 @@ std::string encode_node(const NodeRef& root) {
       put(body, node->is_text());
     } else if (node->kind() == NodeKind::reference || node->kind() == NodeKind::grammar) {
       put(body, node->minimum());
-    } else if (node->kind() == NodeKind::unordered) {
+    } else if (node->kind() == NodeKind::unordered || node->kind() == NodeKind::ordered) {
       put(body, node->minimum());
       put(body, node->maximum());
       put(body, node->text().size());
@@ -141,7 +141,7 @@ NodeRef decode_node(std::string_view bytes) {
       first = reader.number(1);
     } else if (kind == NodeKind::reference || kind == NodeKind::grammar) {
       first = reader.number(Node::kUnbounded);
-    } else if (kind == NodeKind::unordered) {
+    } else if (kind == NodeKind::unordered || kind == NodeKind::ordered) {
       first = reader.number(Node::kUnbounded);
       second = reader.number(Node::kUnbounded);
       text = reader.text(reader.number(bytes.size()));
@@ -157,7 +157,7 @@ NodeRef decode_node(std::string_view bytes) {
     }
     const bool many = kind == NodeKind::concat || kind == NodeKind::alternation || kind == NodeKind::conjunction;
     const bool none = kind <= NodeKind::literal || kind == NodeKind::reference;
-    const bool some = kind == NodeKind::grammar || kind == NodeKind::unordered;
+    const bool some = kind == NodeKind::grammar || kind == NodeKind::unordered || kind == NodeKind::ordered;
     const std::size_t least = kind == NodeKind::grammar ? 1 : 2;
     if (none ? !children.empty() : many || some ? children.size() < least : children.size() != (kind == NodeKind::greedy ? 2 : 1)) {
       reader.fail();
@@ -188,6 +188,10 @@ NodeRef decode_node(std::string_view bytes) {
       case NodeKind::unordered:
         nodes.push_back(Node::unordered({children.begin() + 2, children.end()}, std::string(text), children[1],
                                         children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
+        break;
+      case NodeKind::ordered:
+        nodes.push_back(Node::ordered({children.begin() + 2, children.end()}, std::string(text), children[1], children[0],
+                                      first > 0));
         break;
       case NodeKind::greedy: nodes.push_back(Node::greedy(children[0], children[1])); break;
       case NodeKind::unless: nodes.push_back(Node::unless(children[0])); break;

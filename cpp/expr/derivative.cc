@@ -217,6 +217,9 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
       case Op::unordered:
         push_pool(terms, head, tail);
         break;
+      case Op::ordered:
+        push_series(terms, head, tail);
+        break;
       case Op::greedy: {
         const ExprId part{expr.a}, within{expr.b};
         const ExprId* row = known(part);
@@ -299,6 +302,27 @@ void Derivatives::push_pool(std::vector<Term>& terms, ExprId id, ExprId tail) {
     push(members[i], pool.required - needed, left);
   }
   if (others != ExprSet::kEmpty && pool.required < pool.maximum) push(others, pool.required, members);
+}
+
+void Derivatives::push_series(std::vector<Term>& terms, ExprId id, ExprId tail) {
+  using Place = ExprSet::Pool::Place;
+  const Expr expr = exprs_[id];
+  const ExprSet::Series& series = exprs_.series(id);
+  const auto left = [&](std::size_t from, Place place) {
+    return exprs_.concat(exprs_.ordered(expr.a, static_cast<std::uint32_t>(from), place), tail);
+  };
+  if (static_cast<Place>(expr.c) == Place::after) {
+    const ExprId rest = left(expr.b, Place::before);
+    terms.push_back({series.separator, rest});
+    if (exprs_[series.separator].nullable) terms.push_back({rest, ExprSet::kEpsilon});
+    return;
+  }
+  std::size_t i = expr.b;
+  for (; i < series.members.size(); ++i) {
+    terms.push_back({series.members[i], left(i + 1, Place::after)});
+    if (series.required[i]) return;
+  }
+  if (series.others != ExprSet::kEmpty) terms.push_back({series.others, left(i, Place::after)});
 }
 
 void Derivatives::skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int depth) {

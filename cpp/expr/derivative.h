@@ -35,7 +35,8 @@ class Derivatives {
   struct Term {
     ExprId head, tail;
   };
-  // What may come next of members in any order, then `tail`.
+  // What may come next of members in any order, or in theirs, then `tail`.
+  void push_series(std::vector<Term>& terms, ExprId id, ExprId tail);
   void push_pool(std::vector<Term>& terms, ExprId id, ExprId tail);
 
  private:

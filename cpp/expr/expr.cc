@@ -535,6 +535,55 @@ ExprId ExprSet::unordered(const Pool& pool, ExprId separator, ExprId others, std
   return find_or_add(expr, parts);
 }
 
+std::uint32_t ExprSet::add_series(Series series) {
+  meter_.allocate(static_cast<std::int64_t>(sizeof(Series) + series.members.size() * (sizeof(ExprId) + sizeof(Hash128))));
+  Hash128 hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::ordered)), exprs_[series.separator.value].hash),
+                     exprs_[series.others.value].hash);
+  series.hashes.resize(series.members.size() + 1);
+  series.hashes.back() = hash;
+  for (std::size_t i = series.members.size(); i-- > 0;) {
+    hash = mix(mix(hash, exprs_[series.members[i].value].hash), static_cast<std::uint64_t>(series.required[i]));
+    series.hashes[i] = hash;
+  }
+  series_.push_back(std::move(series));
+  return static_cast<std::uint32_t>(series_.size() - 1);
+}
+
+ExprId ExprSet::ordered(std::uint32_t index, std::uint32_t from, Pool::Place place) {
+  const Series& series = series_[index];
+  const bool may_go_on = from < series.members.size() || series.others != kEmpty;
+  if (!may_go_on) return place == Pool::Place::before ? kEmpty : kEpsilon;
+  Expr expr;
+  expr.op = Op::ordered;
+  expr.plain = exprs_[series.separator.value].plain;
+  expr.farthest = UINT32_MAX;
+  expr.a = index;
+  expr.b = from;
+  expr.c = static_cast<std::uint32_t>(place);
+  expr.hash = mix(series.hashes[from], static_cast<std::uint64_t>(place));
+  inherit(expr, exprs_[series.separator.value]);
+  std::uint32_t count = 0, least = UINT32_MAX;
+  const auto take = [&](ExprId member) {
+    const Expr& part = exprs_[member.value];
+    inherit(expr, part);
+    expr.plain &= part.plain;
+    least = std::min(least, part.shortest);
+  };
+  for (std::size_t i = from; i < series.members.size(); ++i) {
+    take(series.members[i]);
+    if (!series.required[i]) continue;
+    expr.shortest = add(expr.shortest, exprs_[series.members[i].value].shortest);
+    ++count;
+  }
+  if (series.others != kEmpty) take(series.others);
+  expr.nullable = count == 0 && place != Pool::Place::before;
+  if (count == 0 && place == Pool::Place::before) expr.shortest = least;
+  const std::uint32_t separators = place == Pool::Place::after || count == 0 ? count : count - 1;
+  expr.shortest = add(expr.shortest, multiply(exprs_[series.separator.value].shortest, separators));
+  meter_.step(static_cast<std::int64_t>(series.members.size() - from) / 16);
+  return find_or_add(expr, {});
+}
+
 ExprId ExprSet::past(std::uint32_t index) {
   Expr expr;
   expr.op = Op::past;

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,7 @@ enum class Op : std::uint8_t {
   rule,         // a: definition, which may call rules, itself too; never left-recursive
   spelled,      // the JSON spellings of the texts of a, from inside an escape on: b, c (json_string.h)
   unordered,    // operands: separator, others, members; c: the pool's counts
+  ordered,      // what is left of series a from member b on; c: the place in it
   greedy,       // a, where the text that follows must not extend what was read to a longer string of b
   unless,       // the empty string, where the text that follows does not begin with a string of a
   // The rest arises from text scopes only (lookaround.h).
@@ -115,6 +117,17 @@ class ExprSet {
   ExprId unordered(const Pool& pool, ExprId separator, ExprId others, std::span<const ExprId> members);
   const Pool& pool(ExprId id) const { return pools_[(*this)[id].c]; }
 
+  // Members in a fixed order, each left out unless it is required, then any number of `others`.
+  struct Series {
+    ExprId separator, others;
+    std::vector<ExprId> members;
+    std::vector<bool> required;
+    std::vector<Hash128> hashes;  // of what is left from each member on
+  };
+  std::uint32_t add_series(Series series);
+  ExprId ordered(std::uint32_t series, std::uint32_t from, Pool::Place place);
+  const Series& series(ExprId id) const { return series_[(*this)[id].a]; }
+
   ExprId past(std::uint32_t index);
   ExprId hole();
   // A loop is made first and defined afterwards; `nullable`, `has_past` and `has_hole` are those of its exit.
@@ -158,6 +171,7 @@ class ExprSet {
   std::vector<ByteSet> sets_;
   std::vector<ExprId> definitions_;
   std::vector<Pool> pools_;
+  std::deque<Series> series_;
   std::string texts_;
   std::vector<std::uint32_t> table_;  // open addressing, power of two, 0 = free (the empty language is never looked up)
   std::unordered_multimap<std::uint64_t, std::uint32_t> set_table_;

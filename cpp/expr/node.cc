@@ -203,6 +203,19 @@ NodeRef Node::unordered(std::vector<NodeRef> members, std::string required, Node
   return finish(node);
 }
 
+NodeRef Node::ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
+                      bool some) {
+  if (required.size() != members.size()) {
+    throw Error(ErrorKind::argument, "unordered", std::ssize(required), std::ssize(members));
+  }
+  Node* node = new Node(NodeKind::ordered);
+  node->minimum_ = some;
+  node->text_ = std::move(required);
+  node->children_ = std::move(members);
+  node->children_.insert(node->children_.begin(), {std::move(separator), std::move(others)});
+  return finish(node);
+}
+
 NodeRef Node::greedy(NodeRef body, NodeRef within) {
   check_closed(*body);
   check_closed(*within);

@@ -33,6 +33,7 @@ enum class NodeKind : std::uint8_t {
   grammar,     // the least languages that its definitions, the children, describe; the first count says which is meant
   json_string, // the JSON spellings of texts
   unordered,   // a separator, what may stand between, and members that come in any order
+  ordered,     // a separator, what may follow, and members that come in this order
   greedy,      // a match of the first child that what follows must not extend to a longer one of the second
   unless,      // zero-width: what follows must not begin so
 };
@@ -83,6 +84,9 @@ class Node {
   // `separator` between neighbours.
   static NodeRef unordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
                            std::uint32_t minimum, std::uint32_t maximum);
+  // Members in this order, those that are not `required` only if they like; then any number of `others`; one at least if
+  // `some`.
+  static NodeRef ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator, bool some);
   static NodeRef greedy(NodeRef body, NodeRef within);
   static NodeRef unless(NodeRef body);
 
