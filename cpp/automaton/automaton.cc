@@ -24,6 +24,7 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t
   if (spelling) register_sets(*spelling);
   derivatives_.settle();
   start_ = intern(root);
+  if (has_strings_) text_expr_ = intern(text_);
   if (spelling) spelling_ = intern(*spelling);
   interned_ = {};
   if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
@@ -33,7 +34,7 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t
 
 // Byte classes must be known before anything is derived, and whether a part of a grammar is empty may take derivatives.
 void Automaton::register_sets(const NodeRef& root) {
-  bool has_grammar = false, has_complement = false;
+  bool has_grammar = false, has_complement = false, has_string = false;
   std::unordered_set<const Node*> seen{root.get()};
   std::vector<const Node*> pending{root.get()};
   while (!pending.empty()) {
@@ -43,18 +44,22 @@ void Automaton::register_sets(const NodeRef& root) {
     has_grammar |= node->kind() == NodeKind::grammar;
     has_complement |= node->kind() == NodeKind::complement;
     if (node->kind() == NodeKind::bytes) exprs_.bytes(node->set());
-    if (node->kind() == NodeKind::json_string) register_spelling_bytes(exprs_);
+    if (node->kind() == NodeKind::json_string) {
+      if (!has_string) register_spelling_bytes(exprs_);
+      has_string = true;
+    }
     for (char byte : node->text()) {
       if (node->kind() == NodeKind::literal) exprs_.bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
     }
     for (const NodeRef& child : node->children()) {
       if (seen.insert(child.get()).second) pending.push_back(child.get());
     }
-    if (pending.empty() && has_grammar && has_complement && !text_.get()) {
+    if (pending.empty() && ((has_grammar && has_complement) || has_string) && !text_.get()) {
       text_ = Node::repeat(utf8_chars({{0, 0x10FFFF}}), 0, Node::kUnbounded);
       pending.push_back(text_.get());
     }
   }
+  has_strings_ |= has_string;
   if (!text_.get()) text_ = Node::repeat(Node::bytes(ByteSet::all()), 0, Node::kUnbounded);
 }
 
@@ -274,6 +279,19 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
   found.rest = others.size() == operands.size() ? state : exprs_.alternation(std::move(others));
   grow_slots();
   return found;
+}
+
+ExprId Automaton::unconstrained(ExprId beginning) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  const Expr& expr = exprs_[beginning];
+  if (text_expr_ == ExprSet::kEmpty || expr.op != Op::concat) return beginning;
+  const Expr& head = exprs_[ExprId{expr.a}];
+  if (head.op != Op::spelled || head.b != static_cast<std::uint32_t>(Spelling::text)) return beginning;
+  meter_.restart();
+  const ExprId model = exprs_.concat(exprs_.spelled(text_expr_, head.b, 0), ExprId{expr.b});
+  grow_slots();
+  return model;
 }
 
 const ByteSet& Automaton::find_loops(ExprId state) {

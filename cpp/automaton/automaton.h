@@ -74,6 +74,8 @@ class Automaton {
     ExprId rest;
   };
   Beginnings beginnings(ExprId state);
+  // A beginning with any string in the place of its constrained one; itself if it is of another kind.
+  ExprId unconstrained(ExprId beginning);
 
   // The least of the shortest strings that lead from a live `state` to acceptance.
   std::string completion(ExprId state);
@@ -106,6 +108,7 @@ class Automaton {
   std::uint32_t horizon_;
   ExprId start_;
   ExprId spelling_;
+  ExprId text_expr_;  // all texts, if there are JSON strings
   StableVector<std::atomic<const ExprId*>> rows_;
   StableVector<std::atomic<std::uint32_t>> normal_[2];  // by Horizon
   StableVector<std::atomic<const ByteSet*>> loops_;
@@ -114,6 +117,7 @@ class Automaton {
   static constexpr int kMaxScopes = 2;  // inside one another; each may take kMaxDepth levels of stack (lookaround.cc)
   std::unordered_map<const Node*, ExprId> interned_;
   NodeRef text_;  // all texts, where an intersection may have to say so
+  bool has_strings_ = false;
   int scope_depth_ = 0;
 };
 

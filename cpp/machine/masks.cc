@@ -22,46 +22,75 @@ std::shared_ptr<const Mask> Masks::compute(ExprId state) {
   for (const auto& [beginning, then] : beginnings.pairs) fragments.push_back(fragment(beginning));
   // From here on the thread builds one mask only (MaskBuilder).
   MaskBuilder builder(vocabulary_.word_count());
-  const auto nothing = [](std::uint32_t, std::uint32_t) {};
   for (std::size_t i = 0; i < fragments.size(); ++i) {
     builder.add(fragments[i]);
     builder.reach(sum(fragments[i]->farthest(), automaton_.completion_length(beginnings.pairs[i].second)));
-    walk(fragments[i]->crossing(), beginnings.pairs[i].second, builder);
+    walk(*fragments[i]->crossing(), beginnings.pairs[i].second, builder);
   }
   const ExprId rest = beginnings.rest;
   if (rest == ExprSet::kEmpty) return builder.finish();
   if (rest != state) {
-    walk(rest, {}, builder, nothing);
+    walk(rest, {}, builder, nullptr);
     return builder.finish();
   }
-  const Like like = find_like(automaton_.row(state));
+  const Like like = find_like(state, masks_, 0);
   if (like.mask) builder.copy_from(*like.mask);
-  walk(state, like, builder, nothing);
-  if (!like.mask) remember(state);
+  walk(state, like, builder, nullptr);
+  if (!like.mask) remember(state, masks_);
   return builder.finish();
 }
 
 std::shared_ptr<const Mask> Masks::fragment(ExprId beginning) {
-  const Hash128 key = mix(automaton_.hash(beginning), kFragment);
-  if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(key)) return known;
+  const Hash128 own = key(automaton_.hash(beginning), kFragment);
+  if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own)) return known;
+  // A constrained string differs from any string in few tokens: begin with that.
+  const ExprId model = automaton_.unconstrained(beginning);
+  if (model != beginning) {
+    fragment(model);
+    remember(model, fragments_);
+  }
   MaskBuilder builder(vocabulary_.word_count());
-  std::vector<std::pair<std::string_view, std::uint32_t>> rests;
+  const Like like = find_like(beginning, fragments_, kFragment);
+  if (like.mask) builder.copy_from(*like.mask);
+  Exits exits;
+  walk(beginning, like, builder, &exits);
+  std::shared_ptr<const Crossing> crossing = like.mask ? like.mask->crossing() : nullptr;
+  if (!crossing || !exits.added.empty() || !exits.lost.empty()) crossing = cross(crossing.get(), exits);
+  std::shared_ptr<const Mask> mask = builder.finish(std::move(crossing));
+  vocabulary_.cache().insert(own, mask);
+  remember(beginning, fragments_);
+  return mask;
+}
+
+std::shared_ptr<const Crossing> Masks::cross(const Crossing* like, const Exits& exits) const {
+  std::vector<Crossing::Rest> added;
   const std::vector<TrieNode>& trie = vocabulary_.trie();
-  walk(beginning, {}, builder, [&](std::uint32_t first, std::uint32_t last) {
-    for (std::uint32_t i = first; i < last; ++i) {
+  for (std::uint32_t node : exits.added) {
+    for (std::uint32_t i = node + 1; i < trie[node].next; ++i) {
       const std::uint32_t token = trie[i].token;
       if (token == TrieNode::kNoToken) continue;
-      const std::size_t read = trie[first].depth;
+      const std::size_t read = trie[node].depth + std::size_t{1};
       if (token & TrieNode::kShared) {
-        for (std::uint32_t id : vocabulary_.shared_ids(token)) rests.emplace_back(vocabulary_.bytes(id).substr(read), id);
+        for (std::uint32_t id : vocabulary_.shared_ids(token)) {
+          added.push_back({vocabulary_.bytes(id).substr(read), id, node});
+        }
       } else {
-        rests.emplace_back(vocabulary_.bytes(token).substr(read), token);
+        added.push_back({vocabulary_.bytes(token).substr(read), token, node});
       }
     }
-  });
-  std::shared_ptr<const Mask> mask = builder.finish(Crossing::of(std::move(rests)));
-  vocabulary_.cache().insert(key, mask);
-  return mask;
+  }
+  std::sort(added.begin(), added.end());
+  if (!like) return Crossing::of(std::move(added));
+  const auto is_lost = [&exits](const Crossing::Rest& rest) {
+    const auto behind = std::ranges::upper_bound(exits.lost, rest.place, {}, [](const auto& range) { return range.first; });
+    return behind != exits.lost.begin() && rest.place < std::prev(behind)->second;
+  };
+  std::vector<Crossing::Rest> kept;
+  kept.reserve(like->rests.size());
+  std::ranges::remove_copy_if(like->rests, std::back_inserter(kept), is_lost);
+  std::vector<Crossing::Rest> rests(kept.size() + added.size());
+  std::ranges::merge(kept, added, rests.begin());
+  return Crossing::of(std::move(rests));
 }
 
 void Masks::walk(const Crossing& crossing, ExprId state, MaskBuilder& builder) {
@@ -83,19 +112,20 @@ void Masks::walk(const Crossing& crossing, ExprId state, MaskBuilder& builder) {
   }
 }
 
-Masks::Like Masks::find_like(const ExprId* row) {
+Masks::Like Masks::find_like(ExprId state, Examples& examples, std::uint64_t kind) {
+  const ExprId* row = automaton_.row(state);
   const ForkGuard guard;
-  const std::lock_guard lock(examples_mutex_);
+  const std::lock_guard lock(examples.mutex);
   ExprId best;
   std::int64_t most = 0;
-  for (ExprId example : examples_) {
+  for (ExprId example : examples.states) {
     const ExprId* other = automaton_.row(example);
     std::int64_t agreement = 0;  // trie nodes that lead to the same state, less those that do not
     for (unsigned byte = 0; byte < 256; ++byte) {
       const std::uint8_t c = automaton_.class_of()[byte];
       if (row[c] == ExprSet::kEmpty && other[c] == ExprSet::kEmpty) continue;
       const std::uint32_t nodes = vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
-      agreement += row[c] == other[c] ? std::int64_t{nodes} : -std::int64_t{nodes};
+      agreement += row[c] == other[c] || near(row[c]) == near(other[c]) ? std::int64_t{nodes} : -std::int64_t{nodes};
     }
     if (agreement > most) {
       most = agreement;
@@ -103,23 +133,23 @@ Masks::Like Masks::find_like(const ExprId* row) {
     }
   }
   if (best == ExprSet::kEmpty) return {};
-  std::shared_ptr<const Mask> mask = vocabulary_.cache().find(automaton_.hash(best));
-  if (!mask) std::erase(examples_, best);
+  std::shared_ptr<const Mask> mask = vocabulary_.cache().find(key(automaton_.hash(best), kind));
+  if (!mask) std::erase(examples.states, best);
   return {best, std::move(mask)};
 }
 
-void Masks::remember(ExprId state) {
+void Masks::remember(ExprId state, Examples& examples) {
   const ForkGuard guard;
-  const std::lock_guard lock(examples_mutex_);
-  if (examples_.size() == kExamples) examples_.erase(examples_.begin());
-  examples_.push_back(state);
+  const std::lock_guard lock(examples.mutex);
+  if (std::ranges::find(examples.states, state) != examples.states.end()) return;
+  if (examples.states.size() == kExamples) examples.states.erase(examples.states.begin());
+  examples.states.push_back(state);
 }
 
 // Among thousands of banned words nearly every state is new, but after a byte or two most of its tokens lead where they lead
 // from some state before. So start from the mask of a state that is like this one, and walk only where the two part.
 // 10,000 English words on Llama 3: 20 us a new state instead of 2 ms; the price is below 1 us where no state is like it.
-template <class AtEnd>
-void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, AtEnd at_end) {
+void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* exits) {
   struct Place {
     ExprId state;
     const ExprId* row;
@@ -154,9 +184,20 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, AtEnd at_
       const Place at = path[node.depth];
       const ExprId next = at.row[class_of[node.byte]];
       const ExprId like_next = at.like ? at.like[class_of[node.byte]] : ExprSet::kEmpty;
-      if (next == like_next) {  // from here on both allow the same
+      // From here on both allow the same, or do as far as the tokens reach.
+      const bool is_near = vocabulary_.height(i) < Automaton::kNear;
+      if (next == like_next || (like_next != ExprSet::kEmpty && is_near && every_byte && near(next) == near(like_next))) {
+        if (next != like_next && next != reached) builder.reach(automaton_.completion_length(reached = next));
         i = node.next;
         continue;
+      }
+      if (exits && like_next != ExprSet::kEmpty) {
+        const bool ends = automaton_.accepting(next), like_ends = automaton_.accepting(like_next);
+        if (next == ExprSet::kEmpty) exits->lost.emplace_back(static_cast<std::uint32_t>(i), node.next);
+        else if (like_ends && !ends) exits->lost.emplace_back(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i) + 1);
+        else if (ends && !like_ends) exits->added.push_back(static_cast<std::uint32_t>(i));
+      } else if (exits && automaton_.accepting(next)) {
+        exits->added.push_back(static_cast<std::uint32_t>(i));
       }
       if (next == ExprSet::kEmpty) {
         for (; i < node.next; ++i) each(trie[i].token, refuse);
@@ -170,6 +211,7 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, AtEnd at_
         // Finding the loops costs a row: first see whether this byte rules one out.
         const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;
         if (may_loop && subtree.used.within(automaton_.loops(from))) {
+          if (exits && like_next != ExprSet::kEmpty) exits->lost.emplace_back(static_cast<std::uint32_t>(i), node.next);
           builder.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
           // A token may end inside a character.
           if (from != reached) builder.reach(sum(automaton_.completion_length(reached = from), kCharacter));
@@ -185,7 +227,6 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, AtEnd at_
       }
       ++i;
       if (i < node.next) {
-        if (automaton_.accepting(next)) at_end(static_cast<std::uint32_t>(i), node.next);
         path[node.depth + std::size_t{1}] = {next, next == at.state ? at.row : automaton_.row(next),
                                              like_next == ExprSet::kEmpty ? nullptr : automaton_.row(like_next)};
       }

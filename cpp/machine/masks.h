@@ -20,28 +20,41 @@ class Masks {
   std::shared_ptr<const Mask> compute(ExprId state);
 
  private:
-  // A state, with its mask, most tokens of which lead where those of a state with this row lead; or no mask.
+  // A state, with its mask, most tokens of which lead where those of another state lead; or no mask.
   struct Like {
     ExprId state;
     std::shared_ptr<const Mask> mask;
   };
-  Like find_like(const ExprId* row);
-  void remember(ExprId state);
+  // States with masks, none like another, among which a new one looks for one like it.
+  struct Examples {
+    std::mutex mutex;
+    std::vector<ExprId> states;
+  };
+  Like find_like(ExprId state, Examples& examples, std::uint64_t kind);
+  static void remember(ExprId state, Examples& examples);
+  static Hash128 key(const Hash128& hash, std::uint64_t kind) { return kind == 0 ? hash : mix(hash, kind); }
 
-  // Adds the tokens that `state` allows. `at_end` is called with the range of the trie below each node behind which an
-  // accepting state lies.
-  template <class AtEnd>
-  void walk(ExprId state, const Like& like, MaskBuilder& builder, AtEnd at_end);
+  // Where the tokens of a fragment leave it otherwise than those of one like it.
+  struct Exits {
+    std::vector<std::uint32_t> added;                           // trie nodes
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> lost;  // ranges of them, ascending
+  };
+  // Adds the tokens that `state` allows.
+  void walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* exits);
   // Adds the tokens of which `state` allows what is left.
   void walk(const Crossing& crossing, ExprId state, MaskBuilder& builder);
   std::shared_ptr<const Mask> fragment(ExprId beginning);
+  std::shared_ptr<const Crossing> cross(const Crossing* like, const Exits& exits) const;
+  ExprId near(ExprId state) {
+    return state == ExprSet::kEmpty ? state : automaton_.at_horizon(state, Automaton::Horizon::near);
+  }
 
   static constexpr std::size_t kExamples = 8;
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
-  std::mutex examples_mutex_;
-  std::vector<ExprId> examples_;  // states with masks; none is like another
+  Examples masks_;
+  Examples fragments_;
 };
 
 }  // namespace detent

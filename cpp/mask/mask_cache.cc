@@ -17,9 +17,9 @@ std::vector<std::uint32_t>& shared_words() {
 
 }  // namespace
 
-Crossing Crossing::of(std::vector<std::pair<std::string_view, std::uint32_t>> rests) {
-  std::sort(rests.begin(), rests.end());
-  Crossing crossing;
+std::shared_ptr<const Crossing> Crossing::of(std::vector<Rest> rests) {
+  auto made = std::make_shared<Crossing>();
+  Crossing& crossing = *made;
   std::vector<std::uint32_t> path;  // the nodes from the root to the last rest
   std::string_view last;
   const auto close = [&](std::size_t depth) {
@@ -27,7 +27,7 @@ Crossing Crossing::of(std::vector<std::pair<std::string_view, std::uint32_t>> re
       crossing.nodes[path.back()].next = static_cast<std::uint32_t>(crossing.nodes.size());
     }
   };
-  for (const auto& [rest, id] : rests) {
+  for (const auto& [rest, id, place_behind] : rests) {
     const auto common =
         static_cast<std::size_t>(std::mismatch(last.begin(), last.end(), rest.begin(), rest.end()).second - rest.begin());
     close(common);
@@ -41,7 +41,8 @@ Crossing Crossing::of(std::vector<std::pair<std::string_view, std::uint32_t>> re
     last = rest;
   }
   close(0);
-  return crossing;
+  crossing.rests = std::move(rests);
+  return made;
 }
 
 void Mask::write(std::uint32_t* row, std::size_t count) const {
@@ -96,7 +97,7 @@ void MaskBuilder::add(std::shared_ptr<const Mask> mask) {
   }
 }
 
-std::shared_ptr<const Mask> MaskBuilder::finish(Crossing crossing) {
+std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const Crossing> crossing) {
   auto mask = std::make_shared<Mask>();
   mask->crossing_ = std::move(crossing);
   mask->base_ = std::move(base_);

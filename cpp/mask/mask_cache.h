@@ -30,12 +30,21 @@ struct Crossing {
     std::uint32_t depth : 24;
     std::uint32_t byte : 8;
   };
+  struct Rest {
+    std::string_view text;  // of the token, behind the place where it leaves
+    std::uint32_t id;
+    std::uint32_t place;    // the first trie node behind that place
+    auto operator<=>(const Rest&) const = default;
+  };
   std::vector<Node> nodes;
   std::vector<std::uint32_t> ids;
+  std::vector<Rest> rests;  // sorted; the vocabulary keeps the texts
 
-  // From the rest of each token, in any order.
-  static Crossing of(std::vector<std::pair<std::string_view, std::uint32_t>> rests);
-  std::size_t bytes() const { return nodes.size() * sizeof(Node) + ids.size() * sizeof(std::uint32_t); }
+  // From sorted rests.
+  static std::shared_ptr<const Crossing> of(std::vector<Rest> rests);
+  std::size_t bytes() const {
+    return nodes.size() * sizeof(Node) + ids.size() * sizeof(std::uint32_t) + rests.size() * sizeof(Rest);
+  }
 };
 
 // The text tokens that a state allows: those of another mask, if it has one, and its own as bits, or as ids where these are
@@ -47,9 +56,9 @@ class Mask {
   // Adds to a row.
   void add_to(std::uint32_t* row) const;
   std::size_t bytes() const {
-    return sizeof(Mask) + (words_.size() + ids_.size()) * sizeof(std::uint32_t) + crossing_.bytes();
+    return sizeof(Mask) + (words_.size() + ids_.size()) * sizeof(std::uint32_t) + (crossing_ ? crossing_->bytes() : 0);
   }
-  const Crossing& crossing() const { return crossing_; }
+  const std::shared_ptr<const Crossing>& crossing() const { return crossing_; }  // of a fragment
   // The most bytes that an end takes, by some way, behind any of the tokens.
   std::uint32_t farthest() const { return farthest_; }
 
@@ -59,7 +68,7 @@ class Mask {
   std::shared_ptr<const Mask> base_;
   std::vector<std::uint32_t> words_;
   std::vector<std::uint32_t> ids_;
-  Crossing crossing_;
+  std::shared_ptr<const Crossing> crossing_;
   std::uint32_t farthest_ = 0;
 };
 
@@ -85,7 +94,7 @@ class MaskBuilder {
   // Adds the tokens of a mask that lives on, without copying them if it is the first.
   void add(std::shared_ptr<const Mask> mask);
 
-  std::shared_ptr<const Mask> finish(Crossing crossing = {});
+  std::shared_ptr<const Mask> finish(std::shared_ptr<const Crossing> crossing = nullptr);
 
  private:
   std::uint32_t* words();

@@ -91,6 +91,12 @@ void Vocabulary::build_trie() {
   }
   close(0);
   trie_.shrink_to_fit();
+  heights_.assign(trie_.size(), 0);
+  for (std::size_t i = trie_.size(); i-- > 0;) {
+    for (std::size_t k = i + 1; k < trie_[i].next; k = trie_[k].next) {
+      heights_[i] = static_cast<std::uint8_t>(std::max<unsigned>(heights_[i], std::min(heights_[k] + 1, 255)));
+    }
+  }
   roots_.fill(static_cast<std::uint32_t>(trie_.size()));
   for (std::uint32_t i = 0; i < trie_.size(); i = trie_[i].next) roots_[trie_[i].byte] = i;
 }

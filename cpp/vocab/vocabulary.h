@@ -63,6 +63,8 @@ class Vocabulary {
   std::uint32_t nodes_below(std::uint8_t byte) const {
     return roots_[byte] == trie_.size() ? 0 : trie_[roots_[byte]].next - roots_[byte];
   }
+  // Bytes from a node to the end of the longest token below it; 255 stands for more.
+  std::uint8_t height(std::size_t node) const { return heights_[node]; }
   const std::vector<std::uint32_t>& shared_ids(std::uint32_t token) const {
     return shared_ids_[token & ~TrieNode::kShared];
   }
@@ -92,6 +94,7 @@ class Vocabulary {
   std::uint32_t longest_ = 0;
   std::vector<TrieNode> trie_;
   std::array<std::uint32_t, 256> roots_{};
+  std::vector<std::uint8_t> heights_;
   std::vector<std::vector<std::uint32_t>> shared_ids_;
   std::vector<Subtree> subtrees_{Subtree{}};  // 0 stands for none
   std::vector<std::uint32_t> ids_in_order_;   // text ids in the order of the trie
