@@ -35,6 +35,7 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t
 // Byte classes must be known before anything is derived, and whether a part of a grammar is empty may take derivatives.
 void Automaton::register_sets(const NodeRef& root) {
   bool has_grammar = false, has_complement = false, has_string = false;
+  ByteSet singles;
   std::unordered_set<const Node*> seen{root.get()};
   std::vector<const Node*> pending{root.get()};
   while (!pending.empty()) {
@@ -48,8 +49,8 @@ void Automaton::register_sets(const NodeRef& root) {
       if (!has_string) register_spelling_bytes(exprs_);
       has_string = true;
     }
-    for (char byte : node->text()) {
-      if (node->kind() == NodeKind::literal) exprs_.bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
+    if (node->kind() == NodeKind::literal) {
+      for (char byte : node->text()) singles.insert(static_cast<std::uint8_t>(byte));
     }
     for (const NodeRef& child : node->children()) {
       if (seen.insert(child.get()).second) pending.push_back(child.get());
@@ -60,6 +61,9 @@ void Automaton::register_sets(const NodeRef& root) {
     }
   }
   has_strings_ |= has_string;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (singles.contains(static_cast<std::uint8_t>(byte))) exprs_.bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
+  }
   if (!text_.get()) text_ = Node::repeat(Node::bytes(ByteSet::all()), 0, Node::kUnbounded);
 }
 

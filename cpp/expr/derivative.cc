@@ -1,7 +1,7 @@
 #include "expr/derivative.h"
 
 #include <algorithm>
-#include <map>
+#include <bit>
 
 #include "expr/json_string.h"
 #include "expr/lookaround.h"
@@ -9,39 +9,26 @@
 namespace detent {
 
 void Derivatives::settle() {
-  // Refine one class at a time by each set.
-  std::array<std::uint16_t, 256> part{};
-  std::uint32_t count = 1;
+  // Bytes are alike if they are in the same sets: each has the sum of random numbers of its sets.
+  std::array<Hash128, 256> marks{};
   for (std::uint32_t i = 0; i < exprs_.set_count(); ++i) {
-    const ByteSet& set = exprs_.set(i);
-    std::array<std::uint16_t, 256> split{};
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      if (!set.contains(static_cast<std::uint8_t>(byte))) continue;
-      split[part[byte]] |= 1;
-    }
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      if (!set.contains(static_cast<std::uint8_t>(byte))) split[part[byte]] |= 2;
-    }
-    std::array<std::uint16_t, 256> moved{};
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      const std::uint16_t old = part[byte];
-      if (split[old] != 3 || !set.contains(static_cast<std::uint8_t>(byte))) continue;
-      if (!moved[old]) moved[old] = static_cast<std::uint16_t>(count++);
-      part[byte] = moved[old];
+    const Hash128 mark = mix(Hash128{}, i);
+    for (unsigned word = 0; word < 4; ++word) {
+      for (std::uint64_t bits = exprs_.set(i).words()[word]; bits; bits &= bits - 1) {
+        Hash128& sum_of = marks[word * 64 + static_cast<unsigned>(std::countr_zero(bits))];
+        sum_of = sum(sum_of, mark);
+      }
     }
     meter_.step();
   }
   // Number the classes by their first byte, so that rows do not depend on the order of the sets.
-  std::array<std::int16_t, 256> number;
-  number.fill(-1);
   class_count_ = 0;
   for (unsigned byte = 0; byte < 256; ++byte) {
-    std::int16_t& n = number[part[byte]];
-    if (n < 0) {
-      n = static_cast<std::int16_t>(class_count_);
-      representative_[class_count_++] = static_cast<std::uint8_t>(byte);
-    }
-    class_of_[byte] = static_cast<std::uint8_t>(n);
+    const auto same = [&](std::uint8_t other) { return marks[other] == marks[byte]; };
+    const auto end = representative_.begin() + class_count_;
+    const auto known = std::find_if(representative_.begin(), end, same);
+    class_of_[byte] = static_cast<std::uint8_t>(known - representative_.begin());
+    if (known == end) representative_[class_count_++] = static_cast<std::uint8_t>(byte);
   }
 }
 

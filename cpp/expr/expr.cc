@@ -24,10 +24,12 @@ std::uint32_t multiply(std::uint64_t x, std::uint64_t y) {
 ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
   Expr empty;
   empty.plain = true;
+  empty.longest = 0;
   exprs_.grow() = empty;
   Expr epsilon;
   epsilon.op = Op::epsilon;
   epsilon.nullable = epsilon.plain = true;
+  epsilon.longest = 0;
   epsilon.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::epsilon));
   find_or_add(epsilon, {});
   everything_ = repeat(bytes(ByteSet::all()), 0, kUnbounded);
@@ -101,7 +103,7 @@ ExprId ExprSet::bytes(const ByteSet& set) {
   Expr expr;
   expr.op = Op::bytes;
   expr.plain = true;
-  expr.shortest = expr.farthest = 1;
+  expr.shortest = expr.farthest = expr.longest = 1;
   expr.a = set_index(set);
   expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::bytes));
   for (std::uint64_t word : set.words()) expr.hash = mix(expr.hash, word);
@@ -129,7 +131,7 @@ ExprId ExprSet::text(std::uint32_t begin, std::uint32_t length) {
   expr.op = Op::text;
   expr.plain = true;
   expr.a = begin;
-  expr.b = expr.shortest = expr.farthest = length;
+  expr.b = expr.shortest = expr.farthest = expr.longest = length;
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::text)), length);
   for (std::size_t i = 0; i < length; i += 8) {
     std::uint64_t word = 0;
@@ -197,6 +199,9 @@ ExprId ExprSet::join(ExprId first, ExprId second) {
     expr.largest_minimum = std::max(h.largest_minimum, t.largest_minimum);
     expr.shortest = add(h.shortest, t.shortest);
     expr.farthest = std::max(add(h.farthest, t.shortest), t.farthest);
+    expr.longest = add(h.longest, t.longest);
+    expr.endless = h.plain && t.endless;
+    expr.round = t.round;
     expr.a = head.value;
     expr.b = tail.value;
     expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::concat)), h.hash), t.hash);
@@ -242,6 +247,9 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.farthest = add(inner.farthest, multiply(inner.shortest, minimum == 0 ? 0 : minimum - 1));
   expr.largest_count = std::max({inner.largest_count, minimum, maximum == kUnbounded ? 0 : maximum});
   expr.largest_minimum = std::max(inner.largest_minimum, minimum);
+  expr.longest = multiply(inner.longest, maximum);
+  expr.endless = maximum == kUnbounded && inner.plain;
+  expr.round = inner.shortest;
   expr.a = part.value;
   expr.b = minimum;
   expr.c = maximum;
@@ -338,7 +346,8 @@ ExprId ExprSet::alternation(std::vector<ExprId> parts) {
 
   Expr expr;
   expr.op = Op::alternation;
-  expr.plain = true;
+  expr.plain = expr.endless = true;
+  expr.longest = 0;
   expr.shortest = UINT32_MAX;
   expr.b = static_cast<std::uint32_t>(parts.size());
   Hash128 total{};
@@ -351,6 +360,9 @@ ExprId ExprSet::alternation(std::vector<ExprId> parts) {
     expr.largest_minimum = std::max(expr.largest_minimum, operand.largest_minimum);
     expr.shortest = std::min(expr.shortest, operand.shortest);
     expr.farthest = std::max(expr.farthest, operand.farthest);
+    expr.longest = std::max(expr.longest, operand.longest);
+    expr.endless &= operand.endless;
+    expr.round = std::max(expr.round, operand.round);
     total = sum(total, mix(Hash128{}, operand.hash));
   }
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::alternation)), total);
@@ -398,6 +410,23 @@ ExprId ExprSet::conjunction(std::vector<ExprId> parts) {
   }
   // Epsilon meets the others in epsilon or in nothing.
   if (parts[0] == kEpsilon && settled) return expr.nullable ? kEpsilon : kEmpty;
+  // An endless language less finitely many strings: a string that is longer than each of them is in it.
+  const Expr* endless = nullptr;
+  std::uint32_t longest = 0;
+  for (ExprId part : parts) {
+    const Expr& operand = exprs_[part.value];
+    if (operand.endless && !endless) {
+      endless = &operand;
+    } else {
+      longest = std::max(longest, operand.op == Op::complement ? exprs_[operand.a].longest : UINT32_MAX);
+    }
+  }
+  if (endless && longest != UINT32_MAX && settled) {
+    const std::uint32_t more = multiply(std::uint64_t{longest} + 1, endless->round);
+    expr.plain = true;
+    expr.shortest = add(endless->shortest, more);
+    expr.farthest = add(endless->farthest, more);
+  }
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::conjunction)), total);
   return find_or_add(expr, parts);
 }
@@ -433,13 +462,12 @@ ExprId ExprSet::spelled(ExprId texts, std::uint32_t place, std::uint32_t value) 
   Expr expr;
   expr.op = Op::spelled;
   expr.nullable = place == 0 && inner.nullable;
-  // An escape may lead to a character that the texts have not.
-  expr.plain = place == 0 && inner.plain;
+  expr.plain = inner.plain;
   inherit(expr, inner);
   expr.largest_count = inner.largest_count;
   expr.largest_minimum = inner.largest_minimum;
   constexpr std::uint32_t kLeft[] = {0, 1, 4, 3, 2, 1, 6, 5, 4, 3, 2, 1};  // bytes of the escape that must still come
-  expr.shortest = add(multiply(inner.shortest, kEscape), kLeft[place]);
+  expr.shortest = add(multiply(place == 0 ? inner.shortest : inner.farthest, kEscape), kLeft[place]);
   expr.farthest = multiply(inner.farthest, kEscape);
   expr.a = texts.value;
   expr.b = place;

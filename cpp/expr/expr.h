@@ -57,7 +57,10 @@ enum class Op : std::uint8_t {
 struct Expr {
   Op op = Op::empty;
   bool nullable : 1 = false;
-  bool plain : 1 = false;     // no complement, conjunction or scope inside: never empty unless it is the empty language
+  // No complement, conjunction or scope inside: never empty unless it is the empty language. So is an endless expression
+  // less finitely many strings.
+  bool plain : 1 = false;
+  bool endless : 1 = false;   // plain, and it ends in an unbounded repeat, whatever was read of it
   bool has_past : 1 = false;  // asks a lookbehind, so that it means something only in its context
   bool has_hole : 1 = false;
   bool has_rule : 1 = false;   // calls a rule, so that its residuals may be without end
@@ -70,6 +73,8 @@ struct Expr {
   std::uint32_t largest_minimum = 0;  // of the lower ones
   std::uint32_t shortest = 0;       // length of the shortest string
   std::uint32_t farthest = 0;       // the largest `shortest` that any residual may have (an upper bound)
+  std::uint32_t longest = UINT32_MAX;  // length of the longest string, if it is known to have one
+  std::uint32_t round = 0;             // where `endless`: the shortest string of what is repeated
   Hash128 hash;                     // structural: equal in every ExprSet of the process
 };
 
@@ -100,6 +105,7 @@ class ExprSet {
 
   // A rule is made first and defined afterwards. `traits` has the flags and lengths of its definition.
   ExprId rule(const Expr& traits);
+  // Inside an escape, some character of the texts must begin so.
   ExprId spelled(ExprId texts, std::uint32_t place, std::uint32_t value);
   ExprId greedy(ExprId part, ExprId within);
   ExprId unless(ExprId part);

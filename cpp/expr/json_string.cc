@@ -140,9 +140,12 @@ bool SpelledRow::derive(ExprId id, ExprId* out) {
       }
       for (unsigned byte = 0; byte < 0x20; ++byte) out[class_of_[byte]] = ExprSet::kEmpty;
       at('"') = ExprSet::kEmpty;
+      const auto goes_on = [&](unsigned byte) { return row[class_of_[byte]] != ExprSet::kEmpty; };
       bool inside = false;  // a raw character
-      for (unsigned byte = 0x80; byte < 0xC0; ++byte) inside |= row[class_of_[byte]] != ExprSet::kEmpty;
-      at('\\') = inside ? ExprSet::kEmpty : spelled(texts, Spelling::escape);
+      for (unsigned byte = 0x80; byte < 0xC0; ++byte) inside |= goes_on(byte);
+      bool more = false;
+      for (unsigned byte = 0; byte < 256; ++byte) more |= goes_on(byte);
+      at('\\') = inside || !more ? ExprSet::kEmpty : spelled(texts, Spelling::escape);
       break;
     }
     case Spelling::escape:
