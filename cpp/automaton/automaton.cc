@@ -285,6 +285,39 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
   return found;
 }
 
+Automaton::Relaxed Automaton::relax(ExprId state) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  const bool in_row = exprs_[state].op == Op::concat;
+  const ExprId head = in_row ? ExprId{exprs_[state].a} : state;
+  const bool is_spelled = exprs_[head].op == Op::spelled;
+  const ExprId inner = is_spelled ? ExprId{exprs_[head].a} : head;
+  Relaxed relaxed{state};
+  constexpr std::uint32_t kFewRounds = 32;  // below, one more mask costs more than it saves, but for strings
+  const auto widen = [&](ExprId part) {
+    const Expr& expr = exprs_[part];
+    const bool is_bounded = expr.op == Op::repeat && expr.c != ExprSet::kUnbounded && !exprs_[ExprId{expr.a}].nullable;
+    if (!is_bounded || expr.c < (is_spelled ? 1 : kFewRounds)) return part;
+    relaxed.rounds = std::min(relaxed.rounds, expr.c);
+    return exprs_.repeat(ExprId{expr.a}, expr.b, ExprSet::kUnbounded);
+  };
+  ExprId wide = inner;
+  if (exprs_[inner].op == Op::conjunction) {
+    std::vector<ExprId> parts(exprs_.operands(inner).begin(), exprs_.operands(inner).end());
+    for (ExprId& part : parts) part = widen(part);
+    wide = exprs_.conjunction(std::move(parts));
+  } else {
+    wide = widen(inner);
+    relaxed.alone = true;
+  }
+  if (wide == inner) return relaxed;
+  if (is_spelled) wide = exprs_.spelled(wide, exprs_[head].b, exprs_[head].c);
+  relaxed.state = in_row ? exprs_.concat(wide, ExprId{exprs_[state].b}) : wide;
+  grow_slots();
+  return relaxed;
+}
+
 ExprId Automaton::unconstrained(ExprId beginning) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);

@@ -74,6 +74,13 @@ class Automaton {
     ExprId rest;
   };
   Beginnings beginnings(ExprId state);
+  // A state whose first part is a repeat of at most so many rounds, alone or in an intersection, without that bound.
+  struct Relaxed {
+    ExprId state;
+    std::uint32_t rounds = UINT32_MAX;
+    bool alone = false;  // not in an intersection: no completion asks for more rounds
+  };
+  Relaxed relax(ExprId state);
   // A beginning with any string in the place of its constrained one; itself if it is of another kind.
   ExprId unconstrained(ExprId beginning);
 

@@ -20,6 +20,12 @@ std::shared_ptr<const Mask> Masks::compute(ExprId state) {
   if (!vocabulary_.spelling()) beginnings = automaton_.beginnings(state);
   std::vector<std::shared_ptr<const Mask>> fragments;
   for (const auto& [beginning, then] : beginnings.pairs) fragments.push_back(fragment(beginning));
+  Like like;
+  if (beginnings.rest == state) {
+    if (!vocabulary_.spelling()) like = relaxed(state, [this](ExprId wide) { return cached(wide); });
+    if (like.mask && like.safe >= vocabulary_.longest()) return like.mask;
+    if (!like.mask) like = find_like(state, masks_, 0);
+  }
   // From here on the thread builds one mask only (MaskBuilder).
   MaskBuilder builder(vocabulary_.word_count());
   for (std::size_t i = 0; i < fragments.size(); ++i) {
@@ -33,24 +39,49 @@ std::shared_ptr<const Mask> Masks::compute(ExprId state) {
     walk(rest, {}, builder, nullptr);
     return builder.finish();
   }
-  const Like like = find_like(state, masks_, 0);
   if (like.mask) builder.copy_from(*like.mask);
   walk(state, like, builder, nullptr);
   if (!like.mask) remember(state, masks_);
   return builder.finish();
 }
 
+std::shared_ptr<const Mask> Masks::cached(ExprId state) {
+  const Hash128& own = automaton_.hash(state);
+  if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own)) return known;
+  std::shared_ptr<const Mask> mask = compute(state);
+  vocabulary_.cache().insert(own, mask);
+  return mask;
+}
+
+template <class MaskOf>
+Masks::Like Masks::relaxed(ExprId state, MaskOf mask_of) {
+  const Automaton::Relaxed wide = automaton_.relax(state);
+  if (wide.state == state) return {};
+  Like like{wide.state, mask_of(wide.state)};
+  // Behind a token the completion that is known without the bound must fit into the rounds that are left.
+  const std::uint32_t needed = wide.alone ? 0 : like.mask->farthest();
+  like.safe = wide.rounds > needed ? wide.rounds - needed : 0;
+  return like;
+}
+
 std::shared_ptr<const Mask> Masks::fragment(ExprId beginning) {
   const Hash128 own = key(automaton_.hash(beginning), kFragment);
   if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own)) return known;
-  // A constrained string differs from any string in few tokens: begin with that.
-  const ExprId model = automaton_.unconstrained(beginning);
-  if (model != beginning) {
-    fragment(model);
-    remember(model, fragments_);
+  Like like = relaxed(beginning, [this](ExprId state) { return fragment(state); });
+  if (like.mask && like.safe >= vocabulary_.longest()) {
+    vocabulary_.cache().insert(own, like.mask);
+    return like.mask;
+  }
+  if (!like.mask) {
+    // A constrained string differs from any string in few tokens: begin with that.
+    const ExprId model = automaton_.unconstrained(beginning);
+    if (model != beginning) {
+      fragment(model);
+      remember(model, fragments_);
+    }
+    like = find_like(beginning, fragments_, kFragment);
   }
   MaskBuilder builder(vocabulary_.word_count());
-  const Like like = find_like(beginning, fragments_, kFragment);
   if (like.mask) builder.copy_from(*like.mask);
   Exits exits;
   walk(beginning, like, builder, &exits);
@@ -177,10 +208,16 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
   for (unsigned byte = 0; byte < 256; ++byte) {
     const std::uint8_t first_class = class_of[byte];
     if (path[0].row[first_class] == (path[0].like ? path[0].like[first_class] : ExprSet::kEmpty)) continue;
+    const std::uint32_t root = vocabulary_.root(static_cast<std::uint8_t>(byte));
+    if (root < trie.size() && vocabulary_.height(root) < like.safe && vocabulary_.height(root) < 255) continue;
     const std::size_t begin = vocabulary_.root(static_cast<std::uint8_t>(byte));
     const std::size_t end = begin + vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
     for (std::size_t i = begin; i < end;) {
       const TrieNode& node = trie[i];
+      if (std::uint32_t{node.depth} + vocabulary_.height(i) < like.safe && vocabulary_.height(i) < 255) {
+        i = node.next;
+        continue;
+      }
       const Place at = path[node.depth];
       const ExprId next = at.row[class_of[node.byte]];
       const ExprId like_next = at.like ? at.like[class_of[node.byte]] : ExprSet::kEmpty;

@@ -24,7 +24,11 @@ class Masks {
   struct Like {
     ExprId state;
     std::shared_ptr<const Mask> mask;
+    std::uint32_t safe = 0;  // tokens of up to that many bytes are allowed, and leave, as they do there
   };
+  // The state without the bound of its first repeat: a token takes a round a byte at most, so that only long ones can tell.
+  template <class MaskOf>
+  Like relaxed(ExprId state, MaskOf mask_of);
   // States with masks, none like another, among which a new one looks for one like it.
   struct Examples {
     std::mutex mutex;
@@ -43,6 +47,7 @@ class Masks {
   void walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* exits);
   // Adds the tokens of which `state` allows what is left.
   void walk(const Crossing& crossing, ExprId state, MaskBuilder& builder);
+  std::shared_ptr<const Mask> cached(ExprId state);
   std::shared_ptr<const Mask> fragment(ExprId beginning);
   std::shared_ptr<const Crossing> cross(const Crossing* like, const Exits& exits) const;
   ExprId near(ExprId state) {

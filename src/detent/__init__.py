@@ -32,6 +32,7 @@ from detent.language import Language
 from detent.limits import Limits
 from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher, Matcher
+from detent.sources.calls import Call, TaggedPart, calls, structural_tags
 from detent.sources.grammar import ebnf, gbnf, grammar
 from detent.sources.json_schema import json_schema, json_value
 from detent.sources.regex import regex
@@ -64,6 +65,7 @@ __all__ = [
     "ArgumentError",
     "BatchMatcher",
     "BusyError",
+    "Call",
     "Cancellation",
     "CancelledError",
     "DetentError",
@@ -79,6 +81,7 @@ __all__ = [
     "SchemaError",
     "SchemaWarning",
     "StateError",
+    "TaggedPart",
     "UnsupportedError",
     "UnsupportedSchemaError",
     "Vocabulary",
@@ -88,6 +91,7 @@ __all__ = [
     "any_of_bytes",
     "apply_mask",
     "boolean",
+    "calls",
     "choice",
     "compile",
     "containing",
@@ -113,6 +117,7 @@ __all__ = [
     "number",
     "regex",
     "stream",
+    "structural_tags",
     "text",
     "time",
     "uri",

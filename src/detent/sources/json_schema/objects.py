@@ -2,12 +2,13 @@
 
 What holds of every object of the conjunction is sorted by member: which names are required, which literals a value must
 satisfy. What is left is a *residual* formula (counts, dependencies, alternatives, negations), in most schemas none. The
-walk goes along the declared names in order; its state is what the residual has become, so that thousands of combinations
-of optional members are a few states. The names that no schema mentions come last, any number of them, in any order.
+walk goes along the declared names in order; its state is what the residual has become, so that thousands of
+combinations of optional members are a few states. The names that no schema mentions come last, any number of them, in
+any order.
 
-The same free name may come twice in a text, and `json.loads` keeps the last. What must hold of *every* member is exact in
-spite of it; that *some* free member has a certain value, or that there are two or more of them, cannot be held, and is
-refused.
+The same free name may come twice in a text, and `json.loads` keeps the last. What must hold of *every* member is
+exact in spite of it; that *some* free member has a certain value, or that there are two or more of them, cannot be
+held, and is refused.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Facet:
             elif kind == "lacks":
                 self.literals.setdefault(parts[0], []).append(falsity)
             elif kind == "every":
-                self.every.append(parts)  # type: ignore[arg-type]  # an atom's parts are what it was made of
+                self.every.append(parts)
             else:
                 rest.append(formula)
         self.order = dict.fromkeys(declared)
@@ -148,31 +149,31 @@ class Facet:
         if kind == "or":
             options = [option for part in parts for option in self._derive(part, name, cell, base)]
             return self._merged(options, base)
-        if kind in ("has", "lacks", "value"):
-            if cell is not None or parts[0] != name:
-                return [((), formula)]
-            if kind == "has":
-                return [((), algebra.true)]
-            return [] if kind == "lacks" else [((parts[1],), algebra.true)]
         if kind in ("every", "some"):
-            keys, literal = parts
-            if not (cell.within(keys) if cell is not None else self.compiler.is_within(keys, name)):
-                return [((), formula)]
-            if kind == "every":
-                return [] if literal is self.compiler.schemas.falsity else [((literal,), formula)]
-            if literal is self.compiler.schemas.truth:
-                return [((), algebra.true)]
-            if cell is None:
-                return [((literal,), algebra.true), ((), formula)]
-            # The witness is the last of its cell, so that no later member can have its name.
-            last = algebra.every(self.compiler.schemas.cell(cell), self.compiler.schemas.falsity)
-            return [((literal,), last), ((), formula)]
-        if kind == "at_least":
-            return [((), algebra.at_least(parts[0] - 1))]
-        if kind == "at_most":
-            fewer = algebra.at_most(parts[0] - 1)
+            return self._derive_names(formula, name, cell)
+        if kind in ("at_least", "at_most"):
+            fewer = (algebra.at_least if kind == "at_least" else algebra.at_most)(parts[0] - 1)
             return [] if fewer is algebra.false else [((), fewer)]
-        return [((), formula)]
+        if kind in ("true", "false") or cell is not None or parts[0] != name:
+            return [((), formula)]
+        if kind == "lacks":
+            return []
+        return [((), algebra.true)] if kind == "has" else [((parts[1],), algebra.true)]
+
+    def _derive_names(self, formula: Formula, name: str, cell: Cell | None) -> _Options:
+        algebra, schemas = self.compiler.algebra, self.compiler.schemas
+        keys, literal = formula.parts
+        if not (cell.within(keys) if cell is not None else self.compiler.is_within(keys, name)):
+            return [((), formula)]
+        if formula.kind == "every":
+            return [] if literal is schemas.falsity else [((literal,), formula)]
+        if literal is schemas.truth:
+            return [((), algebra.true)]
+        if cell is None:
+            return [((literal,), algebra.true), ((), formula)]
+        # The witness is the last of its cell, so that no later member can have its name.
+        last = algebra.every(schemas.cell(cell), schemas.falsity)
+        return [((literal,), last), ((), formula)]
 
     def _derive_all(self, formula: Formula, name: str, cell: Cell | None, base: list[Literal]) -> _Options:
         options: _Options = [((), self.compiler.algebra.true)]
@@ -244,7 +245,8 @@ class Facet:
                 cells = [(verdicts, names) for verdicts, names in cells if not names.is_empty()]
             if len(cells) > _MOST_CELLS:
                 raise LimitError(
-                    f"{len(splitters)} patterns of names overlap in over {_MOST_CELLS} ways; make patternProperties disjoint"
+                    f"{len(splitters)} patterns of names overlap in over {_MOST_CELLS} ways; "
+                    "make patternProperties disjoint"
                 )
         return self._merge_cells([(Cell(verdicts), names) for verdicts, names in cells])
 
@@ -253,9 +255,9 @@ class Facet:
         falsity = self.compiler.schemas.falsity
         known = dict(verdicts)
         for keys, literal in self.every:
-            if literal is falsity and all(splitter in known for splitter in keys.splitters()):
-                if Cell(verdicts).within(keys):
-                    return True
+            is_decided = literal is falsity and all(splitter in known for splitter in keys.splitters())
+            if is_decided and Cell(verdicts).within(keys):
+                return True
         return False
 
     def _merge_cells(self, cells: list[tuple[Cell, Strings]]) -> list[tuple[Cell, _core.Node]]:
@@ -291,7 +293,7 @@ class Facet:
         """Make sure that what is asked of the free members can be held in spite of names that come twice."""
         if not self.cells:
             return formula
-        algebra, schemas = self.compiler.algebra, self.compiler.schemas
+        algebra = self.compiler.algebra
         if formula.kind in ("and", "or"):
             combine = algebra.conjunction if formula.kind == "and" else algebra.disjunction
             return combine(self.free(part) for part in formula.parts)

@@ -1,0 +1,92 @@
+"""What calls need of a function: its name, the schema of its arguments, and how they come back as Python values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from detent.errors import ArgumentError
+from detent.sources.json_schema.python_types import is_model, schema_of
+from detent.sources.nodes import shown
+
+__all__ = ["Call", "Function", "read_functions"]
+
+_OPEN = {"additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One function call: the function's name and its arguments by name.
+
+    >>> Call("get_user_info", {"user_id": 7890})
+    Call(name='get_user_info', arguments={'user_id': 7890})
+    """
+
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Function:
+    """A function as calls see it: a name, the schema of its arguments, and how their JSON text is read."""
+
+    name: str
+    schema: dict[str, Any]
+    value: Callable[[str], object]
+
+    def call(self, text: str) -> Call:
+        """Make the call whose arguments a JSON text holds."""
+        value = self.value(text)
+        if dataclasses.is_dataclass(value):
+            arguments = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        elif hasattr(value, "_asdict"):
+            arguments = value._asdict()
+        else:
+            arguments = dict(value)  # type: ignore[call-overload] # a pydantic model's instance iterates over its fields
+        return Call(self.name, arguments)
+
+
+def read_functions(functions: Sequence[object] | object) -> tuple[Function, ...]:
+    """Read callables, tool dicts and models; raise `ArgumentError` if there is none or a name is missing or twice."""
+    given = list(functions) if isinstance(functions, (list, tuple)) else [functions]
+    found = [_read_tool(each) if isinstance(each, Mapping) else _read_callable(each) for each in given]
+    if not found:
+        raise ArgumentError("calls needs at least one function, got none")
+    names = set()
+    for function in found:
+        if function.name in names:
+            raise ArgumentError(f"calls got two functions of the name {shown(function.name)}; rename one")
+        names.add(function.name)
+    return tuple(found)
+
+
+def _read_callable(function: object) -> Function:
+    if not is_model(function) and (isinstance(function, type) or not callable(function)):
+        raise ArgumentError(
+            f"calls takes functions, tool dicts and models, got {shown(function)} ({type(function).__name__})"
+        )
+    name = getattr(function, "__name__", "")
+    if not name or name == "<lambda>":
+        raise ArgumentError(f"calls got {shown(function)}, which has no name; define it with def")
+    found = schema_of(function)
+    assert found is not None  # noqa: S101 - it is neither a dict nor a text
+    return Function(name, *found)
+
+
+def _read_tool(tool: Mapping[str, Any]) -> Function:
+    inner = tool.get("function", tool)
+    if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str) or not inner["name"]:
+        raise ArgumentError(f"calls got the tool {shown(dict(tool))} without a name; give it a text 'name'")
+    schema = inner.get("parameters", {"properties": {}})
+    if not isinstance(schema, dict):
+        raise ArgumentError(
+            f"calls got parameters {shown(schema)} of {shown(inner['name'])}, which are no JSON Schema; give a dict"
+        )
+    schema = {"type": "object", **schema}
+    if not _OPEN & set(schema):
+        # A function takes the arguments that it declares, and no others.
+        schema["additionalProperties"] = False
+    plain = schema_of(Any)
+    assert plain is not None  # noqa: S101 - Any is an annotation
+    return Function(inner["name"], schema, plain[1])

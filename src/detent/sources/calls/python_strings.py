@@ -1,0 +1,87 @@
+r"""Python's string literals as nodes, in single and double quotes.
+
+A character is itself, or an escape: ``\\ \' \" \a \b \f \n \r \t \v \xHH \uXXXX \UXXXXXXXX``. Left out are octal
+escapes, ``\N{...}``, line continuations, raw control characters, prefixes and triple quotes; no text needs them.
+"""
+
+from __future__ import annotations
+
+from detent import _core
+from detent.sources.nodes import EVERYTHING, either, in_row, times
+
+__all__ = ["constant_string", "free_string", "held_string"]
+
+_HEX = _core.byte_set(b"0123456789abcdefABCDEF")
+_SURROGATE = in_row(_core.byte_set(b"dD"), _core.byte_set(b"89abcdefABCDEF"), _HEX, _HEX)
+_FOUR = _core.intersection([times(_HEX, 4, 4), _core.complement(_SURROGATE)])
+_PLANE = either(in_row("000", _core.byte_set(b"123456789abcdefABCDEF")), "0010")
+_ESCAPE = in_row(
+    "\\",
+    either(
+        _core.byte_set(b"\\'\"abfnrtv"),
+        in_row("x", _HEX, _HEX),
+        in_row("u", _FOUR),
+        in_row("U", either(in_row("0000", _FOUR), in_row(_PLANE, times(_HEX, 4, 4)))),
+    ),
+)
+_RAW = {
+    "'": _core.chars([(0x20, 0x26), (0x28, 0x5B), (0x5D, 0x10FFFF)]),
+    '"': _core.chars([(0x20, 0x21), (0x23, 0x5B), (0x5D, 0x10FFFF)]),
+}
+_NAMED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+# Of the escapes of JSON, those that Python reads alike: not `\/`, and surrogates only of characters in no pair.
+_ALIKE = times(
+    either(
+        _core.chars([(0x20, 0x5B), (0x5D, 0x10FFFF)]),
+        in_row("\\", either(_core.byte_set(b'"\\bfnrt'), in_row("u", _FOUR))),
+    ),
+    0,
+    None,
+)
+_NO_APOSTROPHE = _core.complement(in_row(EVERYTHING, "'", EVERYTHING))
+
+
+def free_string(low: int, high: int | None) -> _core.Node:
+    r"""Give all literals of `low` to `high` characters, in every spelling.
+
+    >>> from detent.language import Language
+    >>> two = Language(free_string(2, 2), "two")
+    >>> [two.accepts(text) for text in ("'é!'", '"a\\x41"', "'it'", "'abc'", "'a\"")]
+    [True, True, True, False, False]
+    """
+    return either(*[in_row(q, times(either(raw, _ESCAPE), low, high), q) for q, raw in _RAW.items()])
+
+
+def constant_string(text: str) -> _core.Node:
+    r"""Give the two literals of one text, spelled as `repr` would: with escapes only where they are needed.
+
+    >>> from detent.language import Language
+    >>> sorted(Language(constant_string("it's"), "it's").enumerate())
+    [b'"it\'s"', b"'it\\'s'"]
+    """
+    return either(*[f"{q}{''.join(_spelled(character, q) for character in text)}{q}" for q in _RAW])
+
+
+def held_string(texts: _core.Node) -> _core.Node:
+    r"""Give the literals of the texts of a node, which is within UTF-8.
+
+    Spelled with the escapes that JSON and Python share; in single quotes only texts without an apostrophe.
+
+    >>> from detent.language import Language
+    >>> from detent.sources.nodes import in_row
+    >>> tab = Language(held_string(in_row("\t")), "tab")
+    >>> [tab.accepts(text) for text in ("'\\t'", '"\\u0009"', "'\\x09'", "'t'")]
+    [True, True, False, False]
+    """
+    double = in_row('"', _core.intersection([_core.json_string(texts), _ALIKE]), '"')
+    inside = _core.json_string(_core.intersection([texts, _NO_APOSTROPHE]))
+    return either(double, in_row("'", _core.intersection([inside, _ALIKE]), "'"))
+
+
+def _spelled(character: str, quote: str) -> str:
+    if character == quote:
+        return f"\\{quote}"
+    if character in _NAMED:
+        return _NAMED[character]
+    return f"\\x{ord(character):02x}" if ord(character) < 0x20 else character

@@ -1,0 +1,73 @@
+r"""Where JSON values end, and Python literals as JSON: what the parts of a text are, without a parser's recursion.
+
+A literal becomes JSON token by token: its brackets, commas and colons stay, strings are spelled anew. The text is known
+to be in the language: what is read here is never judged.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+__all__ = ["arguments_as_json", "json_end", "literal_as_json"]
+
+_TOKEN = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[\[{\]},:]|[^\s'"\[\]{},:)]+)""", re.DOTALL)
+_JSON = re.compile(
+    r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null', re.DOTALL
+)
+_ARGUMENT = re.compile(r"[\s,]*([^\W\d]\w*)=")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_NAMED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_NAMES = {"None": "null", "True": "true", "False": "false"}
+
+
+def json_end(text: str, start: int) -> int:
+    """Return where the JSON value that begins at `start` ends; white space before it is passed over.
+
+    >>> json_end('[{"a]": 1}], 2', 0)
+    11
+    """
+    depth = 0
+    for token in _JSON.finditer(text, start):
+        depth += (token[0] in "[{") - (token[0] in "]}")
+        if not depth:
+            return token.end()
+    return len(text)
+
+
+def literal_as_json(text: str, start: int = 0) -> tuple[str, int]:
+    r"""Return the Python literal that begins at `start` as JSON, and where it ends.
+
+    >>> literal_as_json("[{'a': -1.5}, 'it\\'s', None], 'rest'")
+    ('[{"a":-1.5},"it\'s",null]', 28)
+    """
+    parts: list[str] = []
+    depth, place = 0, start
+    while token := _TOKEN.match(text, place):
+        place, written = token.end(), token[1]
+        if written[0] in "'\"":
+            written = json.dumps(_ESCAPE.sub(_character, written[1:-1]), ensure_ascii=False)
+        depth += (written in "[{") - (written in "]}")
+        parts.append(_NAMES.get(written, written))
+        if not depth:
+            break
+    return "".join(parts), place
+
+
+def arguments_as_json(text: str, start: int) -> tuple[str, int]:
+    """Return `name=literal, ...)` as a JSON object, and where it ends, behind the parenthesis.
+
+    >>> arguments_as_json("a=1, b='x')]", 0)
+    ('{"a":1,"b":"x"}', 11)
+    """
+    members: list[str] = []
+    place = start
+    while name := _ARGUMENT.match(text, place):
+        value, place = literal_as_json(text, name.end())
+        members.append(f'"{name[1]}":{value}')
+    return "{" + ",".join(members) + "}", place + 1
+
+
+def _character(escape: re.Match[str]) -> str:
+    digits = escape[1] or escape[2] or escape[3]
+    return chr(int(digits, 16)) if digits else _NAMED.get(escape[4], escape[4])

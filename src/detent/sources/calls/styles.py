@@ -1,0 +1,81 @@
+"""The texts in which models write calls as JSON: what stands around a call, between calls, and around them all."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from detent import _core
+from detent.sources.calls.function import Call, Function
+from detent.sources.calls.reading import json_end
+from detent.sources.json_schema import json_schema
+from detent.sources.nodes import in_row, maybe, times
+
+__all__ = ["JSON_STYLES", "JsonStyle", "JsonValue", "json_calls"]
+
+_SPACE = maybe(" ")
+_NAME = re.compile('{"name": ?')
+_KEY = re.compile(', ?"(?:arguments|parameters)": ?')
+
+
+@dataclass(frozen=True)
+class JsonStyle:
+    """Texts that stand around calls, and the key of the arguments."""
+
+    key: str = "arguments"
+    marker: str = ""
+    """What announces calls; in some vocabularies a special token, which no text holds."""
+    begin: str = ""
+    end: str = ""
+    before: str = ""
+    after: str = ""
+    separator: str = ","
+    is_list: bool = True
+    """Whether one call alone is still written with `begin` and `end`."""
+
+
+JSON_STYLES = {
+    "llama3-json": JsonStyle(key="parameters", separator=";"),
+    "hermes": JsonStyle(before="<tool_call>\n", after="\n</tool_call>", separator="\n"),
+    "mistral": JsonStyle(marker="[TOOL_CALLS]", begin="[", end="]"),
+    "openai": JsonStyle(begin="[", end="]", is_list=False),
+}
+
+
+def json_calls(style: JsonStyle, functions: tuple[Function, ...], most: int | None, marker: bool) -> _core.Node:
+    """Give the texts of one call to `most` calls."""
+    call = _core.union([_call(style, function) for function in functions])
+    separator = style.separator if style.separator == "\n" else in_row(style.separator, _SPACE)
+    row = in_row(call, times(in_row(separator, call), 0, None if most is None else most - 1))
+    if style.is_list or most != 1:
+        row = in_row(style.begin, row, style.end)
+    return in_row(style.marker if marker else "", row)
+
+
+def _call(style: JsonStyle, function: Function) -> _core.Node:
+    name = json.dumps(function.name, ensure_ascii=False)
+    head = ('{"name":', _SPACE, name, ",", _SPACE, f'"{style.key}":', _SPACE)
+    return in_row(style.before, *head, json_schema(function.schema)._node, "}", style.after)
+
+
+@dataclass(frozen=True)
+class JsonValue:
+    """From the text of calls to a list of `Call`."""
+
+    style: JsonStyle
+    functions: tuple[Function, ...]
+
+    def __call__(self, text: str) -> list[Call]:
+        """Read a text of the language."""
+        known = {function.name: function for function in self.functions}
+        found = []
+        place = 0
+        while head := _NAME.search(text, place):
+            end = json_end(text, head.end())
+            name = json.loads(text[head.end() : end])
+            key = _KEY.match(text, end)
+            assert key is not None  # noqa: S101 - the text is in the language
+            place = json_end(text, key.end())
+            found.append(known[name].call(text[key.end() : place]))
+        return found

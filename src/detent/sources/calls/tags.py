@@ -1,0 +1,164 @@
+"""Free text with tagged parts: a trigger opens a tag, a schema holds what stands inside, then the text is free again.
+
+The text up to a trigger is that in which no trigger ends before its own end: `(any* t) & ~(any* (t1|t2|...) any+)`.
+So a trigger is always seen where it first ends, as a reader from left to right would see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from detent import _core
+from detent.errors import ArgumentError
+from detent.language import Language
+from detent.sources.calls.reading import json_end
+from detent.sources.json_schema import json_schema
+from detent.sources.nodes import EVERYTHING, TEXT, either, encode, in_row, shown, times
+
+__all__ = ["TaggedPart", "structural_tags"]
+
+_NUMBER = "0123456789.eE+-"
+_BYTE = _core.byte_set(bytes(range(256)))
+
+
+@dataclass(frozen=True)
+class TaggedPart:
+    """A tagged part of a text: how its tag begins, and its value.
+
+    >>> TaggedPart("<function=add>", {"a": 1})
+    TaggedPart(begin='<function=add>', value={'a': 1})
+    """
+
+    begin: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class _Tag:
+    begin: str
+    language: Language
+    end: str
+    trigger: str
+
+
+def structural_tags(
+    tags: Iterable[tuple[str, object, str]], *, triggers: Sequence[str], at_least: int = 0, at_most: int | None = None
+) -> Language:
+    r"""Make the language of free text in which triggers open tagged parts.
+
+    >>> import detent
+    >>> add = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    >>> rule = detent.structural_tags([("<function=add>", add, "</function>")], triggers=["<function="])
+    >>> rule.parse('Well: <function=add>{"a": 1}</function> done')
+    ['Well: ', TaggedPart(begin='<function=add>', value={'a': 1}), ' done']
+    >>> rule.accepts("Well: <function=sub>{}</function>"), rule.accepts("Well.")
+    (False, True)
+
+    Free text never contains a trigger: once a trigger is written, one of the tags that begin with it follows, whole.
+
+    Parameters
+    ----------
+    tags : iterable of (begin, schema, end)
+        The text that opens a tag, what `detent.json_schema` takes, and the text that closes it, which begins with no
+        character that numbers are made of.
+    triggers : sequence of str
+        Beginnings of tags. Each tag begins with one of them, and none contains another.
+    at_least, at_most : int, optional
+        How many tagged parts there are.
+
+    Returns
+    -------
+    Language
+        Its value is a list of the free texts (where not empty) and of a `TaggedPart` for each tag.
+
+    Raises
+    ------
+    ArgumentError
+        A tag begins with no trigger, a trigger is empty or contains another, or a trigger opens no tag.
+    UnsupportedError
+        A schema that `detent.json_schema` refuses.
+    """
+    marks = _triggers(triggers)
+    known = tuple(_tag(tag, marks) for tag in tags)
+    for mark in marks:
+        if all(tag.trigger != mark for tag in known):
+            raise ArgumentError(f"structural_tags got the trigger {shown(mark)}, which opens no tag; leave it out")
+    if at_most is not None and not 0 <= at_least <= at_most:
+        raise ArgumentError(f"structural_tags cannot have at least {at_least!r} and at most {at_most!r} tags")
+    seen = in_row(EVERYTHING, either(*marks))
+    early = _core.complement(in_row(seen, times(_BYTE, 1, None)))
+    parts = []
+    for mark in marks:
+        opened = _core.intersection([in_row(TEXT, mark), early])
+        rest = [in_row(t.begin[len(mark) :], t.language._node, t.end) for t in known if t.trigger == mark]
+        parts.append(in_row(opened, either(*rest)))
+    free = _core.intersection([TEXT, _core.complement(in_row(seen, EVERYTHING))])
+    node = in_row(times(either(*parts), at_least, at_most), free)
+    return Language(node, f"text with tags at {', '.join(map(shown, marks))}", _TagsValue(known, marks))
+
+
+def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:
+    marks = tuple(dict.fromkeys([triggers] if isinstance(triggers, str) else triggers))
+    if not marks:
+        raise ArgumentError("structural_tags needs at least one trigger, got none")
+    for mark in marks:
+        if not isinstance(mark, str) or not mark:
+            raise ArgumentError(f"structural_tags got the trigger {shown(mark)}; give a text that is not empty")
+        encode(mark, "structural_tags")
+        inside = next((other for other in marks if other != mark and other in mark), None)
+        if inside is not None:
+            raise ArgumentError(f"structural_tags got the trigger {shown(mark)}, which contains {shown(inside)}")
+    return marks
+
+
+def _tag(tag: tuple[str, object, str], marks: tuple[str, ...]) -> _Tag:
+    if not isinstance(tag, (tuple, list)) or len(tag) != 3:
+        raise ArgumentError(f"structural_tags got the tag {shown(tag)}; give (begin, schema, end)")
+    begin, schema, end = tag
+    for text in (begin, end):
+        if not isinstance(text, str):
+            raise ArgumentError(f"structural_tags got {shown(text)} in a tag, where a text must stand")
+        encode(text, "structural_tags")
+    if not end or end[0] in _NUMBER:
+        raise ArgumentError(
+            f"structural_tags got the end {shown(end)}, which a number could run into; begin it otherwise"
+        )
+    trigger = next((mark for mark in marks if begin.startswith(mark)), None)
+    if trigger is None:
+        raise ArgumentError(f"structural_tags got a tag that begins {shown(begin)}, with none of the triggers")
+    return _Tag(begin, json_schema(schema), end, trigger)
+
+
+@dataclass(frozen=True)
+class _TagsValue:
+    """From a text to its free and tagged parts."""
+
+    tags: tuple[_Tag, ...]
+    triggers: tuple[str, ...]
+
+    def __call__(self, text: str) -> list[str | TaggedPart]:
+        found: list[str | TaggedPart] = []
+        place = 0
+        while True:
+            starts = [text.find(mark, place) for mark in self.triggers]
+            start = min((start for start in starts if start >= 0), default=len(text))
+            if start > place:
+                found.append(text[place:start])
+            if start == len(text):
+                return found
+            tag, value, place = self._read(text, start)
+            found.append(TaggedPart(tag.begin, value))
+
+    def _read(self, text: str, start: int) -> tuple[_Tag, object, int]:
+        for tag in sorted(self.tags, key=lambda tag: -len(tag.begin)):
+            if not text.startswith(tag.begin, start):
+                continue
+            first = start + len(tag.begin)
+            end = json_end(text, first)
+            inside = text[first:end]
+            closed = text.find(tag.end, end)
+            if closed >= 0 and not text[end:closed].strip() and tag.language.accepts(inside):
+                return tag, tag.language.parse(inside), closed + len(tag.end)
+        raise ArgumentError(f"no tag fits at character {start}")

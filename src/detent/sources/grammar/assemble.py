@@ -1,0 +1,128 @@
+"""From named trees to a node: names resolved, rules without a text dropped, left recursion removed, the rest emitted."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from detent import _core
+from detent.errors import EmptyLanguageError, LimitError, PatternSyntaxError
+from detent.limits import Limits
+from detent.sources.grammar.emit import emit
+from detent.sources.grammar.lower import Lowering, joined, repeated, united
+from detent.sources.grammar.place import Source
+from detent.sources.grammar.productions import EPSILON, Grammar, Symbol, Terminal
+from detent.sources.grammar.tree import Leaf, Name, Tree
+
+__all__ = ["assemble", "check_text", "finish"]
+
+
+def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: Source, limits: Limits) -> _core.Node:
+    """Give the node of the texts of a rule. The leaves of the trees hold terminals.
+
+    Raises
+    ------
+    PatternSyntaxError
+        A rule that is called, or the start, is not defined.
+    EmptyLanguageError
+        No derivation from the start ever ends.
+    UnsupportedError
+        A side of a minus calls a rule that calls itself.
+    LimitError
+        The grammar is too large.
+    """
+    if start not in rules:
+        what = f"the grammar has no rule {start!r}" if rules else "the grammar has no rules"
+        raise PatternSyntaxError(f"{what}; texts begin with {start!r}: define it", offset=0)
+    grammar = Grammar(limit=limits.positions)
+    numbers = {name: grammar.add() for name in rules}
+    grammar.start = numbers[start]
+
+    def rule(name: Name) -> Symbol:
+        if name.name not in numbers:
+            source.malformed(f"rule {name.name!r} is not defined", name.offset, "define it, or correct the name")
+        return numbers[name.name]
+
+    lowering = Lowering(grammar, _terminal, rule)
+    for name, (tree, _) in rules.items():
+        grammar.extend(numbers[name], lowering.rows(tree))
+    _Differences(grammar, lowering.differences, source).settle()
+    return finish(grammar, f"rule {start!r}")
+
+
+def finish(grammar: Grammar, start: str) -> _core.Node:
+    """Give the node of a grammar; `start` is what the message calls its start."""
+    if grammar.start not in grammar.productive():
+        raise EmptyLanguageError(
+            f"{start} has no text: every way to write it needs another {start}, so none ever ends; "
+            "add an alternative without it"
+        )
+    return emit(grammar.pruned())
+
+
+def check_text(text: str, asker: str, limits: Limits) -> None:
+    """Raise `LimitError` where the text of a grammar is too long."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.source_bytes:
+        raise LimitError(
+            f"{asker} got a grammar of {size} bytes, above the limit of {limits.source_bytes}; "
+            "shorten it or raise Limits(source_bytes=...)"
+        )
+
+
+def _terminal(leaf: Leaf) -> Symbol:
+    assert isinstance(leaf.value, Terminal)  # noqa: S101 - the readers put nothing else there
+    return leaf.value
+
+
+class _Differences:
+    """The rules of differences, which get their rows once both sides are known as terminals."""
+
+    def __init__(self, grammar: Grammar, differences: dict[int, tuple[int, int, int]], source: Source) -> None:
+        self.grammar, self.differences, self.source = grammar, differences, source
+        self.known: dict[int, Terminal] = {}
+
+    def settle(self) -> None:
+        for rule, (_, _, offset) in self.differences.items():
+            self.resolve(rule, offset)
+            self.grammar.extend(rule, [(self.known[rule],)])
+
+    def resolve(self, rule: int, offset: int) -> None:
+        path = [(rule, iter(self.needs(rule)))]
+        on_path = {rule}
+        while path:
+            current, needs = path[-1]
+            for need in needs:
+                if need in on_path:
+                    self.recursive(offset)
+                if need not in self.known:
+                    path.append((need, iter(self.needs(need))))
+                    on_path.add(need)
+                    break
+            else:
+                path.pop()
+                on_path.discard(current)
+                self.known[current] = self.terminal(current)
+
+    def needs(self, rule: int) -> list[int]:
+        if rule in self.differences:
+            return list(self.differences[rule][:2])
+        return list(dict.fromkeys(self.grammar.called(rule)))
+
+    def terminal(self, rule: int) -> Terminal:
+        if rule in self.differences:
+            left, right, _ = (self.known.get(side, EPSILON) for side in self.differences[rule])
+            node = _core.intersection([left.node, _core.complement(right.node)])
+            return Terminal(node, left.nullable and not right.nullable, left.size + right.size)
+        options = [joined([EPSILON, *map(self.part, row)]) for row in self.grammar.rules[rule]]
+        return united(options)
+
+    def part(self, symbol: Symbol) -> Terminal:
+        if isinstance(symbol, Terminal):
+            return symbol
+        if isinstance(symbol, int):
+            return self.known[symbol]
+        return repeated(self.known[symbol.rule], symbol.minimum, symbol.maximum)
+
+    def recursive(self, offset: int) -> NoReturn:
+        what = "a side of this minus calls a rule that calls itself"
+        self.source.unsupported(what, offset, "take away from classes and plain rules; write the difference out")

@@ -1,0 +1,33 @@
+"""Terminals of single characters and of texts, for the notations that spell them out."""
+
+from __future__ import annotations
+
+from detent import _core
+from detent.sources.grammar.place import Source
+from detent.sources.grammar.productions import EPSILON, Terminal
+from detent.sources.regex.ranges import LAST, Range, complement, normalise
+
+__all__ = ["class_terminal", "code_point", "text_terminal"]
+
+
+def code_point(source: Source, value: int, offset: int) -> int:
+    """Give a code point back, or raise where text in UTF-8 cannot hold it."""
+    if value > LAST:
+        source.malformed(f"U+{value:X} is above the last character", offset, "the last is U+10FFFF")
+    if 0xD800 <= value <= 0xDFFF:
+        what = f"U+{value:04X} is half of a surrogate pair, which UTF-8 text never holds"
+        source.malformed(what, offset, "write the character itself, by its one code point")
+    return value
+
+
+def text_terminal(text: str) -> Terminal:
+    """Give the terminal of one text."""
+    return Terminal(_core.literal(text.encode()), False, len(text)) if text else EPSILON
+
+
+def class_terminal(ranges: list[Range], negated: bool) -> Terminal:
+    """Give the terminal of one character of a class."""
+    merged = normalise(ranges)
+    if negated:
+        merged = complement(merged)
+    return Terminal(_core.chars(list(merged)) if merged else _core.empty(), False)

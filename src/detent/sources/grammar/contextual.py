@@ -1,0 +1,344 @@
+"""The texts that Lark's LALR parser with its contextual lexer accepts, as productions.
+
+That lexer tries only the terminals that the parser's state after the last shift expects. A grammar knows that state if its
+rules are annotated: (A, p, k) is rule A begun in state p of the LALR automaton when the lexer was in a state of class k,
+and (A, p, k, m) those of its texts that leave the lexer in class m. Lexer states are of one class as long as each terminal
+that may come is read alike in them; in most grammars there are few classes, often one. A class also says what must not
+follow the last token (its guard): it is taken out of what comes next, so that nothing looks ahead. Rules that come out
+alike are one again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from detent import _core
+from detent.sources.grammar.graph import components
+from detent.sources.grammar.lalr import END, Lalr
+from detent.sources.grammar.productions import Grammar, Row, Symbol, Terminal
+from detent.sources.grammar.scanner import FREE, Path, Scanner, Terminals
+
+__all__ = ["annotated"]
+
+_EPSILON = _core.epsilon()
+
+_Reading = frozenset[tuple[Path, int]]
+_Token = tuple["frozenset[tuple[int, _Reading]]", _Reading]
+"""How what is ignored before a terminal is read, and the terminal."""
+
+_Lexer = tuple[int, int]
+"""A class of lexer states, and the guard of the last token."""
+
+_Key = tuple[int, int, _Lexer]
+_Rule = tuple[int, int, _Lexer, _Lexer]
+_Body = list["list[_Rule | Terminal]"]
+
+
+def annotated(automaton: Lalr, terminals: Terminals, limit: int) -> Grammar:
+    """Give the productions of the texts that the automaton accepts with its contextual lexer."""
+    return _Annotation(automaton, terminals, limit).run()
+
+
+class _Annotation:
+    def __init__(self, automaton: Lalr, terminals: Terminals, limit: int) -> None:
+        self.automaton, self.terminals = automaton, terminals
+        self.ignored = terminals.rules.ignored
+        self.budget = Grammar(limit=limit)
+        self.scanners: dict[frozenset[int], Scanner] = {}
+        self.following: dict[frozenset[int], bytes] = {}
+        self.symbols: dict[tuple[int, _Token, int, int], Terminal | None] = {}
+        # For each state and terminal, how it is read in each class of lexer states; class -1 is any.
+        self.tokens: dict[tuple[int, int], dict[int, _Token]] = {}
+        self.class_of = self.classify()
+        self.exits: dict[_Key, set[_Lexer]] = {}
+
+    def classify(self) -> list[int]:
+        """Find how terminals are read, and the classes of lexer states."""
+        automaton = self.automaton
+        views: list[list[object]] = [[] for _ in automaton.goto]
+        split: list[tuple[int, int, dict[int, _Token]]] = []
+        for state, lexed_in in enumerate(_lexer_states(automaton)):
+            symbols = [symbol for symbol in automaton.goto[state] if symbol < 0]
+            if state == automaton.goto[0].get(0):
+                symbols.append(END)
+            for symbol in symbols:
+                states = sorted(other for other in lexed_in if symbol in automaton.expected[other])
+                tokens = {other: self.token(symbol, state, other, states) for other in states}
+                if len(set(tokens.values())) <= 1:
+                    self.tokens[state, symbol] = {-1: token for token in tokens.values()}
+                    continue
+                self.budget.charge(len(states))
+                split.append((state, symbol, tokens))
+                for other, token in tokens.items():
+                    views[other].append((state, symbol, token))
+        numbers: dict[tuple[object, ...], int] = {}
+        classes = [numbers.setdefault(tuple(view), len(numbers)) for view in views]
+        for state, symbol, tokens in split:
+            self.tokens[state, symbol] = {classes[other]: token for other, token in tokens.items()}
+        return classes
+
+    def token(self, symbol: int, state: int, lexed_in: int, states: list[int]) -> _Token:
+        """Give how a terminal is read where it is shifted in `state` and the lexer, of `states`, is in `lexed_in`."""
+        paths = self.scanner(self.expected(lexed_in)).paths
+        before: list[tuple[int, _Reading]] = []
+        for number in self.ignored:
+            skip = number if self.terminals.is_repeatable(number) else None
+            reading = self.narrowed(number, paths[number], self.first_after(states, skip))
+            if reading:
+                before.append((number, reading))
+        if symbol == END:
+            return frozenset(before), frozenset()
+        after = self.first_after([self.automaton.goto[state][symbol]], None)
+        return frozenset(before), self.narrowed(~symbol, paths[~symbol], after)
+
+    def narrowed(self, number: int, paths: list[Path], following: bytes) -> _Reading:
+        ways = (self.terminals.narrowed(number, path, following) for path in paths)
+        return frozenset(way for way in ways if way is not None)
+
+    def read(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
+        """Give the ways to read a terminal in a state, each with how it leaves the lexer."""
+        tokens = self.tokens[state, symbol]
+        token = tokens.get(-1) or tokens.get(lexer[0])
+        if token is None:
+            return []
+        after = self.class_of[self.automaton.goto[state][symbol]] if symbol != END else 0
+        found: list[tuple[_Lexer, Terminal]] = []
+        for guard in sorted({guard for _, guard in token[1]}) if symbol != END else [FREE]:
+            terminal = self.terminal(symbol, token, lexer[1], guard)
+            if terminal is not None:
+                found.append(((after, FREE), terminal))
+        return found
+
+    def run(self) -> Grammar:
+        start = (0, 0, (self.class_of[0], FREE))
+        self.find_exits(start)
+        waiting: list[_Rule] = [(*start, end) for end in sorted(self.exits[start])]
+        numbers = {rule: index for index, rule in enumerate(waiting)}
+        first = len(waiting)
+        bodies: list[_Body] = []
+        for rule in waiting:
+            body: _Body = []
+            for row in self.rows(rule):
+                self.budget.charge(len(row) + 1)
+                body.append(row)
+                for symbol in row:
+                    if not isinstance(symbol, Terminal) and symbol not in numbers:
+                        numbers[symbol] = len(waiting)
+                        waiting.append(symbol)
+            bodies.append(body)
+        classes = _alike([rule[0] for rule in waiting], bodies, numbers)
+        result = Grammar(limit=self.budget.limit)
+        for _ in range(max(classes, default=-1) + 1):
+            result.add()
+        for index, body in enumerate(bodies):
+            if not result.rules[classes[index]]:
+                result.extend(classes[index], (_renumbered(row, numbers, classes) for row in body))
+        ends: list[Row] = []
+        for index in range(first):
+            for _, terminal in self.read(END, self.automaton.goto[0][0], waiting[index][3]):
+                ends.append((classes[index], terminal))
+        result.start = result.add(ends)
+        return result
+
+    def find_exits(self, start: _Key) -> None:
+        """Find in which classes the lexer may be after each annotated rule: the least sets, by a work list."""
+        callers: dict[_Key, set[_Key]] = {}
+        self.exits[start] = set()
+        waiting = [start]
+        while waiting:
+            key = waiting.pop()
+            rule, state, lexer = key
+            found: set[_Lexer] = set()
+            for number in self.automaton.rows_of[rule]:
+                at, lexers = state, {lexer}
+                for symbol in self.automaton.rows[number][1]:
+                    target = self.automaton.goto[at][symbol]
+                    after: set[_Lexer] = set()
+                    for current in lexers:
+                        if symbol < 0:
+                            after.update(left for left, _ in self.read(symbol, at, current))
+                            continue
+                        called = (symbol, at, current)
+                        callers.setdefault(called, set()).add(key)
+                        if called not in self.exits:
+                            self.budget.charge(1)
+                            self.exits[called] = set()
+                            waiting.append(called)
+                        after |= self.exits[called]
+                    at, lexers = target, after
+                found |= lexers
+            if not found <= self.exits[key]:
+                self.exits[key] |= found
+                waiting.extend(callers.get(key, ()))
+
+    def rows(self, rule: _Rule) -> Iterator[list[_Rule | Terminal]]:
+        """Yield the rows of an annotated rule: one for each way in which the lexer may go through them."""
+        number, state, lexer, end = rule
+        for index in self.automaton.rows_of[number]:
+            ways: list[tuple[_Lexer, list[_Rule | Terminal]]] = [(lexer, [])]
+            at = state
+            for symbol in self.automaton.rows[index][1]:
+                target = self.automaton.goto[at][symbol]
+                longer: list[tuple[_Lexer, list[_Rule | Terminal]]] = []
+                for current, row in ways:
+                    if symbol < 0:
+                        longer.extend((left, [*row, terminal]) for left, terminal in self.read(symbol, at, current))
+                        continue
+                    for after in sorted(self.exits[symbol, at, current]):
+                        longer.append((after, [*row, (symbol, at, current, after)]))
+                self.budget.charge(len(longer))
+                at, ways = target, longer
+            yield from (row for current, row in ways if current == end)
+
+    def terminal(self, symbol: int, token: _Token, pending: int, guard: int) -> Terminal | None:
+        """Give what of a terminal leaves a guard, with what is ignored before it, after another guard."""
+        key = (symbol, token, pending, guard)
+        if key not in self.symbols:
+            before, reading = token
+            self.symbols[key] = None
+            paths = sorted((path for path, left in reading if left == guard), key=lambda path: path.entry)
+            parts = [(path, left) for _, skipped in before for path, left in skipped] + [(p, guard) for p in paths]
+            node = self.stretch(symbol, paths, before, pending, guard)
+            if node is not None:
+                size = 1 if symbol == END else max(1, len(self.terminals[~symbol].pattern.value) // 4)
+                self.symbols[key] = Terminal(node, symbol == END, size, all(self.is_regular(*part) for part in parts))
+        return self.symbols[key]
+
+    def is_regular(self, path: Path, guard: int) -> bool:
+        return guard == FREE and not path.rivals and self.terminals.match(path.entry).after is None
+
+    def stretch(
+        self,
+        symbol: int,
+        paths: list[Path],
+        before: frozenset[tuple[int, _Reading]],
+        pending: int,
+        guard: int,
+    ) -> _core.Node | None:
+        """Solve  X(g) = the terminal after g | one ignored text after g, which leaves h, and X(h)  for X(pending)."""
+        skipped = sorted(
+            ((number, path, left) for number, reading in before for path, left in reading),
+            key=lambda way: (way[0], way[1].entry),
+        )
+        guards = list(dict.fromkeys([pending]))
+        ends: dict[int, _core.Node | None] = {}
+        steps: dict[int, dict[int, _core.Node]] = {}
+        for state in guards:
+            nodes = (
+                [self.terminals.node(~symbol, path, guard, state) for path in paths] if symbol != END else [_EPSILON]
+            )
+            ends[state] = _any(nodes)
+            steps[state] = {}
+            for number, path, left in skipped:
+                node = self.terminals.node(number, path, left, state)
+                target = FREE
+                found = _any([steps[state].get(target), node])
+                if found is not None:
+                    steps[state][target] = found
+        for state in reversed(guards):
+            around = steps[state].pop(state, None)
+            loop = _EPSILON if around is None else _core.repeat(around, 0, None)
+            for other in guards:
+                link = steps[other].pop(state, None) if other != state else None
+                if link is None:
+                    continue
+                way = _core.concat([link, loop])
+                for target, node in steps[state].items():
+                    steps[other][target] = _some([steps[other].get(target), _core.concat([way, node])])
+                end = ends[state]
+                if end is not None:
+                    ends[other] = _any([ends[other], _core.concat([way, end])])
+            end = ends[state]
+            if state == pending and end is not None:
+                ends[state] = _core.concat([loop, end])
+        return ends[pending]
+
+    def expected(self, state: int) -> frozenset[int]:
+        """Give the terminals that the lexer tries in a state."""
+        return frozenset(~symbol for symbol in self.automaton.expected[state] if symbol != END) | set(self.ignored)
+
+    def scanner(self, expected: frozenset[int]) -> Scanner:
+        if expected not in self.scanners:
+            self.scanners[expected] = Scanner(self.terminals, expected)
+        return self.scanners[expected]
+
+    def first_after(self, states: list[int], without: int | None) -> bytes:
+        """Give the bytes that may come next in some lexer states."""
+        expected: frozenset[int] = frozenset().union(*(self.expected(state) for state in states)) - {without}
+        if expected not in self.following:
+            firsts = (self.terminals.first_bytes(number) for number in expected)
+            self.following[expected] = bytes(sorted(set().union(*firsts)))
+        return self.following[expected]
+
+
+def _any(nodes: list[_core.Node | None]) -> _core.Node | None:
+    """Give the union of the nodes that there are."""
+    found = [node for node in nodes if node is not None]
+    return _some(list(found)) if found else None
+
+
+def _some(nodes: list[_core.Node | None]) -> _core.Node:
+    found = [node for node in nodes if node is not None]
+    return found[0] if len(found) == 1 else _core.union(found)
+
+
+def _lexer_states(automaton: Lalr) -> list[set[int]]:
+    """Give for each state the states in which the shift before it may have ended."""
+    moves = [(state, symbol) for state, targets in enumerate(automaton.goto) for symbol in targets if symbol >= 0]
+    offset = len(automaton.goto)
+    numbers = {move: offset + index for index, move in enumerate(moves)}
+    sets: list[set[int]] = [set() for _ in range(offset + len(moves))]
+    edges: list[list[int]] = [[] for _ in sets]
+    sets[0].add(0)
+    for state, targets in enumerate(automaton.goto):
+        for symbol, target in targets.items():
+            if symbol < 0:
+                sets[target].add(target)
+            else:
+                edges[target].append(numbers[state, symbol])
+    for state, symbol in moves:
+        for row in automaton.rows_of[symbol]:
+            symbols = automaton.rows[row][1]
+            path = [state]
+            for part in symbols:
+                path.append(automaton.goto[path[-1]][part])
+            if not symbols:
+                edges[numbers[state, symbol]].append(state)
+            elif symbols[-1] < 0:
+                sets[numbers[state, symbol]].add(path[-1])
+            else:
+                edges[numbers[state, symbol]].append(numbers[path[-2], symbols[-1]])
+    for members in components(edges):
+        whole: set[int] = set()
+        for member in members:
+            whole |= sets[member]
+            for target in edges[member]:
+                whole |= sets[target]
+        for member in members:
+            sets[member] = whole
+    return sets[:offset]
+
+
+def _alike(rules: list[int], bodies: list[_Body], numbers: dict[_Rule, int]) -> list[int]:
+    """Give classes of annotated rules with the same texts: the coarsest whose rows are the same by class."""
+    classes = rules
+    count = len(set(classes))
+    while True:
+        known: dict[object, int] = {}
+        refined: list[int] = []
+        for index, rows in enumerate(bodies):
+            written = tuple(
+                tuple(id(symbol) if isinstance(symbol, Terminal) else ~classes[numbers[symbol]] for symbol in row)
+                for row in rows
+            )
+            refined.append(known.setdefault((classes[index], written), len(known)))
+        if len(known) == count:
+            return refined
+        classes, count = refined, len(known)
+
+
+def _renumbered(row: list[_Rule | Terminal], numbers: dict[_Rule, int], classes: list[int]) -> Row:
+    symbols: list[Symbol] = []
+    for symbol in row:
+        symbols.append(symbol if isinstance(symbol, Terminal) else classes[numbers[symbol]])
+    return tuple(symbols)

@@ -1,0 +1,410 @@
+r"""What `re.match` takes: the first way to match, in the order in which `re` tries, not every text that fits a pattern.
+
+Of `"a" | "ab"` it takes `a` even before a `b`, and of `/\*.*?\*/` the shortest. Call a text *tentative* if, once it has
+been read and nothing else, `re` would match all of it. What `re` takes of a longer text is its longest tentative beginning:
+ways that come later in the order never win over one that comes before and has already matched, and ways that come before
+may still win with more text. So a terminal is the language of its tentative texts, matched greedily.
+
+That language is the pattern with a negative lookahead before each choice that comes second: `x|y` followed by K becomes
+`x | (?!x K) y`, `x*` leaves its loop where `(?!x x* K)`, `x*?` goes on where `(?!K)`, all inside the terminal's own text.
+Most of these can never fail, which the algebra tells, and are left out.
+
+Assertions of the pattern must stay inside the terminal, or be a negative lookahead at its very end, which becomes one of
+the grammar's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn, TypeAlias
+
+from detent import _core
+from detent.errors import LimitError, UnsupportedError
+from detent.limits import Limits
+from detent.queries import Questions
+from detent.sources.nodes import CHARACTER
+from detent.sources.regex.assertions import anchor
+from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, make_class
+from detent.sources.regex.parser import ONE_CHARACTER, POSSESSIVE_REPEAT, Item, Operator, Tree, op, parse
+
+__all__ = ["FirstMatch", "first_match", "is_empty"]
+
+_EPSILON = _core.epsilon()
+_SOME_BYTES = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
+_ATOMIC = getattr(op, "ATOMIC_GROUP", None)
+_REPEATS = frozenset({op.MAX_REPEAT, op.MIN_REPEAT, POSSESSIVE_REPEAT})
+_BOUNDARIES = frozenset({op.AT_BOUNDARY, op.AT_NON_BOUNDARY})
+
+# A count is written out for its choices up to here.
+_MAX_STEPS = 64
+
+# Questions of this file are about single terminals; one that needs more is answered with "perhaps".
+_LIMITS = Limits(states=5_000, steps=500_000)
+
+
+class FirstMatch(NamedTuple):
+    """The texts of a terminal, those that are tentative, what must not come after it, and what it repeats at its end."""
+
+    full: _core.Node
+    tentative: _core.Node
+    after: _core.Node | None = None
+    loop: _core.Node | None = None
+
+
+class _Texts(NamedTuple):
+    """All texts of a part, with its assertions, and a larger set without them."""
+
+    full: _core.Node
+    loose: _core.Node
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What surrounds a part: the rest of the terminal, and the fewest characters before it."""
+
+    rest: _Texts
+    before: int
+    flags: int
+    at_end: bool = False
+
+
+_NOTHING = _Texts(_EPSILON, _EPSILON)
+_Walk: TypeAlias = "Generator[tuple[Tree, _Context], _core.Node, _core.Node]"
+_PlainWalk: TypeAlias = "Generator[tuple[Tree, int], _Texts, _Texts]"
+
+
+def first_match(regexp: str, limits: Limits) -> FirstMatch:
+    """Give what `re` takes of a text by a pattern.
+
+    Raises
+    ------
+    UnsupportedError
+        An assertion looks beyond the match, or the order of choices under a count is too much to hold.
+    """
+    tree, flags = parse(regexp, 0, limits)
+    search = _Search(tree, flags)
+    loose = search.plain[id(tree)].loose
+    # Where no text begins another, there is only one match, and the order does not matter.
+    search.has_one_match = is_empty(_core.intersection([loose, _core.concat([loose, _SOME_BYTES])]))
+    first = search.run(tree, _Context(_NOTHING, 0, flags, at_end=True))
+    if search.is_ordered and search.after is not None:
+        _refuse("a lookahead ends a terminal in which the order of choices counts", "take the lookahead away")
+    close = _core.text_scope if search.has_assertion else lambda node: node
+    full = close(search.plain[id(tree)].full)
+    return FirstMatch(full, close(first) if search.is_ordered else full, search.after, search.last_loop(tree))
+
+
+def is_empty(node: _core.Node) -> bool:
+    """Whether a language is certainly empty: False also where the question is too large."""
+    try:
+        return Questions(node, _LIMITS).is_empty()
+    except LimitError:
+        return False
+
+
+class _Search:
+    """One walk over a pattern for all texts of its parts, and one, with what comes after them, for the tentative ones."""
+
+    def __init__(self, tree: Tree, flags: int) -> None:
+        self.has_assertion = False
+        self.is_ordered = self.has_one_match = False
+        self.after: _core.Node | None = None
+        self.plain: dict[int, _Texts] = {}
+        walks = [self.plain_row(tree, flags)]
+        texts: _Texts | None = None
+        while walks:
+            try:
+                child = next(walks[-1]) if texts is None else walks[-1].send(texts)
+            except StopIteration as done:
+                walks.pop()
+                texts = done.value
+            else:
+                walks.append(self.plain_row(*child))
+                texts = None
+
+    def last_loop(self, items: Tree) -> _core.Node | None:
+        """Give what the end of a pattern repeats without a bound, if it is one character."""
+        while items:
+            kind, value = items[-1]
+            if kind is op.SUBPATTERN or kind is _ATOMIC:
+                items, _ = _body(kind, value, 0)
+                continue
+            if kind not in _REPEATS or value[1] != op.MAXREPEAT:
+                return None
+            body = self.plain[id(value[2].data)].loose
+            return body if is_empty(_core.intersection([body, _core.complement(CHARACTER)])) else None
+        return None
+
+    def plain_row(self, items: Tree, flags: int) -> _PlainWalk:
+        parts: list[_Texts] = []
+        for item in items:
+            parts.append((yield from self.plain_item(item, flags)))
+        self.plain[id(items)] = texts = _row(parts)
+        return texts
+
+    def plain_item(self, item: Item, flags: int) -> _PlainWalk:
+        kind, value = item
+        if kind in ONE_CHARACTER:
+            node = _character(kind, value, flags)
+            return _Texts(node, node)
+        if kind is op.SUBPATTERN or kind is _ATOMIC:
+            body, flags = _body(kind, value, flags)
+            return (yield body, flags)
+        if kind is op.BRANCH:
+            options: list[_Texts] = []
+            for body in value[1]:
+                options.append((yield body.data, flags))
+            return _choice(options)
+        if kind in _REPEATS:
+            least, most, body = value
+            inner = yield body.data, flags
+            return _times(inner, least, None if most == op.MAXREPEAT else int(most))
+        if kind is op.AT:
+            node = anchor(value, bool(flags & re.MULTILINE), bool(flags & re.ASCII))
+            return _Texts(node, _EPSILON)
+        if kind in (op.ASSERT, op.ASSERT_NOT):
+            inner = yield value[1].data, flags
+            make = _core.lookahead if value[0] > 0 else _core.lookbehind
+            return _Texts(make(inner.full, kind is op.ASSERT_NOT), _EPSILON)
+        return _Texts(_core.empty(), _core.empty())  # (?!)
+
+    def run(self, tree: Tree, context: _Context) -> _core.Node:
+        walks = [self.row(tree, context)]
+        node: _core.Node | None = None
+        while True:
+            try:
+                child = next(walks[-1]) if node is None else walks[-1].send(node)
+            except StopIteration as done:
+                walks.pop()
+                node = done.value
+                if not walks:
+                    return done.value  # type: ignore[no-any-return]
+            else:
+                walks.append(self.row(*child))
+                node = None
+
+    def row(self, items: Tree, context: _Context) -> _Walk:
+        before = context.before
+        places: list[int] = []
+        for item in items:
+            places.append(before)
+            before += _least(item)
+        nodes: list[_core.Node] = []
+        rest, at_end = context.rest, context.at_end
+        for index in range(len(items) - 1, -1, -1):
+            item = items[index]
+            nodes.append((yield from self.item(item, _Context(rest, places[index], context.flags, at_end))))
+            at_end = at_end and item[0] in (op.AT, op.ASSERT_NOT)
+            rest = _row([self.texts(item, context.flags), rest])
+        return _core.concat(nodes[::-1])
+
+    def texts(self, item: Item, flags: int) -> _Texts:
+        """Give the texts of an item whose bodies are known."""
+        walk = self.plain_item(item, flags)
+        known: _Texts | None = None
+        while True:
+            try:
+                items, _ = next(walk) if known is None else walk.send(known)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            known = self.plain[id(items)]
+
+    def item(self, item: Item, context: _Context) -> _Walk:
+        kind, value = item
+        if kind in ONE_CHARACTER:
+            return _character(kind, value, context.flags)
+        if kind is op.SUBPATTERN or kind is _ATOMIC:
+            body, flags = _body(kind, value, context.flags)
+            return (yield body, _Context(context.rest, context.before, flags, context.at_end))
+        if kind is op.BRANCH:
+            return (yield from self.branch([body.data for body in value[1]], context))
+        if kind in _REPEATS:
+            least, most, body = value
+            maximum = None if most == op.MAXREPEAT else int(most)
+            if kind is POSSESSIVE_REPEAT:
+                return self.possessive(self.plain[id(body.data)].full, least, maximum, context)
+            make = self.lazy if kind is op.MIN_REPEAT else self.greedy
+            return (yield from make(body.data, least, maximum, context))
+        if kind is op.AT:
+            return self.boundary(item, context)
+        if kind in (op.ASSERT, op.ASSERT_NOT):
+            return self.assertion(item, context)
+        return _core.empty()
+
+    def branch(self, bodies: list[Tree], context: _Context) -> _Walk:
+        nodes: list[_core.Node] = []
+        for index, body in enumerate(bodies):
+            node = yield body, context
+            earlier = [self.plain[id(other)] for other in bodies[:index]]
+            if earlier:
+                rival = _row([_choice(earlier), context.rest])
+                node = self.unless(rival, node, _row([self.plain[id(body)], context.rest]).loose)
+            nodes.append(node)
+        return _core.union(nodes)
+
+    def unless(self, rival: _Texts, node: _core.Node, texts: _core.Node) -> _core.Node:
+        """Put before a node that no rival may begin there, if one can; `texts` are what may come up to the end."""
+        # A rival that takes the very same text changes nothing.
+        if self.has_one_match or is_empty(_core.intersection([texts, _core.concat([rival.loose, _SOME_BYTES])])):
+            return node
+        self.is_ordered = self.has_assertion = True
+        return _core.concat([_core.lookahead(rival.full, True), node])
+
+    def greedy(self, body: Tree, least: int, maximum: int | None, context: _Context) -> _Walk:
+        texts = self.plain[id(body)]
+        more = None if maximum is None else max(maximum - 1, 0)
+        loop = _row([_times(texts, 0, more), context.rest])
+        step = yield body, _Context(loop, context.before, context.flags)
+        leave = self.unless(_row([texts, loop]), _EPSILON, context.rest.loose)
+        if leave is _EPSILON:
+            return _core.repeat(step, least, maximum)
+        if maximum is None:
+            return _core.concat([_core.repeat(step, least, None), leave])
+        if maximum - least > _MAX_STEPS:
+            _refuse(
+                f"a count up to {maximum} whose end depends on what `re` tries first",
+                f"bound it by {_MAX_STEPS}, or let what follows begin in another way than what is repeated",
+            )
+        node = _EPSILON
+        for left in range(1, maximum - least + 1):
+            rival = _row([texts, _times(texts, 0, left - 1), context.rest])
+            node = _core.union([_core.concat([step, node]), _core.lookahead(rival.full, True)])
+        return _core.concat([_core.repeat(step, least, least), node])
+
+    def lazy(self, body: Tree, least: int, maximum: int | None, context: _Context) -> _Walk:
+        texts = self.plain[id(body)]
+        more = None if maximum is None else max(maximum - 1, 0)
+        loop = _row([_times(texts, 0, more), context.rest])
+        inner = yield body, _Context(loop, context.before, context.flags)
+        step = self.unless(context.rest, inner, _row([texts, loop]).loose)
+        if step is inner:
+            return _core.repeat(inner, least, maximum)
+        tail = _core.repeat(step, 0, None if maximum is None else maximum - least)
+        return _core.concat([_core.repeat(inner, least, least), tail])
+
+    def possessive(self, body: _core.Node, least: int, maximum: int | None, context: _Context) -> _core.Node:
+        if context.at_end or least == maximum:
+            return _core.repeat(body, least, maximum)
+        self.check_inside(body, context, "a possessive repeat")
+        self.has_assertion = self.is_ordered = True
+        other = _core.lookahead(body, True)
+        if maximum is None:
+            return _core.concat([_core.repeat(body, least, None), other])
+        shorter = _core.concat([_core.repeat(body, least, maximum - 1), other])
+        return _core.union([_core.repeat(body, maximum, maximum), shorter])
+
+    def boundary(self, item: Item, context: _Context) -> _core.Node:
+        if item[1] not in _BOUNDARIES:
+            _refuse("an anchor (^, $, \\A, \\Z) looks beyond the terminal", "take it away: terminals follow each other")
+        if context.before < 1:
+            _refuse("\\b at the start of a terminal looks before it", "take it away: the longest match ends a word")
+        if context.at_end:
+            _refuse("\\b at the end of a terminal looks beyond it", r"write (?!\w), if a word comes before it")
+        self.check_inside(CHARACTER, context, "\\b")
+        self.has_assertion = True
+        return self.texts(item, context.flags).full
+
+    def assertion(self, item: Item, context: _Context) -> _core.Node:
+        kind, (direction, body) = item
+        _check_no_assertion(body.data)
+        texts = self.texts(item, context.flags)
+        if direction < 0:
+            if int(body.getwidth()[1]) > context.before:
+                _refuse("a lookbehind looks before the terminal", "take it away, or begin the terminal with more")
+        elif context.at_end and kind is op.ASSERT_NOT:
+            after = self.plain[id(body.data)].full
+            self.after = after if self.after is None else _core.union([self.after, after])
+            return _EPSILON
+        else:
+            self.check_inside(self.plain[id(body.data)].loose, context, "a lookahead")
+        self.has_assertion = True
+        return texts.full
+
+    def check_inside(self, texts: _core.Node, context: _Context, what: str) -> None:
+        """Raise if a text could reach beyond the rest of the terminal."""
+        if not is_empty(_core.intersection([texts, _core.concat([context.rest.loose, _SOME_BYTES])])):
+            remedy = "only a negative lookahead may stand at the very end of a terminal"
+            _refuse(f"{what} looks beyond the terminal", remedy)
+
+
+def _row(parts: list[_Texts]) -> _Texts:
+    if len(parts) == 1:
+        return parts[0]
+    return _Texts(_core.concat([part.full for part in parts]), _core.concat([part.loose for part in parts]))
+
+
+def _choice(options: list[_Texts]) -> _Texts:
+    return _Texts(_core.union([part.full for part in options]), _core.union([part.loose for part in options]))
+
+
+def _times(texts: _Texts, least: int, maximum: int | None) -> _Texts:
+    return _Texts(_core.repeat(texts.full, least, maximum), _core.repeat(texts.loose, least, maximum))
+
+
+def _body(kind: Operator, value: Any, flags: int) -> tuple[Tree, int]:
+    """Give the body of a group, and the flags in it."""
+    if kind is _ATOMIC:
+        return value.data, flags
+    _, added, removed, body = value
+    return body.data, ((flags & ~op.TYPE_FLAGS if added & op.TYPE_FLAGS else flags) | added) & ~removed
+
+
+def _check_no_assertion(items: Tree) -> None:
+    waiting = list(items)
+    while waiting:
+        kind, value = waiting.pop()
+        if kind in (op.AT, op.ASSERT, op.ASSERT_NOT):
+            _refuse("an assertion inside an assertion", "write one, or use & and ~ between terminals")
+        if kind is op.SUBPATTERN or kind is _ATOMIC:
+            waiting.extend(_body(kind, value, 0)[0])
+        elif kind is op.BRANCH:
+            waiting.extend(item for body in value[1] for item in body.data)
+        elif kind in _REPEATS:
+            waiting.extend(value[2].data)
+
+
+def _refuse(what: str, remedy: str) -> NoReturn:
+    raise UnsupportedError(f"{what}\n{remedy}")
+
+
+def _character(kind: Operator, value: Any, flags: int) -> _core.Node:
+    if kind is op.ANY:
+        return (ANY if flags & op.SRE_FLAG_DOTALL else ANY_BUT_NEWLINE).node
+    if kind is op.IN:
+        items: tuple[Item, ...] = tuple(value)
+    elif kind is op.NOT_LITERAL:
+        items = ((op.NEGATE, None), (op.LITERAL, value))
+    else:
+        if not flags & op.SRE_FLAG_IGNORECASE:
+            return _core.literal(chr(value).encode())
+        items = ((op.LITERAL, value),)
+    return make_class(items, bool(flags & op.SRE_FLAG_IGNORECASE), bool(flags & op.SRE_FLAG_ASCII)).node
+
+
+def _least(item: Item) -> int:
+    """Give a lower bound of the characters that an item matches."""
+    total = 0
+    waiting: list[tuple[Item, int]] = [(item, 1)]
+    while waiting:
+        (kind, value), times = waiting.pop()
+        if kind in ONE_CHARACTER:
+            total += times
+        elif kind is op.SUBPATTERN:
+            waiting.extend((inner, times) for inner in value[-1].data)
+        elif kind in (op.MAX_REPEAT, op.MIN_REPEAT, POSSESSIVE_REPEAT) and value[0]:
+            waiting.extend((inner, times * value[0]) for inner in value[2].data)
+        elif kind is op.BRANCH:
+            total += times * min(sum(map(_shallow, body.data)) for body in value[1])
+    return total
+
+
+def _shallow(item: Item) -> int:
+    """Give a lower bound without going into groups."""
+    kind, value = item
+    if kind in ONE_CHARACTER:
+        return 1
+    if kind in (op.MAX_REPEAT, op.MIN_REPEAT, POSSESSIVE_REPEAT):
+        return int(value[0]) if value[2].data and value[2].data[0][0] in ONE_CHARACTER else 0
+    return 0

@@ -1,0 +1,217 @@
+"""What a terminal of a Lark grammar matches: as the text and regex that Lark would make of it, and as a node.
+
+Lark joins a terminal's definition into one regex; its length and widths decide which terminal is tried first. The same
+text is built here (lark 1.3, `TerminalTreeToPattern`), so that the order is Lark's. With `&` and `~`, which Lark lacks, a
+terminal is a node only, and sorts like a regex without an upper width.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Generator
+from functools import cached_property
+from typing import TypeAlias
+
+from detent import _core
+from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
+from detent.limits import Limits
+from detent.queries import Questions
+from detent.sources.grammar.lark_syntax import Literal, Range, TerminalName
+from detent.sources.grammar.place import Source
+from detent.sources.grammar.tree import Both, Choice, Leaf, Minus, Name, Not, Repeat, Tree
+from detent.sources.nodes import TEXT
+from detent.sources.regex import regex
+from detent.sources.regex.fresh_stack import on_fresh_stack
+
+__all__ = ["Pattern", "literal_pattern", "terminal_pattern"]
+
+_parser = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+_UNBOUNDED = int(_parser.MAXREPEAT)
+
+# Longer regexes would take long to be joined and measured.
+_MAX_REGEXP = 200_000
+
+_ESCAPE = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_CONTROL = {"n": "\n", "f": "\f", "t": "\t", "r": "\r"}
+_SIGNS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+
+
+class Pattern:
+    """A text or a regex with its flags; with `node`, a language that no regex of Lark's spells."""
+
+    def __init__(self, value: str, flags: str = "", is_text: bool = False, node: _core.Node | None = None) -> None:
+        self.value, self.flags, self.is_text = value, "".join(dict.fromkeys(flags)), is_text
+        self._given = node
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether Lark has it too."""
+        return self._given is None
+
+    @property
+    def key(self) -> tuple[bool, str, frozenset[str]]:
+        """What makes two patterns the same terminal."""
+        return self.is_text, self.value, frozenset(self.flags)
+
+    @cached_property
+    def regexp(self) -> str:
+        """The regex, flags included."""
+        text = re.escape(self.value) if self.is_text else self.value
+        for flag in self.flags:
+            text = f"(?{flag}:{text})"
+        if len(text) > _MAX_REGEXP:
+            raise LimitError(f"a terminal's regex has over {_MAX_REGEXP} characters; split it into rules")
+        return text
+
+    @cached_property
+    def widths(self) -> tuple[int, int]:
+        """The fewest and the most characters, as `re` counts them."""
+        if self.is_text:
+            return len(self.value), len(self.value)
+        if not self.is_plain:
+            return int(not Questions(self.node).accepts(b"")), _UNBOUNDED
+        low, high = on_fresh_stack(lambda: _parser.parse(self.regexp).getwidth())
+        return int(low), int(high)
+
+    @cached_property
+    def node(self) -> _core.Node:
+        """The texts that it matches in full."""
+        if self._given is not None:
+            return self._given
+        if self.is_text and not self.flags:
+            return _core.literal(self.value.encode())
+        return regex(self.regexp)._node
+
+
+def unescaped(text: str, source: Source, offset: int) -> str:
+    r"""Evaluate the escapes of a text or regex as Lark does: \n \f \t \r \x \u \U; others stay as they are."""
+
+    def evaluate(found: re.Match[str]) -> str:
+        escape = found[0]
+        letter = escape[1]
+        if letter == '"':
+            return letter
+        if letter in _CONTROL:
+            return _CONTROL[letter]
+        if letter not in "xuU":
+            return escape
+        place = offset + 1 + found.start()
+        if len(escape) == 2:
+            source.malformed(f"\\{letter} needs more hex digits", place, r"as in \x41, \u00e9 or \U0001F600")
+        value = int(escape[2:], 16)
+        if value > 0x10FFFF or 0xD800 <= value <= 0xDFFF:
+            source.malformed(f"U+{value:04X} is no character of UTF-8 text", place, "write the character itself")
+        return chr(value)
+
+    return _ESCAPE.sub(evaluate, text)
+
+
+def literal_pattern(value: object, offset: int, source: Source, limits: Limits) -> Pattern:
+    """Give the pattern of a literal or a range.
+
+    Raises
+    ------
+    PatternSyntaxError
+        It is empty, or no regex.
+    """
+    if isinstance(value, Range):
+        ends = [unescaped(end, source, offset) for end in (value.first, value.last)]
+        if any(len(end) != 1 for end in ends):
+            source.malformed("a range goes from one character to another", offset, 'write "a".."z"')
+        pattern = Pattern(f"[{value.first}-{value.last}]")
+    else:
+        assert isinstance(value, Literal)  # noqa: S101 - the reader puts nothing else there
+        if value.is_regex and "\n" in value.text and "x" not in value.flags:
+            source.malformed("a regex over several lines", offset, "give it the flag x: /.../x")
+        text = unescaped(value.text, source, offset)
+        if not text:
+            source.malformed("an empty terminal", offset, "make what it stands in optional: [...] or (...)?")
+        pattern = Pattern(text if value.is_regex else text.replace("\\\\", "\\"), value.flags, not value.is_regex)
+    if not pattern.is_text:
+        try:
+            regex(pattern.regexp, limits=limits)
+        except (PatternSyntaxError, UnsupportedError) as error:
+            raise _placed(error, source, offset) from None
+    return pattern
+
+
+def _placed(error: DetentError, source: Source, offset: int) -> DetentError:
+    first, _, rest = str(error).partition("\n")
+    remedy = rest.rsplit("\n", 1)[-1] or "correct the regex there"
+    what = f"the regex is refused: {first.partition(', at character')[0]}"
+    return type(error)(source.show(what, offset, remedy), offset=offset)
+
+
+_Walk: TypeAlias = "Generator[Tree, Pattern, Pattern]"
+
+
+def terminal_pattern(
+    tree: Tree, called: Callable[[TerminalName, int], Pattern], literal: Callable[[Leaf], Pattern], source: Source
+) -> Pattern:
+    """Give the pattern of a terminal's definition; `called` gives those of the terminals that it calls."""
+
+    def walk(part: Tree) -> _Walk:
+        if isinstance(part, Leaf):
+            if isinstance(part.value, TerminalName):
+                return called(part.value, part.offset)
+            return literal(part)
+        if isinstance(part, Repeat):
+            return _repeat((yield part.part), part.minimum, part.maximum)
+        if isinstance(part, Not):
+            inner = yield part.part
+            node = _core.intersection([TEXT, _core.complement(inner.node)])
+            return Pattern(f"~{inner.value}", node=node)
+        if isinstance(part, (Name, Minus)):
+            raise AssertionError("the reader lets neither into a terminal")
+        children = part.options if isinstance(part, Choice) else part.parts
+        patterns: list[Pattern] = []
+        for child in children:
+            patterns.append((yield child))
+        if isinstance(part, Choice):
+            return _choice(patterns)
+        if isinstance(part, Both):
+            node = _core.intersection([pattern.node for pattern in patterns])
+            return Pattern("&".join(pattern.value for pattern in patterns), node=node)
+        return _row(patterns)
+
+    walks = [walk(tree)]
+    done: Pattern | None = None
+    while True:
+        try:
+            child = next(walks[-1]) if done is None else walks[-1].send(done)
+        except StopIteration as end:
+            walks.pop()
+            done = end.value
+            if not walks:
+                return end.value  # type: ignore[no-any-return]
+        else:
+            walks.append(walk(child))
+            done = None
+
+
+def _row(patterns: list[Pattern]) -> Pattern:
+    if len(patterns) == 1:
+        return patterns[0]
+    if all(pattern.is_plain for pattern in patterns):
+        return Pattern("".join(pattern.regexp for pattern in patterns), is_text=not patterns)
+    node = _core.concat([pattern.node for pattern in patterns])
+    return Pattern("".join(pattern.value for pattern in patterns), node=node)
+
+
+def _choice(patterns: list[Pattern]) -> Pattern:
+    if all(pattern.is_plain for pattern in patterns):
+        patterns = sorted(patterns, key=lambda p: (-p.widths[1], -p.widths[0], -len(p.value)))
+        return Pattern(f"(?:{'|'.join(pattern.regexp for pattern in patterns)})")
+    node = _core.union([pattern.node for pattern in patterns])
+    return Pattern("|".join(pattern.value for pattern in patterns), node=node)
+
+
+def _repeat(pattern: Pattern, minimum: int, maximum: int | None) -> Pattern:
+    sign = _SIGNS.get((minimum, maximum))
+    if sign is None:
+        sign = f"{{{minimum}}}" if minimum == maximum else f"{{{minimum},{'' if maximum is None else maximum}}}"
+    if pattern.is_plain:
+        return Pattern(f"(?:{pattern.regexp}){sign}", pattern.flags)
+    return Pattern(f"(?:{pattern.value}){sign}", node=_core.repeat(pattern.node, minimum, maximum))

@@ -1,0 +1,188 @@
+"""Left recursion taken out of productions, direct, indirect and hidden behind what may be empty: the texts stay the same.
+
+A rule reaches another *by its left edge* if a row of it begins with that rule, but for symbols that may be empty. In a
+strongly connected set A1 ... An of these edges every row is first written so that it begins with something that is not
+empty (which may take a variant of a rule without its empty text). It is then  Ai -> b  or  Ai -> Aj a , and a
+derivation climbs from some b of Aj along the left edge:
+
+    Ai = b W(j,i) for each b of Aj        W(j,i) = nothing, if i = j;  a W(k,i) for each  Ak -> Aj a
+
+W calls itself on the right only. Where `a` may be empty, Aj stands for Ak as it is: such unit steps are closed
+transitively first, and only the non-empty texts of `a` go into W. The size grows with the square of the set at most, and
+`Grammar.limit` bounds it. (Rosenkrantz 1967 solves the same equations by matrices.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from detent import _core
+from detent.sources.grammar.graph import components
+from detent.sources.grammar.productions import Grammar, Many, Row, Symbol, Terminal
+
+__all__ = ["left_edges", "without_left_recursion"]
+
+_NOT_EMPTY = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
+
+# Rows that several rules need and that are longer become a rule of their own.
+_SHORT = 3
+
+
+def without_left_recursion(grammar: Grammar) -> Grammar:
+    """Give a grammar of the same texts in which no rule reaches itself by its left edge.
+
+    >>> terminal = Terminal(_core.literal(b"a"), False)
+    >>> grammar = Grammar()
+    >>> grammar.add([(0, terminal), (terminal,)])
+    0
+    >>> any(rule in edges for rule, edges in enumerate(left_edges(without_left_recursion(grammar))))
+    False
+    """
+    edges = left_edges(grammar)
+    recursive = [members for members in components(edges) if len(members) > 1 or members[0] in edges[members[0]]]
+    return _Removal(grammar, recursive).run() if recursive else grammar
+
+
+def left_edges(grammar: Grammar) -> list[list[int]]:
+    """Give for each rule the rules that a row of it may begin with."""
+    nullable = grammar.nullable()
+    edges: list[list[int]] = []
+    for rows in grammar.rules:
+        found: dict[int, None] = {}
+        for row in rows:
+            for symbol in row:
+                if not isinstance(symbol, Terminal):
+                    found[symbol if isinstance(symbol, int) else symbol.rule] = None
+                if not _is_nullable(symbol, nullable):
+                    break
+        edges.append(list(found))
+    return edges
+
+
+def _is_nullable(symbol: Symbol, nullable: set[int]) -> bool:
+    if isinstance(symbol, int):
+        return symbol in nullable
+    if isinstance(symbol, Many):
+        return symbol.minimum == 0 or symbol.rule in nullable
+    return symbol.nullable
+
+
+class _Removal:
+    def __init__(self, grammar: Grammar, recursive: list[list[int]]) -> None:
+        self.old = grammar
+        self.new = Grammar([list(rows) for rows in grammar.rules], grammar.start, grammar.limit, grammar.size)
+        self.nullable = grammar.nullable()
+        self.recursive = recursive
+        # The variants without the empty text, and those whose rows are still to be written.
+        self.full: dict[int, int] = {}
+        self.waiting: list[int] = []
+
+    def run(self) -> Grammar:
+        for members in self.recursive:
+            for rule in members:
+                self.full[rule] = self.new.add()
+                self.new.rules[rule] = [(self.full[rule],), ()] if rule in self.nullable else [(self.full[rule],)]
+        for members in self.recursive:
+            self.solve(members)
+        while self.waiting:
+            rule = self.waiting.pop()
+            for row in self.old.rules[rule]:
+                self.new.extend(self.full[rule], (self.not_empty(head) + rest for head, rest in self.splits(row)))
+        return self.new.pruned()
+
+    def splits(self, row: Row) -> Iterator[tuple[Symbol, Row]]:
+        """Yield what the non-empty texts of a row may begin with, a terminal or a rule, and what comes after it."""
+        for index, symbol in enumerate(row):
+            if isinstance(symbol, Many):
+                # Where the rule may be empty, fewer times than the minimum say the same.
+                least = 0 if symbol.rule in self.nullable else max(symbol.minimum - 1, 0)
+                most = None if symbol.maximum is None else symbol.maximum - 1
+                again = () if most == 0 else (Many(symbol.rule, least, most),)
+                yield symbol.rule, again + row[index + 1 :]
+            else:
+                yield symbol, row[index + 1 :]
+            if not _is_nullable(symbol, self.nullable):
+                return
+
+    def not_empty(self, head: Symbol) -> Row:
+        """Give the symbol for the non-empty texts of a terminal or a rule."""
+        if isinstance(head, Terminal):
+            if not head.nullable:
+                return (head,)
+            return (Terminal(_core.intersection([head.node, _NOT_EMPTY]), False, head.size),)
+        rule = head if isinstance(head, int) else head.rule
+        if rule in self.nullable and rule not in self.full:
+            self.full[rule] = self.new.add()
+            self.waiting.append(rule)
+        return (self.full.get(rule, rule),)
+
+    def solve(self, members: list[int]) -> None:
+        """Write the rows of a set whose left edges are cyclic."""
+        inside = set(members)
+        begins: dict[int, list[Row]] = {rule: [] for rule in members}
+        steps: dict[int, list[tuple[int, Row]]] = {rule: [] for rule in members}
+        units: dict[int, set[int]] = {rule: {rule} for rule in members}
+        for rule in members:
+            for row in self.old.rules[rule]:
+                for head, rest in self.splits(row):
+                    self.new.charge(len(rest) + 1)
+                    if not isinstance(head, int) or head not in inside:
+                        begins[rule].append(self.not_empty(head) + rest)
+                        continue
+                    if all(_is_nullable(symbol, self.nullable) for symbol in rest):
+                        units[head].add(rule)
+                    for first, last in self.splits(rest):
+                        self.new.charge(len(last) + 1)
+                        steps[head].append((rule, self.not_empty(first) + last))
+        self.write(members, begins, steps, _closure(units))
+
+    def write(
+        self,
+        members: list[int],
+        begins: dict[int, list[Row]],
+        steps: dict[int, list[tuple[int, Row]]],
+        units: dict[int, set[int]],
+    ) -> None:
+        """Write  Ai = b W(j,i)  and the W that these need."""
+        if len(members) > 1:  # then each climb is written for several ends: once, and called
+            for rule, climbs in steps.items():
+                steps[rule] = [(above, row if len(row) <= _SHORT else (self.new.add([row]),)) for above, row in climbs]
+        reached = {rule: {above for unit in units[rule] for above, _ in steps[unit]} | units[rule] for rule in members}
+        ends = _closure(reached)
+        climbing: dict[tuple[int, int], int] = {}
+        waiting: list[tuple[int, int]] = []
+
+        def climb(start: int, end: int) -> int:
+            key = (start, end)
+            if key not in climbing:
+                climbing[key] = self.new.add()
+                waiting.append(key)
+            return climbing[key]
+
+        for end in members:
+            for start in members:
+                if end in ends[start]:
+                    self.new.extend(self.full[end], (row + (climb(start, end),) for row in begins[start]))
+        while waiting:
+            start, end = waiting.pop()
+            target = climbing[start, end]
+            if end in units[start]:
+                self.new.extend(target, [()])
+            for unit in units[start]:
+                for above, row in steps[unit]:
+                    if end in ends[above]:
+                        self.new.extend(target, [row + (climb(above, end),)])
+
+
+def _closure(edges: dict[int, set[int]]) -> dict[int, set[int]]:
+    """Give the reflexive, transitive closure."""
+    closed: dict[int, set[int]] = {}
+    for start in edges:
+        found = {start}
+        waiting = [start]
+        while waiting:
+            for target in edges[waiting.pop()] - found:
+                found.add(target)
+                waiting.append(target)
+        closed[start] = found
+    return closed

@@ -1,0 +1,135 @@
+"""From trees to productions: what calls no rule becomes one terminal, the rest rows of symbols.
+
+Groups that call rules become rules of their own, so nothing is multiplied out; repeats stay repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TypeAlias
+
+from detent import _core
+from detent.sources.grammar.productions import EPSILON, Grammar, Many, Row, Symbol, Terminal
+from detent.sources.grammar.tree import Choice, Leaf, Minus, Name, Repeat, Tree
+from detent.sources.grammar.tree import Row as TreeRow
+
+__all__ = ["Lowering", "alternatives", "joined", "repeated", "united"]
+
+_Rows: TypeAlias = "list[Row]"
+_Walk: TypeAlias = "Generator[Tree, _Rows, _Rows]"
+
+
+class Lowering:
+    """What trees of one grammar become; helper rules are added to the grammar.
+
+    A difference becomes a rule without rows, listed in `differences` with its two sides and its place, until all rules
+    are known.
+    """
+
+    def __init__(self, grammar: Grammar, leaf: Callable[[Leaf], Symbol], rule: Callable[[Name], Symbol]) -> None:
+        self.grammar, self._leaf, self._rule = grammar, leaf, rule
+        self.differences: dict[int, tuple[int, int, int]] = {}
+
+    def rows(self, tree: Tree) -> _Rows:
+        """Give the rows of a tree. Linear in the tree."""
+        walks = [self._walk(tree)]
+        rows: _Rows | None = None
+        while True:
+            try:
+                child = walks[-1].send(rows) if rows is not None else next(walks[-1])
+            except StopIteration as done:
+                walks.pop()
+                rows = done.value
+                if not walks:
+                    return rows
+            else:
+                walks.append(self._walk(child))
+                rows = None
+
+    def _walk(self, tree: Tree) -> _Walk:
+        if isinstance(tree, Leaf):
+            return [(self._leaf(tree),)]
+        if isinstance(tree, Name):
+            return [(self._rule(tree),)]
+        if isinstance(tree, Repeat):
+            return [self._repeat((yield tree.part), tree.minimum, tree.maximum)]
+        if isinstance(tree, Minus):
+            left = self.grammar.add((yield tree.left))
+            right = self.grammar.add((yield tree.right))
+            rule = self.grammar.add()
+            self.differences[rule] = left, right, tree.offset
+            return [(rule,)]
+        if isinstance(tree, Choice):
+            rows: list[Row] = []
+            for option in tree.options:
+                rows += yield option
+            return alternatives(rows)
+        assert isinstance(tree, TreeRow)  # noqa: S101 - the readers let & and ~ into terminals only
+        symbols: list[Symbol] = []
+        for part in tree.parts:
+            rows = yield part
+            if len(rows) == 1:
+                symbols.extend(rows[0])
+            else:
+                symbols.append(self.grammar.add(rows))
+        return [_merged(symbols)]
+
+    def _repeat(self, rows: _Rows, minimum: int, maximum: int | None) -> Row:
+        if maximum == 0 or rows == [()]:
+            return ()
+        if len(rows) == 1 and len(rows[0]) == 1:
+            only = rows[0][0]
+            if isinstance(only, Terminal) and only.regular:
+                return (repeated(only, minimum, maximum),)
+            if isinstance(only, int):
+                return (Many(only, minimum, maximum),)
+        return (Many(self.grammar.add(rows), minimum, maximum),)
+
+
+def alternatives(rows: _Rows) -> _Rows:
+    """Give the rows with those that are one regular terminal made into one."""
+    plain = [row[0] for row in rows if len(row) == 1 and isinstance(row[0], Terminal) and row[0].regular]
+    plain += [EPSILON for row in rows if not row]
+    if len(plain) < 2:
+        return rows
+    others = [row for row in rows if row and not (len(row) == 1 and isinstance(row[0], Terminal) and row[0].regular)]
+    return [(united(plain),), *others]
+
+
+def _merged(symbols: list[Symbol]) -> Row:
+    """Give the row with neighbouring terminals made into one."""
+    row: list[Symbol] = []
+    run: list[Terminal] = []
+    for symbol in [*symbols, None]:
+        if isinstance(symbol, Terminal) and symbol.regular:
+            run.append(symbol)
+            continue
+        if run:
+            row.append(joined(run))
+            run = []
+        if symbol is not None:
+            row.append(symbol)
+    return tuple(row)
+
+
+def joined(parts: list[Terminal]) -> Terminal:
+    """Give terminals one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    nullable = all(part.nullable for part in parts)
+    regular = all(part.regular for part in parts)
+    return Terminal(_core.concat([part.node for part in parts]), nullable, sum(part.size for part in parts), regular)
+
+
+def united(parts: list[Terminal]) -> Terminal:
+    """Give any one of some terminals."""
+    if len(parts) == 1:
+        return parts[0]
+    nullable = any(part.nullable for part in parts)
+    return Terminal(_core.union([part.node for part in parts]), nullable, sum(part.size for part in parts))
+
+
+def repeated(part: Terminal, minimum: int, maximum: int | None) -> Terminal:
+    """Give a terminal, that often."""
+    nullable = part.nullable or minimum == 0
+    return Terminal(_core.repeat(part.node, minimum, maximum), nullable, part.size)

@@ -1,0 +1,162 @@
+"""Productions: what every notation becomes, rules of alternatives of symbols, and the questions asked of them.
+
+A rule is its number; its alternatives are rows of symbols. A symbol is the number of a rule, a `Terminal` (a regular
+language), or `Many` (a rule repeated). All passes are work lists: linear in the symbols, no recursion.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from detent import _core
+from detent.errors import LimitError
+
+__all__ = ["EPSILON", "Grammar", "Many", "Row", "Symbol", "Terminal"]
+
+
+@dataclass(frozen=True, eq=False)
+class Terminal:
+    """A language without rules: its node, whether the empty text is in it, and its size in literals and classes.
+
+    Where `regular` is false the node looks at what follows it, so that it stands only in a row.
+    """
+
+    node: _core.Node
+    nullable: bool
+    size: int = 1
+    regular: bool = True
+
+
+@dataclass(frozen=True)
+class Many:
+    """A rule, that often; without a maximum, any number of times."""
+
+    rule: int
+    minimum: int
+    maximum: int | None
+
+
+Symbol: TypeAlias = "int | Terminal | Many"
+Row: TypeAlias = tuple[Symbol, ...]
+
+_Test: TypeAlias = "Callable[[Terminal], bool]"
+_ManyTest: TypeAlias = "Callable[[Many], bool]"
+
+EPSILON = Terminal(_core.epsilon(), True, 0)
+
+
+@dataclass
+class Grammar:
+    """Rules by number, and which one is meant; `limit` bounds the symbols of all rows together."""
+
+    rules: list[list[Row]] = field(default_factory=list)
+    start: int = 0
+    limit: int = 200_000
+    size: int = 0
+
+    def add(self, rows: Iterable[Row] = ()) -> int:
+        """Add a rule and give its number."""
+        self.rules.append([])
+        self.extend(len(self.rules) - 1, rows)
+        return len(self.rules) - 1
+
+    def extend(self, rule: int, rows: Iterable[Row]) -> None:
+        """Add alternatives to a rule; raises `LimitError` above the limit."""
+        target = self.rules[rule]
+        for row in rows:
+            self.charge(len(row) + 1)
+            target.append(row)
+
+    def charge(self, symbols: int) -> None:
+        """Count symbols that were written; raises `LimitError` above the limit."""
+        self.size += symbols
+        if self.size > self.limit:
+            raise LimitError(
+                f"the grammar needs more than {self.limit} symbols once its shorthands and left recursion are "
+                "written out; shorten it or raise Limits(positions=...)"
+            )
+
+    def nullable(self) -> set[int]:
+        """Give the rules that the empty text belongs to."""
+        return self._least(lambda symbol: symbol.nullable, lambda many: many.minimum == 0)
+
+    def productive(self) -> set[int]:
+        """Give the rules that some text belongs to, if every terminal has one."""
+        return self._least(lambda symbol: True, lambda many: many.minimum == 0)
+
+    def _least(self, terminal: _Test, many: _ManyTest) -> set[int]:
+        """Give the least set of rules with a row that is all in it, terminals and repeats being judged as given."""
+        waiting: dict[int, list[list[int]]] = {}
+        found: set[int] = set()
+        ready: deque[int] = deque()
+        for rule, rows in enumerate(self.rules):
+            for row in rows:
+                if all(terminal(symbol) for symbol in row if isinstance(symbol, Terminal)):
+                    needs = {
+                        symbol if isinstance(symbol, int) else symbol.rule
+                        for symbol in row
+                        if not isinstance(symbol, Terminal) and not (isinstance(symbol, Many) and many(symbol))
+                    }
+                    entry = [rule, len(needs)]
+                    for need in needs:
+                        waiting.setdefault(need, []).append(entry)
+                    if not needs and rule not in found:
+                        found.add(rule)
+                        ready.append(rule)
+        while ready:
+            for entry in waiting.get(ready.popleft(), ()):
+                entry[1] -= 1
+                if entry[1] == 0 and entry[0] not in found:
+                    found.add(entry[0])
+                    ready.append(entry[0])
+        return found
+
+    def called(self, rule: int) -> Iterator[int]:
+        """Yield the rules that a rule calls, as often as it does."""
+        for row in self.rules[rule]:
+            for symbol in row:
+                if isinstance(symbol, int):
+                    yield symbol
+                elif isinstance(symbol, Many):
+                    yield symbol.rule
+
+    def pruned(self) -> Grammar:
+        """Give the grammar of the rules that the start needs and that have a text; the start itself stays."""
+        productive = self.productive()
+        rules: list[list[Row]] = []
+        for rows in self.rules:
+            rules.append([row for row in map(lambda row: _without(row, productive), rows) if row is not None])
+        whole = Grammar(rules, self.start, self.limit)
+        numbers = {self.start: 0}
+        order = [self.start]
+        for rule in order:
+            for called in whole.called(rule):
+                if called not in numbers:
+                    numbers[called] = len(order)
+                    order.append(called)
+        result = Grammar(limit=self.limit)
+        for rule in order:
+            rows = [tuple(_renumbered(symbol, numbers) for symbol in row) for row in rules[rule]]
+            result.add(dict.fromkeys(rows))
+        return result
+
+
+def _without(row: Row, productive: set[int]) -> Row | None:
+    """Give the row, or None if it has no text; a repeat that may be left out is."""
+    kept: list[Symbol] = []
+    for symbol in row:
+        rule = symbol if isinstance(symbol, int) else symbol.rule if isinstance(symbol, Many) else None
+        if rule is None or rule in productive:
+            kept.append(symbol)
+        elif isinstance(symbol, int) or (isinstance(symbol, Many) and symbol.minimum > 0):
+            return None
+    return tuple(kept)
+
+
+def _renumbered(symbol: Symbol, numbers: dict[int, int]) -> Symbol:
+    if isinstance(symbol, int):
+        return numbers[symbol]
+    return Many(numbers[symbol.rule], symbol.minimum, symbol.maximum) if isinstance(symbol, Many) else symbol

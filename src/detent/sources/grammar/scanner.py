@@ -1,0 +1,326 @@
+"""Which terminal Lark's lexer takes, and where it ends, as languages: what is read, and what must not follow.
+
+Among the terminals that a parser's state expects, and those that are ignored, the lexer tries one after the other: higher
+priority first, then greater width, then the longer regex, then the name. The first that matches is taken, as far as
+`re.match` goes (`first_match`). Texts that a regex of the same priority matches too are not tried by themselves: where the
+regex has read exactly such a text, the token is that text's (lark 1.3, `lexer.py`: `BasicLexer`, `_create_unless`).
+
+So a terminal has *paths*: the entry that reads it, the texts that it must not be, and the entries that must not match
+there. It ends where it cannot be read on, which matters only if what may come next could go on with it. Mostly a *guard*
+says it: what comes next must not begin with one of some characters, such as those of a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from detent import _core
+from detent.errors import LimitError, UnsupportedError
+from detent.limits import Limits
+from detent.queries import Questions
+from detent.sources.grammar.first_match import FirstMatch, first_match, is_empty
+from detent.sources.grammar.lark_rules import LarkRules, LarkTerminal
+from detent.sources.nodes import CHARACTER, EVERYTHING
+
+__all__ = ["FREE", "LONGEST", "Path", "Scanner", "Terminals"]
+
+# Answers about single terminals are worth so much; what is larger is taken the general way.
+_STATES = 2_000
+_STEPS = 500_000
+
+_DEAD, _ENDS, _GOES_ON = range(3)
+
+
+class Path(NamedTuple):
+    """A way to read a terminal: by which entry, which terminals' texts it must not be, which entries must not match."""
+
+    entry: int
+    others: frozenset[int]
+    rivals: frozenset[int]
+
+
+FREE, LONGEST = 0, -1
+"""Guards: nothing is forbidden after a terminal, or any text by which it would be longer; others are numbers of languages."""
+
+
+class Terminals:
+    """What each terminal of some rules matches; questions about pairs are answered once."""
+
+    def __init__(self, rules: LarkRules, limits: Limits) -> None:
+        self.rules, self.limits = rules, limits
+        self._matches: dict[int, FirstMatch] = {}
+        self._first: dict[int, bytes] = {}
+        self._answers: dict[tuple[object, ...], bool] = {}
+        self.guards: list[_core.Node] = [_core.empty()]
+        self._guards: dict[tuple[str, object], int] = {}
+        self._extensions: dict[tuple[int, int, frozenset[int]], tuple[set[int], set[int]] | None] = {}
+
+    def __getitem__(self, number: int) -> LarkTerminal:
+        return self.rules.terminals[number]
+
+    def match(self, number: int) -> FirstMatch:
+        """Give what a terminal matches; raises where Lark refuses it, or it looks beyond itself."""
+        if number not in self._matches:
+            terminal = self[number]
+            pattern, source = terminal.pattern, self.rules.source
+            if pattern.widths[0] == 0:
+                what = f"terminal {terminal.name} matches the empty text, which Lark refuses"
+                remedy = "let it match a character at least, and make what calls it optional"
+                source.malformed(what, terminal.offset, remedy)
+            if pattern.is_text or not pattern.is_plain:
+                self._matches[number] = FirstMatch(pattern.node, pattern.node, None)
+            else:
+                try:
+                    self._matches[number] = first_match(pattern.regexp, self.limits)
+                except UnsupportedError as error:
+                    what, _, remedy = str(error).partition("\n")
+                    source.unsupported(f"terminal {terminal.name}: {what}", terminal.offset, remedy)
+        return self._matches[number]
+
+    def order(self, number: int) -> tuple[int, int, int, str]:
+        """Give what the lexer sorts by."""
+        terminal = self[number]
+        pattern = terminal.pattern
+        return -terminal.priority, -pattern.widths[1], -len(pattern.value), terminal.name
+
+    def first_bytes(self, number: int) -> bytes:
+        """Give the bytes that a terminal may begin with."""
+        if number not in self._first:
+            self._first[number] = Questions(self.match(number).full).first_bytes()[1]
+        return self._first[number]
+
+    def is_keyword(self, text: int, regex: int) -> bool:
+        """Whether a regex reads a text exactly."""
+        return self._ask(("keyword", text, regex), lambda: self._reads(text, regex))
+
+    def _reads(self, text: int, regex: int) -> bool:
+        return Questions(self.match(regex).tentative).accepts(self[text].pattern.value.encode())
+
+    def may_meet(self, left: int, right: int) -> bool:
+        """Whether some text begins with both terminals."""
+        if not set(self.first_bytes(left)) & set(self.first_bytes(right)):
+            return False
+        key = ("meet", min(left, right), max(left, right))
+        return self._ask(key, lambda: not is_empty(_core.intersection([self.begun(left), self.begun(right)])))
+
+    def begun(self, number: int) -> _core.Node:
+        """Give the texts that begin with a terminal."""
+        return _core.concat([self.match(number).full, EVERYTHING])
+
+    def texts(self, terminal: int, path: Path) -> _core.Node:
+        """Give the texts of a terminal that a path reads."""
+        tentative = self.match(path.entry).tentative
+        parts = [tentative]
+        if terminal != path.entry:
+            full = self.match(terminal).full
+            other = _core.intersection([full, _core.complement(tentative)])
+            parts = (
+                [full] if self._ask(("within", terminal, path.entry), partial(is_empty, other)) else [full, tentative]
+            )
+        parts += [_core.complement(self.match(other).full) for other in sorted(path.others)]
+        return _core.intersection(parts) if len(parts) > 1 else parts[0]
+
+    def is_repeatable(self, number: int) -> bool:
+        """Whether two texts of a terminal, one after the other, are one."""
+        full = self.match(number).full
+        twice = _core.intersection([_core.concat([full, full]), _core.complement(full)])
+        return self._ask(("repeatable", number), lambda: is_empty(twice))
+
+    def narrowed(self, terminal: int, path: Path, following: bytes) -> tuple[Path, int] | None:
+        """Give a path with the rivals that can matter, and what must not follow; None if no text takes the path."""
+        path = path._replace(others=frozenset(other for other in path.others if self.may_meet(other, path.entry)))
+        texts = self.texts(terminal, path)
+        kept: list[int] = []
+        tail = _core.concat([texts, _core.union([_core.epsilon(), _begins(following)])])
+        for rival in sorted(path.rivals):
+            if not self.may_meet(rival, path.entry):
+                continue
+            begun = self.begun(rival)
+            met = _core.intersection([tail, begun])
+            if self._ask(("tail", terminal, path.entry, path.others, following, rival), partial(is_empty, met)):
+                continue
+            if self.match(rival).after is None and is_empty(_core.intersection([texts, _core.complement(begun)])):
+                return None
+            kept.append(rival)
+        return path._replace(rivals=frozenset(kept)), self._guard(terminal, path, following)
+
+    def _guard(self, terminal: int, path: Path, following: bytes) -> int:
+        """Give what must not follow the texts of a path, if something that may follow would be read on."""
+        key = (terminal, path.entry, path.others)
+        if key not in self._extensions:
+            self._extensions[key] = _extensions(self.texts(terminal, path), self.match(path.entry).tentative)
+        extensions = self._extensions[key]
+        if extensions is None:
+            return LONGEST
+        ends, goes_on = extensions
+        nexts = set(following)
+        if not nexts & (ends | goes_on):
+            return FREE
+        if self._ask(("loop", *key), partial(self._reads_on, terminal, path)):
+            return self._guard_number(("loop", path.entry), _by_bytes(self.match(path.entry).loop))
+        if nexts & goes_on:
+            return LONGEST
+        return self._guard_number(("bytes", bytes(sorted(ends))), _core.byte_set(bytes(sorted(ends))))
+
+    def _reads_on(self, terminal: int, path: Path) -> bool:
+        """Whether the entry reads on after any of the texts just over the characters that its end repeats."""
+        match = self.match(path.entry)
+        if match.loop is None:
+            return False
+        texts = self.texts(terminal, path)
+        other = _core.intersection([CHARACTER, _core.complement(match.loop)])
+        stops = _core.intersection([_core.concat([texts, match.loop]), _core.complement(match.tentative)])
+        goes = _core.intersection([match.tentative, _core.concat([texts, other, EVERYTHING])])
+        return is_empty(stops) and is_empty(goes)
+
+    def _guard_number(self, key: tuple[str, object], node: _core.Node | None) -> int:
+        assert node is not None  # noqa: S101 - the callers have looked
+        if key not in self._guards:
+            self._guards[key] = len(self.guards)
+            self.guards.append(node)
+        return self._guards[key]
+
+    def after_guard(self, texts: _core.Node, guard: int) -> _core.Node | None:
+        """Give the texts that may stand after a guard; None if none may."""
+        if guard == FREE:
+            return texts
+        forbidden = _core.concat([self.guards[guard], EVERYTHING])
+        if is_empty(_core.intersection([texts, forbidden])):
+            return texts
+        rest = _core.intersection([texts, _core.complement(forbidden)])
+        return None if is_empty(rest) else rest
+
+    def node(self, terminal: int, path: Path, guard: int, pending: int = FREE) -> _core.Node | None:
+        """Give the node of a narrowed path after a guard; None if no text of it may stand there."""
+        texts = self.after_guard(self.texts(terminal, path), pending)
+        if texts is None:
+            return None
+        entry = self.match(path.entry)
+        before: list[_core.Node] = []
+        for rival in sorted(path.rivals):
+            match = self.match(rival)
+            if match.after is None:
+                before.append(match.full)
+                continue
+            texts, rest = self._against_lookahead(path.entry, rival, texts)
+            before.append(rest)
+        parts = [_core.unless(_core.union(before))] if before else []
+        parts.append(_core.greedy(texts, entry.tentative) if guard is LONGEST else texts)
+        if guard > FREE:
+            parts.append(_core.unless(self.guards[guard]))
+        if entry.after is not None:
+            parts.append(_core.unless(entry.after))
+        return _core.concat(parts) if len(parts) > 1 else parts[0]
+
+    def _against_lookahead(self, entry: int, rival: int, texts: _core.Node) -> tuple[_core.Node, _core.Node]:
+        """Give the texts without those that a rival takes first, and what must not begin there besides.
+
+        The rival ends in a negative lookahead: a text of it counts only if nothing that it forbids follows. Where the
+        entry reads on over all that is forbidden, as in `if(?!\\w)` against `\\w+`, the rival's texts are not the entry's.
+        """
+        match = self.match(rival)
+        after = match.after
+        assert after is not None  # noqa: S101 - the caller has looked
+        shared = _core.intersection([texts, match.full])
+        reads_on = _core.concat([shared, after])
+        one = is_empty(_core.intersection([after, _core.complement(CHARACTER)]))
+        if not one or not is_empty(_core.intersection([reads_on, _core.complement(self.match(entry).tentative)])):
+            first, second = self[rival], self[entry]
+            what = f"the lookahead at the end of terminal {first.name} decides between it and {second.name}"
+            remedy = "take the lookahead away, or give the terminals priorities and no common beginning"
+            self.rules.source.unsupported(what, first.offset, remedy)
+        other = _core.intersection([CHARACTER, _core.complement(after)])
+        return _core.intersection([texts, _core.complement(match.full)]), _core.concat([match.full, other])
+
+    def _ask(self, key: tuple[object, ...], answer: Callable[[], bool]) -> bool:
+        if key not in self._answers:
+            self._answers[key] = answer()
+        return self._answers[key]
+
+
+@dataclass(frozen=True)
+class Scanner:
+    """The lexer of one set of terminals."""
+
+    terminals: Terminals
+    expected: frozenset[int]
+
+    @cached_property
+    def entries(self) -> list[tuple[int, list[int]]]:
+        """The terminals that are tried, in order, each with the texts that it may turn out to be."""
+        terminals = self.terminals
+        ordered = sorted(self.expected, key=terminals.order)
+        texts = [number for number in ordered if terminals[number].pattern.is_text]
+        embedded: set[int] = set()
+        found: list[tuple[int, list[int]]] = []
+        for number in ordered:
+            keywords: list[int] = []
+            pattern = terminals[number].pattern
+            if not pattern.is_text:
+                for text in texts:
+                    same = terminals[text].priority == terminals[number].priority
+                    if same and terminals.is_keyword(text, number):
+                        keywords.append(text)
+                        if set(terminals[text].pattern.flags) <= set(pattern.flags):
+                            embedded.add(text)
+            found.append((number, keywords))
+        return [entry for entry in found if entry[0] not in embedded]
+
+    @cached_property
+    def paths(self) -> dict[int, list[Path]]:
+        """The paths of each terminal, in order."""
+        found: dict[int, list[Path]] = {number: [] for number in self.expected}
+        rivals: set[int] = set()
+        for entry, keywords in self.entries:
+            for index, keyword in enumerate(keywords):
+                found[keyword].append(Path(entry, frozenset(keywords[:index]), frozenset(rivals)))
+            found[entry].append(Path(entry, frozenset(keywords), frozenset(rivals)))
+            rivals.add(entry)
+        return found
+
+
+def _begins(following: bytes) -> _core.Node:
+    if not following:
+        return _core.empty()
+    return _core.concat([_core.byte_set(following), EVERYTHING])
+
+
+def _by_bytes(characters: _core.Node | None) -> _core.Node | None:
+    """Give a set of characters by their first bytes, which are seen at once, where these tell them from all others."""
+    assert characters is not None  # noqa: S101 - the caller has looked
+    first = _core.byte_set(Questions(characters).first_bytes()[1])
+    others = _core.intersection([CHARACTER, _core.concat([first, EVERYTHING]), _core.complement(characters)])
+    return first if is_empty(others) else characters
+
+
+def _extensions(texts: _core.Node, within: _core.Node) -> tuple[set[int], set[int]] | None:
+    """Give the bytes that, after any of the texts, make a text of `within`, and those that may make one later.
+
+    None where the automata are too large. Goes through both in step.
+    """
+    try:
+        left, right = (_core.Automaton(node, _STATES, 1 << 26, _STEPS) for node in (texts, within))
+        classes = {pair: byte for byte, pair in enumerate(zip(left.class_of, right.class_of, strict=True))}
+        seen = {(left.start, right.start)}
+        waiting = list(seen)
+        ends: dict[tuple[int, int], set[int]] = {pair: set() for pair in classes}
+        for first, second in waiting:
+            left_row, right_row = left.row(first), right.row(second)
+            for pair in classes:
+                target = left_row[pair[0]], right_row[pair[1]]
+                if left.accepting(first):
+                    kind = _DEAD if target[1] == 0 else _ENDS if right.accepting(target[1]) else _GOES_ON
+                    ends[pair].add(kind)
+                if target[0] and target not in seen:
+                    if len(seen) > _STATES:
+                        return None
+                    seen.add(target)
+                    waiting.append(target)
+    except LimitError:
+        return None
+    pairs = list(zip(left.class_of, right.class_of, strict=True))
+    sure = {byte for byte in range(256) if ends[pairs[byte]] == {_ENDS}}
+    return sure, {byte for byte in range(256) if byte not in sure and ends[pairs[byte]] - {_DEAD}}

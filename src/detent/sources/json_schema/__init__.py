@@ -1,0 +1,162 @@
+"""JSON Schema: the texts of the JSON values that are valid against a schema, exactly.
+
+`reading` parses, `schemas` makes a place of every subschema and `keywords` its record, `resolve` follows references.
+A schema is then a Boolean combination of what it says of each kind of value (`formula`), which `compiler` turns into
+a node: scalars as sets (`number_sets`, `strings`), objects and arrays by walks along their members (`objects`,
+`arrays`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from detent.errors import ArgumentError, SchemaError
+from detent.language import Language
+from detent.limits import Limits
+from detent.sources.json_schema.compiler import Compiler
+from detent.sources.json_schema.layout import layout
+from detent.sources.json_schema.reading import read_text
+from detent.sources.json_schema.schemas import Schemas
+from detent.sources.nodes import shown
+
+__all__ = ["json_schema", "json_value"]
+
+_DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class _JsonValue:
+    """From a JSON text to its value.
+
+    >>> _JsonValue()('{"a": [1, 2.5]}')
+    {'a': [1, 2.5]}
+    """
+
+    def __call__(self, text: str) -> object:
+        return json.loads(text)
+
+
+def json_schema(
+    source: Any,
+    *,
+    order: Literal["schema", "any"] = "schema",
+    whitespace: str | Language = "bounded",
+    lenient: bool = False,
+    formats: Mapping[str, Language] | None = None,
+    limits: Limits | None = None,
+) -> Language:
+    """Make the language of the JSON texts that are valid against a schema.
+
+    >>> import detent
+    >>> point = detent.json_schema({"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]})
+    >>> point.parse('{"x": 3}'), point.accepts('{"x": 3.5}'), point.accepts('{"y": 3}')
+    ({'x': 3}, False, False)
+
+    Dialects are 2020-12 (the default), 2019-09 and drafts 7, 6 and 4, by `$schema`. Every text of the language is
+    valid, and every valid value has a text in the language; what is chosen is its layout:
+
+    - members that `properties` declare come in its order, those of several schemas in the order of their first
+      appearance, others last (or, with ``order="any"``, all in any order);
+    - declared names, and the strings of const and enum, are written as ``json.dumps(..., ensure_ascii=False)`` does;
+    all
+      other strings may use every escape;
+    - integers have no exponent (``1`` or ``1.0``);
+    - the text begins and ends with the value, and has white space only as `whitespace` says.
+
+    Formats of the specification are assertions; other formats have no effect, and a `SchemaWarning` says so. Nothing is
+    fetched: references lead into the schema itself or to the metaschemas of the drafts.
+
+    Parameters
+    ----------
+    source : dict, bool, str or type
+        A schema, its JSON text, or a Python type: a pydantic model, dataclass, TypedDict, Enum, Literal, a union of
+        such, or a function, whose parameters are meant.
+    order : "schema" or "any"
+        The order of members.
+    whitespace : "bounded", "compact", "single", str or Language
+        Between the tokens of the text: by default at most one space, or a line break and up to 96 spaces or tabs;
+        none; a space after each comma and colon; or any of a pattern or language of white space.
+    lenient : bool
+        Drop what cannot be held exactly, with a `SchemaWarning` for each, in the place of an error.
+    formats : Mapping[str, Language], optional
+        Languages of further formats, or in the place of the known ones.
+    limits : Limits, optional
+        Bounds on the text (`source_bytes`, `depth`) and on the work of combining schemas (`positions`).
+
+    Returns
+    -------
+    Language
+        Its value is what `json.loads` gives, or the Python type. Costs some 10 us a subschema.
+
+    Raises
+    ------
+    SchemaError
+        The schema is malformed, or a reference leads nowhere; `pointer` says where.
+    UnsupportedSchemaError
+        A keyword cannot be held exactly: uniqueItems of items with many values, minProperties above 1 that undeclared
+        members would have to meet, the negation of a schema for undeclared members.
+    LimitError
+        A limit was reached, or schemas combine in too many ways.
+    ArgumentError
+        An argument has the wrong type.
+    """
+    if order not in ("schema", "any"):
+        raise ArgumentError(f'order must be "schema" or "any", got {shown(order)}')
+    bounds = limits or _DEFAULT_LIMITS
+    schema, value = _read(source, bounds)
+    for name, language in (formats or {}).items():
+        if not isinstance(name, str) or not isinstance(language, Language):
+            raise ArgumentError(f"formats must map names to languages, got {shown(name)}: {shown(language)}")
+    schemas = Schemas(schema, lenient, formats or {}, bounds)
+    node = Compiler(schemas, layout(whitespace), order == "schema").compile()
+    return Language(node, f"JSON schema {shown(schema, 80)}", value)
+
+
+def json_value(*, whitespace: str | Language = "bounded") -> Language:
+    """Make the language of all JSON texts (RFC 8259).
+
+    >>> import detent
+    >>> detent.json_value().parse('[1, {"a": null}]')
+    [1, {'a': None}]
+
+    Parameters
+    ----------
+    whitespace : "bounded", "compact", "single", str or Language
+        As in `json_schema`.
+
+    Returns
+    -------
+    Language
+        Its value is what `json.loads` gives.
+
+    Raises
+    ------
+    ArgumentError
+        `whitespace` is no white space.
+    """
+    return Language(layout(whitespace).anything, "any JSON", _JsonValue())
+
+
+def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
+    if isinstance(source, (dict, bool)):
+        return source, _JsonValue()
+    if isinstance(source, str):
+        schema = read_text(source, limits)
+        if not isinstance(schema, (dict, bool)):
+            raise SchemaError(f"a schema must be an object or a boolean, got {shown(schema)}")
+        return schema, _JsonValue()
+    if source is None or isinstance(source, (bytes, bytearray, int, float, list)):
+        raise ArgumentError(
+            f"json_schema needs a dict, a bool, JSON text or a Python type, got {type(source).__name__}"
+        )
+    from detent.sources.json_schema.python_types import schema_of
+
+    found = schema_of(source)
+    if found is None:
+        raise ArgumentError(
+            f"json_schema needs a dict, a bool, JSON text or a Python type that has a schema, got {shown(source)}"
+        )
+    return found

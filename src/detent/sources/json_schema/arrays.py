@@ -1,0 +1,311 @@
+"""Arrays: items in order, as a chain for the first ones and a repeat for the rest.
+
+As with objects, what holds in any case is sorted by index, and what is left (contains, alternatives, negations) is a
+residual formula whose derivatives by the items are the states of the walk.
+
+uniqueItems is exact where the items have a few possible values, or where there is at most one item; then it says of
+each value that it occurs at most once. Otherwise it is refused: no grammar compares texts of any length.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from detent import _core
+from detent.errors import LimitError
+from detent.sources.json_schema.formula import Formula
+from detent.sources.json_schema.place import Conjunction, Literal
+from detent.sources.json_schema.strings import open_count, repeat_count
+from detent.sources.nodes import in_row, maybe, times
+
+if TYPE_CHECKING:
+    from detent.sources.json_schema.compiler import Compiler, Steps
+
+__all__ = ["node"]
+
+_MOST_OPTIONS = 256
+_FEW_VALUES = 6
+_LONGEST_PREFIX = 100_000
+
+_Options = list[tuple[tuple[Literal, ...], Formula]]
+
+
+def node(compiler: Compiler, conjunction: Conjunction, formulas: list[Formula]) -> Steps:
+    """Give the texts of the arrays for which all formulas hold."""
+    facet = _Facet(compiler, conjunction, formulas)
+    if facet.is_empty:
+        return _core.empty()
+    if facet.repeated_once is not None:
+        return (yield from _unordered(facet, facet.repeated_once))
+    return (yield from (_chain(facet) if facet.residual is compiler.algebra.true else _walked(facet)))
+
+
+class _Facet:
+    """What holds of an array, sorted: by index, for all items from an index on, the length, and the residual."""
+
+    def __init__(self, compiler: Compiler, conjunction: Conjunction, formulas: list[Formula]) -> None:
+        self.compiler = compiler
+        self.conjunction = conjunction
+        self.items: dict[int, list[Literal]] = {}
+        self.rest: list[tuple[int, Literal]] = []
+        self.least, self.most = 0, None  # type: int, int | None
+        self.repeated_once: list[Any] | None = None
+        residual: list[Formula] = []
+        for formula in formulas:
+            kind, parts = formula.kind, formula.parts
+            if kind == "item":
+                self.items.setdefault(parts[0], []).append(parts[1])
+            elif kind == "rest":
+                self.rest.append(parts)
+            elif kind == "at_least":
+                self.least = max(self.least, parts[0])
+            elif kind == "at_most":
+                self.most = parts[0] if self.most is None else min(self.most, parts[0])
+            else:
+                residual.append(formula)
+        # From `uniform` on, all items are alike.
+        self.uniform = max([index + 1 for index in self.items] + [start for start, _ in self.rest] + [0])
+        if self.uniform > _LONGEST_PREFIX:
+            raise LimitError(f"{self.uniform} items with schemas of their own, above the limit of {_LONGEST_PREFIX}")
+        self.most = self._cut()
+        self.residual = self._without_unique(compiler.algebra.conjunction(residual))
+        self.is_empty = (self.most is not None and self.least > self.most) or (self.residual is compiler.algebra.false)
+        self._walks: dict[tuple[int, Formula], Any] = {}
+
+    def _cut(self) -> int | None:
+        """End the array before the first item that no value can be."""
+        most = self.most
+        for index in range(self.uniform + 1 if most is None else min(most, self.uniform + 1)):
+            if self.value(index, ()) is self.compiler.schemas.never:
+                return index
+        return most
+
+    def value(self, index: int, literals: tuple[Literal, ...]) -> Conjunction:
+        """Give the conjunction of an item."""
+        found = [*self.items.get(index, ()), *(literal for start, literal in self.rest if start <= index), *literals]
+        return self.compiler.values(found)
+
+    # uniqueItems.
+
+    def _without_unique(self, formula: Formula) -> Formula:
+        """Say that items are unique by counting each of their possible values."""
+        algebra = self.compiler.algebra
+        if formula.kind in ("and", "or"):
+            combine = algebra.conjunction if formula.kind == "and" else algebra.disjunction
+            return combine([self._without_unique(part) for part in formula.parts])
+        if formula.kind not in ("unique", "repeated"):
+            return formula
+        is_unique = formula.kind == "unique"
+        if self.most is not None and (self.most <= 1 or self._are_apart(self.most)):
+            return algebra.true if is_unique else algebra.false
+        values = self._possible_values()
+        place = formula.parts[0]
+        if values is None:
+            reason = "the items have too many possible values to tell whether two are equal"
+            remedy = "give the items an enum, or leave uniqueItems out and check the value"
+            self.compiler.schemas.refuse(place, "uniqueItems", reason, remedy)
+            return algebra.true
+        constants = [self.compiler.schemas.constant(value, place) for value in values]
+        if len(constants) <= _FEW_VALUES or not is_unique:
+            few = [algebra.few(0, constant, 1) for constant in constants]
+            return algebra.conjunction(few) if is_unique else algebra.negate(algebra.conjunction(few))
+        self.repeated_once = constants
+        return algebra.true
+
+    def _are_apart(self, most: int) -> bool:
+        """Whether no two items can be equal, because their schemas exclude each other."""
+        from detent.sources.json_schema.exclusive import exclude
+
+        if most > 8:
+            return False
+        units = [[unit for unit in self.value(index, ()).units if _is_literal(unit)] for index in range(most)]
+        return all(
+            exclude(self.compiler.schemas, units[one], units[other])  # type: ignore[arg-type]  # literals, as selected
+            for one in range(most)
+            for other in range(one)
+        )
+
+    def _possible_values(self) -> list[Any] | None:
+        """Give the values that an item can have, if they are few."""
+        found: dict[Any, Any] = {}
+        last = self.uniform if self.most is None else min(self.uniform, self.most - 1)
+        for index in range(last + 1):
+            values = self.compiler.few_values(self.value(index, ()))
+            if values is None:
+                return None
+            found.update(values)
+        return list(found.values())
+
+    # The walk.
+
+    def derive(self, formula: Formula) -> _Options:
+        """Give the ways on by an item: literals of its value, and what is left of the formula for the rest."""
+        kind, parts, algebra = formula.kind, formula.parts, self.compiler.algebra
+        if kind == "and":
+            options: _Options = [((), algebra.true)]
+            for part in parts:
+                options = self._merged(
+                    [
+                        ((*literals, *more), algebra.conjunction((left, right)))
+                        for literals, left in options
+                        for more, right in self.derive(part)
+                    ]
+                )
+                self.compiler.spend(len(options))
+            return options
+        if kind == "or":
+            return self._merged([option for part in parts for option in self.derive(part)])
+        return self._derive_atom(kind, parts, formula)
+
+    def _derive_atom(self, kind: str, parts: tuple[Any, ...], formula: Formula) -> _Options:
+        algebra = self.compiler.algebra
+        if kind == "at_least":
+            return [((), algebra.at_least(parts[0] - 1))]
+        if kind == "at_most":
+            return [((), algebra.at_most(parts[0] - 1))] if parts[0] > 0 else []
+        if kind == "true":
+            return [((), formula)]
+        start, literal = parts[0], parts[1]
+        if start > 0:
+            return [((), getattr(algebra, kind)(start - 1, *parts[1:]))]
+        if kind == "item":
+            return [((literal,), algebra.true)]
+        if kind == "rest":
+            return [((literal,), formula)]
+        if kind == "many":
+            return [((literal,), algebra.many(0, literal, parts[2] - 1)), ((), formula)]
+        return [((algebra.opposite(literal),), formula), ((literal,), algebra.few(0, literal, parts[2] - 1))]
+
+    def _merged(self, options: _Options) -> _Options:
+        if len(options) < 2:
+            return options
+        found: dict[frozenset[Literal], tuple[tuple[Literal, ...], list[Formula]]] = {}
+        for literals, left in options:
+            if left is not self.compiler.algebra.false:
+                found.setdefault(frozenset(literals), (tuple(dict.fromkeys(literals)), []))[1].append(left)
+        kept = [
+            (literals, self.compiler.algebra.disjunction(lefts))
+            for literals, lefts in found.values()
+            if len(literals) < 2 or self.compiler.values(list(literals)) is not self.compiler.schemas.never
+        ]
+        if len(kept) > _MOST_OPTIONS:
+            raise LimitError(
+                f"one item is subject to over {_MOST_OPTIONS} combinations of schemas; simplify contains, anyOf and not"
+            )
+        return kept
+
+    def is_complete(self, formula: Formula) -> bool:
+        """Whether the array may end here."""
+        kind, parts = formula.kind, formula.parts
+        if kind in ("and", "or"):
+            return (all if kind == "and" else any)(self.is_complete(part) for part in parts)
+        return kind not in ("false", "at_least", "many")
+
+    def walk(self, index: int, formula: Formula) -> Any:
+        """Give the walk from an index and a formula on, when an item has been written."""
+        key = (min(index, self.uniform), formula)
+        found = self._walks.get(key)
+        if found is None:
+            from detent.sources.json_schema.compiler import Walk
+
+            self.compiler.spend(1)
+            found = self._walks[key] = Walk(lambda: _following(self, *key))
+        return found
+
+
+def _is_literal(unit: object) -> bool:
+    from detent.sources.json_schema.place import Negative, Place
+
+    return isinstance(unit, (Place, Negative))
+
+
+def _chain(facet: _Facet) -> Steps:
+    """The common case: nothing but items and their number."""
+    compiler, layout = facet.compiler, facet.compiler.layout
+    most = facet.most
+    if most == 0:
+        return layout.empty_array
+    fixed = facet.uniform if most is None else min(facet.uniform, most)
+    items: list[_core.Node] = []
+    for index in range(fixed + (most is None or most > fixed)):
+        value = facet.value(index, ())
+        inner = compiler.at_once(value)
+        if inner is None:
+            inner = yield value
+        items.append(inner)
+    if fixed == 0:
+        upper = None if most is None else most - 1
+        more = times(in_row(layout.comma, items[0]), repeat_count(max(facet.least - 1, 0)), open_count(upper))
+        whole = in_row(layout.open_array, items[0], more, layout.close_array)
+    else:
+        more = _core.epsilon()
+        if len(items) > fixed:
+            upper = None if most is None else most - fixed
+            least = repeat_count(max(facet.least - fixed, 0))
+            more = times(in_row(layout.comma, items[fixed]), least, open_count(upper))
+        for index in range(fixed - 1, 0, -1):
+            more = in_row(layout.comma, items[index], more)
+            if index >= facet.least:
+                more = maybe(more)
+        whole = in_row(layout.open_array, items[0], more, layout.close_array)
+    return whole if facet.least else _core.union([layout.empty_array, whole])
+
+
+def _walked(facet: _Facet) -> Steps:
+    compiler, layout = facet.compiler, facet.compiler.layout
+    algebra = compiler.algebra
+    counts = [algebra.at_least(facet.least)]
+    if facet.most is not None:
+        counts.append(algebra.at_most(facet.most))
+    formula = algebra.conjunction([facet.residual, *counts])
+    ways = [layout.empty_array] if facet.is_complete(formula) else []
+    for literals, left in facet.derive(formula):
+        value = facet.value(0, literals)
+        if value is compiler.schemas.never or left is algebra.false:
+            continue
+        inner = compiler.at_once(value)
+        if inner is None:
+            inner = yield value
+        ways.append(in_row(layout.open_array, inner, (yield facet.walk(1, left))))
+    return _core.union(ways)
+
+
+def _following(facet: _Facet, index: int, formula: Formula) -> Steps:
+    """What follows an item: a comma and the next one, or the end."""
+    compiler, layout = facet.compiler, facet.compiler.layout
+    ways = [layout.close_array] if facet.is_complete(formula) else []
+    loops: list[_core.Node] = []
+    for literals, left in facet.derive(formula):
+        value = facet.value(index, literals)
+        if value is compiler.schemas.never or left is compiler.algebra.false:
+            continue
+        inner = compiler.at_once(value)
+        if inner is None:
+            inner = yield value
+        item = in_row(layout.comma, inner)
+        if left is formula and index == facet.uniform:
+            loops.append(item)
+        else:
+            ways.append(in_row(item, (yield facet.walk(index + 1, left))))
+    return in_row(times(_core.union(loops), 0, None), _core.union(ways))
+
+
+def _unordered(facet: _Facet, constants: list[Any]) -> Steps:
+    """Items out of a list, each at most once."""
+    compiler, layout = facet.compiler, facet.compiler.layout
+    if facet.residual is not compiler.algebra.true or facet.uniform:
+        reason = f"beside other conditions, unique items can have at most {_FEW_VALUES} values"
+        place = compiler.flat(facet.conjunction).place
+        compiler.schemas.refuse(place, "uniqueItems", reason, "take the other conditions away, or shorten the enum")
+        return (yield from (_chain(facet) if facet.residual is compiler.algebra.true else _walked(facet)))
+    members = []
+    for constant in constants:
+        value = facet.value(0, (constant,))
+        inner = compiler.at_once(value)
+        members.append((inner if inner is not None else (yield value), False))
+    least, most = max(facet.least, 1), facet.most
+    if least > len(members):
+        return _core.empty() if facet.least else layout.empty_array
+    items = _core.unordered(members, None, layout.comma, least, open_count(most))
+    whole = in_row(layout.open_array, items, layout.close_array)
+    return whole if facet.least else _core.union([layout.empty_array, whole])

@@ -1,0 +1,71 @@
+"""Formats of dates, times and durations: RFC 3339, its appendix A included.
+
+Beside `detent.date` and its like, which hold what Python's `datetime` can, these have the whole of the RFC: the year
+0000, any number of digits of a second, small `t` and `z`, and leap seconds. A second 60 is one exactly where it is
+23:59:60 in UTC, on whatever day; which days get one is decided by others, half a year ahead. With it the offset is one
+of whole quarters of an hour, as that of every zone has been since there are leap seconds: so the times are 96.
+"""
+
+from __future__ import annotations
+
+import re
+
+from detent import _core
+from detent.sources.nodes import either, in_row
+from detent.sources.regex import regex
+
+__all__ = ["date", "date_time", "duration", "time"]
+
+_FOURTH = "(?:0[48]|[2468][048]|[13579][26])"
+_LEAP_YEAR = rf"(?:\d\d{_FOURTH}|(?:00|{_FOURTH})00)"
+_MONTH_AND_DAY = r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+_DATE = rf"(?:\d{{4}}-{_MONTH_AND_DAY}|{_LEAP_YEAR}-02-29)"
+_FRACTION = r"(?:\.\d+)?"
+_HOUR, _MINUTE = r"(?:[01]\d|2[0-3])", r"[0-5]\d"
+_TIME = rf"{_HOUR}:{_MINUTE}:{_MINUTE}{_FRACTION}(?:[Zz]|[+-]{_HOUR}:{_MINUTE})"
+
+_DAY, _LAST_MINUTE = 24 * 60, 24 * 60 - 1
+
+_SECOND = r"\d+S"
+_MINUTES = rf"\d+M(?:{_SECOND})?"
+_CLOCK = rf"T(?:\d+H(?:{_MINUTES})?|{_MINUTES}|{_SECOND})"
+_DAYS = r"\d+D"
+_MONTHS = rf"\d+M(?:{_DAYS})?"
+_DURATION = rf"P(?:(?:\d+Y(?:{_MONTHS})?|{_MONTHS}|{_DAYS})(?:{_CLOCK})?|{_CLOCK}|\d+W)"
+
+
+def date() -> _core.Node:
+    """Give the dates of the calendar, as ``YYYY-MM-DD``, from the year 0000 to 9999."""
+    return _node(_DATE)
+
+
+def time() -> _core.Node:
+    """Give the times of RFC 3339's full-time: with an offset."""
+    return either(_node(_TIME), _leap_seconds())
+
+
+def date_time() -> _core.Node:
+    """Give the moments of RFC 3339."""
+    return in_row(_node(f"{_DATE}[Tt]"), time())
+
+
+def duration() -> _core.Node:
+    """Give the durations of appendix A: units in order and without gaps, no fractions; capitals, as ISO 8601 has."""
+    return _node(_DURATION)
+
+
+def _leap_seconds() -> _core.Node:
+    """Give the times that are 23:59:60 in UTC, with offsets of whole quarters of an hour."""
+    offsets: dict[int, list[str]] = {_LAST_MINUTE: ["Z", "z"]}
+    for ahead in range(0, _DAY, 15):
+        for sign, local in (("+", _LAST_MINUTE + ahead), ("-", _LAST_MINUTE - ahead)):
+            offsets.setdefault(local % _DAY, []).append(f"{sign}{ahead // 60:02}:{ahead % 60:02}")
+    fraction = _node(_FRACTION)
+    by_hour: dict[int, list[_core.Node]] = {}
+    for local, written in offsets.items():
+        by_hour.setdefault(local // 60, []).append(in_row(f"{local % 60:02}:60", fraction, either(*written)))
+    return either(*(in_row(f"{hour:02}:", either(*minutes)) for hour, minutes in by_hour.items()))
+
+
+def _node(pattern: str) -> _core.Node:
+    return regex(pattern, re.ASCII)._node

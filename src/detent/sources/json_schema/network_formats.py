@@ -1,0 +1,179 @@
+"""Formats of names and addresses: mail, hosts, IP, URI and IRI with their references and templates.
+
+Each follows its RFC's grammar. Lengths are intersections with plain counts, beside expressions that do not count.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from detent import _core
+from detent.sources.nodes import either, in_row, times
+from detent.sources.regex import regex
+
+__all__ = [
+    "email",
+    "hostname",
+    "idn_email",
+    "ipv4",
+    "ipv6",
+    "iri",
+    "iri_reference",
+    "uri",
+    "uri_reference",
+    "uri_template",
+]
+
+_ALNUM = "[A-Za-z0-9]"
+
+# RFC 3986, section 3.2.2, which has the forms of RFC 4291.
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
+_GROUP = "[0-9A-Fa-f]{1,4}"
+_LAST_TWO = f"(?:{_GROUP}:{_GROUP}|{_IPV4})"
+_IPV6 = "|".join(
+    [
+        f"(?:{_GROUP}:){{6}}{_LAST_TWO}",
+        *(f"(?:(?:{_GROUP}:){{0,{4 - n}}}{_GROUP})?::(?:{_GROUP}:){{{n}}}{_LAST_TWO}" for n in range(4, -1, -1)),
+        f"::(?:{_GROUP}:){{5}}{_LAST_TWO}",
+        f"(?:(?:{_GROUP}:){{0,5}}{_GROUP})?::{_GROUP}",
+        f"(?:(?:{_GROUP}:){{0,6}}{_GROUP})?::",
+    ]
+)
+
+# RFC 5321, section 4.1.3: other zeros in front, and :: stands for two groups or more.
+_SNUM = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})"
+_MAIL_IPV4 = rf"{_SNUM}(?:\.{_SNUM}){{3}}"
+_FIRST_GROUPS = ["", *(f"{_GROUP}(?::{_GROUP}){{{n}}}" for n in range(6))]
+_MAIL_IPV6 = "|".join(
+    [
+        f"{_GROUP}(?::{_GROUP}){{7}}",
+        f"{_GROUP}(?::{_GROUP}){{5}}:{_MAIL_IPV4}",
+        *(f"{groups}::(?:{_GROUP}(?::{_GROUP}){{0,{5 - n}}})?" for n, groups in enumerate(_FIRST_GROUPS[:6])),
+        f"{_FIRST_GROUPS[6]}::",
+        *(f"{groups}::(?:{_GROUP}:){{0,{4 - n}}}{_MAIL_IPV4}" for n, groups in enumerate(_FIRST_GROUPS[:5])),
+    ]
+)
+_ADDRESS_LITERAL = rf"\[(?:{_MAIL_IPV4}|(?i:IPv6:)(?:{_MAIL_IPV6}))\]"
+
+# RFC 5321, section 4.1.2; RFC 6531, section 3.3, lets every character above ASCII in.
+_ABOVE_ASCII = "\x80-\U0010ffff"
+_LETTERS = r"\p{L}\p{N}"
+_ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-"
+
+# RFC 3986, appendix A, and RFC 3987, section 2.2.
+_HEX = "%[0-9A-Fa-f]{2}"
+_SCHEME = r"[A-Za-z][A-Za-z0-9+\-.]*"
+_SUB_DELIMS = "!$&'()*+,;="
+_UCS = "\xa0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
+    f"{chr(plane * 0x10000 + (0x1000 if plane == 14 else 0))}-{chr(plane * 0x10000 + 0xFFFD)}" for plane in range(1, 15)
+)
+_PRIVATE = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
+
+_BYTE = _core.byte_set(bytes(range(256)))
+_NO_POINT = _core.byte_set(bytes(value for value in range(256) if value != 0x2E))
+
+
+def _node(pattern: str) -> _core.Node:
+    return regex(pattern)._node
+
+
+def hostname() -> _core.Node:
+    """Give the host names of RFC 1123: labels of up to 63 characters, up to 253 in all, none in Punycode.
+
+    ``xn--`` begins Punycode, whose validity no regular language can tell: so such labels are left out.
+    """
+    punycode = _node(r"(?:.*\.)?(?i:xn--).*")
+    return _core.intersection([_domain(_ALNUM, _ALNUM, 253), _core.complement(punycode)])
+
+
+def email() -> _core.Node:
+    """Give the mailboxes of RFC 5321: with quoted local parts and address literals, at most 64 and 255 octets."""
+    return _mailbox("", _ALNUM, _ALNUM)
+
+
+def idn_email() -> _core.Node:
+    """Give the mailboxes of RFC 6531; labels of domains have letters, marks and digits of any script."""
+    return _mailbox(_ABOVE_ASCII, rf"[{_LETTERS}]", rf"[{_LETTERS}\p{{M}}]")
+
+
+def _domain(first: str, other: str, length: int) -> _core.Node:
+    """Give labels with points between; a character of a label is `first` or, behind that, `other` or a hyphen."""
+    label = f"{first}{other}*(?:-+{other}+)*"
+    lengths = in_row(times(_NO_POINT, 1, 63), times(in_row(".", times(_NO_POINT, 1, 63)), 0, None))
+    return _core.intersection([_node(rf"{label}(?:\.{label})*"), lengths, times(_BYTE, 0, length)])
+
+
+def _mailbox(above: str, first: str, other: str) -> _core.Node:
+    atom, quoted = f"[{above}{_ATEXT}]+", rf'"(?:[{above} !#-\[\]-~]|\\[ -~])*"'
+    local_part = _core.intersection([_node(rf"{atom}(?:\.{atom})*|{quoted}"), times(_BYTE, 1, 64)])
+    return in_row(local_part, "@", either(_domain(first, other, 255), _node(_ADDRESS_LITERAL)))
+
+
+def ipv4() -> _core.Node:
+    """Give the IPv4 addresses: four numbers from 0 to 255, without leading zeros."""
+    return _node(_IPV4)
+
+
+def ipv6() -> _core.Node:
+    """Give the IPv6 addresses of RFC 4291, without zones."""
+    return _node(_IPV6)
+
+
+def uri() -> _core.Node:
+    """Give the URIs of RFC 3986."""
+    return _node(_absolute("", ""))
+
+
+def uri_reference() -> _core.Node:
+    """Give the URIs and relative references of RFC 3986."""
+    return _node(f"{_absolute('', '')}|{_relative('', '')}")
+
+
+def iri() -> _core.Node:
+    """Give the IRIs of RFC 3987."""
+    return _node(_absolute(_UCS, _PRIVATE))
+
+
+def iri_reference() -> _core.Node:
+    """Give the IRIs and relative references of RFC 3987."""
+    return _node(f"{_absolute(_UCS, _PRIVATE)}|{_relative(_UCS, _PRIVATE)}")
+
+
+def _absolute(above: str, private: str) -> str:
+    path = _paths(above)
+    return f"{_SCHEME}:(?:{path.rooted}|{path.segment}+(?:/{path.segment}*)*|){_tail(above, private)}"
+
+
+def _relative(above: str, private: str) -> str:
+    path = _paths(above)
+    return f"(?:{path.rooted}|{path.no_colon}+(?:/{path.segment}*)*|){_tail(above, private)}"
+
+
+class _Paths(NamedTuple):
+    rooted: str  # an authority and its path, or a path from the root
+    segment: str  # one character of a segment
+    no_colon: str
+
+
+def _paths(above: str) -> _Paths:
+    plain = rf"A-Za-z0-9\-._~{above}{_SUB_DELIMS}"
+    segment = f"(?:[{plain}:@]|{_HEX})"
+    user, name = f"(?:[{plain}:]|{_HEX})*", f"(?:[{plain}]|{_HEX})*"  # an IPv4 address is a name, too
+    future = rf"[vV][0-9A-Fa-f]+\.[A-Za-z0-9\-._~{_SUB_DELIMS}:]+"
+    authority = rf"(?:{user}@)?(?:{name}|\[(?:{_IPV6}|{future})\])(?::[0-9]*)?"
+    rooted = f"//{authority}(?:/{segment}*)*|/(?:{segment}+(?:/{segment}*)*)?"
+    return _Paths(rooted, segment, f"(?:[{plain}@]|{_HEX})")
+
+
+def _tail(above: str, private: str) -> str:
+    plain = rf"A-Za-z0-9\-._~{above}{_SUB_DELIMS}:@/?"
+    return rf"(?:\?(?:[{plain}{private}]|{_HEX})*)?(?:#(?:[{plain}]|{_HEX})*)?"
+
+
+def uri_template() -> _core.Node:
+    """Give the templates of RFC 6570, of every level."""
+    literal = rf"[!#$&(-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{_HEX}"
+    name = rf"(?:[A-Za-z0-9_]|{_HEX})+(?:\.(?:[A-Za-z0-9_]|{_HEX})+)*"
+    variable = rf"{name}(?::[1-9][0-9]{{0,3}}|\*)?"
+    return _node(rf"(?:{literal}|\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}})*")

@@ -1,0 +1,102 @@
+"""Pydantic's models and type adapters as schemas; pydantic is never imported here, only found where it is in use.
+
+Pydantic writes the schema and reads the text, so that aliases, validators and its own types are as it has them. One
+thing is added: its times hold no leap second and its dates no year 0000, and neither does the schema then.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["adapted_schema", "is_adapter", "is_pydantic_type", "type_schema", "without_odd_times"]
+
+_NO_SCHEMAS = frozenset({"not", "const", "enum", "default", "examples"})
+_ODD_TIMES = {"date": "^0000", "time": ":60", "date-time": "^0000|:60"}
+
+
+@dataclass(frozen=True)
+class _Model:
+    """From JSON text, or a JSON value, to an instance of a pydantic type."""
+
+    kind: Any
+
+    def __call__(self, source: Any) -> Any:
+        text = source if isinstance(source, str) else json.dumps(source)
+        if hasattr(self.kind, "model_validate_json"):
+            return self.kind.model_validate_json(text)
+        return sys.modules["pydantic"].TypeAdapter(self.kind).validate_json(text)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """As `_Model`, for a value inside another: a string is one, and no JSON text."""
+
+    kind: Any
+
+    def __call__(self, value: Any) -> Any:
+        return _Model(self.kind)(json.dumps(value))
+
+
+@dataclass(frozen=True)
+class _Adapter:
+    """From JSON text to what a TypeAdapter gives."""
+
+    adapter: Any
+
+    def __call__(self, text: str) -> Any:
+        return self.adapter.validate_json(text)
+
+
+def is_pydantic_type(source: object) -> bool:
+    """Whether it is a pydantic model, or a dataclass of pydantic's."""
+    if not isinstance(source, type) or "pydantic" not in sys.modules:
+        return False
+    return hasattr(source, "__pydantic_core_schema__") or hasattr(source, "__pydantic_validator__")
+
+
+def is_adapter(source: object) -> bool:
+    """Whether it is a pydantic TypeAdapter."""
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and isinstance(source, pydantic.TypeAdapter)
+
+
+def adapted_schema(adapter: Any) -> tuple[dict[str, Any], Callable[[str], object]]:
+    """Give the schema of a TypeAdapter and the parser of its texts."""
+    return without_odd_times(adapter.json_schema()), _Adapter(adapter)
+
+
+def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[Any], object]]:
+    """Give the schema of a pydantic type, and the parser of its texts; with a prefix, for use inside another type.
+
+    Names of definitions then begin with the prefix, and the parser takes a JSON value.
+    """
+    template = f"#/$defs/{prefix}{{model}}"
+    if hasattr(kind, "model_json_schema"):
+        schema = kind.model_json_schema(ref_template=template)
+    else:
+        schema = sys.modules["pydantic"].TypeAdapter(kind).json_schema(ref_template=template)
+    if prefix and "$defs" in schema:
+        schema["$defs"] = {prefix + name: body for name, body in schema["$defs"].items()}
+    return without_odd_times(schema), _Part(kind) if prefix else _Model(kind)
+
+
+def without_odd_times(schema: dict[str, Any]) -> dict[str, Any]:
+    """Take out of a schema the times and dates that `datetime` does not hold."""
+    work: list[Any] = [schema]
+    while work:
+        part = work.pop()
+        if isinstance(part, list):
+            work.extend(part)
+        elif isinstance(part, dict):
+            odd = _ODD_TIMES.get(str(part.get("format")))
+            if odd and part.get("type") == "string" and "not" not in part:
+                part["not"] = {"pattern": odd}
+            # What is data and no schema may look like one; it is left alone.
+            work.extend(
+                value for name, value in part.items() if name not in ("not", "const", "enum", "default", "examples")
+            )
+    return schema

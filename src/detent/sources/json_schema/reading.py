@@ -1,0 +1,68 @@
+"""Reading: from JSON text to a schema, with exact numbers and without trust in the text."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+from detent.errors import LimitError, SchemaError
+from detent.limits import Limits
+
+__all__ = ["read_text"]
+
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_LARGEST_EXPONENT = 9
+
+
+def read_text(text: str, limits: Limits) -> Any:
+    """Parse a schema."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.source_bytes:
+        raise LimitError(
+            f"the schema has {size} bytes, above the limit of {limits.source_bytes}; "
+            "shorten it or raise Limits(source_bytes=...)"
+        )
+    _check_depth(text, limits.depth)
+    try:
+        return json.loads(text, parse_float=_number, parse_constant=_no_number, parse_int=_integer)
+    except json.JSONDecodeError as error:
+        raise SchemaError(
+            f"the schema is no JSON: {error.msg} at line {error.lineno}, column {error.colno}; correct it there"
+        ) from None
+    except RecursionError:
+        raise LimitError("the schema is nested too deeply to be read; flatten it or pass a dict") from None
+
+
+def _check_depth(text: str, limit: int) -> None:
+    """The standard parser recurses over brackets, so they are counted first."""
+    if text.count("[") + text.count("{") <= limit:
+        return
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        first = found[0][0]
+        if first in "[{":
+            depth += 1
+            if depth > limit:
+                raise LimitError(
+                    f"the schema is nested over {limit} deep; flatten it, pass a dict, or raise Limits(depth=...)"
+                )
+        elif first in "]}":
+            depth -= 1
+
+
+def _number(text: str) -> Decimal:
+    exponent = text.lower().partition("e")[2].lstrip("+-").lstrip("0")
+    if len(exponent) > _LARGEST_EXPONENT:
+        raise SchemaError(f"the schema has a number with an exponent of {len(exponent)} digits; write a smaller one")
+    return Decimal(text)
+
+
+def _integer(text: str) -> int | Decimal:
+    # int() refuses thousands of digits, Decimal takes them.
+    return int(text) if len(text) < 600 else Decimal(text)
+
+
+def _no_number(text: str) -> Decimal:
+    raise SchemaError(f"the schema has {text}, which is no JSON; leave it out")

@@ -1,0 +1,88 @@
+r"""Formats that are small languages: JSON pointers, UUIDs, and regular expressions.
+
+Regular expressions nest, and relate what stands far apart (the ends of a range, the counts of a repeat, names of
+groups). `regular_expression` gives those patterns of `pattern_node`'s syntax in which a regular language can see that
+they are right: groups nested up to `_DEPTH` deep, ranges within ASCII and from ASCII to above, counts of up to two
+digits or with more digits in the second, and no back-references.
+"""
+
+from __future__ import annotations
+
+import re
+
+from detent import _core
+from detent.sources.nodes import either, in_row, maybe, times
+from detent.sources.regex import regex
+
+__all__ = ["json_pointer", "regular_expression", "relative_json_pointer", "uuid"]
+
+_DEPTH = 8
+_POINTER = "(?:/(?:[^~/]|~[01])*)*"
+
+
+def uuid() -> _core.Node:
+    """Give the UUIDs of RFC 9562, in letters of either case."""
+    return _node("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+def json_pointer() -> _core.Node:
+    """Give the pointers of RFC 6901."""
+    return _node(_POINTER)
+
+
+def relative_json_pointer() -> _core.Node:
+    """Give the relative pointers of draft-bhutton-relative-json-pointer-00, which may move among the items."""
+    return _node(f"(?:0|[1-9][0-9]*)(?:[+-][1-9][0-9]*)?(?:#|{_POINTER})")
+
+
+def regular_expression() -> _core.Node:
+    """Give the patterns that `pattern_node` takes, as far as a regular language can tell them."""
+    atom = either(_node(rf"[^\\^$.*+?()\[\]{{}}|]|[.\]}}]|{_ESCAPE}"), _character_class())
+    repeat = in_row(either(_node("[*+?]"), _counts()), maybe("?"))
+    anchor = _node(r"[\^$]|\\[bB]")
+    # Innermost first: a pattern whose groups are nested up to n deep holds those up to n - 1 deep, shared.
+    pattern = _alternatives(either(in_row(atom, maybe(repeat)), anchor))
+    for _ in range(_DEPTH):
+        group = in_row(_node(r"\((?:\?(?::|<[A-Za-z_][A-Za-z0-9_]*>|[=!]))?"), pattern, ")")
+        behind = in_row(_node(r"\(\?<[=!]"), pattern, ")")
+        pattern = _alternatives(either(in_row(either(atom, group), maybe(repeat)), behind, anchor))
+    return pattern
+
+
+_ESCAPE = (
+    r"\\(?:[dDwWsStnvfr]|[^A-Za-z0-9]|c[A-Za-z]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|u\{0*[0-9A-Fa-f]{1,5}\})"
+    r"|\\[pP]\{(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfo]?)\}"
+)
+
+
+def _alternatives(term: _core.Node) -> _core.Node:
+    terms = times(term, 0, None)
+    return in_row(terms, times(in_row("|", terms), 0, None))
+
+
+def _character_class() -> _core.Node:
+    single = rf"[^\\\]\-]|{_ESCAPE}|\\b"
+    # From a character of ASCII up: to one at least as high.
+    lows = [chr(code) for code in range(0x20, 0x7F) if chr(code) not in "\\]-"]
+    ranges = "|".join(f"{re.escape(low)}-[{_class_from(low)}]" for low in lows)
+    # A hyphen that is none of a range stands first or last.
+    return _node(rf"\[\^?-?(?:{ranges}|{single})*-?\]")
+
+
+def _class_from(low: str) -> str:
+    return (
+        "".join(re.escape(chr(code)) for code in range(ord(low), 0x7F) if chr(code) not in "\\]-") + "\x80-\U0010ffff"
+    )
+
+
+def _counts() -> _core.Node:
+    digits = range(10)
+    ones = "|".join(f"{low},[{low}-9]" for low in digits)
+    tens = "|".join(f"{low}\\d,[{low + 1}-9]\\d" for low in range(1, 9))
+    same = "|".join(f"{ten}(?:{'|'.join(f'{low},{ten}[{low}-9]' for low in digits)})" for ten in range(1, 10))
+    longer = "|".join(rf"[1-9]\d{{{size - 1}}},[1-9]\d{{{size},7}}" for size in range(1, 5))
+    return _node(rf"\{{(?:\d{{1,8}},?|{ones}|0,[1-9]\d{{1,7}}|{tens}|{same}|{longer})\}}")
+
+
+def _node(pattern: str) -> _core.Node:
+    return regex(pattern, re.ASCII | re.DOTALL)._node

@@ -1,0 +1,226 @@
+"""Calls in every style: texts that models write, values, and what is refused."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pickle
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+import detent
+from detent import Call
+from tests.sources.calls.walks import texts
+
+
+def get_user_info(user_id: int, special: Literal["black", "white"] = "black") -> None:
+    """Look a user up."""
+
+
+class Unit(Enum):
+    CELSIUS = "c"
+    FAHRENHEIT = "f"
+
+
+@dataclass
+class Place:
+    name: str
+    height: float | None = None
+
+
+def weather(place: Place, unit: Unit = Unit.CELSIUS, days: list[int] | None = None) -> None:
+    """Tell the weather."""
+
+
+class Reminder(BaseModel):
+    text: str = Field(max_length=5)
+    hour: int = Field(ge=0, le=23)
+
+
+ADD = {
+    "type": "function",
+    "function": {
+        "name": "math.add",
+        "description": "Add two numbers",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "a": {"type": "integer", "minimum": 0},
+                "b": {"type": "integer"},
+                "note": {"type": "string"},
+            },
+            "required": ["a", "b"],
+        },
+    },
+}
+NOW = {"name": "now"}
+ALL = [get_user_info, weather, Reminder, ADD, NOW]
+STYLES = ["llama3-pythonic", "llama3-json", "hermes", "mistral", "openai"]
+
+
+def spell(style: str, calls: list[tuple[str, dict[str, Any]]]) -> str:
+    """Write calls as the style's models do."""
+    if style == "llama3-pythonic":
+        return "[" + ", ".join(f"{n}({', '.join(f'{k}={v!r}' for k, v in a.items())})" for n, a in calls) + "]"
+    key = "parameters" if style == "llama3-json" else "arguments"
+    written = [json.dumps({"name": name, key: arguments}, ensure_ascii=False) for name, arguments in calls]
+    if style == "hermes":
+        return "\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in written)
+    if style == "llama3-json":
+        return "; ".join(written)
+    return f"[{', '.join(written)}]"
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_calls_are_accepted_and_read(style: str) -> None:
+    rule = detent.calls(ALL, style=style)
+    one = [("get_user_info", {"user_id": 7890, "special": "black"})]
+    assert rule.parse(spell(style, one)) == [Call("get_user_info", {"user_id": 7890, "special": "black"})]
+    assert rule.parse(spell(style, [("get_user_info", {"user_id": -1})]))[0].name == "get_user_info"
+    many = [("math.add", {"a": 1, "b": 2}), ("now", {}), ("math.add", {"a": 0, "b": -2, "note": 'it\'s "é"\n'})]
+    assert rule.parse(spell(style, many)) == [Call(name, arguments) for name, arguments in many]
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [("get_user_info", {"user_id": "7890"})],
+        [("get_user_info", {"user_id": 1.5})],
+        [("get_user_info", {"special": "black"})],
+        [("get_user_info", {"user_id": 1, "special": "green"})],
+        [("get_user_info", {"user_id": 1, "other": 1})],
+        [("get_user_info", {})],
+        [("math.add", {"a": -1, "b": 0})],
+        [("Reminder", {"text": "abcdef", "hour": 1})],
+        [("Reminder", {"text": "abc", "hour": 24})],
+        [("unknown", {})],
+        [("now", {}), ("unknown", {})],
+        [],
+    ],
+    ids=str,
+)
+def test_what_the_functions_do_not_take_is_refused(style: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
+    assert not detent.calls(ALL, style=style).accepts(spell(style, calls))
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_arguments_come_back_as_the_functions_types(style: str) -> None:
+    rule = detent.calls(ALL, style=style)
+    arguments = {"place": {"name": "Bern", "height": 540.5}, "unit": "f", "days": [1, 2]}
+    (call,) = rule.parse(spell(style, [("weather", arguments)]))
+    assert call == Call("weather", {"place": Place("Bern", 540.5), "unit": Unit.FAHRENHEIT, "days": [1, 2]})
+    (call,) = rule.parse(spell(style, [("Reminder", {"text": "tea", "hour": 7})]))
+    assert call == Call("Reminder", {"text": "tea", "hour": 7})
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_how_many_calls(style: str) -> None:
+    call = ("now", {})
+    two = detent.calls(NOW, style=style, parallel=2)
+    assert [two.accepts(spell(style, [call] * count)) for count in range(4)] == [False, True, True, False]
+    single = detent.calls(NOW, style=style, parallel=False)
+    assert not single.accepts(spell(style, [call] * 2))
+    text = spell(style, [call])
+    assert single.accepts(text[1:-1] if style == "openai" else text)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_is_written_can_be_read(style: str) -> None:
+    rule = detent.calls(ALL, style=style, parallel=2)
+    for text in texts(rule, 40):
+        calls = rule.parse(text)
+        assert isinstance(calls, list)
+        assert calls
+        assert all(call.name in ("get_user_info", "weather", "Reminder", "math.add", "now") for call in calls)
+
+
+def test_pythonic_calls_are_python() -> None:
+    rule = detent.calls([get_user_info, ADD, NOW], style="llama3-pythonic")
+    for text in texts(rule, 60, seed=1):
+        tree = ast.parse(text, mode="eval").body
+        assert isinstance(tree, ast.List)
+        read = []
+        for call in tree.elts:
+            assert isinstance(call, ast.Call)
+            assert not call.args
+            values = {argument.arg: ast.literal_eval(argument.value) for argument in call.keywords}
+            read.append(Call(ast.unparse(call.func), values))
+        assert read == rule.parse(text)
+
+
+def test_pythonic_spellings() -> None:
+    rule = detent.calls([get_user_info], style="llama3-pythonic")
+    for text in (
+        "[get_user_info(user_id=7890, special='black')]",
+        '[get_user_info(user_id=7890, special="black")]',
+        "[get_user_info(user_id=7890,special='black')]",
+        "[get_user_info(user_id=7890)]",
+        "[get_user_info(user_id=1), get_user_info(user_id=2)]",
+    ):
+        assert rule.accepts(text)
+    for text in (
+        "get_user_info(user_id=7890)",
+        "[get_user_info(7890)]",
+        "[get_user_info(special='black', user_id=7890)]",
+        "[get_user_info(user_id=7890,)]",
+        "[get_user_info(user_id=7890)]<|eot_id|>",
+        "[]",
+    ):
+        assert not rule.accepts(text)
+
+
+def test_the_marker_is_text_only_if_asked() -> None:
+    call = '[{"name": "now", "arguments": {}}]'
+    assert detent.calls(NOW, style="mistral").accepts(call)
+    marked = detent.calls(NOW, style="mistral", marker=True)
+    assert not marked.accepts(call)
+    assert marked.parse("[TOOL_CALLS]" + call) == [Call("now", {})]
+
+
+def test_languages_of_calls_are_pickled() -> None:
+    for style in STYLES:
+        rule = pickle.loads(pickle.dumps(detent.calls([ADD, NOW], style=style)))
+        assert rule.parse(spell(style, [("now", {})])) == [Call("now", {})]
+
+
+@pytest.mark.parametrize(
+    ("functions", "options", "said"),
+    [
+        ([], {}, "at least one"),
+        ([NOW, NOW], {}, "two functions"),
+        ([lambda x: x], {}, "no name"),
+        ([5], {}, "int"),
+        ([{"name": ""}], {}, "name"),
+        ([{"type": "function", "function": {}}], {}, "name"),
+        ([{"name": "f", "parameters": 5}], {}, "JSON Schema"),
+        ([NOW], {"style": "smoke"}, "hermes"),
+        ([NOW], {"parallel": 0}, "parallel"),
+        ([NOW], {"parallel": "yes"}, "parallel"),
+        ([NOW], {"style": "hermes", "marker": True}, "marker"),
+    ],
+)
+def test_wrong_arguments(functions: Any, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(detent.ArgumentError, match=said):
+        detent.calls(functions, **{"style": "openai", **options})
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ({"name": "to-do"}, "identifier"),
+        ({"name": "class"}, "identifier"),
+        ({"name": "f", "parameters": {"properties": {"if": {}}}}, "identifier"),
+        ({"name": "f", "parameters": {"properties": {"a": {"not": {}}}}}, "/properties/a/not"),
+        ({"name": "f", "parameters": {"minProperties": 1}}, "minProperties"),
+        ({"name": "f", "parameters": {"additionalProperties": True}}, "additionalProperties"),
+    ],
+)
+def test_what_python_calls_cannot_hold_is_refused(function: Any, said: str) -> None:
+    with pytest.raises(detent.UnsupportedError, match=said):
+        detent.calls(function, style="llama3-pythonic")
+    detent.calls(function, style="openai")

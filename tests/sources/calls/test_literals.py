@@ -1,0 +1,181 @@
+"""Python literals of a schema: beside `jsonschema` and Python's own parser."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import detent
+from detent.language import Language
+from detent.sources.calls.literals import literal_nodes
+from detent.sources.calls.reading import literal_as_json
+from tests.sources.calls.walks import texts
+
+NODE = {
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {"v": {"type": "integer"}, "next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}},
+            "required": ["v"],
+            "additionalProperties": False,
+        }
+    },
+    "$ref": "#/$defs/node",
+}
+SCHEMAS: list[Any] = [
+    True,
+    {},
+    {"type": "integer", "minimum": 3, "exclusiveMaximum": 40},
+    {"type": "number", "multipleOf": 0.25, "maximum": 2},
+    {"type": ["boolean", "null"]},
+    {"type": "string", "minLength": 2, "maxLength": 3},
+    {"type": "string", "pattern": "^a+b$"},
+    {"type": "string", "pattern": "b", "maxLength": 3},
+    {"enum": [1, "x", None, True, [1, {"k": "v"}], "it's", 2.5]},
+    {"enum": [1, "1", None], "type": ["string", "null"]},
+    {"const": {"a": [], "b": {}}},
+    {"type": "array", "items": {"type": ["string", "null"]}, "minItems": 1, "maxItems": 3},
+    {"type": "array", "prefixItems": [{"const": 1}, {"type": "boolean"}], "minItems": 1, "maxItems": 3},
+    {"type": "array", "prefixItems": [{"const": 1}], "items": False},
+    {"type": "array", "prefixItems": [{}, {}], "items": {"type": "null"}, "minItems": 3},
+    {"type": "array", "maxItems": 0},
+    {"type": "object", "properties": {"a": {"type": "boolean"}, "b": {"const": 1}}, "required": ["b"]},
+    {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": {"type": "integer"}},
+    {"type": "object", "required": ["z"], "additionalProperties": {"type": "integer"}},
+    {"anyOf": [{"type": "string", "pattern": "^x"}, {"const": 2.5}, {"type": "array"}]},
+    {"oneOf": [{"type": "string"}, {"type": "integer"}, {"const": None}]},
+    {"allOf": [{"type": "string"}]},
+    {"minLength": 1, "minimum": 2},
+    NODE,
+]
+VALUES: list[Any] = [
+    *[
+        None,
+        True,
+        False,
+        0,
+        1,
+        2,
+        3,
+        39,
+        40,
+        -1,
+        0.25,
+        1.5,
+        2.5,
+        0.1,
+        "",
+        "a",
+        "ab",
+        "aab",
+        "abc",
+        "abcd",
+        "x",
+        "it's",
+        "1",
+    ],
+    *[
+        '"',
+        "\\",
+        "\n",
+        "é",
+        [],
+        [1],
+        [1, True],
+        [1, True, None],
+        [1, 2],
+        [None],
+        ["a", None],
+        [None] * 4,
+        [[]],
+        [0, 0, None],
+    ],
+    *[{}, {"a": True}, {"b": 1}, {"a": True, "b": 1}, {"a": 1}, {"c": 2}, {"a": False, "c": 2}, {"z": 3}, {"z": None}],
+    *[{"v": 1}, {"v": 1, "next": None}, {"v": 1, "next": {"v": 2}}, {"v": "1"}, {"a": [], "b": {}}, [1, {"k": "v"}]],
+]
+
+
+def language(schema: Any) -> Language:
+    return Language(literal_nodes(schema, [""], "the schema")[""], "literal")
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
+def test_what_repr_writes_is_accepted_if_it_is_valid(schema: Any) -> None:
+    literals, judge = language(schema), Draft202012Validator(schema)
+    for value in VALUES:
+        assert literals.accepts(repr(value)) == judge.is_valid(value), value
+        assert literals.accepts(repr(value).replace(", ", ",").replace(": ", ":")) == judge.is_valid(value), value
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
+def test_what_is_written_is_valid(schema: Any) -> None:
+    judge = Draft202012Validator(schema)
+    for text in texts(language(schema), 30):
+        value = ast.literal_eval(text)
+        assert judge.is_valid(value), text
+        written, end = literal_as_json(text)
+        assert (repr(json.loads(written)), end) == (repr(value), len(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_integer"), [("1", True), ("-0", True), ("1.0", False), ("1e2", False), ("01", False), ("True", False)]
+)
+def test_integers_are_those_of_python(text: str, is_integer: bool) -> None:
+    assert language({"type": "integer"}).accepts(text) == is_integer
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"not": {}}, "/not"),
+        ({"items": {"uniqueItems": True}}, "/items/uniqueItems"),
+        ({"properties": {"a/b": {"minProperties": 1}}}, "/properties/a~1b/minProperties"),
+        ({"allOf": [{}, {}]}, "/allOf"),
+        ({"anyOf": [{}], "minimum": 1}, "/anyOf"),
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, "/oneOf"),
+        ({"$ref": "#", "minimum": 1}, "/\\$ref"),
+        ({"$ref": "other.json"}, "/\\$ref"),
+        ({"patternProperties": {"a": {}}}, "/patternProperties"),
+    ],
+)
+def test_what_is_not_held_is_refused(schema: Any, said: str) -> None:
+    with pytest.raises(detent.UnsupportedError, match=said):
+        language(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "strange"},
+        {"type": 5},
+        {"enum": 5},
+        {"anyOf": []},
+        {"properties": []},
+        {"minLength": -1},
+        {"minimum": "1"},
+        {"items": 5},
+        {"$ref": "#/nowhere"},
+        {"prefixItems": {}},
+        5,
+    ],
+    ids=str,
+)
+def test_malformed_schemas_are_refused(schema: Any) -> None:
+    with pytest.raises(detent.ArgumentError):
+        language(schema)
+
+
+def test_depth_is_no_recursion() -> None:
+    schema: Any = {"type": "null"}
+    for _ in range(1_000):
+        schema = {"type": "array", "items": schema}
+    deep = language(schema)
+    assert deep.accepts("[" * 1_000 + "None" + "]" * 1_000)
+    assert not deep.accepts("[" * 1_000 + "True" + "]" * 1_000)
+    text = "[" * 100_000 + "]" * 100_000
+    assert language(True).accepts(text)
+    assert literal_as_json(text) == (text, len(text))

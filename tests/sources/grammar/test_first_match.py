@@ -1,0 +1,62 @@
+r"""The first way to match, against `re.match` itself: what it takes is the longest tentative beginning."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import detent
+from detent.language import Language
+from detent.limits import Limits
+from detent.sources.grammar.first_match import first_match
+from tests.sources.grammar.derivation import strings
+
+PATTERNS = [
+    "a|ab", "ab|a", "(a|ab)(c|bcd)", "a*b?", "a*?b", "a*?", "a+?b*", "(a|b)*?ab", "(ab|a)*b", "(a|ab)*?b", "a?ab?", "a??ab??",
+    "a{1,3}a", "a{1,3}?a", "(a|ab){1,2}b?", "(?:a|ab){0,2}c", "(a*)(a|b)*", "(a*?)(ab)*", "((a|ab)*c?)*?b", "a(?!b)[ab]*c",
+    "a(?=b)[ab]c", "[ab]+(?<=b)c", "(a|b(?!c))*c", "a++b", "a*+b?c", "(?>a+)b", "(a|b|ab)*c|a", "(aa|aab?)(b|c)", "a{2,}?", "(ab?)*?",
+    "(a?b?)*c", "(?i:a|AB)b", "c|(b|(a|ab))(c|bc)?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_longest_tentative_beginning_is_what_re_takes(pattern):
+    match = first_match(pattern, Limits())
+    assert match.after is None
+    tentative, full = Language(match.tentative, ""), Language(match.full, "")
+    for text in strings("abc", 5):
+        assert full.accepts(text) == (re.fullmatch(pattern, text) is not None), text
+        beginnings = [text[:end] for end in range(len(text) + 1) if tentative.accepts(text[:end])]
+        found = re.match(pattern, text)
+        assert (found[0] if found else None) == (beginnings[-1] if beginnings else None), text
+
+
+def test_the_usual_terminals():
+    comment = Language(first_match(r"/\*(?:.|\n)*?\*/", Limits()).tentative, "")
+    assert comment.accepts("/* a */")
+    assert not comment.accepts("/* a */ b */")
+    string = Language(first_match(r'".*?(?<!\\)(\\\\)*?"', Limits()).tentative, "")
+    assert string == detent.regex(r'"([^"\\\n]|\\[^\n])*"')
+    word = first_match(r"[a-z_]\w*", Limits())
+    assert word.tentative is word.full
+
+
+def test_a_lookahead_at_the_end():
+    match = first_match("ab*(?!c)", Limits())
+    assert match.after is not None
+    assert Language(match.after, "").accepts("c")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["^a", "a$", r"a\b", r"\ba", "(?<!b)a", "a(?=b)", "(?!ab)a", "a(?!(?=b))b", "(a|ab)(?!c)", "(b|bb){1,200}b(bb)?", r"(?!\ba)a"],
+)
+def test_what_cannot_be_held(pattern):
+    with pytest.raises(detent.UnsupportedError):
+        first_match(pattern, Limits())
+
+
+def test_nesting():
+    deep = "(" * 200 + "a" + ")" * 200 + "*"
+    assert Language(first_match(deep, Limits()).tentative, "").accepts("aaa")
