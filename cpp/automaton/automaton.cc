@@ -144,11 +144,11 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
     case NodeKind::alternation:
       return exprs_.alternation(std::move(parts));
     case NodeKind::conjunction: {
-      // A complement has byte strings that are no text. Where rules bring in text, say so: that nothing is left of such an
-      // intersection is then seen at once, instead of after all that the rules could write.
+      // A complement has byte strings that are no text. Where rules or strings bring in text, say so: that nothing is left of
+      // such an intersection is then seen at once, instead of after all that they could write.
       const auto has_rule = [this](ExprId part) { return exprs_[part].has_rule; };
       const auto is_bytes = [](const NodeRef& child) { return !child->is_text(); };
-      if (node.is_text() && std::ranges::any_of(parts, has_rule) && std::ranges::any_of(node.children(), is_bytes)) {
+      if (node.is_text() && (has_strings_ || std::ranges::any_of(parts, has_rule)) && std::ranges::any_of(node.children(), is_bytes)) {
         parts.push_back(intern(text_));
       }
       return exprs_.conjunction(std::move(parts));
@@ -241,6 +241,7 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
   Beginnings found;
   std::vector<ExprId> others;
   for (ExprId operand : operands) {
+    if (!liveness_.live(operand)) continue;
     const Expr& expr = exprs_[operand];
     bool is_worth = expr.op == Op::concat && !expr.has_past && !expr.has_hole;
     std::vector<ExprId> elements;
@@ -280,7 +281,7 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
     for (std::size_t i = elements.size(); i-- > 0;) beginning = exprs_.concat(elements[i], beginning);
     found.pairs.emplace_back(beginning, rest);
   }
-  found.rest = others.size() == operands.size() ? state : exprs_.alternation(std::move(others));
+  found.rest = found.pairs.empty() ? state : exprs_.alternation(std::move(others));
   grow_slots();
   return found;
 }

@@ -125,7 +125,14 @@ std::uint32_t Liveness::length(ExprId state) {
     }
     meter_.step();
     if (!parts_of(goal, parts)) {
-      search(goal);
+      const ExprId texts = exprs_[goal].op == Op::spelled ? ExprId{exprs_[goal].a} : ExprSet::kEpsilon;
+      if (known(texts) == kUnknown) {
+        goals.push_back(texts);
+      } else if (known(texts) == kDead) {
+        remember(goal, kDead);  // there is no need to try every escape
+      } else {
+        search(goal);
+      }
       continue;
     }
     const auto open = std::ranges::find_if(parts, [this](ExprId part) { return known(part) == kUnknown; });

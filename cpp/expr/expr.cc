@@ -546,6 +546,12 @@ ExprId ExprSet::unordered(const Pool& pool, ExprId separator, ExprId others, std
     for (std::size_t i = 0; i < pool.minimum - pool.required; ++i) expr.shortest = add(expr.shortest, lengths[i]);
   }
   const std::uint32_t count = std::max(pool.minimum, pool.required);
+  if (count == 0 && pool.place == Pool::Place::before) {
+    expr.shortest = UINT32_MAX;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (parts[i] != kEmpty) expr.shortest = std::min(expr.shortest, exprs_[parts[i].value].shortest);
+    }
+  }
   if (count > 0) {
     const std::uint32_t separators = pool.place == Pool::Place::after ? count : count - 1;
     expr.shortest = add(expr.shortest, multiply(exprs_[separator.value].shortest, separators));

@@ -19,12 +19,13 @@ from detent.limits import Limits
 from detent.sources.json_schema.compiler import Compiler
 from detent.sources.json_schema.layout import layout
 from detent.sources.json_schema.reading import read_text
-from detent.sources.json_schema.schemas import Schemas
+from detent.sources.json_schema.schemas import Schemas, sketched
 from detent.sources.nodes import shown
 
 __all__ = ["json_schema", "json_value"]
 
 _DEFAULT_LIMITS = Limits()
+_SHOWN_KEYWORDS = 4
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def json_schema(
             raise ArgumentError(f"formats must map names to languages, got {shown(name)}: {shown(language)}")
     schemas = Schemas(schema, lenient, formats or {}, bounds)
     node = Compiler(schemas, layout(whitespace), order == "schema").compile()
-    return Language(node, f"JSON schema {shown(schema, 80)}", value)
+    return Language(node, _describe(schema), value)
 
 
 def json_value(*, whitespace: str | Language = "bounded") -> Language:
@@ -140,13 +141,25 @@ def json_value(*, whitespace: str | Language = "bounded") -> Language:
     return Language(layout(whitespace).anything, "any JSON", _JsonValue())
 
 
+def _describe(schema: Any) -> str:
+    """Name a schema by its title, or by its first keywords; never by all of it, which may be a megabyte."""
+    if isinstance(schema, bool):
+        return f"JSON schema {str(schema).lower()}"
+    title = schema.get("title")
+    if isinstance(title, str):
+        return f"JSON schema {shown(title)}"
+    keywords = [shown(keyword, 24) for keyword in list(schema)[:_SHOWN_KEYWORDS]]
+    more = ", …" if len(schema) > _SHOWN_KEYWORDS else ""
+    return f"JSON schema with {', '.join(keywords)}{more}" if keywords else "JSON schema {}"
+
+
 def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
     if isinstance(source, (dict, bool)):
         return source, _JsonValue()
     if isinstance(source, str):
         schema = read_text(source, limits)
         if not isinstance(schema, (dict, bool)):
-            raise SchemaError(f"a schema must be an object or a boolean, got {shown(schema)}")
+            raise SchemaError(f"a schema must be an object or a boolean, got {sketched(schema)}")
         return schema, _JsonValue()
     if source is None or isinstance(source, (bytes, bytearray, int, float, list)):
         raise ArgumentError(

@@ -163,8 +163,8 @@ class _Facet:
             return [((), algebra.at_least(parts[0] - 1))]
         if kind == "at_most":
             return [((), algebra.at_most(parts[0] - 1))] if parts[0] > 0 else []
-        if kind == "true":
-            return [((), formula)]
+        if kind in ("true", "false"):
+            return [((), formula)] if kind == "true" else []
         start, literal = parts[0], parts[1]
         if start > 0:
             return [((), getattr(algebra, kind)(start - 1, *parts[1:]))]

@@ -244,7 +244,7 @@ class Algebra:
             elif formula.kind in ("value", "has", "lacks"):
                 names[formula.parts[0]] = None
             elif formula.kind in ("every", "some"):
-                names.update(dict.fromkeys(formula.parts[0].names))
+                names.update(dict.fromkeys(formula.parts[0].listed))
             formula.names = names
         return formula.names
 

@@ -23,19 +23,20 @@ class KeySet:
     (the names that are valid against `literal`) or "cell" (the names of one cell).
     """
 
-    __slots__ = ("cell", "kind", "literal", "names", "patterns")
+    __slots__ = ("cell", "kind", "listed", "literal", "names", "patterns")
 
     def __init__(
         self,
         kind: str,
-        names: frozenset[str],
+        names: tuple[str, ...],
         patterns: tuple[str, ...],
         literal: Literal | None = None,
         cell: Cell | None = None,
     ) -> None:
         self.cell = cell
         self.kind = kind
-        self.names = names
+        self.listed = names
+        self.names = frozenset(names)
         self.patterns = patterns
         self.literal = literal
 

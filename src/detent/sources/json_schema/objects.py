@@ -77,12 +77,14 @@ class Facet:
                 rest.append(formula)
         self.order = dict.fromkeys(declared)
         self.order.update(dict.fromkeys(self.literals))
+        self.order = self._ordered(declared, formulas, rest)
         for formula in rest:
+            self.order.update(_valued(formula))
+        for formula in formulas:
             self.order.update(compiler.algebra.mentioned(formula))
-        self.order.update(self.required)
         for keys, _ in self.every:
             if not keys.names <= self.order.keys():
-                self.order.update(dict.fromkeys(sorted(keys.names)))
+                self.order.update(dict.fromkeys(keys.listed))
         for name in [name for name in self.order if not is_text(name)]:
             # Half of a surrogate pair is never written.
             del self.order[name]
@@ -355,6 +357,12 @@ class Facet:
             self.compiler.spend(1)
             found = self._walks[formula] = Walk(lambda: _free_rest(self, formula))
         return found
+
+
+def _valued(formula: Formula) -> dict[str, None]:
+    if formula.kind in ("and", "or"):
+        return {name: None for part in formula.parts for name in _valued(part)}
+    return {formula.parts[0]: None} if formula.kind == "value" else {}
 
 
 def _key_sets(formula: Formula) -> list[KeySet]:

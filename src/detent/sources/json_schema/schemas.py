@@ -21,7 +21,7 @@ from detent.sources.json_schema.dialect import DEFAULT, DIALECTS, Dialect
 from detent.sources.json_schema.ecma import pattern_node
 from detent.sources.json_schema.formats import format_node
 from detent.sources.json_schema.formula import Algebra
-from detent.sources.json_schema.json_values import ARRAY, OBJECT, canonical, kind_of
+from detent.sources.json_schema.json_values import ARRAY, OBJECT, canonical, is_text, kind_of
 from detent.sources.json_schema.keysets import Cell, KeySet
 from detent.sources.json_schema.keywords import read
 from detent.sources.json_schema.place import Choice, Conjunction, Literal, Negative, Place, Unit, negated
@@ -30,7 +30,7 @@ from detent.sources.json_schema.resolve import Base, References
 from detent.sources.json_schema.strings import Strings
 from detent.sources.nodes import TEXT, shown
 
-__all__ = ["Schemas"]
+__all__ = ["Schemas", "sketched"]
 
 
 class Schemas:
@@ -63,7 +63,7 @@ class Schemas:
         if named is None:
             return DEFAULT
         if not isinstance(named, str):
-            raise SchemaError(f"$schema must be a string, got {shown(named)}", keyword="$schema")
+            raise SchemaError(f"$schema must be a string, got {sketched(named)}", keyword="$schema")
         found = DIALECTS.get(named.rstrip("#")) or DIALECTS.get(named.rstrip("#").replace("https:", "http:", 1))
         if found is None:
             reason = f"{shown(named)} is none of the drafts 4, 6, 7, 2019-09 and 2020-12"
@@ -86,7 +86,7 @@ class Schemas:
             if not isinstance(schema, dict):
                 pointer = Place(schema, base, parent, token).pointer()
                 raise SchemaError(
-                    f"at {pointer or 'the root'}: a schema must be an object or a boolean, got {shown(schema)}",
+                    f"at {pointer or 'the root'}: a schema must be an object or a boolean, got {sketched(schema)}",
                     pointer=pointer,
                 )
             if not schema:
@@ -205,28 +205,28 @@ class Schemas:
 
     def found_by(self, pattern: str) -> KeySet:
         """Give the names that a pattern finds."""
-        return self._key_set("found", frozenset(), (pattern,))
+        return self._key_set("found", (), (pattern,))
 
     def others(self, names: Any, patterns: Any) -> KeySet:
         """Give the names that are neither listed nor found by one of the patterns."""
-        return self._key_set("others", frozenset(names), tuple(dict.fromkeys(patterns)))
+        return self._key_set("others", tuple(names), tuple(dict.fromkeys(patterns)))
 
     def texts(self, literal: Literal) -> KeySet:
         """Give the names that are texts of a literal."""
-        return self._key_set("texts", frozenset(), (), literal)
+        return self._key_set("texts", (), (), literal)
 
     def cell(self, cell: Cell) -> KeySet:
         """Give the names of one cell."""
         key = ("cell", cell)
         found = self._key_sets.get(key)
         if found is None:
-            found = self._key_sets[key] = KeySet("cell", frozenset(), (), cell=cell)
+            found = self._key_sets[key] = KeySet("cell", (), (), cell=cell)
         return found
 
     def _key_set(
-        self, kind: str, names: frozenset[str], patterns: tuple[str, ...], literal: Literal | None = None
+        self, kind: str, names: tuple[str, ...], patterns: tuple[str, ...], literal: Literal | None = None
     ) -> KeySet:
-        key = (kind, names, frozenset(patterns), literal)
+        key = (kind, frozenset(names), frozenset(patterns), literal)
         found = self._key_sets.get(key)
         if found is None:
             found = self._key_sets[key] = KeySet(kind, names, patterns, literal)
@@ -239,6 +239,10 @@ class Schemas:
         if pattern in self._patterns:
             return self._patterns[pattern]
         node: _core.Node | None = None
+        if not is_text(pattern):
+            pointer = place.pointer()
+            message = f"{keyword} at {pointer or 'the root'} has half of a surrogate pair, which UTF-8 text never holds"
+            raise SchemaError(f"{message}; decode the schema's text first", pointer=pointer, keyword=keyword)
         try:
             node = pattern_node(pattern, limits=self.limits)
         except PatternSyntaxError as error:
@@ -278,7 +282,7 @@ class Schemas:
         pointer = place.pointer()
         where = pointer or "the root"
         return SchemaError(
-            f"{keyword} at {where} must be {wanted}, got {shown(given)}", pointer=pointer, keyword=keyword
+            f"{keyword} at {where} must be {wanted}, got {sketched(given)}", pointer=pointer, keyword=keyword
         )
 
     def refuse(self, place: Place | str, keyword: str, reason: str, remedy: str) -> None:
@@ -294,3 +298,14 @@ class Schemas:
         if message not in self._warned:
             self._warned.add(message)
             warnings.warn(SchemaWarning(message), stacklevel=2)
+
+
+def sketched(value: object) -> str:
+    """Show a value of a schema without going into it.
+
+    >>> sketched([1, 2]), sketched("a")
+    ('a list of 2', "'a'")
+    """
+    if isinstance(value, (list, dict)):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    return shown(value)

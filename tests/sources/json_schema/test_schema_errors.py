@@ -1,0 +1,128 @@
+"""What json_schema refuses: each with its type, place and remedy; and what lenient mode drops."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import pytest
+
+import detent
+
+_STRINGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer", "keyword"),
+    [
+        ({"properties": {"a/b": {"type": "strin"}}}, "/properties/a~1b", "type"),
+        ({"type": []}, "", "type"),
+        ({"items": 5}, "/items", ""),
+        ({"anyOf": []}, "", "anyOf"),
+        ({"allOf": [{"minLength": -1}]}, "/allOf/0", "minLength"),
+        ({"minItems": 1.5}, "", "minItems"),
+        ({"required": "a"}, "", "required"),
+        ({"enum": 1}, "", "enum"),
+        ({"const": float("inf")}, "", "const"),
+        ({"pattern": "("}, "", "pattern"),
+        ({"patternProperties": {"(": {}}}, "", "patternProperties"),
+        ({"multipleOf": 0}, "", "multipleOf"),
+        ({"$ref": "#/$defs/none"}, "", "$ref"),
+        ({"$ref": 1}, "", "$ref"),
+        ({"items": {"$ref": "http://127.0.0.1:1/x.json"}}, "/items", "$ref"),
+        ({"$ref": "/etc/passwd"}, "", "$ref"),
+        ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}, "/$defs/a", ""),
+        ({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, "/anyOf/0", ""),
+        ('{"a": ', "", ""),
+        ("[]", "", ""),
+    ],
+)
+def test_malformed(schema: Any, pointer: str, keyword: str) -> None:
+    with pytest.raises(detent.SchemaError) as caught:
+        detent.json_schema(schema)
+    assert (caught.value.pointer, caught.value.keyword) == (pointer, keyword)
+    assert len(str(caught.value).encode()) <= 512
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer", "keyword"),
+    [
+        ({"properties": {"a": _STRINGS}}, "/properties/a", "uniqueItems"),
+        ({"type": "object", "minProperties": 2}, "", "minProperties"),
+        ({"type": "string", "pattern": r"(a)\1"}, "", "pattern"),
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "", "$schema"),
+    ],
+)
+def test_unsupported(schema: Any, pointer: str, keyword: str) -> None:
+    with pytest.raises(detent.UnsupportedSchemaError) as caught:
+        detent.json_schema(schema)
+    error = caught.value
+    assert (error.pointer, error.keyword) == (pointer, keyword)
+    assert error.reason in str(error)
+    assert error.remedy in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    with pytest.warns(detent.SchemaWarning, match="dropped"):
+        detent.json_schema(schema, lenient=True)
+
+
+def test_lenient_drops_only_that() -> None:
+    with pytest.warns(detent.SchemaWarning, match="uniqueItems at /properties/a"):
+        language = detent.json_schema({"type": "object", "properties": {"a": _STRINGS}}, lenient=True)
+    assert language.accepts('{"a": ["x", "x"]}')
+    assert not language.accepts('{"a": [1]}')
+
+
+def test_unknown_formats_say_so() -> None:
+    schema = {"type": "string", "format": "shoe-size"}
+    with pytest.warns(detent.SchemaWarning, match="shoe-size"):
+        assert detent.json_schema(schema).accepts('"x"')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        own = detent.json_schema(schema, formats={"shoe-size": detent.regex("[34][0-9]")})
+        opposite = detent.json_schema({"not": schema}, formats={"shoe-size": detent.regex("[34][0-9]")})
+    assert own.accepts('"42"')
+    assert not own.accepts('"x"')
+    assert opposite.accepts("42")
+    assert not opposite.accepts('"42"')
+
+
+@pytest.mark.parametrize("source", [None, 3, b"{}", [], 2.5])
+def test_sources_of_a_wrong_type(source: Any) -> None:
+    with pytest.raises(detent.ArgumentError):
+        detent.json_schema(source)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"order": "random"}, {"whitespace": 3}, {"formats": {"x": "y"}}, {"whitespace": "("}]
+)
+def test_arguments_of_a_wrong_type(arguments: dict[str, Any]) -> None:
+    with pytest.raises((detent.ArgumentError, detent.PatternSyntaxError)):
+        detent.json_schema({}, **arguments)
+
+
+def test_limits() -> None:
+    with pytest.raises(detent.LimitError, match="source_bytes"):
+        detent.json_schema('{"title": "' + "x" * 100 + '"}', limits=detent.Limits(source_bytes=64))
+    with pytest.raises(detent.LimitError, match="depth"):
+        detent.json_schema("[" * 100_000)
+    many = {"allOf": [{"anyOf": [{"required": [f"{i}{j}"]} for j in range(4)]} for i in range(20)]}
+    with pytest.raises(detent.LimitError):
+        detent.json_schema(many, limits=detent.Limits(positions=2000))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        False,
+        {"enum": []},
+        {"allOf": [{"const": 1}, {"const": 2}]},
+        {"type": "string", "minLength": 3, "maxLength": 2},
+        {"type": "object", "properties": {"x": {"$ref": "#"}}, "required": ["x"]},
+        {"type": "array", "items": {"$ref": "#"}, "minItems": 1},
+        {"const": "\ud800"},
+        {"type": "object", "required": ["\udc00"]},
+    ],
+)
+def test_schemas_that_nothing_satisfies(schema: Any) -> None:
+    assert detent.json_schema(schema).is_empty()

@@ -1,0 +1,147 @@
+"""Masks that are put together from fragments, models and like states, against each token's own way through the automaton."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import detent
+from detent.queries import Questions
+from tests.sources.json_schema.random_schemas import RandomSchemas
+
+_COUNT = int(os.environ.get("DETENT_FUZZ_SCHEMAS", "150"))
+
+_PIECES = ['"', '":', '": "', '", "', "\\", "\\n", "\\u", "\\u00", "\\ud83d", '\\"', ",", "}", "]", "{", "[", " ", "\n", "é", "😀"]
+_WORDS = ["a", "b", "ab", "name", "alpha", "x1", "0", "12", "-", ".5", "e", "true", "null", "/", "@", "foo", "2024-01-01"]
+
+
+def _vocabulary(seed: int) -> detent.Vocabulary:
+    """Every byte, and tokens of up to 40 bytes from pieces of JSON, some of which end inside a character."""
+    choose = random.Random(seed)
+    tokens = {bytes([byte]) for byte in range(256)}
+    while len(tokens) < 2500:
+        parts = choose.choices([*_PIECES, *_WORDS, *_WORDS], k=choose.choice((1, 2, 2, 3, 3, 4, 9)))
+        token = "".join(parts).encode()[:40]
+        if choose.random() < 0.1:
+            token = choose.choice((b"a", b"-", b" ", b"ab", b"foo")) * choose.randrange(2, 14)
+        tokens.add(token[: choose.randrange(1, len(token) + 1)] if choose.random() < 0.2 else token)
+    ordered = sorted(tokens)
+    choose.shuffle(ordered)
+    return detent.Vocabulary([*ordered, b""], eos_token_ids=[len(ordered)])
+
+
+_VOCABULARIES = [_vocabulary(seed) for seed in range(2)]
+
+_STRINGS: list[dict[str, Any]] = [
+    {"maxLength": 3},
+    {"maxLength": 12},
+    {"maxLength": 33},
+    {"maxLength": 64},
+    {"maxLength": 1000},
+    {"minLength": 2, "maxLength": 40},
+    {"minLength": 50},
+    {"pattern": "^[a-z]+$", "maxLength": 20},
+    {"pattern": "^(\\S+\\s){0,5}\\S+$", "maxLength": 30},
+    {"pattern": "a.*b", "minLength": 3},
+    {"pattern": "^(ab)*$", "maxLength": 7},
+    {"pattern": "^a{0,45}b?$"},
+    {"not": {"const": "name"}},
+    {"not": {"pattern": "foo"}, "maxLength": 100},
+    {"format": "date"},
+    {"enum": ["a", "ab", "alpha", "é\n"]},
+]
+
+
+def _schemas() -> list[Any]:
+    found: list[Any] = []
+    for number, string in enumerate(_STRINGS):
+        found.append({"type": "string", **string})
+        member = {"type": "object", "properties": {"name": {"type": "string", **string}, "alpha": {"type": "integer"}}}
+        found.append(member if number % 2 else {**member, "additionalProperties": {"type": "string", **string}})
+        found.append({"type": "array", "items": {"anyOf": [{"type": "string", **string}, {"type": "string", "maxLength": 5}]}})
+    found += [RandomSchemas(seed).schema() for seed in range(_COUNT)]
+    return found
+
+
+_SCHEMAS = _schemas()
+
+
+def _naive(automaton: Any, rows: dict[int, list[int]], state: int, vocabulary: detent.Vocabulary) -> set[int]:
+    class_of = automaton.class_of
+    allowed = set()
+    for token_id in range(len(vocabulary) - 1):
+        at = state
+        for byte in vocabulary.token_bytes(token_id):
+            if at not in rows:
+                rows[at] = automaton.row(at)
+            at = rows[at][class_of[byte]]
+            if at == 0:
+                break
+        else:
+            allowed.add(token_id)
+    if automaton.accepting(state):
+        allowed.add(len(vocabulary) - 1)
+    return allowed
+
+
+@pytest.mark.filterwarnings("ignore::detent.SchemaWarning")
+@pytest.mark.parametrize("chunk", range(6))
+def test_masks_are_the_naive_ones(chunk: int) -> None:
+    """Along random walks, with and without other guides' masks in the cache."""
+    compared = 0
+    for number, schema in enumerate(_SCHEMAS[chunk::6]):
+        choose = random.Random(number)
+        vocabulary = _VOCABULARIES[number % 2]
+        order = choose.choice(("schema", "any"))
+        try:
+            language = detent.json_schema(schema, order=order)
+            if number % 3 == 0:
+                language = language & ~detent.containing("foo", "ab", ignore_case=True)
+            guide = detent.compile(language, vocabulary)
+        except detent.DetentError:
+            continue
+        automaton = Questions(language._node)._core
+        rows: dict[int, list[int]] = {}
+        matcher = guide.matcher()
+        state = automaton.start
+        for _ in range(8):
+            expected = _naive(automaton, rows, state, vocabulary)
+            actual = {int(token) for token in matcher.allowed()}
+            assert actual == expected, (json.dumps(schema), order, matcher.token_ids)
+            compared += 1
+            text = sorted(expected - {len(vocabulary) - 1})
+            if not text:
+                break
+            token = choose.choice(text)
+            matcher.advance(token)
+            for byte in vocabulary.token_bytes(token):
+                state = automaton.row(state)[automaton.class_of[byte]]
+    assert compared > 50
+
+
+def test_a_mask_does_not_depend_on_what_was_asked_before() -> None:
+    """The same states, reached in different orders on fresh vocabularies."""
+    schemas = [{"type": "string", **string} for string in _STRINGS]
+    texts = [b'"', b'"a', b'"ab', b'"foo-', '"é'.encode()]
+    found: list[dict[tuple[int, bytes], bytes]] = []
+    for seed in range(2):
+        vocabulary = _vocabulary(7)
+        asked = [(number, text) for number in range(len(schemas)) for text in texts]
+        random.Random(seed).shuffle(asked)
+        masks = {}
+        for number, text in asked:
+            matcher = detent.compile(detent.json_schema(schemas[number]), vocabulary).matcher()
+            try:
+                matcher.advance_bytes(text)
+            except detent.StateError:
+                continue
+            row = detent.allocate_mask(1, len(vocabulary))[0]
+            matcher.fill_mask(row)
+            masks[number, text] = np.asarray(row).tobytes()
+        found.append(masks)
+    assert found[0] == found[1]
