@@ -20,16 +20,20 @@ __all__ = ["Algebra", "Formula"]
 _DEEPEST = 60
 """Levels of "and" inside "or" inside "and"; what walks over formulas recurses, never deeper than that."""
 
+_GENERAL = frozenset(("every", "some", "at_least", "at_most"))
+
 
 class Formula:
     """An atom, or a combination; `parts` are its operands."""
 
-    __slots__ = ("depth", "kind", "names", "negation", "parts")
+    __slots__ = ("depth", "is_general", "kind", "names", "negation", "parts")
 
     def __init__(self, kind: str, parts: tuple[Any, ...], depth: int) -> None:
         self.kind = kind
         self.parts = parts
         self.depth = depth
+        # Whether it changes with every member, not only with those of `names`.
+        self.is_general: bool = kind in _GENERAL or (kind in ("and", "or") and any(part.is_general for part in parts))
         self.negation: Formula | None = None
         self.names: dict[str, None] | None = None
 

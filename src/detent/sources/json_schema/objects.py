@@ -75,25 +75,28 @@ class Facet:
                 self.every.append(parts)
             else:
                 rest.append(formula)
-        self.order = dict.fromkeys(declared)
-        self.order.update(dict.fromkeys(self.literals))
         self.order = self._ordered(declared, formulas, rest)
-        for formula in rest:
-            self.order.update(_valued(formula))
-        for formula in formulas:
-            self.order.update(compiler.algebra.mentioned(formula))
-        for keys, _ in self.every:
-            if not keys.names <= self.order.keys():
-                self.order.update(dict.fromkeys(keys.listed))
-        for name in [name for name in self.order if not is_text(name)]:
-            # Half of a surrogate pair is never written.
-            del self.order[name]
-            self.is_empty = self.is_empty or name in self.required
+        self.is_empty = any(name not in self.order for name in self.required)
         self.residual = self._residual(rest)
         self.is_empty = self.is_empty or self.residual is compiler.algebra.false
         self._cells: list[tuple[Cell, _core.Node]] | None = None
         self._walks: dict[Formula, Any] = {}
         self._formulas = formulas
+
+    def _ordered(self, declared: Iterable[str], formulas: list[Formula], rest: list[Formula]) -> dict[str, None]:
+        """Give the names that are not free: those with a value first, each in the order of the text."""
+        order = dict.fromkeys(declared)
+        order.update(dict.fromkeys(self.literals))
+        for formula in rest:
+            order.update(_valued(formula))
+        for formula in formulas:
+            if formula.kind != "every":
+                order.update(self.compiler.algebra.mentioned(formula))
+        for keys, _ in self.every:
+            if not keys.names <= order.keys():
+                order.update(dict.fromkeys(keys.listed))
+        # Half of a surrogate pair is never written.
+        return {name: None for name in order if is_text(name)}
 
     def narrowed(self, more: Iterable[Formula]) -> Facet:
         """Give the facet with atoms in the place of the residual."""
@@ -146,6 +149,8 @@ class Facet:
 
     def _derive(self, formula: Formula, name: str, cell: Cell | None, base: list[Literal]) -> _Options:
         kind, parts, algebra = formula.kind, formula.parts, self.compiler.algebra
+        if not formula.is_general and name not in algebra.mentioned(formula):
+            return [((), formula)]
         if kind == "and":
             return self._derive_all(formula, name, cell, base)
         if kind == "or":
@@ -179,10 +184,11 @@ class Facet:
 
     def _derive_all(self, formula: Formula, name: str, cell: Cell | None, base: list[Literal]) -> _Options:
         options: _Options = [((), self.compiler.algebra.true)]
+        untouched: list[Formula] = []
         for part in formula.parts:
             derived = self._derive(part, name, cell, base)
-            if derived == [((), part)]:
-                options = [(literals, self.compiler.algebra.conjunction((left, part))) for literals, left in options]
+            if len(derived) == 1 and derived[0] == ((), part):
+                untouched.append(part)
                 continue
             options = self._merged(
                 [
@@ -193,7 +199,9 @@ class Facet:
                 base,
             )
             self.compiler.spend(len(options))
-        return options
+        if not untouched:
+            return options
+        return [(literals, self.compiler.algebra.conjunction((left, *untouched))) for literals, left in options]
 
     def _merged(self, options: _Options, base: list[Literal]) -> _Options:
         """One option for each set of literals, without those that no value satisfies."""
