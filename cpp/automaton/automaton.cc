@@ -223,7 +223,7 @@ ExprId Automaton::normalise(ExprId state, Horizon horizon) {
   meter_.restart();
   // Where not every byte is a token, a count may decide at any distance whether a text can be written.
   const std::uint32_t length = horizon == Horizon::token ? horizon_ : std::min(kNear, horizon_);
-  const ExprId normal = spelling_ == ExprSet::kEmpty ? clamp_counts(exprs_, state, length) : state;
+  const ExprId normal = spelling_ == ExprSet::kEmpty ? clamp_counts(exprs_, state, length, clamped_[static_cast<int>(horizon)]) : state;
   grow_slots();
   normal_[static_cast<int>(horizon)][state.value].store(normal.value, std::memory_order_release);
   return normal;

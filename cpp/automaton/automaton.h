@@ -118,6 +118,7 @@ class Automaton {
   ExprId text_expr_;  // all texts, if there are JSON strings
   StableVector<std::atomic<const ExprId*>> rows_;
   StableVector<std::atomic<std::uint32_t>> normal_[2];  // by Horizon
+  std::unordered_map<std::uint32_t, ExprId> clamped_[2];  // by Horizon
   StableVector<std::atomic<const ByteSet*>> loops_;
   std::deque<ByteSet> loop_sets_;
   // Only while the automaton is made:

@@ -570,14 +570,37 @@ ExprId ExprSet::unordered(const Pool& pool, ExprId separator, ExprId others, std
 }
 
 std::uint32_t ExprSet::add_series(Series series) {
-  meter_.allocate(static_cast<std::int64_t>(sizeof(Series) + series.members.size() * (sizeof(ExprId) + sizeof(Hash128))));
-  Hash128 hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::ordered)), exprs_[series.separator.value].hash),
-                     exprs_[series.others.value].hash);
-  series.hashes.resize(series.members.size() + 1);
-  series.hashes.back() = hash;
-  for (std::size_t i = series.members.size(); i-- > 0;) {
-    hash = mix(mix(hash, exprs_[series.members[i].value].hash), static_cast<std::uint64_t>(series.required[i]));
-    series.hashes[i] = hash;
+  const std::size_t count = series.members.size();
+  meter_.allocate(static_cast<std::int64_t>(sizeof(Series) + (count + 1) * (sizeof(Expr) + 16)));
+  meter_.step(static_cast<std::int64_t>(count));
+  series.left.resize(count + 1);
+  series.needed.resize(count + 1);
+  series.least.resize(count + 1);
+  const Expr& separator = exprs_[series.separator.value];
+  const Expr& others = exprs_[series.others.value];
+  Expr left;
+  left.op = Op::ordered;
+  left.plain = separator.plain && others.plain;
+  left.farthest = UINT32_MAX;
+  left.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::ordered)), separator.hash), others.hash);
+  inherit(left, separator);
+  inherit(left, others);
+  std::uint32_t least = series.others == kEmpty ? UINT32_MAX : others.shortest;
+  std::uint32_t needed = 0;
+  for (std::size_t i = count;; --i) {
+    series.left[i] = left;
+    series.needed[i] = needed;
+    series.least[i] = least;
+    if (i == 0) break;
+    const Expr& member = exprs_[series.members[i - 1].value];
+    inherit(left, member);
+    left.plain &= member.plain;
+    least = std::min(least, member.shortest);
+    left.hash = mix(mix(left.hash, member.hash), static_cast<std::uint64_t>(series.required[i - 1]));
+    if (series.required[i - 1]) {
+      left.shortest = add(left.shortest, member.shortest);
+      ++needed;
+    }
   }
   series_.push_back(std::move(series));
   return static_cast<std::uint32_t>(series_.size() - 1);
@@ -587,34 +610,16 @@ ExprId ExprSet::ordered(std::uint32_t index, std::uint32_t from, Pool::Place pla
   const Series& series = series_[index];
   const bool may_go_on = from < series.members.size() || series.others != kEmpty;
   if (!may_go_on) return place == Pool::Place::before ? kEmpty : kEpsilon;
-  Expr expr;
-  expr.op = Op::ordered;
-  expr.plain = exprs_[series.separator.value].plain;
-  expr.farthest = UINT32_MAX;
+  Expr expr = series.left[from];
   expr.a = index;
   expr.b = from;
   expr.c = static_cast<std::uint32_t>(place);
-  expr.hash = mix(series.hashes[from], static_cast<std::uint64_t>(place));
-  inherit(expr, exprs_[series.separator.value]);
-  std::uint32_t count = 0, least = UINT32_MAX;
-  const auto take = [&](ExprId member) {
-    const Expr& part = exprs_[member.value];
-    inherit(expr, part);
-    expr.plain &= part.plain;
-    least = std::min(least, part.shortest);
-  };
-  for (std::size_t i = from; i < series.members.size(); ++i) {
-    take(series.members[i]);
-    if (!series.required[i]) continue;
-    expr.shortest = add(expr.shortest, exprs_[series.members[i].value].shortest);
-    ++count;
-  }
-  if (series.others != kEmpty) take(series.others);
+  expr.hash = mix(expr.hash, static_cast<std::uint64_t>(place));
+  const std::uint32_t count = series.needed[from];
   expr.nullable = count == 0 && place != Pool::Place::before;
-  if (count == 0 && place == Pool::Place::before) expr.shortest = least;
+  if (count == 0 && place == Pool::Place::before) expr.shortest = series.least[from];
   const std::uint32_t separators = place == Pool::Place::after || count == 0 ? count : count - 1;
   expr.shortest = add(expr.shortest, multiply(exprs_[series.separator.value].shortest, separators));
-  meter_.step(static_cast<std::int64_t>(series.members.size() - from) / 16);
   return find_or_add(expr, {});
 }
 

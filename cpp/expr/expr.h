@@ -128,7 +128,9 @@ class ExprSet {
     ExprId separator, others;
     std::vector<ExprId> members;
     std::vector<bool> required;
-    std::vector<Hash128> hashes;  // of what is left from each member on
+    std::vector<Expr> left{};  // what is known of the members from each one on, the place apart
+    std::vector<std::uint32_t> needed{};  // how many of them are required
+    std::vector<std::uint32_t> least{};   // the length of the shortest of them
   };
   std::uint32_t add_series(Series series);
   ExprId ordered(std::uint32_t series, std::uint32_t from, Pool::Place place);

@@ -1,15 +1,13 @@
 #include "expr/horizon.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <vector>
 
 namespace detent {
 
-ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon) {
+ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon, std::unordered_map<std::uint32_t, ExprId>& clamped) {
   const auto unchanged = [&](ExprId part) { return !exprs[part].plain || exprs[part].largest_count <= horizon; };
   if (unchanged(id)) return id;
-  std::unordered_map<std::uint32_t, ExprId> clamped;
   std::vector<ExprId> pending{id};
   const auto ask = [&](ExprId part, bool& ready) {
     if (unchanged(part)) return part;
