@@ -178,6 +178,7 @@ _MAGIC = b"detent node 2\n"
 _EMPTY, _EPSILON, _BYTES, _LITERAL, _CONCAT, _UNION, _INTERSECTION, _COMPLEMENT, _REPEAT, _AHEAD, _BEHIND, _SCOPE = (
     range(12)
 )
+_REFERENCE, _GRAMMAR, _JSON_STRING, _UNORDERED, _ORDERED, _GREEDY, _UNLESS = range(12, 19)
 
 
 def _number(value: int) -> bytes:
@@ -212,7 +213,7 @@ _HOSTILE = {
     "no node": _signed(_number(0)),
     "a count without nodes": _signed(_number(3)),
     "a huge count": _signed(_number(2**63)),
-    "an unknown kind": _nodes(bytes([12, 0])),
+    "an unknown kind": _nodes(bytes([19, 0])),
     "a huge kind": _nodes(_number(2**40) + b"\0"),
     "itself as a child": _nodes(bytes([_COMPLEMENT, 1, 0])),
     "a later child": _nodes(bytes([_COMPLEMENT, 1, 1]), _A),
@@ -221,13 +222,18 @@ _HOSTILE = {
     "a literal with a child": _nodes(_A, bytes([_LITERAL, 1]) + b"b" + bytes([1, 0])),
     "a complement of two": _nodes(_A, bytes([_COMPLEMENT, 2, 0, 0])),
     "a complement of none": _nodes(bytes([_COMPLEMENT, 0])),
-    "a concat of one": _nodes(_A, bytes([_CONCAT, 1, 0])),
+    "a concat of one": _nodes(_A, bytes([_CONCAT, 0, 1, 0])),
     "a union of none": _nodes(bytes([_UNION, 0])),
-    "more children than bytes": _nodes(_A, bytes([_CONCAT]) + _number(2**50) + bytes([0, 0])),
+    "more children than bytes": _nodes(_A, bytes([_CONCAT, 0]) + _number(2**50) + bytes([0, 0])),
     "a text longer than the bytes": _nodes(bytes([_LITERAL]) + _number(2**50) + b"a"),
     "a text of 2**64 bytes": _nodes(bytes([_LITERAL]) + _number(2**64 - 1) + b"a"),
     "a number that does not end": _signed(b"\xff" * 40),
     "a negation that is neither": _nodes(_A, bytes([_AHEAD, 2, 1, 0])),
+    "a reference behind the last definition": _nodes(bytes([_REFERENCE, 1, 0]), bytes([_GRAMMAR, 0, 1, 0])),
+    "a start behind the last definition": _nodes(_A, bytes([_GRAMMAR, 1, 1, 0])),
+    "marks for other members": _nodes(_A, bytes([_ORDERED, 0, 0, 2]) + b"11" + bytes([3, 0, 0, 0])),
+    "members without a separator": _nodes(_A, bytes([_UNORDERED, 0, 0, 0, 1, 0])),
+    "a zero-width nothing": _nodes(bytes([_UNLESS, 0])),
     "bytes behind the last node": _signed(_number(1) + _A + b"\0"),
 }
 
@@ -265,9 +271,13 @@ def test_deeply_nested_nodes_are_an_answer_or_an_error() -> None:
     kinds = {
         "complement": [bytes([_COMPLEMENT, 1]) + _number(n) for n in range(count)],
         "repeat": [bytes([_REPEAT, 0, 2, 1]) + _number(n) for n in range(count)],
-        "concat": [bytes([_CONCAT, 2]) + _number(n) + _number(0) for n in range(count)],
+        "concat": [bytes([_CONCAT, 0, 2]) + _number(n) + _number(0) for n in range(count)],
         "union": [bytes([_UNION, 2]) + _number(n) + _number(0) for n in range(count)],
         "intersection": [bytes([_INTERSECTION, 2]) + _number(n) + _number(n) for n in range(count)],
+        "strings": [bytes([_JSON_STRING, 1]) + _number(n) for n in range(count)],
+        "grammars": [bytes([_GRAMMAR, 0, 1]) + _number(n) for n in range(count)],
+        "guards": [bytes([_GREEDY, 2]) + _number(n) + _number(0) for n in range(count)],
+        "series": [bytes([_ORDERED, 0, 0, 1]) + b"1" + bytes([3, 0, 0]) + _number(n) for n in range(count)],
         "scopes": [
             bytes([[_AHEAD, _SCOPE][n % 2]]) + (b"\0" if n % 2 == 0 else b"") + b"\1" + _number(n) for n in range(count)
         ],

@@ -50,7 +50,19 @@ def test_a_lookahead_at_the_end():
 
 @pytest.mark.parametrize(
     "pattern",
-    ["^a", "a$", r"a\b", r"\ba", "(?<!b)a", "a(?=b)", "(?!ab)a", "a(?!(?=b))b", "(a|ab)(?!c)", "(b|bb){1,200}b(bb)?", r"(?!\ba)a"],
+    [
+        "^a",
+        "a$",
+        r"a\b",
+        r"\ba",
+        "(?<!b)a",
+        "a(?=b)",
+        "(?!ab)a",
+        "a(?!(?=b))b",
+        "(a|ab)(?!c)",
+        "(b|bb){1,200}b(bb)?",
+        r"(?!\ba)a",
+    ],
 )
 def test_what_cannot_be_held(pattern):
     with pytest.raises(detent.UnsupportedError):

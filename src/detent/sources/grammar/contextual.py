@@ -106,7 +106,7 @@ class _Annotation:
         for guard in sorted({guard for _, guard in token[1]}) if symbol != END else [FREE]:
             terminal = self.terminal(symbol, token, lexer[1], guard)
             if terminal is not None:
-                found.append(((after, FREE), terminal))
+                found.append(((after, max(guard, FREE)), terminal))
         return found
 
     def run(self) -> Grammar:
@@ -205,7 +205,7 @@ class _Annotation:
         return self.symbols[key]
 
     def is_regular(self, path: Path, guard: int) -> bool:
-        return guard == FREE and not path.rivals and self.terminals.match(path.entry).after is None
+        return guard >= FREE and not path.rivals and self.terminals.match(path.entry).after is None
 
     def stretch(
         self,
@@ -220,7 +220,7 @@ class _Annotation:
             ((number, path, left) for number, reading in before for path, left in reading),
             key=lambda way: (way[0], way[1].entry),
         )
-        guards = list(dict.fromkeys([pending]))
+        guards = list(dict.fromkeys([pending, FREE, *(max(left, FREE) for _, _, left in skipped)]))
         ends: dict[int, _core.Node | None] = {}
         steps: dict[int, dict[int, _core.Node]] = {}
         for state in guards:
@@ -231,7 +231,7 @@ class _Annotation:
             steps[state] = {}
             for number, path, left in skipped:
                 node = self.terminals.node(number, path, left, state)
-                target = FREE
+                target = max(left, FREE)
                 found = _any([steps[state].get(target), node])
                 if found is not None:
                     steps[state][target] = found

@@ -160,7 +160,7 @@ class Terminals:
         if not nexts & (ends | goes_on):
             return FREE
         if self._ask(("loop", *key), partial(self._reads_on, terminal, path)):
-            return self._guard_number(("loop", path.entry), _by_bytes(self.match(path.entry).loop))
+            return self._guard_number(("loop", path.entry), self.match(path.entry).loop)
         if nexts & goes_on:
             return LONGEST
         return self._guard_number(("bytes", bytes(sorted(ends))), _core.byte_set(bytes(sorted(ends))))
@@ -209,8 +209,6 @@ class Terminals:
             before.append(rest)
         parts = [_core.unless(_core.union(before))] if before else []
         parts.append(_core.greedy(texts, entry.tentative) if guard is LONGEST else texts)
-        if guard > FREE:
-            parts.append(_core.unless(self.guards[guard]))
         if entry.after is not None:
             parts.append(_core.unless(entry.after))
         return _core.concat(parts) if len(parts) > 1 else parts[0]
@@ -286,14 +284,6 @@ def _begins(following: bytes) -> _core.Node:
     if not following:
         return _core.empty()
     return _core.concat([_core.byte_set(following), EVERYTHING])
-
-
-def _by_bytes(characters: _core.Node | None) -> _core.Node | None:
-    """Give a set of characters by their first bytes, which are seen at once, where these tell them from all others."""
-    assert characters is not None  # noqa: S101 - the caller has looked
-    first = _core.byte_set(Questions(characters).first_bytes()[1])
-    others = _core.intersection([CHARACTER, _core.concat([first, EVERYTHING]), _core.complement(characters)])
-    return first if is_empty(others) else characters
 
 
 def _extensions(texts: _core.Node, within: _core.Node) -> tuple[set[int], set[int]] | None:

@@ -85,6 +85,21 @@ class _Facet:
         found = [*self.items.get(index, ()), *(literal for start, literal in self.rest if start <= index), *literals]
         return self.compiler.values(found)
 
+    def _counted(self, formula: Formula) -> Formula:
+        """Decide the counts in the residual that the bounds of the length decide."""
+        algebra, most = self.compiler.algebra, self.most
+        if formula.kind in ("and", "or"):
+            combine = algebra.conjunction if formula.kind == "and" else algebra.disjunction
+            return combine([self._counted(part) for part in formula.parts])
+        if formula.kind == "at_least":
+            if formula.parts[0] <= self.least:
+                return algebra.true
+            return algebra.false if most is not None and formula.parts[0] > most else formula
+        if formula.kind == "at_most" and formula.parts[0] < self.least:
+            return algebra.false
+        is_met = formula.kind == "at_most" and most is not None and most <= formula.parts[0]
+        return algebra.true if is_met else formula
+
     # uniqueItems.
 
     def _without_unique(self, formula: Formula) -> Formula:

@@ -20,6 +20,7 @@ from detent.sources.nodes import shown
 __all__ = ["Base", "References"]
 
 _IDENTIFIERS = ("$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$dynamicRef", "$recursiveRef")
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DYNAMIC = ("$dynamicRef", "$recursiveRef")
 
 
@@ -45,7 +46,7 @@ class References:
 
     def _scan(self) -> bool:
         """Look for what makes a document more than one flat space of pointers."""
-        self._has_dynamic = False
+        self._has_dynamic = self._has_standard = False
         found = False
         seen: set[int] = set()
         work: list[Any] = [self.root]
@@ -60,6 +61,10 @@ class References:
                     if named is not None and isinstance(named, (str, bool)):
                         found = found or value is not self.root or keyword not in ("$id", "id")
                         self._has_dynamic = self._has_dynamic or keyword in _DYNAMIC
+                for keyword in _REFERENCES:
+                    reference = value.get(keyword)
+                    if isinstance(reference, str) and "//json-schema.org/" in reference:
+                        self._has_standard = True
                 work.extend(inner for inner in value.values() if isinstance(inner, (dict, list)))
             elif isinstance(value, list):
                 work.extend(inner for inner in value if isinstance(inner, (dict, list)))
@@ -72,13 +77,22 @@ class References:
         return specification_with(self._dialect.uri)
 
     @cached_property
-    def _resolver(self) -> Any:
-        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+    def _registry(self) -> Any:
+        """The metaschemas of the drafts if the document refers to them, which takes long to load; else nothing."""
+        if self._has_standard:
+            from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
+            return REGISTRY
+        from referencing import Registry
+
+        return Registry()
+
+    @cached_property
+    def _resolver(self) -> Any:
         resource = self._specification.create_resource(self.root)
         try:
             uri = resource.id() or ""
-            registry = REGISTRY.with_resource(uri, resource).crawl()
+            registry = self._registry.with_resource(uri, resource).crawl()
         except Exception as error:  # what the package raises on malformed schemas is not documented
             raise SchemaError(
                 f"the schema's identifiers cannot be read ({type(error).__name__}: {shown(str(error))}); "
