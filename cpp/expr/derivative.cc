@@ -155,7 +155,8 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
     meter_.step();
     // An operand whose row is there already, such as the start of a search for words: take the row, not its linear form.
     // Guards look at all that follows, so that the row of a part says nothing.
-    const ExprId* inner = head == id || exprs_[head].has_guard ? nullptr : known(head);
+    const bool says_nothing = exprs_[head].has_guard && tail != ExprSet::kEpsilon;
+    const ExprId* inner = head == id || says_nothing ? nullptr : known(head);
     if (inner) {
       ExprId last = ExprSet::kEmpty;
       for (std::uint32_t c = 0; c < class_count_; ++c) {

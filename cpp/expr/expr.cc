@@ -305,6 +305,37 @@ void ExprSet::merge_counts(std::vector<ExprId>& parts) {
   flatten(parts, Op::alternation);
 }
 
+// x y | x z is x (y | z) where these call rules: a grammar whose alternatives begin alike would otherwise have as many
+// operands as there are ways to choose among all continuations.
+void ExprSet::merge_heads(std::vector<ExprId>& parts) {
+  constexpr int kDeepest = 64;  // deeper ones stay apart, which costs states only
+  std::vector<std::pair<ExprId, ExprId>> heads;  // of sequences that call rules, and the sequences
+  for (ExprId part : parts) {
+    const Expr& expr = exprs_[part.value];
+    if (expr.op == Op::concat && expr.has_rule) heads.emplace_back(ExprId{expr.a}, part);
+  }
+  if (heads.size() < 2 || merging_ >= kDeepest) return;
+  std::sort(heads.begin(), heads.end());
+  struct Depth {
+    int& depth;
+    explicit Depth(int& at) : depth(at) { ++depth; }
+    ~Depth() { --depth; }
+  } inside(merging_);
+  bool merged = false;
+  for (std::size_t i = 0, j = 0; i < heads.size(); i = j) {
+    while (j < heads.size() && heads[j].first == heads[i].first) ++j;
+    if (j - i < 2) continue;
+    std::vector<ExprId> tails;
+    for (std::size_t k = i; k < j; ++k) {
+      tails.push_back(ExprId{exprs_[heads[k].second.value].b});
+      std::erase(parts, heads[k].second);
+    }
+    parts.push_back(concat(heads[i].first, alternation(std::move(tails))));
+    merged = true;
+  }
+  if (merged) flatten(parts, Op::alternation);
+}
+
 ExprId ExprSet::alternation(std::vector<ExprId> parts) {
   flatten(parts, Op::alternation);
   std::erase(parts, kEmpty);
@@ -342,6 +373,7 @@ ExprId ExprSet::alternation(std::vector<ExprId> parts) {
     }
   }
   merge_counts(parts);
+  merge_heads(parts);
   if (parts.size() == 1) return parts[0];
 
   Expr expr;

@@ -168,6 +168,7 @@ class ExprSet {
   void grow_table();
   std::uint32_t set_index(const ByteSet& set);
   void merge_counts(std::vector<ExprId>& parts);
+  void merge_heads(std::vector<ExprId>& parts);
   ExprId text(std::uint32_t begin, std::uint32_t length);
   void flatten(std::vector<ExprId>& parts, Op op) const;
   static void inherit(Expr& expr, const Expr& part);
@@ -181,6 +182,7 @@ class ExprSet {
   std::vector<Pool> pools_;
   std::deque<Series> series_;
   std::string texts_;
+  int merging_ = 0;  // unions inside one another that put tails together
   std::vector<std::uint32_t> table_;  // open addressing, power of two, 0 = free (the empty language is never looked up)
   std::unordered_multimap<std::uint64_t, std::uint32_t> set_table_;
   ExprId everything_;
