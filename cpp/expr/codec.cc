@@ -162,39 +162,43 @@ NodeRef decode_node(std::string_view bytes) {
     if (none ? !children.empty() : many || some ? children.size() < least : children.size() != (kind == NodeKind::greedy ? 2 : 1)) {
       reader.fail();
     }
-    switch (kind) {
-      case NodeKind::empty: nodes.push_back(Node::empty()); break;
-      case NodeKind::epsilon: nodes.push_back(Node::epsilon()); break;
-      case NodeKind::bytes: nodes.push_back(Node::bytes(set)); break;
-      case NodeKind::literal: nodes.push_back(Node::literal(std::string(text))); break;
-      case NodeKind::concat:
-        nodes.push_back(Node::concat(std::move(children)));
-        if (first) Node::mark_text(nodes.back());
-        break;
-      case NodeKind::alternation: nodes.push_back(Node::alternation(std::move(children))); break;
-      case NodeKind::conjunction: nodes.push_back(Node::conjunction(std::move(children))); break;
-      case NodeKind::complement: nodes.push_back(Node::complement(children[0])); break;
-      case NodeKind::repeat:
-        nodes.push_back(Node::repeat(children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
-        break;
-      case NodeKind::lookahead: nodes.push_back(Node::lookahead(children[0], first != 0)); break;
-      case NodeKind::lookbehind: nodes.push_back(Node::lookbehind(children[0], first != 0)); break;
-      case NodeKind::scope: nodes.push_back(Node::scope(children[0])); break;
-      case NodeKind::reference: nodes.push_back(Node::reference(static_cast<std::uint32_t>(first))); break;
-      case NodeKind::grammar:
-        nodes.push_back(Node::grammar(std::move(children), static_cast<std::uint32_t>(first)));
-        break;
-      case NodeKind::json_string: nodes.push_back(Node::json_string(children[0])); break;
-      case NodeKind::unordered:
-        nodes.push_back(Node::unordered({children.begin() + 2, children.end()}, std::string(text), children[1],
-                                        children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
-        break;
-      case NodeKind::ordered:
-        nodes.push_back(Node::ordered({children.begin() + 2, children.end()}, std::string(text), children[1], children[0],
-                                      first > 0));
-        break;
-      case NodeKind::greedy: nodes.push_back(Node::greedy(children[0], children[1])); break;
-      case NodeKind::unless: nodes.push_back(Node::unless(children[0])); break;
+    try {
+      switch (kind) {
+        case NodeKind::empty: nodes.push_back(Node::empty()); break;
+        case NodeKind::epsilon: nodes.push_back(Node::epsilon()); break;
+        case NodeKind::bytes: nodes.push_back(Node::bytes(set)); break;
+        case NodeKind::literal: nodes.push_back(Node::literal(std::string(text))); break;
+        case NodeKind::concat:
+          nodes.push_back(Node::concat(std::move(children)));
+          if (first) Node::mark_text(nodes.back());
+          break;
+        case NodeKind::alternation: nodes.push_back(Node::alternation(std::move(children))); break;
+        case NodeKind::conjunction: nodes.push_back(Node::conjunction(std::move(children))); break;
+        case NodeKind::complement: nodes.push_back(Node::complement(children[0])); break;
+        case NodeKind::repeat:
+          nodes.push_back(Node::repeat(children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
+          break;
+        case NodeKind::lookahead: nodes.push_back(Node::lookahead(children[0], first != 0)); break;
+        case NodeKind::lookbehind: nodes.push_back(Node::lookbehind(children[0], first != 0)); break;
+        case NodeKind::scope: nodes.push_back(Node::scope(children[0])); break;
+        case NodeKind::reference: nodes.push_back(Node::reference(static_cast<std::uint32_t>(first))); break;
+        case NodeKind::grammar:
+          nodes.push_back(Node::grammar(std::move(children), static_cast<std::uint32_t>(first)));
+          break;
+        case NodeKind::json_string: nodes.push_back(Node::json_string(children[0])); break;
+        case NodeKind::unordered:
+          nodes.push_back(Node::unordered({children.begin() + 2, children.end()}, std::string(text), children[1],
+                                          children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
+          break;
+        case NodeKind::ordered:
+          nodes.push_back(Node::ordered({children.begin() + 2, children.end()}, std::string(text), children[1], children[0],
+                                        first > 0));
+          break;
+        case NodeKind::greedy: nodes.push_back(Node::greedy(children[0], children[1])); break;
+        case NodeKind::unless: nodes.push_back(Node::unless(children[0])); break;
+      }
+    } catch (const Error&) {
+      reader.fail();  // such as a rule's reference to a definition that is not there
     }
   }
   if (nodes.empty() || reader.left() != 0) reader.fail();
