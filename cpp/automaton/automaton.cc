@@ -23,6 +23,7 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t
   register_sets(root);
   if (spelling) register_sets(*spelling);
   derivatives_.settle();
+  derivatives_.set_live([this](ExprId id) { return liveness_.live(id); });
   start_ = intern(root);
   if (has_strings_) text_expr_ = intern(text_);
   if (spelling) spelling_ = intern(*spelling);

@@ -355,7 +355,35 @@ void Derivatives::skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int
   }
 }
 
+// Takes dead ends out of the rows by which texts begin with a character. Otherwise each of the 65,536 escapes that lead to one
+// would be tried.
+void Derivatives::prune(ExprId texts) {
+  constexpr int kDeepest = 8;  // strings inside strings; deeper, nothing is taken out
+  if (!live_ || pruning_ >= kDeepest) return;
+  ++pruning_;
+  struct Leave {
+    int& depth;
+    ~Leave() { --depth; }
+  } leave{pruning_};
+  std::vector<std::pair<ExprId, int>> pending{{texts, 0}};
+  while (!pending.empty()) {
+    const auto [at, read] = pending.back();
+    pending.pop_back();
+    if (exprs_[at].plain || !pruned_.insert(at.value).second) continue;
+    ExprId* entries = row(at);
+    for (std::uint32_t c = 0; c < class_count_; ++c) {
+      if (entries[c] == ExprSet::kEmpty) continue;
+      if (!live_(entries[c])) {
+        entries[c] = ExprSet::kEmpty;
+      } else if (read < 3 && representative_[c] >= 0x80) {
+        pending.emplace_back(entries[c], read + 1);
+      }
+    }
+  }
+}
+
 bool Derivatives::spelled(ExprId id, ExprId* out) {
+  if (exprs_[id].b != static_cast<std::uint32_t>(Spelling::text)) prune(ExprId{exprs_[id].a});
   SpelledRow step(exprs_, class_of_, class_count_, [this](ExprId part) { return known(part); });
   if (step.derive(id, out)) return true;
   missing_ = step.missing();

@@ -10,7 +10,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,9 @@ namespace detent {
 class Derivatives {
  public:
   Derivatives(ExprSet& exprs, Meter& meter) : exprs_(exprs), meter_(meter) {}
+
+  // Says whether an expression has any string; asked before escapes are told apart by what they lead to.
+  void set_live(std::function<bool(ExprId)> live) { live_ = std::move(live); }
 
   // Fixes the byte classes; every set that the expressions use must exist.
   void settle();
@@ -50,6 +55,7 @@ class Derivatives {
   bool linear(ExprId id, ExprId* out);
   bool context(ExprId id, ExprId* out);
   bool spelled(ExprId id, ExprId* out);
+  void prune(ExprId texts);
   // Adds what is left of `rest` when `part` matches the empty string before it: as often as its guards tell cases apart.
   void skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int depth);
   const std::vector<std::uint8_t>& classes_of(std::uint32_t set);
@@ -73,6 +79,9 @@ class Derivatives {
   std::vector<ExprId> missing_;
   std::vector<std::pair<std::uint8_t, ExprId>> pairs_;
   std::vector<ExprId> skipped_rules_;
+  std::function<bool(ExprId)> live_;
+  std::unordered_set<std::uint32_t> pruned_;
+  int pruning_ = 0;  // calls inside one another
 };
 
 }  // namespace detent
