@@ -32,9 +32,6 @@ from detent.language import Language
 from detent.limits import Limits
 from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher, Matcher
-from detent.sources.calls import Call, TaggedPart, calls, structural_tags
-from detent.sources.grammar import ebnf, gbnf, grammar
-from detent.sources.json_schema import json_schema, json_value
 from detent.sources.regex import regex
 from detent.sources.types import (
     boolean,
@@ -58,6 +55,9 @@ if TYPE_CHECKING:
     from detent import models
     from detent.generation import Output, generate, stream
     from detent.models import load_model
+    from detent.sources.calls import Call, TaggedPart, calls, structural_tags
+    from detent.sources.grammar import ebnf, gbnf, grammar
+    from detent.sources.json_schema import json_schema, json_value
 
 __version__ = "0.1.0"
 
@@ -125,12 +125,21 @@ __all__ = [
     "without",
 ]
 
-# Engines import detent for its masks alone: what runs models is loaded when it is first named (PEP 562).
+# Engines import detent for its masks alone: what runs models, and the larger sources, are loaded when first named (PEP 562).
 _LAZY = {
+    "Call": "detent.sources.calls",
     "Output": "detent.generation",
+    "TaggedPart": "detent.sources.calls",
+    "calls": "detent.sources.calls",
+    "ebnf": "detent.sources.grammar",
+    "gbnf": "detent.sources.grammar",
     "generate": "detent.generation",
+    "grammar": "detent.sources.grammar",
+    "json_schema": "detent.sources.json_schema",
+    "json_value": "detent.sources.json_schema",
     "load_model": "detent.models",
     "stream": "detent.generation",
+    "structural_tags": "detent.sources.calls",
 }
 
 
