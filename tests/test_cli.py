@@ -61,6 +61,21 @@ class TestText:
         assert (result.status, result.err) == (0, "")
         assert re.fullmatch(r"[0-9]{4}-[0-9]{2}\n", result.out)
 
+    def test_a_schema_and_a_grammar_from_files(self, run: Any, tmp_path: Path) -> None:
+        schema, rules = tmp_path / "schema.json", tmp_path / "rules.lark"
+        schema.write_text('{"type": "integer", "minimum": 10, "maximum": 99}')
+        rules.write_text('start: "<" /[a-c]/ ">"')
+        assert 10 <= int(run("generate", "--json-schema", str(schema), "A number?").out) <= 99
+        assert run("generate", "--grammar", str(rules), "A letter?").out in ("<a>\n", "<b>\n", "<c>\n")
+
+    def test_a_choice_of_files_that_hold_no_rule(self, run: Any, tmp_path: Path) -> None:
+        broken = tmp_path / "broken"
+        broken.write_text('{"type": "strnig"}')
+        assert "strnig" in run("generate", "--json-schema", str(broken), "Go").err
+        assert "line 1" in run("generate", "--grammar", str(broken), "Go").err
+        broken.write_bytes(b"\xff")
+        assert "not UTF-8, at byte 0" in run("generate", "--json-schema", str(broken), "Go").err
+
     def test_choices(self, run: Any) -> None:
         seen = {
             run(

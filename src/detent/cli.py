@@ -32,6 +32,8 @@ from detent.generation import stream
 from detent.guide import compile
 from detent.language import Language
 from detent.models import Model, Transformers, load_model
+from detent.sources.grammar import grammar
+from detent.sources.json_schema import json_schema
 from detent.sources.regex import regex
 
 __all__ = ["main"]
@@ -77,13 +79,16 @@ def _parser() -> argparse.ArgumentParser:
     generate = commands.add_parser(
         "generate",
         help="write the continuation of a prompt",
-        description="Write the continuation of a prompt that matches a regular expression, or is one of several texts.",
+        description="Write the continuation of a prompt that matches a regular expression, is valid against a JSON Schema, "
+        "is in the language of a grammar, or is one of several texts.",
         epilog='Example: detent generate --regex "[0-9]{4}-[0-9]{2}-[0-9]{2}" "What is the date?"',
         allow_abbrev=False,
     )
     generate.add_argument("prompt", help="the text to continue; - reads it from standard input")
     rule = generate.add_mutually_exclusive_group()
     rule.add_argument("--regex", metavar="PATTERN", help="what the whole text must match, in the syntax of Python's re")
+    rule.add_argument("--json-schema", metavar="FILE", type=Path, help="JSON Schema that the text must be valid against")
+    rule.add_argument("--grammar", metavar="FILE", type=Path, help="grammar, in Lark's notation, of the whole text")
     rule.add_argument("--choice", metavar="TEXT", action="append", help="a text to choose; repeat it for each")
     generate.add_argument(
         "--model", metavar="PATH", type=Path, help="folder of a model (default: the one that comes with detent)"
@@ -140,7 +145,18 @@ def _language(options: argparse.Namespace) -> Language | None:
                 raise ArgumentError(f"{option} {text!a} is not valid UTF-8") from None
     if options.regex is not None:
         return regex(options.regex)
+    if options.json_schema is not None:
+        return json_schema(_read("--json-schema", options.json_schema))
+    if options.grammar is not None:
+        return grammar(_read("--grammar", options.grammar))
     return None if options.choice is None else regex("|".join(map(re.escape, options.choice)))
+
+
+def _read(option: str, path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"{option} {path}: is not UTF-8, at byte {error.start}") from None
 
 
 def _model(path: Path | None) -> Model:
