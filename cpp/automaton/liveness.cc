@@ -32,7 +32,7 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) const {
       return true;
     case Op::spelled:
       parts = {ExprId{expr.a}};
-      return expr.b == static_cast<std::uint32_t>(Spelling::text);
+      return is_settled(expr.b, expr.c);
     case Op::rule:  // what has no text was taken out when this was made
       parts.clear();
       return true;
@@ -70,7 +70,8 @@ std::uint32_t Liveness::combine(ExprId id, const std::vector<ExprId>& parts) con
     case Op::repeat:
       return known(parts[0]) == kDead ? kDead : product(known(parts[0]), expr.b);
     case Op::spelled:
-      return known(parts[0]) == kDead ? kDead : product(known(parts[0]), ExprSet::kEscape);
+      if (known(parts[0]) == kDead) return kDead;
+      return std::min(product(known(parts[0]), ExprSet::kEscape), kLongest - 8) + escape_left(expr.b);
     case Op::unordered: {
       const ExprSet::Pool& pool = exprs_.pool(id);
       const std::span<const ExprId> members = std::span(parts).subspan(2);

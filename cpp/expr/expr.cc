@@ -5,6 +5,8 @@
 #include <cstring>
 #include <tuple>
 
+#include "expr/json_string.h"
+
 namespace detent {
 namespace {
 
@@ -498,8 +500,7 @@ ExprId ExprSet::spelled(ExprId texts, std::uint32_t place, std::uint32_t value) 
   inherit(expr, inner);
   expr.largest_count = inner.largest_count;
   expr.largest_minimum = inner.largest_minimum;
-  constexpr std::uint32_t kLeft[] = {0, 1, 4, 3, 2, 1, 6, 5, 4, 3, 2, 1};  // bytes of the escape that must still come
-  expr.shortest = add(multiply(place == 0 ? inner.shortest : inner.farthest, kEscape), kLeft[place]);
+  expr.shortest = add(multiply(is_settled(place, value) ? inner.shortest : inner.farthest, kEscape), escape_left(place));
   expr.farthest = multiply(inner.farthest, kEscape);
   expr.a = texts.value;
   expr.b = place;

@@ -81,6 +81,7 @@ struct Expr {
 class ExprSet {
  public:
   static constexpr std::uint32_t kUnbounded = UINT32_MAX;
+  static constexpr std::uint32_t kAny = UINT32_MAX;  // a value of `spelled` that no longer matters
   static constexpr std::uint32_t kEscape = 6;  // bytes of the longest spelling of a byte in a JSON string
   static constexpr ExprId kEmpty{0};
   static constexpr ExprId kEpsilon{1};

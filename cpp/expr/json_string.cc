@@ -15,9 +15,19 @@ std::uint32_t digit_value(char digit) {
   return static_cast<std::uint32_t>((digit | 0x20) - 'a') + 10;
 }
 
+struct Length {  // of characters in UTF-8
+  std::uint32_t first, last, marker, tail;
+};
+constexpr Length kLengths[] = {{0, 0x7F, 0, 0}, {0x80, 0x7FF, 0xC0, 1}, {0x800, 0xFFFF, 0xE0, 2}, {0x10000, 0x10FFFF, 0xF0, 3}};
+
 Spelling next(Spelling place) { return static_cast<Spelling>(static_cast<std::uint32_t>(place) + 1); }
 
 }  // namespace
+
+std::uint32_t escape_left(std::uint32_t place) {
+  constexpr std::uint32_t kLeft[] = {0, 1, 4, 3, 2, 1, 6, 5, 4, 3, 2, 1, 1, 2, 3, 7, 8};
+  return kLeft[place];
+}
 
 void register_spelling_bytes(ExprSet& exprs) {
   exprs.bytes(ByteSet::range(0, 0x1F));
@@ -59,10 +69,6 @@ ExprId SpelledRow::after(ExprId texts, std::uint32_t code_point) {
 }
 
 bool SpelledRow::may_begin(ExprId texts, std::uint32_t first, std::uint32_t last) {
-  struct Length {
-    std::uint32_t first, last, marker, tail;
-  };
-  constexpr Length kLengths[] = {{0, 0x7F, 0, 0}, {0x80, 0x7FF, 0xC0, 1}, {0x800, 0xFFFF, 0xE0, 2}, {0x10000, 0x10FFFF, 0xF0, 3}};
   for (const Length& length : kLengths) {
     const std::uint32_t low = std::max(first, length.first), high = std::min(last, length.last);
     if (low <= high && may_go_on(texts, length.marker, low, high, length.tail)) return true;
@@ -87,6 +93,40 @@ bool SpelledRow::may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t fir
   return false;
 }
 
+ExprId SpelledRow::common(ExprId texts, std::uint32_t first, std::uint32_t last) {
+  ExprId found = ExprSet::kEmpty;
+  for (const Length& length : kLengths) {
+    const std::uint32_t low = std::max(first, length.first), high = std::min(last, length.last);
+    if (low > high) continue;
+    const ExprId left = common(texts, length.marker, low, high, length.tail);
+    if (left == ExprSet::kEmpty || (found != ExprSet::kEmpty && found != left)) return ExprSet::kEmpty;
+    found = left;
+  }
+  return found;
+}
+
+ExprId SpelledRow::common(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail) {
+  const ExprId* row = known_(texts);
+  if (!row) {
+    missing_.push_back(texts);
+    return ExprSet::kEmpty;
+  }
+  const std::uint32_t shift = 6 * tail, low_bits = (1u << shift) - 1;
+  ExprId found = ExprSet::kEmpty, last_next = ExprSet::kEmpty;
+  for (std::uint32_t bits = first >> shift; bits <= last >> shift; ++bits) {
+    const ExprId next = row[class_of_[marker | bits]];
+    if (next == ExprSet::kEmpty) return next;
+    const std::uint32_t low = std::max(first, bits << shift), high = std::min(last, bits << shift | low_bits);
+    const bool whole = high - low == low_bits;
+    if (whole && next == last_next) continue;  // as behind the byte before
+    const ExprId left = tail == 0 ? next : common(next, 0x80, low & low_bits, high & low_bits, tail - 1);
+    if (left == ExprSet::kEmpty || (found != ExprSet::kEmpty && found != left)) return ExprSet::kEmpty;
+    found = left;
+    if (whole) last_next = next;
+  }
+  return found;
+}
+
 // What is left behind a hexadecimal digit; empty if no character of the texts has these digits.
 ExprId SpelledRow::behind_digit(ExprId texts, Spelling place, std::uint32_t value, std::uint32_t digit) {
   const auto to = [&](Spelling next_place, std::uint32_t next_value, std::uint32_t first, std::uint32_t last) {
@@ -101,19 +141,40 @@ ExprId SpelledRow::behind_digit(ExprId texts, Spelling place, std::uint32_t valu
     case Spelling::hex2: {
       const std::uint32_t shift = place == Spelling::hex0 ? 12 : place == Spelling::hex1 ? 8 : 4;
       const std::uint32_t first = all << shift, last = first | ((1u << shift) - 1);
+      if (last < 0xD800 || first >= 0xE000) {
+        if (const ExprId left = common(texts, first, last); left != ExprSet::kEmpty) {
+          return spelled(left, shift == 12 ? Spelling::any3 : shift == 8 ? Spelling::any2 : Spelling::any1);
+        }
+      } else if (first >= 0xD800 && last < 0xDC00) {
+        const ExprId left = common(texts, astral(first & 0x3FF, 10), astral((last & 0x3FF) + 1, 10) - 1);
+        if (left != ExprSet::kEmpty) return spelled(left, shift == 8 ? Spelling::high2 : Spelling::high1);
+      }
       const std::uint32_t high = std::max(first, 0xD800u), low = std::min(last, 0xDBFFu);
       const bool is_pair = high <= low && may_begin(texts, astral(high & 0x3FF, 10), astral((low & 0x3FF) + 1, 10) - 1);
       return is_pair ? spelled(texts, next(place), all) : to(next(place), all, first, last);
     }
     case Spelling::hex3:
       if (all >= 0xD800 && all < 0xDC00) {
+        const ExprId left = common(texts, astral(all & 0x3FF, 10), astral((all & 0x3FF) + 1, 10) - 1);
+        if (left != ExprSet::kEmpty) return spelled(left, Spelling::low_escape, ExprSet::kAny);
         return to(Spelling::low_escape, all & 0x3FF, astral(all & 0x3FF, 10), astral((all & 0x3FF) + 1, 10) - 1);
       }
       return all >= 0xDC00 && all < 0xE000 ? ExprSet::kEmpty : spelled(after(texts, all), Spelling::text);
     case Spelling::low1: {
+      if (value == ExprSet::kAny) return digit < 0xC ? ExprSet::kEmpty : spelled(texts, Spelling::any2);
       const std::uint32_t bits = value << 2 | (digit & 3);
       return digit < 0xC ? ExprSet::kEmpty : to(Spelling::low2, bits, astral(bits, 8), astral(bits + 1, 8) - 1);
     }
+    case Spelling::any1:
+      return spelled(texts, Spelling::text);
+    case Spelling::any2:
+      return spelled(texts, Spelling::any1);
+    case Spelling::any3:
+      return spelled(texts, Spelling::any2);
+    case Spelling::high1:
+      return spelled(texts, Spelling::low_escape, ExprSet::kAny);
+    case Spelling::high2:
+      return spelled(texts, Spelling::high1);
     case Spelling::low2:
       return to(Spelling::low3, all, astral(all, 4), astral(all + 1, 4) - 1);
     default:

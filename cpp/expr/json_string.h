@@ -14,14 +14,23 @@
 
 namespace detent {
 
-// Where a spelling stands. `value` of ExprSet::spelled holds the bits read so far.
+// Where a spelling stands. `value` of ExprSet::spelled holds the bits read so far; where every character with these bits leads
+// to the same texts, the spelling forgets them and holds those texts already (kAny).
 enum class Spelling : std::uint32_t {
   text,    // between characters, or inside a raw one
   escape,  // behind a backslash
-  hex0, hex1, hex2, hex3,              // behind \u and so many digits
-  low_escape, low_u,                   // behind a high surrogate; its low one must follow
+  hex0, hex1, hex2, hex3,  // behind \u and so many digits
+  low_escape, low_u,       // behind a high surrogate; its low one must follow
   low0, low1, low2, low3,
+  any1, any2, any3,        // so many digits, whatever they are, then the texts
+  high1, high2,            // so many digits, then a low surrogate, whatever it is, then the texts
 };
+
+inline bool is_settled(std::uint32_t place, std::uint32_t value) {
+  return place == 0 || place >= static_cast<std::uint32_t>(Spelling::any1) || value == ExprSet::kAny;
+}
+// Bytes that are left of an escape.
+std::uint32_t escape_left(std::uint32_t place);
 
 // Creates the byte sets that spellings tell apart.
 void register_spelling_bytes(ExprSet& exprs);
@@ -43,6 +52,9 @@ class SpelledRow {
   ExprId after(ExprId texts, std::uint32_t code_point);
   // Whether the texts may begin with a character from `first` to `last`.
   bool may_begin(ExprId texts, std::uint32_t first, std::uint32_t last);
+  // The texts that are left behind each character from `first` to `last`; empty if they are not the same.
+  ExprId common(ExprId texts, std::uint32_t first, std::uint32_t last);
+  ExprId common(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail);
   bool may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail);
   ExprId behind_digit(ExprId texts, Spelling place, std::uint32_t value, std::uint32_t digit);
   ExprId spelled(ExprId texts, Spelling place, std::uint32_t value = 0);

@@ -79,17 +79,17 @@ class _Annotation:
 
     def token(self, symbol: int, state: int, lexed_in: int, states: list[int]) -> _Token:
         """Give how a terminal is read where it is shifted in `state` and the lexer, of `states`, is in `lexed_in`."""
-        paths = self.scanner(self.expected(lexed_in)).paths
+        scanner = self.scanner(self.expected(lexed_in))
         before: list[tuple[int, _Reading]] = []
         for number in self.ignored:
             skip = number if self.terminals.is_repeatable(number) else None
-            reading = self.narrowed(number, paths[number], self.first_after(states, skip))
+            reading = self.narrowed(number, scanner.skipped[number], self.first_after(states, skip))
             if reading:
                 before.append((number, reading))
         if symbol == END:
             return frozenset(before), frozenset()
         after = self.first_after([self.automaton.goto[state][symbol]], None)
-        return frozenset(before), self.narrowed(~symbol, paths[~symbol], after)
+        return frozenset(before), self.narrowed(~symbol, scanner.paths[~symbol], after)
 
     def narrowed(self, number: int, paths: list[Path], following: bytes) -> _Reading:
         ways = (self.terminals.narrowed(number, path, following) for path in paths)

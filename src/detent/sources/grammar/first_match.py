@@ -92,7 +92,8 @@ def first_match(regexp: str, limits: Limits) -> FirstMatch:
     if search.is_ordered and search.after is not None:
         _refuse("a lookahead ends a terminal in which the order of choices counts", "take the lookahead away")
     close = _core.text_scope if search.has_assertion else lambda node: node
-    full = close(search.plain[id(tree)].full)
+    # The lookahead at the end is said by `after` alone.
+    full = close(first if search.after is not None else search.plain[id(tree)].full)
     return FirstMatch(full, close(first) if search.is_ordered else full, search.after, search.last_loop(tree))
 
 

@@ -16,6 +16,8 @@ __all__ = ["END", "Lalr"]
 END = -(1 << 40)
 """The end of the text, as a terminal."""
 
+_ROOT = END - 1  # the rule that is the start and the end, which none calls
+
 _MAX_ITEMS = 2_000_000
 
 _Item = tuple[int, int]
@@ -36,7 +38,7 @@ class Lalr:
 
     def __init__(self, rules: list[list[BnfRow]]) -> None:
         self.rules = rules
-        self.rows: list[tuple[int, BnfRow]] = [(-1, (0,))]
+        self.rows: list[tuple[int, BnfRow]] = [(_ROOT, (0,))]
         self.rows_of: list[list[int]] = []
         for rule, rows in enumerate(rules):
             self.rows_of.append(list(range(len(self.rows), len(self.rows) + len(rows))))

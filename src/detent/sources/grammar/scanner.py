@@ -269,15 +269,28 @@ class Scanner:
 
     @cached_property
     def paths(self) -> dict[int, list[Path]]:
-        """The paths of each terminal, in order."""
+        """The paths by which the parser gets each terminal, in order."""
+        return self._paths[0]
+
+    @cached_property
+    def skipped(self) -> dict[int, list[Path]]:
+        """The paths by which each ignored terminal is read; a text that it reads is ignored, whatever else it may be."""
+        return self._paths[1]
+
+    @cached_property
+    def _paths(self) -> tuple[dict[int, list[Path]], dict[int, list[Path]]]:
         found: dict[int, list[Path]] = {number: [] for number in self.expected}
+        skipped: dict[int, list[Path]] = {number: [] for number in self.expected}
         rivals: set[int] = set()
         for entry, keywords in self.entries:
-            for index, keyword in enumerate(keywords):
-                found[keyword].append(Path(entry, frozenset(keywords[:index]), frozenset(rivals)))
-            found[entry].append(Path(entry, frozenset(keywords), frozenset(rivals)))
+            if entry in self.terminals.rules.ignored:
+                skipped[entry].append(Path(entry, frozenset(), frozenset(rivals)))
+            else:
+                for index, keyword in enumerate(keywords):
+                    found[keyword].append(Path(entry, frozenset(keywords[:index]), frozenset(rivals)))
+                found[entry].append(Path(entry, frozenset(keywords), frozenset(rivals)))
             rivals.add(entry)
-        return found
+        return found, skipped
 
 
 def _begins(following: bytes) -> _core.Node:

@@ -9,6 +9,7 @@ each value that it occurs at most once. Otherwise it is refused: no grammar comp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from detent import _core
@@ -70,7 +71,10 @@ class _Facet:
         self.most = self._cut()
         self.residual = self._without_unique(compiler.algebra.conjunction(residual))
         self.is_empty = (self.most is not None and self.least > self.most) or (self.residual is compiler.algebra.false)
+        # From `last` on, an item's index does not matter: neither for its schema nor for the length.
+        self.last = max(self.uniform, self.least if self.most is None else self.most)
         self._walks: dict[tuple[int, Formula], Any] = {}
+        self._derived: dict[Formula, _Options] = {}
 
     def _cut(self) -> int | None:
         """End the array before the first item that no value can be."""
@@ -84,21 +88,6 @@ class _Facet:
         """Give the conjunction of an item."""
         found = [*self.items.get(index, ()), *(literal for start, literal in self.rest if start <= index), *literals]
         return self.compiler.values(found)
-
-    def _counted(self, formula: Formula) -> Formula:
-        """Decide the counts in the residual that the bounds of the length decide."""
-        algebra, most = self.compiler.algebra, self.most
-        if formula.kind in ("and", "or"):
-            combine = algebra.conjunction if formula.kind == "and" else algebra.disjunction
-            return combine([self._counted(part) for part in formula.parts])
-        if formula.kind == "at_least":
-            if formula.parts[0] <= self.least:
-                return algebra.true
-            return algebra.false if most is not None and formula.parts[0] > most else formula
-        if formula.kind == "at_most" and formula.parts[0] < self.least:
-            return algebra.false
-        is_met = formula.kind == "at_most" and most is not None and most <= formula.parts[0]
-        return algebra.true if is_met else formula
 
     # uniqueItems.
 
@@ -153,8 +142,20 @@ class _Facet:
 
     # The walk.
 
+    def options(self, index: int, formula: Formula) -> Iterator[tuple[Conjunction, Formula]]:
+        """Give the ways on by the item at an index: its value, and what is left of the formula for the rest."""
+        if self.most is not None and index >= self.most:
+            return
+        derived = self._derived.get(formula)
+        if derived is None:
+            derived = self._derived[formula] = self.derive(formula)
+        for literals, left in derived:
+            value = self.value(index, literals)
+            if value is not self.compiler.schemas.never and left is not self.compiler.algebra.false:
+                yield value, left
+
     def derive(self, formula: Formula) -> _Options:
-        """Give the ways on by an item: literals of its value, and what is left of the formula for the rest."""
+        """Give the literals of an item's value, and what is left of the formula, for each way to go on."""
         kind, parts, algebra = formula.kind, formula.parts, self.compiler.algebra
         if kind == "and":
             options: _Options = [((), algebra.true)]
@@ -166,7 +167,6 @@ class _Facet:
                         for more, right in self.derive(part)
                     ]
                 )
-                self.compiler.spend(len(options))
             return options
         if kind == "or":
             return self._merged([option for part in parts for option in self.derive(part)])
@@ -209,8 +209,12 @@ class _Facet:
             )
         return kept
 
+    def may_end(self, index: int, formula: Formula) -> bool:
+        """Whether the array may have that many items, and end there."""
+        return index >= self.least and self.is_complete(formula)
+
     def is_complete(self, formula: Formula) -> bool:
-        """Whether the array may end here."""
+        """Whether a formula asks for no more items."""
         kind, parts = formula.kind, formula.parts
         if kind in ("and", "or"):
             return (all if kind == "and" else any)(self.is_complete(part) for part in parts)
@@ -218,7 +222,7 @@ class _Facet:
 
     def walk(self, index: int, formula: Formula) -> Any:
         """Give the walk from an index and a formula on, when an item has been written."""
-        key = (min(index, self.uniform), formula)
+        key = (min(index, self.last), formula)
         found = self._walks.get(key)
         if found is None:
             from detent.sources.json_schema.compiler import Walk
@@ -268,19 +272,9 @@ def _chain(facet: _Facet) -> Steps:
 
 def _walked(facet: _Facet) -> Steps:
     compiler, layout = facet.compiler, facet.compiler.layout
-    algebra = compiler.algebra
-    counts = [algebra.at_least(facet.least)]
-    if facet.most is not None:
-        counts.append(algebra.at_most(facet.most))
-    formula = algebra.conjunction([facet.residual, *counts])
-    ways = [layout.empty_array] if facet.is_complete(formula) else []
-    for literals, left in facet.derive(formula):
-        value = facet.value(0, literals)
-        if value is compiler.schemas.never or left is algebra.false:
-            continue
-        inner = compiler.at_once(value)
-        if inner is None:
-            inner = yield value
+    ways = [layout.empty_array] if facet.may_end(0, facet.residual) else []
+    for value, left in facet.options(0, facet.residual):
+        inner = yield from compiler.node(value)
         ways.append(in_row(layout.open_array, inner, (yield facet.walk(1, left))))
     return _core.union(ways)
 
@@ -288,21 +282,32 @@ def _walked(facet: _Facet) -> Steps:
 def _following(facet: _Facet, index: int, formula: Formula) -> Steps:
     """What follows an item: a comma and the next one, or the end."""
     compiler, layout = facet.compiler, facet.compiler.layout
-    ways = [layout.close_array] if facet.is_complete(formula) else []
+    if formula is compiler.algebra.true and index >= facet.uniform:
+        return (yield from _repeated(facet, index))
+    ways = [layout.close_array] if facet.may_end(index, formula) else []
     loops: list[_core.Node] = []
-    for literals, left in facet.derive(formula):
-        value = facet.value(index, literals)
-        if value is compiler.schemas.never or left is compiler.algebra.false:
-            continue
+    is_last = index == facet.last and facet.most is None
+    for value, left in facet.options(index, formula):
         inner = compiler.at_once(value)
         if inner is None:
             inner = yield value
         item = in_row(layout.comma, inner)
-        if left is formula and index == facet.uniform:
+        if is_last and left is formula:
             loops.append(item)
         else:
             ways.append(in_row(item, (yield facet.walk(index + 1, left))))
     return in_row(times(_core.union(loops), 0, None), _core.union(ways))
+
+
+def _repeated(facet: _Facet, index: int) -> Steps:
+    """What follows where only the number of items is left to care for."""
+    layout, most = facet.compiler.layout, facet.most
+    least = repeat_count(max(facet.least - index, 0))
+    if most is not None and index >= most:
+        return layout.close_array
+    item = yield from facet.compiler.node(facet.value(index, ()))
+    upper = None if most is None else open_count(most - index)
+    return in_row(times(in_row(layout.comma, item), least, upper), layout.close_array)
 
 
 def _unordered(facet: _Facet, constants: list[Any]) -> Steps:
