@@ -1,4 +1,4 @@
-"""Masks that are put together from fragments, models and like states, against each token's own way through the automaton."""
+"""Masks put together from fragments, models and like states, against each token's own way through the automaton."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tests.sources.json_schema.random_schemas import RandomSchemas
 
 _COUNT = int(os.environ.get("DETENT_FUZZ_SCHEMAS", "150"))
 
-_PIECES = ['"', '":', '": "', '", "', "\\", "\\n", "\\u", "\\u00", "\\ud83d", '\\"', ",", "}", "]", "{", "[", " ", "\n", "é", "😀"]
-_WORDS = ["a", "b", "ab", "name", "alpha", "x1", "0", "12", "-", ".5", "e", "true", "null", "/", "@", "foo", "2024-01-01"]
+_MARKS = ['"', '":', '": "', '", "', ",", "}", "]", "{", "[", " ", "\n"]
+_PIECES = [*_MARKS, "\\", "\\n", "\\u", "\\u00", "\\ud83d", '\\"', "é", "😀"]
+_WORDS = ["a", "b", "ab", "name", "alpha", "x1", "0", "12", "-", ".5", "e", "true", "null", "/", "@", "foo"]
 
 
 def _vocabulary(seed: int) -> detent.Vocabulary:
@@ -63,7 +64,8 @@ def _schemas() -> list[Any]:
         found.append({"type": "string", **string})
         member = {"type": "object", "properties": {"name": {"type": "string", **string}, "alpha": {"type": "integer"}}}
         found.append(member if number % 2 else {**member, "additionalProperties": {"type": "string", **string}})
-        found.append({"type": "array", "items": {"anyOf": [{"type": "string", **string}, {"type": "string", "maxLength": 5}]}})
+        either = {"anyOf": [{"type": "string", **string}, {"type": "string", "maxLength": 5}]}
+        found.append({"type": "array", "items": either})
     found += [RandomSchemas(seed).schema() for seed in range(_COUNT)]
     return found
 

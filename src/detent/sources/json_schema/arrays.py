@@ -69,7 +69,7 @@ class _Facet:
         if self.uniform > _LONGEST_PREFIX:
             raise LimitError(f"{self.uniform} items with schemas of their own, above the limit of {_LONGEST_PREFIX}")
         self.most = self._cut()
-        self.residual = self._without_unique(compiler.algebra.conjunction(residual))
+        self.residual = self._counted(self._without_unique(compiler.algebra.conjunction(residual)))
         self.is_empty = (self.most is not None and self.least > self.most) or (self.residual is compiler.algebra.false)
         # From `last` on, an item's index does not matter: neither for its schema nor for the length.
         self.last = max(self.uniform, self.least if self.most is None else self.most)
@@ -88,6 +88,22 @@ class _Facet:
         """Give the conjunction of an item."""
         found = [*self.items.get(index, ()), *(literal for start, literal in self.rest if start <= index), *literals]
         return self.compiler.values(found)
+
+    def _counted(self, formula: Formula) -> Formula:
+        """Decide the counts in the residual that the bounds of the length decide."""
+        algebra, least, most = self.compiler.algebra, self.least, self.most
+        if formula.kind in ("and", "or"):
+            combine = algebra.conjunction if formula.kind == "and" else algebra.disjunction
+            return combine([self._counted(part) for part in formula.parts])
+        if formula.kind == "at_least":
+            if formula.parts[0] <= least:
+                return algebra.true
+            return algebra.false if most is not None and formula.parts[0] > most else formula
+        if formula.kind == "at_most":
+            if formula.parts[0] < least:
+                return algebra.false
+            return algebra.true if most is not None and most <= formula.parts[0] else formula
+        return formula
 
     # uniqueItems.
 
