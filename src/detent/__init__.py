@@ -52,11 +52,11 @@ from detent.sources.types import (
     uuid,
 )
 from detent.sources.words import any_of_bytes, choice, containing, join, literal, text, without
-from detent.vocabulary import Vocabulary
+from detent.vocabulary import Vocabulary, tokenizations
 
 if TYPE_CHECKING:
     from detent import models
-    from detent.generation import Output, generate, stream
+    from detent.generation import Output, Report, generate, stream
     from detent.models import load_model
 
 __version__ = "0.1.0"
@@ -78,6 +78,7 @@ __all__ = [
     "ModelError",
     "Output",
     "PatternSyntaxError",
+    "Report",
     "SchemaError",
     "SchemaWarning",
     "StateError",
@@ -120,6 +121,7 @@ __all__ = [
     "structural_tags",
     "text",
     "time",
+    "tokenizations",
     "uri",
     "uuid",
     "without",
@@ -128,6 +130,7 @@ __all__ = [
 # Engines import detent for its masks alone: what runs models is loaded when it is first named (PEP 562).
 _LAZY = {
     "Output": "detent.generation",
+    "Report": "detent.generation",
     "generate": "detent.generation",
     "load_model": "detent.models",
     "stream": "detent.generation",
