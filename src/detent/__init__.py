@@ -49,11 +49,11 @@ from detent.sources.types import (
     uuid,
 )
 from detent.sources.words import any_of_bytes, choice, containing, join, literal, text, without
-from detent.vocabulary import Vocabulary
+from detent.vocabulary import Vocabulary, tokenizations
 
 if TYPE_CHECKING:
     from detent import models
-    from detent.generation import Output, generate, stream
+    from detent.generation import Output, Report, generate, stream
     from detent.models import load_model
     from detent.sources.calls import Call, TaggedPart, calls, structural_tags
     from detent.sources.grammar import ebnf, gbnf, grammar
@@ -78,6 +78,7 @@ __all__ = [
     "ModelError",
     "Output",
     "PatternSyntaxError",
+    "Report",
     "SchemaError",
     "SchemaWarning",
     "StateError",
@@ -120,6 +121,7 @@ __all__ = [
     "structural_tags",
     "text",
     "time",
+    "tokenizations",
     "uri",
     "uuid",
     "without",
@@ -129,6 +131,7 @@ __all__ = [
 _LAZY = {
     "Call": "detent.sources.calls",
     "Output": "detent.generation",
+    "Report": "detent.generation",
     "TaggedPart": "detent.sources.calls",
     "calls": "detent.sources.calls",
     "ebnf": "detent.sources.grammar",

@@ -35,6 +35,13 @@ def test_temperature_divides_the_logits() -> None:
     assert frequencies(Sampler(temperature=0.5, seed=0), logits) == pytest.approx([1 / 5, 4 / 5], abs=0.03)
 
 
+def test_min_p_keeps_what_is_likely_enough_beside_the_likeliest() -> None:
+    logits = np.log(row(0.5, 0.3, 0.15, 0.05))
+    assert frequencies(Sampler(min_p=0.5, seed=0), logits) == pytest.approx([5 / 8, 3 / 8, 0, 0], abs=0.03)
+    assert frequencies(Sampler(min_p=0, seed=0), logits) == pytest.approx([0.5, 0.3, 0.15, 0.05], abs=0.03)
+    assert frequencies(Sampler(min_p=1, seed=0), logits)[0] == 1
+
+
 @pytest.mark.parametrize("temperature", [5e-324, 1e-300, 1e-30, 1e300])
 def test_extreme_temperatures_stay_defined(temperature: float) -> None:
     picks = {Sampler(temperature=temperature, seed=seed).pick(row(-1e30, 0, 1e30)) for seed in range(50)}

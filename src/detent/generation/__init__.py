@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from detent.generation.output import Output
+from detent.generation.report import Report, Rewind, Step
 from detent.generation.sampler import Sampler
-from detent.generation.streaming import Output, Stream
+from detent.generation.streaming import Stream
 from detent.generation.writing import generate, stream
 
-__all__ = ["Output", "Sampler", "Stream", "generate", "stream"]
+__all__ = ["Output", "Report", "Rewind", "Sampler", "Step", "Stream", "generate", "stream"]

@@ -2,8 +2,8 @@
 
 The row arrives with banned ids at minus infinity. What is left is softmaxed in float64 (float32 loses the tail of a
 128k vocabulary), so a banned id has probability zero exactly, not nearly. The order is that of transformers:
-temperature, then top-k, then top-p; ties are broken by the lower id, so that equal logits give equal choices on
-every machine.
+temperature, then top-k, then top-p, then min-p; ties are broken by the lower id, so that equal logits give equal
+choices on every machine.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ class Sampler:
         Keep only the k most likely ids.
     top_p : float or None
         Keep the smallest set of most likely ids whose probability reaches p (nucleus sampling).
+    min_p : float or None
+        Keep the ids that are at least p times as likely as the likeliest.
     seed : int or None
         Seed of the generator; None takes one from the operating system.
 
@@ -47,7 +49,8 @@ class Sampler:
 
     Notes
     -----
-    Top-p: Holtzman et al., "The Curious Case of Neural Text Degeneration", 2019.
+    Top-p: Holtzman et al., "The Curious Case of Neural Text Degeneration", 2019. Min-p: Nguyen et al., "Turning Up the
+    Heat: Min-p Sampling for Creative and Coherent LLM Outputs", 2024.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Sampler:
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int | None = None,
+        min_p: float | None = None,
     ) -> None:
         self.temperature = _real("temperature", temperature)
         if self.temperature < 0:
@@ -64,6 +68,9 @@ class Sampler:
         self.top_p = None if top_p is None else _real("top_p", top_p)
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise ArgumentError(f"top_p must be above 0 and at most 1, got {top_p!r}")
+        self.min_p = None if min_p is None else _real("min_p", min_p)
+        if self.min_p is not None and not 0 <= self.min_p <= 1:
+            raise ArgumentError(f"min_p must be from 0 to 1, got {min_p!r}")
         self._random = np.random.default_rng(None if seed is None else whole_number("seed", seed, least=0))
 
     def pick(self, logits: NDArray[np.floating[Any]]) -> int:
@@ -95,6 +102,8 @@ class Sampler:
         weights = np.exp(values)
         if self.top_p is not None and self.top_p < 1:
             ids, weights = _keep(_nucleus(weights, self.top_p), ids, weights)
+        if self.min_p:
+            ids, weights = _keep(np.flatnonzero(weights >= self.min_p * weights.max()), ids, weights)
         return int(ids[self._draw(weights)])
 
     def _draw(self, weights: NDArray[np.float64]) -> int:

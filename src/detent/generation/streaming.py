@@ -1,72 +1,57 @@
 """Stream: one text under way, token after token.
 
-    logits = the model's          mask = the matcher's          token = the sampler's
-       session.append <─────────────── matcher.advance <────────────────┘
+    logits = the model's          mask = the draft's          token = the sampler's
+      reader.logits <──────────────── draft.append <────────────────┘
 
-Nothing here knows about regexes or caches: the model is a `Session`, the language a `Matcher`, the choice a `Sampler`.
+Nothing here knows about regexes, caches or banned words: the model is a `Reader`, the text a `Draft`, the choice a
+`Sampler`. Where the mask has a single token, it is taken and the model is not asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterator
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from detent.errors import ModelError, StateError
+from detent.errors import StateError
+from detent.generation.draft import Draft
 from detent.generation.ends import end_of_text_row
+from detent.generation.output import FinishReason, Output
+from detent.generation.reader import Reader
+from detent.generation.report import Report, Step, measure
 from detent.generation.sampler import Sampler
 from detent.generation.text import TextDecoder
-from detent.guide import Guide
 from detent.mask import allocate_mask, apply_mask
-from detent.models.base import Model, Session
+from detent.vocabulary import Vocabulary
 
-__all__ = ["Output", "Stream"]
-
-FinishReason = Literal["stop", "length"]
-
-
-@dataclass(frozen=True)
-class Output:
-    """What `generate` wrote.
-
-    Attributes
-    ----------
-    text : str
-        The text, without the prompt.
-    token_ids : tuple of int
-        The ids that spell it, without an end-of-text id.
-    finish_reason : "stop" or "length"
-        "stop": the model or the language ended the text. "length": `max_tokens` did; a text of a language is complete
-        even then, and of a text without one what it had begun of a character is left out.
-    value : object
-        The text as the language's Python value: an int, a date, a choice; the text itself where it has no other.
-    squeezed_at : int or None
-        How many tokens were written when `max_tokens` first took a token from the choice; None if it never did.
-    prompt_token_count : int
-        Number of tokens of the prompt.
-    """
-
-    text: str
-    token_ids: tuple[int, ...]
-    finish_reason: FinishReason
-    value: object
-    squeezed_at: int | None
-    prompt_token_count: int
+__all__ = ["Stream"]
 
 
 class Stream(Iterator[str]):
     """The text piece by piece; made by `stream`. After the last piece, `output` has the whole."""
 
-    def __init__(self, model: Model, prompt_ids: list[int], guide: Guide, sampler: Sampler, max_tokens: int) -> None:
-        self._model = model
-        self._prompt_ids = prompt_ids
-        self._language = guide.language
-        self._matcher = guide.matcher(max_tokens)
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        reader: Reader,
+        draft: Draft,
+        sampler: Sampler,
+        max_tokens: int,
+        prompt_token_count: int,
+        value: Callable[[str], object] | None,
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._reader = reader
+        self._draft = draft
         self._sampler = sampler
         self._max_tokens = max_tokens
+        self._prompt_token_count = prompt_token_count
+        self._value = value
+        self._mask = allocate_mask(1, len(vocabulary))[0]
+        self._ends = end_of_text_row(vocabulary)
+        self._mask_seconds = 0.0
         self._output: Output | None = None
         self._pieces = self._write()
 
@@ -90,55 +75,98 @@ class Stream(Iterator[str]):
         return self._output
 
     def _write(self) -> Iterator[str]:
-        vocabulary = self._model.vocabulary
-        decoder = TextDecoder()
+        started, waited = perf_counter(), 0.0
+        draft, decoder = self._draft, TextDecoder()
         pieces: list[str] = []
-        token_ids: list[int] = []
-        session: Session | None = None
-        mask = allocate_mask(1, len(vocabulary))
-        ends = end_of_text_row(vocabulary)
-        finish_reason: FinishReason
-        while True:
-            self._matcher.fill_mask(mask[0])
-            if not (mask[0] & ~ends).any():  # only end-of-text is left: no need to ask the model
-                spent = len(token_ids) == self._max_tokens
-                finish_reason = "length" if spent and self._matcher.expected_bytes() else "stop"
-                break
-            if session is None:
-                session = self._model.start(self._prompt_ids)
-            else:
-                session.append(token_ids[-1:])
-            logits = _logits(session, len(vocabulary))
-            apply_mask(logits, mask[0])
-            token_id = self._sampler.pick(logits)
-            if token_id in vocabulary.eos_token_ids:
-                finish_reason = "stop"
-                break
-            self._matcher.advance(token_id)
-            token_ids.append(token_id)
-            if piece := decoder.feed(vocabulary.token_bytes(token_id)):
-                pieces.append(piece)
-                yield piece
+        shown = 0
+        finish_reason: FinishReason | None = None
+        while finish_reason is None:
+            finish_reason = self._advance()
+            if draft.shown() > shown:
+                piece = decoder.feed(bytes(draft.text[shown : draft.shown()]))
+                shown = draft.shown()
+                if piece:
+                    pieces.append(piece)
+                    paused = perf_counter()
+                    yield piece
+                    waited += perf_counter() - paused
         if piece := decoder.finish(cut=finish_reason == "length"):
             pieces.append(piece)
             yield piece
-        text = "".join(pieces)
-        self._output = Output(
+        self._output = self._finish("".join(pieces), finish_reason, perf_counter() - started - waited)
+
+    def _advance(self) -> FinishReason | None:
+        """Add a token to the draft, or end it and say why, or take tokens back."""
+        draft, mask = self._draft, self._mask
+        began = perf_counter()
+        draft.fill_mask(mask)
+        only = _single(mask)
+        nothing_left = only is None and not mask.any()
+        self._mask_seconds += perf_counter() - began
+        if nothing_left and draft.has_refusals:
+            draft.back_up()
+            self._reader.crop(len(draft.token_ids))
+            return None
+        if nothing_left or not (mask & ~self._ends).any():  # nothing to ask the model
+            spent = len(draft.token_ids) == self._max_tokens
+            cut = spent and bool(draft.matcher.expected_bytes())
+            return ("length" if cut else "stop") if self._end() else None
+        step = self._choose() if only is None else Step(only)
+        if step.token_id in self._vocabulary.eos_token_ids:
+            if not self._end():
+                return None
+            draft.steps.append(step)
+            return "stop"
+        began = perf_counter()
+        if not draft.append(step):
+            self._reader.crop(len(draft.token_ids))
+        elif draft.is_watched:
+            self._reader.forget(draft.settled)
+        self._mask_seconds += perf_counter() - began
+        return None if draft.stopped is None else "stop"
+
+    def _choose(self) -> Step:
+        logits = self._reader.logits(self._draft.token_ids, keep=self._draft.is_watched)
+        log_mass, log_total, top = measure(logits, self._mask)
+        apply_mask(logits, self._mask)
+        token_id = self._sampler.pick(logits)
+        return Step(token_id, top, log_mass, float(logits[token_id]) - log_total)
+
+    def _end(self) -> bool:
+        if self._draft.end():
+            return True
+        self._reader.crop(len(self._draft.token_ids))
+        return False
+
+    def _finish(self, text: str, finish_reason: FinishReason, seconds: float) -> Output:
+        draft, reader = self._draft, self._reader
+        stopped = draft.stopped
+        squeezed_at = draft.matcher.squeezed_at
+        return Output(
             text=text,
-            token_ids=tuple(token_ids),
+            token_ids=tuple(draft.token_ids),
             finish_reason=finish_reason,
-            value=text if self._language.value is None else self._language.value(text),
-            squeezed_at=self._matcher.squeezed_at,
-            prompt_token_count=len(self._prompt_ids),
+            value=text if self._value is None else self._value(text),
+            squeezed_at=squeezed_at,
+            prompt_token_count=self._prompt_token_count,
+            stop_string=None if stopped is None else draft.text[stopped.start : stopped.end].decode(),
+            report=Report(
+                steps=tuple(draft.steps),
+                rewinds=tuple(draft.rewinds),
+                masked_from=draft.masked_from,
+                squeezed_at=squeezed_at,
+                model_calls=reader.calls,
+                seconds=seconds,
+                model_seconds=reader.seconds,
+                mask_seconds=self._mask_seconds,
+            ),
         )
 
 
-def _logits(session: Session, width: int) -> NDArray[np.float32]:
-    """Return the session's logits as a float32[width] of our own, to be masked in place."""
-    logits = np.array(session.logits, dtype=np.float32)
-    if logits.shape != (width,):
-        raise ModelError(
-            f"The model gives logits of shape {logits.shape} but its vocabulary has {width} ids; if the model's "
-            f"logits are padded, pass size={logits.shape[-1] if logits.ndim else width} to the Vocabulary"
-        )
-    return logits
+def _single(mask: NDArray[np.int32]) -> int | None:
+    """Return the one id that a mask row allows; None if it allows more or none."""
+    words = np.flatnonzero(mask)
+    if words.size != 1:
+        return None
+    word = int(mask[words[0]]) & 0xFFFFFFFF
+    return None if word & (word - 1) else int(words[0]) * 32 + word.bit_length() - 1

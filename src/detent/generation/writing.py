@@ -1,7 +1,8 @@
-"""generate and stream: arguments checked, the language compiled, and the writing left to `Stream`.
+"""generate and stream: arguments checked, the languages compiled, and the writing left to `Stream`.
 
 Without a language the same loop runs under the guide of all byte strings, which leaves out only ids that are no text
-(special and padding ids), so the text is always what the model wrote and never the spelling of a control token.
+(special and padding ids), so the text is always what the model wrote and never the spelling of a control token. Where
+words are banned or a string ends the text, bytes must be characters: then it is the guide of all text.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from detent import _core
-from detent.errors import ArgumentError
+from detent.errors import ArgumentError, EmptyLanguageError
+from detent.generation.bans import BanMode, Bans, read_bans
+from detent.generation.draft import Draft
+from detent.generation.finder import Finder
+from detent.generation.output import Output
+from detent.generation.reader import Reader
 from detent.generation.sampler import Sampler, whole_number
-from detent.generation.streaming import Output, Stream
+from detent.generation.streaming import Stream
 from detent.guide import Guide, compile
 from detent.language import Language
 from detent.models.base import Model
+from detent.sources.nodes import EVERYTHING, TEXT
 
 __all__ = ["generate", "stream"]
 
@@ -30,7 +36,15 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
     seed: int | None = None,
+    stop: str | Sequence[str] | None = None,
+    ban: Sequence[str | bytes] | None = None,
+    ban_mode: BanMode = "rewind",
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+    ban_retries: int = 64,
 ) -> Output:
     """Continue `prompt` with text of `language`.
 
@@ -40,8 +54,9 @@ def generate(
     >>> len(out.text), out.finish_reason
     (10, 'stop')
 
-    One forward pass of the model a token and one for the prompt. A `Language` is compiled for the model's vocabulary at
-    each call; pass a `Guide` (`detent.compile`) to pay for that once.
+    At most one forward pass of the model a token: one that is the only one allowed is written without asking the model,
+    and a run of them enters its cache in one pass. A `Language` is compiled for the model's vocabulary at each call;
+    pass a `Guide` (`detent.compile`) to pay for that once.
 
     Parameters
     ----------
@@ -54,8 +69,22 @@ def generate(
     max_tokens : int
         The most tokens to write, end-of-text not counted. A text of a language is complete by then: a token is written
         only if the rest fits into the tokens left.
-    temperature, top_k, top_p, seed
+    temperature, top_k, top_p, min_p, seed
         See `Sampler`.
+    stop : str or sequence of str, optional
+        The text ends before the first of these; only without a language, which says itself where its texts end.
+    ban : sequence of str or bytes, optional
+        Words that the text must not have anywhere, however tokens spell them, alone or inside a longer word.
+    ban_mode : "rewind" or "mask"
+        "rewind": when a banned word is complete, return to the token in which it began, ban that token at that place,
+        and go on, so that the model says something else. "mask": never write a token that completes one; cheaper to
+        follow, but the model may find itself in the middle of a word that it cannot end. Neither lets a word through.
+    ban_ignore_case, ban_whole_words : bool
+        As `detent.containing` has them.
+    ban_across_prompt : bool
+        Also find words that begin in the prompt's text (after its last special token) and end in this one.
+    ban_retries : int
+        After this many rewinds the rest of the text is masked; `Report.masked_from` says where.
 
     Raises
     ------
@@ -64,12 +93,28 @@ def generate(
     ModelError
         The model gives NaN, too many or too few logits, or -inf for everything that the language allows.
     LimitError
-        The language has no text of at most `max_tokens` tokens; the message has the shortest.
+        The language has no text of at most `max_tokens` tokens, or none without banned words; the message has the
+        shortest.
     EmptyLanguageError, ...
         What `compile` raises for the language.
     """
     pieces = stream(
-        model, prompt, language, max_tokens=max_tokens, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
+        model,
+        prompt,
+        language,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        seed=seed,
+        stop=stop,
+        ban=ban,
+        ban_mode=ban_mode,
+        ban_ignore_case=ban_ignore_case,
+        ban_whole_words=ban_whole_words,
+        ban_across_prompt=ban_across_prompt,
+        ban_retries=ban_retries,
     )
     for _ in pieces:
         pass
@@ -85,7 +130,15 @@ def stream(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
     seed: int | None = None,
+    stop: str | Sequence[str] | None = None,
+    ban: Sequence[str | bytes] | None = None,
+    ban_mode: BanMode = "rewind",
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+    ban_retries: int = 64,
 ) -> Stream:
     """Continue `prompt` with text of `language`, piece by piece as it is written.
 
@@ -98,21 +151,69 @@ def stream(
     piece is one or more whole characters. The arguments are checked and the language compiled here; the model runs
     while iterating.
     """
-    sampler = Sampler(temperature, top_k, top_p, seed)
+    sampler = Sampler(temperature, top_k, top_p, seed, min_p)
     max_tokens = whole_number("max_tokens", max_tokens, least=1)
     if not isinstance(model, Model):
         raise ArgumentError(
             f"model must have vocabulary, encode and start, got {type(model).__name__}; wrap a transformers model in "
             "detent.models.Transformers(model, tokenizer), a function in CallableModel(function, vocabulary)"
         )
-    guide = _guide(language, model)
-    return Stream(model, _prompt_ids(prompt, model), guide, sampler, max_tokens)
+    bans = read_bans(ban, ban_mode, ban_ignore_case, ban_whole_words, ban_across_prompt, ban_retries)
+    stops = _stops(stop, language)
+    prompt_ids = _prompt_ids(prompt, model)
+    guide = _guide(language, model, in_text=bans is not None or stops is not None)
+    draft = _draft(guide, bans, stops, _text_before(model, prompt_ids), max_tokens)
+    return Stream(
+        model.vocabulary,
+        Reader(model, prompt_ids),
+        draft,
+        sampler,
+        max_tokens,
+        len(prompt_ids),
+        guide.language.value,
+    )
 
 
-def _guide(language: Language | Guide | None, model: Model) -> Guide:
+def _draft(guide: Guide, bans: Bans | None, stops: Finder | None, prompt: bytes, max_tokens: int) -> Draft:
+    if bans is None:
+        return Draft(guide, None, None, stops, prompt, max_tokens)
+    try:
+        safe = compile(bans.keep_out_of(guide.language, prompt, stops), guide.vocabulary)
+    except EmptyLanguageError:
+        raise EmptyLanguageError(
+            f"Every text of {guide.language!r} has one of the banned words, so there is nothing to write; ban fewer"
+        ) from None
+    if bans.mode == "rewind":
+        return Draft(guide, safe, bans, stops, prompt, max_tokens)
+    draft = Draft(safe, None, None, stops, prompt, max_tokens)
+    draft.masked_from = 0
+    return draft
+
+
+def _stops(stop: str | Sequence[str] | None, language: Language | Guide | None) -> Finder | None:
+    strings = [stop] if isinstance(stop, str) else stop
+    if strings is None:
+        return None
+    if not isinstance(strings, Sequence) or not all(isinstance(string, str) for string in strings):
+        raise ArgumentError(f"stop must be a string or a list of strings, got {stop!r}")
+    if strings and language is not None:
+        raise ArgumentError(
+            "stop cuts a text off, so it would not be one of the language; leave stop out, and write the language such "
+            'that its texts end there: (detent.text() & detent.without("\\n")) for the text of one line'
+        )
+    return Finder(strings, "stop") if strings else None
+
+
+def _text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:
+    """Return the text of the prompt after its last special token."""
+    special = model.vocabulary.special_token_ids
+    last = max((place for place, token_id in enumerate(prompt_ids) if token_id in special), default=-1)
+    return model.vocabulary.decode(prompt_ids[last + 1 :])
+
+
+def _guide(language: Language | Guide | None, model: Model, *, in_text: bool) -> Guide:
     if language is None:
-        any_byte = _core.byte_set(bytes(range(256)))
-        language = Language(_core.repeat(any_byte, 0, None), "any bytes")
+        language = Language(TEXT, "text") if in_text else Language(EVERYTHING, "any bytes")
     if isinstance(language, Language):
         return compile(language, model.vocabulary)
     if not isinstance(language, Guide):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from detent import _core
-from detent.sources.grammar.graph import components
+from detent.sources.grammar.graph import closed
 from detent.sources.grammar.lalr import END, Lalr
 from detent.sources.grammar.productions import Grammar, Row, Symbol, Terminal
 from detent.sources.grammar.scanner import FREE, Path, Scanner, Terminals
@@ -65,7 +65,7 @@ class _Annotation:
                 states = sorted(other for other in lexed_in if symbol in automaton.expected[other])
                 tokens = {other: self.token(symbol, state, other, states) for other in states}
                 if len(set(tokens.values())) <= 1:
-                    self.tokens[state, symbol] = {-1: token for token in tokens.values()}
+                    self.tokens[state, symbol] = dict.fromkeys([-1] * len(tokens), next(iter(tokens.values()), _NONE))
                     continue
                 self.budget.charge(len(states))
                 split.append((state, symbol, tokens))
@@ -224,10 +224,8 @@ class _Annotation:
         ends: dict[int, _core.Node | None] = {}
         steps: dict[int, dict[int, _core.Node]] = {}
         for state in guards:
-            nodes = (
-                [self.terminals.node(~symbol, path, guard, state) for path in paths] if symbol != END else [_EPSILON]
-            )
-            ends[state] = _any(nodes)
+            nodes = [self.terminals.node(~symbol, path, guard, state) for path in paths]
+            ends[state] = _EPSILON if symbol == END else _any(nodes)
             steps[state] = {}
             for number, path, left in skipped:
                 node = self.terminals.node(number, path, left, state)
@@ -283,10 +281,9 @@ def _some(nodes: list[_core.Node | None]) -> _core.Node:
 
 
 def _lexer_states(automaton: Lalr) -> list[set[int]]:
-    """Give for each state the states in which the shift before it may have ended."""
-    moves = [(state, symbol) for state, targets in enumerate(automaton.goto) for symbol in targets if symbol >= 0]
+    """Give for each state the states in which the shift before it may have ended: itself, if a terminal leads into it."""
+    moves = automaton.moves
     offset = len(automaton.goto)
-    numbers = {move: offset + index for index, move in enumerate(moves)}
     sets: list[set[int]] = [set() for _ in range(offset + len(moves))]
     edges: list[list[int]] = [[] for _ in sets]
     sets[0].add(0)
@@ -295,28 +292,18 @@ def _lexer_states(automaton: Lalr) -> list[set[int]]:
             if symbol < 0:
                 sets[target].add(target)
             else:
-                edges[target].append(numbers[state, symbol])
-    for state, symbol in moves:
+                edges[target].append(offset + moves[state, symbol])
+    for (state, symbol), number in moves.items():
         for row in automaton.rows_of[symbol]:
             symbols = automaton.rows[row][1]
-            path = [state]
-            for part in symbols:
-                path.append(automaton.goto[path[-1]][part])
+            path = automaton.path(state, row)
             if not symbols:
-                edges[numbers[state, symbol]].append(state)
+                edges[offset + number].append(state)
             elif symbols[-1] < 0:
-                sets[numbers[state, symbol]].add(path[-1])
+                sets[offset + number].add(path[-1])
             else:
-                edges[numbers[state, symbol]].append(numbers[path[-2], symbols[-1]])
-    for members in components(edges):
-        whole: set[int] = set()
-        for member in members:
-            whole |= sets[member]
-            for target in edges[member]:
-                whole |= sets[target]
-        for member in members:
-            sets[member] = whole
-    return sets[:offset]
+                edges[offset + number].append(offset + moves[path[-2], symbols[-1]])
+    return closed(sets, edges)[:offset]
 
 
 def _alike(rules: list[int], bodies: list[_Body], numbers: dict[_Rule, int]) -> list[int]:

@@ -24,6 +24,7 @@ from detent import _core
 from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
 from detent.queries import Questions
+from detent.sources.grammar.walk import walked
 from detent.sources.nodes import CHARACTER
 from detent.sources.regex.assertions import anchor
 from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, make_class
@@ -113,17 +114,7 @@ class _Search:
         self.is_ordered = self.has_one_match = False
         self.after: _core.Node | None = None
         self.plain: dict[int, _Texts] = {}
-        walks = [self.plain_row(tree, flags)]
-        texts: _Texts | None = None
-        while walks:
-            try:
-                child = next(walks[-1]) if texts is None else walks[-1].send(texts)
-            except StopIteration as done:
-                walks.pop()
-                texts = done.value
-            else:
-                walks.append(self.plain_row(*child))
-                texts = None
+        walked(self.plain_row, (tree, flags))
 
     def last_loop(self, items: Tree) -> _core.Node | None:
         """Give what the end of a pattern repeats without a bound, if it is one character."""
@@ -138,7 +129,8 @@ class _Search:
             return body if is_empty(_core.intersection([body, _core.complement(CHARACTER)])) else None
         return None
 
-    def plain_row(self, items: Tree, flags: int) -> _PlainWalk:
+    def plain_row(self, task: tuple[Tree, int]) -> _PlainWalk:
+        items, flags = task
         parts: list[_Texts] = []
         for item in items:
             parts.append((yield from self.plain_item(item, flags)))
@@ -172,21 +164,10 @@ class _Search:
         return _Texts(_core.empty(), _core.empty())  # (?!)
 
     def run(self, tree: Tree, context: _Context) -> _core.Node:
-        walks = [self.row(tree, context)]
-        node: _core.Node | None = None
-        while True:
-            try:
-                child = next(walks[-1]) if node is None else walks[-1].send(node)
-            except StopIteration as done:
-                walks.pop()
-                node = done.value
-                if not walks:
-                    return done.value  # type: ignore[no-any-return]
-            else:
-                walks.append(self.row(*child))
-                node = None
+        return walked(self.row, (tree, context))
 
-    def row(self, items: Tree, context: _Context) -> _Walk:
+    def row(self, task: tuple[Tree, _Context]) -> _Walk:
+        items, context = task
         before = context.before
         places: list[int] = []
         for item in items:

@@ -11,6 +11,7 @@ goes down, a rule defined twice), and counts above 2,000 are held exactly, which
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NoReturn
 
 from detent import _core
@@ -42,6 +43,15 @@ class _Reader:
         self.source, self.text = source, source.text
         self.position = 0
         self.parts = Parts(source, limits)
+        self.readers: dict[str, Callable[[Expression, int], None]] = {
+            '"': self.quoted,
+            "[": self.character_class,
+            ".": self.any_character,
+            "{": self.count,
+            "(": lambda tree, start: tree.open(start),
+            ")": lambda tree, start: tree.close(start),
+            "|": lambda tree, start: tree.bar(start),
+        }
 
     def run(self) -> dict[str, tuple[Tree, int]]:
         rules: dict[str, tuple[Tree, int]] = {}
@@ -89,36 +99,26 @@ class _Reader:
         while self.position < len(self.text):
             start, character = self.position, self.text[self.position]
             self.position += 1
-            newlines = tree.nesting > 0
-            if character == '"':
-                tree.item(Leaf(self.quoted(start), start), start)
-            elif character == "[":
-                tree.item(Leaf(self.character_class(start), start), start)
-            elif character == ".":
-                tree.item(Leaf(_ANY, start), start)
+            if character in self.readers:
+                self.readers[character](tree, start)
             elif character in _SIGNS:
                 tree.repeat(start, *_SIGNS[character])
-            elif character == "{":
-                tree.repeat(start, *self.counts(start))
-            elif character == "(":
-                tree.open(start)
-                newlines = True
-            elif character == ")":
-                tree.close(start)
-                newlines = tree.nesting > 0
-            elif character == "|":
-                tree.bar(start)
-                newlines = True
             elif name := _NAME.match(self.text, start):
                 tree.item(Name(name[0], start), start)
                 self.position = name.end()
             else:
                 self.position = start
                 break
-            self.skip(_SPACE_AND_LINES if newlines else _SPACE)
+            self.skip(_SPACE_AND_LINES if tree.nesting or character == "|" else _SPACE)
         if self.position < len(self.text) and self.text[self.position] not in "\r\n":
             self.unexpected()
         return tree.finish()
+
+    def count(self, tree: Expression, start: int) -> None:
+        tree.repeat(start, *self.counts(start))
+
+    def any_character(self, tree: Expression, start: int) -> None:
+        tree.item(Leaf(_ANY, start), start)
 
     def counts(self, start: int) -> tuple[int, int | None]:
         found = _COUNTS.match(self.text, start)
@@ -131,7 +131,7 @@ class _Reader:
             return least, least
         return least, most if found[3] else None
 
-    def quoted(self, start: int) -> Terminal:
+    def quoted(self, tree: Expression, start: int) -> None:
         characters: list[str] = []
         while True:
             if self.position >= len(self.text):
@@ -139,7 +139,8 @@ class _Reader:
             if self.text[self.position] == '"':
                 self.position += 1
                 self.parts.add(start, len(characters) // 8)
-                return text_terminal("".join(characters))
+                tree.item(Leaf(text_terminal("".join(characters)), start), start)
+                return
             characters.append(chr(self.character()))
 
     def character(self) -> int:
@@ -162,7 +163,7 @@ class _Reader:
             self.source.malformed("an unknown escape", start, remedy)
         return ord(_ESCAPES[letter])
 
-    def character_class(self, start: int) -> Terminal:
+    def character_class(self, tree: Expression, start: int) -> None:
         negated = self.text.startswith("^", self.position)
         self.position += negated
         ranges: list[tuple[int, int]] = []
@@ -185,4 +186,4 @@ class _Reader:
         if not ranges:
             self.source.malformed("a class without characters", start, 'list some, or write "" for nothing')
         self.parts.add(start, len(ranges) // 5)
-        return class_terminal(ranges, negated)
+        tree.item(Leaf(class_terminal(ranges, negated), start), start)

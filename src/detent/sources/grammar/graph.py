@@ -1,10 +1,10 @@
-"""Strongly connected sets of a graph, without recursion. (Tarjan 1972.)"""
+"""Strongly connected sets of a graph (Tarjan 1972), and what is closed along them; no recursion."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["components"]
+__all__ = ["closed", "components"]
 
 
 def components(edges: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -47,3 +47,21 @@ def components(edges: Sequence[Sequence[int]]) -> list[list[int]]:
                     waiting.difference_update(members)
                     found.append(members)
     return found
+
+
+def closed(sets: Sequence[set[int]], edges: Sequence[Sequence[int]]) -> list[set[int]]:
+    """Give for each node the union of the sets of all that it reaches; strongly connected nodes share one set.
+
+    >>> closed([{1}, {2}, {3}], [[1], [2], [1]])
+    [{1, 2, 3}, {2, 3}, {2, 3}]
+    """
+    result: list[set[int]] = [set() for _ in sets]
+    for members in components(edges):
+        whole: set[int] = set()
+        for member in members:
+            whole |= sets[member]
+            for target in edges[member]:
+                whole |= result[target]
+        for member in members:
+            result[member] = whole
+    return result

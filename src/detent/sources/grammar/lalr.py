@@ -1,14 +1,14 @@
-"""The LALR(1) automaton of a grammar: its states, and which terminals each of them expects. (DeRemer & Pennello 1982.)
+"""The LALR(1) automaton of a grammar: its states, and which terminals each of them expects.
 
 A state is a set of items (row, place in it); all that lead into one read the same symbol. A state expects a terminal if
 it can be shifted there, or may come after a row that can be reduced there. No recursion: the relations are closed along
-strongly connected sets.
+strongly connected sets. (DeRemer & Pennello 1982.)
 """
 
 from __future__ import annotations
 
 from detent.errors import LimitError
-from detent.sources.grammar.graph import components
+from detent.sources.grammar.graph import closed
 from detent.sources.grammar.lark_bnf import BnfRow
 
 __all__ = ["END", "Lalr"]
@@ -32,7 +32,9 @@ class Lalr:
         For each state, the state after each symbol; state 0 is the first.
     expected : list of set
         For each state, the complements of the numbers of terminals, or `END`.
-    conflicts : list of str
+    moves : dict
+        Each state and rule that leads on from it, numbered.
+    conflicts : set of str
         The kinds of conflicts met: "shift/reduce", "reduce/reduce".
     """
 
@@ -44,20 +46,22 @@ class Lalr:
             self.rows_of.append(list(range(len(self.rows), len(self.rows) + len(rows))))
             self.rows.extend((rule, row) for row in rows)
         self.goto: list[dict[int, int]] = []
-        self.closures: list[list[_Item]] = []
-        self.build()
-        self.nullable = self.find_nullable()
+        self._closures: list[list[_Item]] = []
+        self._build()
+        moves = [(state, symbol) for state, targets in enumerate(self.goto) for symbol in targets if symbol >= 0]
+        self.moves = {move: number for number, move in enumerate(moves)}
+        self.nullable = self._find_nullable()
         self.expected: list[set[int]] = []
-        self.conflicts: list[str] = []
-        self.look_ahead()
+        self.conflicts: set[str] = set()
+        self._look_ahead()
 
-    def build(self) -> None:
+    def _build(self) -> None:
         first = frozenset([(0, 0)])
         numbers: dict[frozenset[_Item], int] = {first: 0}
         kernels = [first]
         total = 0
         for kernel in kernels:
-            closure = self.closure(kernel)
+            closure = self._closure(kernel)
             total += len(closure)
             if total > _MAX_ITEMS:
                 raise LimitError(
@@ -76,10 +80,10 @@ class Lalr:
                     numbers[key] = len(kernels)
                     kernels.append(key)
                 targets[symbol] = numbers[key]
-            self.closures.append(closure)
+            self._closures.append(closure)
             self.goto.append(targets)
 
-    def closure(self, kernel: frozenset[_Item]) -> list[_Item]:
+    def _closure(self, kernel: frozenset[_Item]) -> list[_Item]:
         items = list(kernel)
         seen: set[int] = set()
         for row, place in items:
@@ -89,7 +93,7 @@ class Lalr:
                 items.extend((number, 0) for number in self.rows_of[symbols[place]] if (number, 0) not in kernel)
         return items
 
-    def find_nullable(self) -> set[int]:
+    def _find_nullable(self) -> set[int]:
         callers: dict[int, list[int]] = {}
         missing = [len(set(symbols)) for _, symbols in self.rows]
         for number, (_, symbols) in enumerate(self.rows):
@@ -108,62 +112,52 @@ class Lalr:
                     ready.append(self.rows[number][0])
         return found
 
-    def look_ahead(self) -> None:
+    def path(self, state: int, row: int) -> list[int]:
+        """Give the states that a row leads through, from the one it begins in."""
+        path = [state]
+        for symbol in self.rows[row][1]:
+            path.append(self.goto[path[-1]][symbol])
+        return path
+
+    def _look_ahead(self) -> None:
         """Find what may come after each reduction, along the relations of DeRemer and Pennello."""
-        moves = [(state, symbol) for state, targets in enumerate(self.goto) for symbol in targets if symbol >= 0]
-        numbers = {move: index for index, move in enumerate(moves)}
         read: list[set[int]] = []
         reads: list[list[int]] = []
-        for state, symbol in moves:
+        for state, symbol in self.moves:
             target = self.goto[state][symbol]
             read.append({other for other in self.goto[target] if other < 0})
-            reads.append([numbers[target, other] for other in self.goto[target] if other in self.nullable])
-        read[numbers[0, 0]].add(END)
-        read = _closed(read, reads)
-        includes: list[list[int]] = [[] for _ in moves]
+            reads.append([self.moves[target, other] for other in self.goto[target] if other in self.nullable])
+        read[self.moves[0, 0]].add(END)
+        includes: list[list[int]] = [[] for _ in self.moves]
         lookback: dict[tuple[int, int], list[int]] = {}
-        for index, (state, symbol) in enumerate(moves):
+        for (state, symbol), number in self.moves.items():
             for row in self.rows_of[symbol]:
-                symbols = self.rows[row][1]
-                path = [state]
-                for part in symbols:
-                    path.append(self.goto[path[-1]][part])
-                lookback.setdefault((path[-1], row), []).append(index)
-                for place in range(len(symbols) - 1, -1, -1):
-                    part = symbols[place]
+                path = self.path(state, row)
+                lookback.setdefault((path[-1], row), []).append(number)
+                for before, part in zip(path[-2::-1], self.rows[row][1][::-1], strict=True):
                     if part < 0:
                         break
-                    includes[numbers[path[place], part]].append(index)
+                    includes[self.moves[before, part]].append(number)
                     if part not in self.nullable:
                         break
-        follow = _closed(read, includes)
-        for state, targets in enumerate(self.goto):
-            shifts = {symbol for symbol in targets if symbol < 0}
-            expected = set(shifts)
-            reduced: set[int] = set()
-            for row, place in self.closures[state]:
-                if place < len(self.rows[row][1]) or row == 0:
-                    continue
-                ahead: set[int] = set().union(*(follow[index] for index in lookback.get((state, row), ())))
-                if ahead & shifts:
-                    self.conflicts.append("shift/reduce")
-                if ahead & reduced:
-                    self.conflicts.append("reduce/reduce")
-                reduced |= ahead
-            if any(row == 0 and place == 1 for row, place in self.closures[state]):
-                expected.add(END)
-            self.expected.append(expected | reduced)
+        follow = closed(closed(read, reads), includes)
+        for state in range(len(self.goto)):
+            self._expect(state, follow, lookback)
 
-
-def _closed(sets: list[set[int]], edges: list[list[int]]) -> list[set[int]]:
-    """Give for each node the union of the sets that it reaches; nodes of one component share one set."""
-    closed: list[set[int]] = [set() for _ in sets]
-    for members in components(edges):
-        whole: set[int] = set()
-        for member in members:
-            whole |= sets[member]
-            for target in edges[member]:
-                whole |= closed[target]
-        for member in members:
-            closed[member] = whole
-    return closed
+    def _expect(self, state: int, follow: list[set[int]], lookback: dict[tuple[int, int], list[int]]) -> None:
+        """Find what a state expects, and the conflicts in it."""
+        shifts = {symbol for symbol in self.goto[state] if symbol < 0}
+        reduced: set[int] = set()
+        for row, place in self._closures[state]:
+            if place < len(self.rows[row][1]):
+                continue
+            if row == 0:
+                ahead = {END}
+            else:
+                ahead = set().union(*(follow[number] for number in lookback.get((state, row), ())))
+            if ahead & shifts:
+                self.conflicts.add("shift/reduce")
+            if ahead & reduced:
+                self.conflicts.add("reduce/reduce")
+            reduced |= ahead
+        self.expected.append(shifts | reduced)

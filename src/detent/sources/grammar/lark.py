@@ -34,7 +34,7 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
         return every_split(rules, start, limits), lexer
     bnf = write_out(rules, limits.positions)
     automaton = Lalr(bnf.rules) if bnf is not None else None
-    conflicts = set() if automaton is None else set(automaton.conflicts)
+    conflicts = set() if automaton is None else automaton.conflicts
     if lexer == "contextual" and (automaton is None or conflicts):
         what = "%json is no terminal" if automaton is None else f"{' and '.join(sorted(conflicts))} conflicts"
         raise UnsupportedError(

@@ -8,6 +8,7 @@ Where multiplying out would take over a thousand rows, with which Lark is of no 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 from itertools import product
 from typing import TypeAlias
 
@@ -15,6 +16,7 @@ from detent.errors import LimitError
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
 from detent.sources.grammar.tree import Choice, Leaf, Name, Repeat, Row, Tree
+from detent.sources.grammar.walk import walked
 
 __all__ = ["Bnf", "BnfRow", "write_out"]
 
@@ -130,30 +132,13 @@ def write_out(rules: LarkRules, limit: int) -> Bnf | None:
     number(0)
     while index < len(rules.trees):  # which grows on the way
         _, tree, scope = rules.trees[index]
-        rows = _rows(tree, scope, rules, bnf, number)
-        if rows is None:
+        try:
+            rows = walked(partial(_walk, scope=scope, rules=rules, bnf=bnf, number=number), tree)
+        except _NestedSchema:
             return None
         bnf.set(number(index), rows)
         index += 1
     return bnf
-
-
-def _rows(tree: Tree, scope: Scope, rules: LarkRules, bnf: Bnf, number: Callable[[int], int]) -> _Rows | None:
-    walks = [_walk(tree, scope, rules, bnf, number)]
-    rows: _Rows | None = None
-    while True:
-        try:
-            child = next(walks[-1]) if rows is None else walks[-1].send(rows)
-        except _NestedSchema:
-            return None
-        except StopIteration as done:
-            walks.pop()
-            rows = done.value
-            if not walks:
-                return rows
-        else:
-            walks.append(_walk(child, scope, rules, bnf, number))
-            rows = None
 
 
 class _NestedSchema(Exception):  # noqa: N818 - it never leaves this file

@@ -20,7 +20,8 @@ from detent.limits import Limits
 from detent.queries import Questions
 from detent.sources.grammar.lark_syntax import Literal, Range, TerminalName
 from detent.sources.grammar.place import Source
-from detent.sources.grammar.tree import Both, Choice, Leaf, Minus, Name, Not, Repeat, Tree
+from detent.sources.grammar.tree import Both, Choice, Leaf, Not, Repeat, Row, Tree
+from detent.sources.grammar.walk import walked
 from detent.sources.nodes import TEXT
 from detent.sources.regex import regex
 from detent.sources.regex.fresh_stack import on_fresh_stack
@@ -148,47 +149,35 @@ _Walk: TypeAlias = "Generator[Tree, Pattern, Pattern]"
 
 
 def terminal_pattern(
-    tree: Tree, called: Callable[[TerminalName, int], Pattern], literal: Callable[[Leaf], Pattern], source: Source
+    tree: Tree, called: Callable[[TerminalName, int], Pattern], literal: Callable[[Leaf], Pattern]
 ) -> Pattern:
     """Give the pattern of a terminal's definition; `called` gives those of the terminals that it calls."""
 
     def walk(part: Tree) -> _Walk:
         if isinstance(part, Leaf):
-            if isinstance(part.value, TerminalName):
-                return called(part.value, part.offset)
-            return literal(part)
+            return called(part.value, part.offset) if isinstance(part.value, TerminalName) else literal(part)
         if isinstance(part, Repeat):
             return _repeat((yield part.part), part.minimum, part.maximum)
         if isinstance(part, Not):
-            inner = yield part.part
-            node = _core.intersection([TEXT, _core.complement(inner.node)])
-            return Pattern(f"~{inner.value}", node=node)
-        if isinstance(part, (Name, Minus)):
-            raise AssertionError("the reader lets neither into a terminal")
-        children = part.options if isinstance(part, Choice) else part.parts
+            return _complement((yield part.part))
+        assert isinstance(part, (Choice, Both, Row))  # noqa: S101 - the reader lets nothing else into a terminal
         patterns: list[Pattern] = []
-        for child in children:
+        for child in part.options if isinstance(part, Choice) else part.parts:
             patterns.append((yield child))
-        if isinstance(part, Choice):
-            return _choice(patterns)
-        if isinstance(part, Both):
-            node = _core.intersection([pattern.node for pattern in patterns])
-            return Pattern("&".join(pattern.value for pattern in patterns), node=node)
-        return _row(patterns)
+        make = _choice if isinstance(part, Choice) else _both if isinstance(part, Both) else _row
+        return make(patterns)
 
-    walks = [walk(tree)]
-    done: Pattern | None = None
-    while True:
-        try:
-            child = next(walks[-1]) if done is None else walks[-1].send(done)
-        except StopIteration as end:
-            walks.pop()
-            done = end.value
-            if not walks:
-                return end.value  # type: ignore[no-any-return]
-        else:
-            walks.append(walk(child))
-            done = None
+    return walked(walk, tree)
+
+
+def _complement(pattern: Pattern) -> Pattern:
+    node = _core.intersection([TEXT, _core.complement(pattern.node)])
+    return Pattern(f"~{pattern.value}", node=node)
+
+
+def _both(patterns: list[Pattern]) -> Pattern:
+    node = _core.intersection([pattern.node for pattern in patterns])
+    return Pattern("&".join(pattern.value for pattern in patterns), node=node)
 
 
 def _row(patterns: list[Pattern]) -> Pattern:

@@ -168,7 +168,7 @@ class LarkRules:
                 return self._patterns[terminal.name]
 
             definition = self.definitions.all[current]
-            pattern = terminal_pattern(definition.tree, called, self._literal, self.source)
+            pattern = terminal_pattern(definition.tree, called, self._literal)
             if not missing:
                 self._patterns[current] = pattern
                 if pattern.is_plain and not pattern.value:

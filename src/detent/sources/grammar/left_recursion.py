@@ -134,7 +134,7 @@ class _Removal:
                     for first, last in self.splits(rest):
                         self.new.charge(len(last) + 1)
                         steps[head].append((rule, self.not_empty(first) + last))
-        self.write(members, begins, steps, _closure(units))
+        self.write(members, begins, steps, self.closure(units))
 
     def write(
         self,
@@ -148,41 +148,58 @@ class _Removal:
             for rule, climbs in steps.items():
                 steps[rule] = [(above, row if len(row) <= _SHORT else (self.new.add([row]),)) for above, row in climbs]
         reached = {rule: {above for unit in units[rule] for above, _ in steps[unit]} | units[rule] for rule in members}
-        ends = _closure(reached)
-        climbing: dict[tuple[int, int], int] = {}
-        waiting: list[tuple[int, int]] = []
-
-        def climb(start: int, end: int) -> int:
-            key = (start, end)
-            if key not in climbing:
-                climbing[key] = self.new.add()
-                waiting.append(key)
-            return climbing[key]
-
+        climbs = _Climbs(self.new, steps, units, self.closure(reached))
         for end in members:
             for start in members:
-                if end in ends[start]:
-                    self.new.extend(self.full[end], (row + (climb(start, end),) for row in begins[start]))
-        while waiting:
-            start, end = waiting.pop()
-            target = climbing[start, end]
-            if end in units[start]:
-                self.new.extend(target, [()])
-            for unit in units[start]:
-                for above, row in steps[unit]:
-                    if end in ends[above]:
-                        self.new.extend(target, [row + (climb(above, end),)])
+                if end in climbs.ends[start]:
+                    self.new.extend(self.full[end], ((*row, climbs.number(start, end)) for row in begins[start]))
+        climbs.write()
+
+    def closure(self, edges: dict[int, set[int]]) -> dict[int, set[int]]:
+        """Give the reflexive, transitive closure."""
+        closed: dict[int, set[int]] = {}
+        for start in edges:
+            found = {start}
+            waiting = [start]
+            while waiting:
+                for target in edges[waiting.pop()] - found:
+                    found.add(target)
+                    waiting.append(target)
+            self.new.charge(len(found) // 4)
+            closed[start] = found
+        return closed
 
 
-def _closure(edges: dict[int, set[int]]) -> dict[int, set[int]]:
-    """Give the reflexive, transitive closure."""
-    closed: dict[int, set[int]] = {}
-    for start in edges:
-        found = {start}
-        waiting = [start]
-        while waiting:
-            for target in edges[waiting.pop()] - found:
-                found.add(target)
-                waiting.append(target)
-        closed[start] = found
-    return closed
+class _Climbs:
+    """The rules W(j,i) of a set, as far as they are called."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        steps: dict[int, list[tuple[int, Row]]],
+        units: dict[int, set[int]],
+        ends: dict[int, set[int]],
+    ) -> None:
+        self.grammar, self.steps, self.units, self.ends = grammar, steps, units, ends
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._waiting: list[tuple[int, int]] = []
+
+    def number(self, start: int, end: int) -> int:
+        """Give the number of W(start,end)."""
+        key = (start, end)
+        if key not in self._numbers:
+            self._numbers[key] = self.grammar.add()
+            self._waiting.append(key)
+        return self._numbers[key]
+
+    def write(self) -> None:
+        """Write the rows of all that are called."""
+        while self._waiting:
+            start, end = self._waiting.pop()
+            target = self._numbers[start, end]
+            if end in self.units[start]:
+                self.grammar.extend(target, [()])
+            for unit in self.units[start]:
+                for above, row in self.steps[unit]:
+                    if end in self.ends[above]:
+                        self.grammar.extend(target, [(*row, self.number(above, end))])

@@ -12,6 +12,7 @@ from detent import _core
 from detent.sources.grammar.productions import EPSILON, Grammar, Many, Row, Symbol, Terminal
 from detent.sources.grammar.tree import Choice, Leaf, Minus, Name, Repeat, Tree
 from detent.sources.grammar.tree import Row as TreeRow
+from detent.sources.grammar.walk import walked
 
 __all__ = ["Lowering", "alternatives", "joined", "repeated", "united"]
 
@@ -32,19 +33,7 @@ class Lowering:
 
     def rows(self, tree: Tree) -> _Rows:
         """Give the rows of a tree. Linear in the tree."""
-        walks = [self._walk(tree)]
-        rows: _Rows | None = None
-        while True:
-            try:
-                child = walks[-1].send(rows) if rows is not None else next(walks[-1])
-            except StopIteration as done:
-                walks.pop()
-                rows = done.value
-                if not walks:
-                    return rows
-            else:
-                walks.append(self._walk(child))
-                rows = None
+        return walked(self._walk, tree)
 
     def _walk(self, tree: Tree) -> _Walk:
         if isinstance(tree, Leaf):

@@ -214,10 +214,10 @@ class Terminals:
         return _core.concat(parts) if len(parts) > 1 else parts[0]
 
     def _against_lookahead(self, entry: int, rival: int, texts: _core.Node) -> tuple[_core.Node, _core.Node]:
-        """Give the texts without those that a rival takes first, and what must not begin there besides.
+        r"""Give the texts without those that a rival takes first, and what must not begin there besides.
 
         The rival ends in a negative lookahead: a text of it counts only if nothing that it forbids follows. Where the
-        entry reads on over all that is forbidden, as in `if(?!\\w)` against `\\w+`, the rival's texts are not the entry's.
+        entry reads on over all that is forbidden, as in `if(?!\w)` against `\w+`, the rival's texts are not the entry's.
         """
         match = self.match(rival)
         after = match.after

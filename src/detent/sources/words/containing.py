@@ -8,7 +8,7 @@ automaton, built as far as decoding visits them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from detent import _core
@@ -19,7 +19,7 @@ from detent.sources.regex.characters import category_ranges
 from detent.sources.words.case import CaselessAlphabet
 from detent.sources.words.trie import bytes_trie, prefix_free, trie
 
-__all__ = ["containing", "without"]
+__all__ = ["amid", "containing", "no_word_character", "read_words", "without"]
 
 _SHOWN_WORDS = 3
 
@@ -57,7 +57,7 @@ def containing(*words: str | bytes, ignore_case: bool = False, whole_words: bool
     """
     if not words:
         return Language(_core.empty(), "text with a word of none")
-    node = _core.intersection([TEXT, _amid(words, "containing", ignore_case, whole_words)])
+    node = _core.intersection([TEXT, amid(words, "containing", ignore_case, whole_words)])
     return Language(node, f"text with {_describe(words, ignore_case, whole_words)}")
 
 
@@ -99,17 +99,17 @@ def without(*words: str | bytes, ignore_case: bool = False, whole_words: bool = 
     """
     if not words:
         return Language(TEXT, "text")
-    node = _core.intersection([TEXT, _core.complement(_amid(words, "without", ignore_case, whole_words))])
+    node = _core.intersection([TEXT, _core.complement(amid(words, "without", ignore_case, whole_words))])
     return Language(node, f"text without {_describe(words, ignore_case, whole_words)}")
 
 
-def _amid(words: tuple[str | bytes, ...], asker: str, ignore_case: bool, whole_words: bool) -> _core.Node:
-    """Give the node of the words with any bytes around them."""
-    encoded = {_read(word, index, asker) for index, word in enumerate(words)}
-    texts = _decode(encoded, asker) if ignore_case or whole_words else []
+def amid(words: Sequence[str | bytes], asker: str, ignore_case: bool, whole_words: bool) -> _core.Node:
+    """Give the node of the words with any bytes around them; there is at least one."""
+    encoded = read_words(words, asker, as_text=ignore_case or whole_words)
+    texts = [word.decode() for word in encoded] if ignore_case or whole_words else []
     before = after = EVERYTHING
     if whole_words:
-        edge = _no_word_character()
+        edge = no_word_character()
         before, after = maybe(in_row(EVERYTHING, edge)), maybe(in_row(edge, EVERYTHING))
     if ignore_case:
         alphabet = CaselessAlphabet(texts)
@@ -117,6 +117,14 @@ def _amid(words: tuple[str | bytes, ...], asker: str, ignore_case: bool, whole_w
         return in_row(before, trie(folded if whole_words else prefix_free(folded), alphabet), after)
     ordered = sorted(encoded)
     return in_row(before, bytes_trie(ordered if whole_words else prefix_free(ordered)), after)
+
+
+def read_words(words: Sequence[str | bytes], asker: str, *, as_text: bool) -> set[bytes]:
+    """Give the words as bytes; with `as_text` they must be UTF-8. `asker` is the function that messages name."""
+    encoded = {_read(word, index, asker) for index, word in enumerate(words)}
+    if as_text:
+        _check_text(encoded, asker)
+    return encoded
 
 
 def _read(word: object, index: int, asker: str) -> bytes:
@@ -130,9 +138,10 @@ def _read(word: object, index: int, asker: str) -> bytes:
     return word if isinstance(word, bytes) else encode(word, asker)
 
 
-def _decode(words: Iterable[bytes], asker: str) -> list[str]:
+def _check_text(words: Iterable[bytes], asker: str) -> None:
     try:
-        return [word.decode() for word in words]
+        for word in words:
+            word.decode()
     except UnicodeDecodeError as error:
         raise ArgumentError(
             f"{asker} got {shown(error.object)}, which is not UTF-8, so that case and word ends mean nothing; decode it"
@@ -140,7 +149,8 @@ def _decode(words: Iterable[bytes], asker: str) -> list[str]:
 
 
 @cache
-def _no_word_character() -> _core.Node:
+def no_word_character() -> _core.Node:
+    r"""Give the node of one character that `\w` does not match."""
     return _core.chars(list(category_ranges("w", True, False)))
 
 

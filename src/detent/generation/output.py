@@ -1,0 +1,50 @@
+"""Output: what was written, and why it ended there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from detent.generation.report import Report
+
+__all__ = ["FinishReason", "Output"]
+
+FinishReason = Literal["stop", "length"]
+
+_NO_REPORT = Report()
+
+
+@dataclass(frozen=True)
+class Output:
+    """What `generate` wrote.
+
+    Attributes
+    ----------
+    text : str
+        The text, without the prompt.
+    token_ids : tuple of int
+        The ids that spell it, without an end-of-text id. Where a stop string ended the text, they spell that too, to
+        the end of its last token.
+    finish_reason : "stop" or "length"
+        "stop": the model, the language or a stop string ended the text. "length": `max_tokens` did; a text of a
+        language is complete even then, and of a text without one what it had begun of a character is left out.
+    value : object
+        The text as the language's Python value: an int, a date, a choice; the text itself where it has no other.
+    squeezed_at : int or None
+        How many tokens were written when `max_tokens` first took a token from the choice; None if it never did.
+    prompt_token_count : int
+        Number of tokens of the prompt.
+    stop_string : str or None
+        The stop string that ended the text.
+    report : Report
+        What it took. Outputs are compared without it.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    finish_reason: FinishReason
+    value: object
+    squeezed_at: int | None
+    prompt_token_count: int
+    stop_string: str | None = None
+    report: Report = field(default=_NO_REPORT, compare=False, repr=False)

@@ -1,0 +1,93 @@
+"""Reader: keeps a model's session in step with a text that grows and is cut, asking for no logits twice.
+
+Tokens are handed over when logits are next wanted, all in one `append`: a run of tokens that were forced costs one pass
+of the model. While the text may still be cut, the rows of its places are kept, so that going back costs no pass at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detent.errors import ModelError
+from detent.models.base import Model, Session
+
+__all__ = ["Reader"]
+
+Row = NDArray[np.float32]
+
+
+class Reader:
+    """What the model says after the prompt and some tokens of ours.
+
+    Parameters
+    ----------
+    model : Model
+        Its sessions must have `crop` where rows are kept.
+    prompt_ids : sequence of int
+        The prompt.
+    session : Session, optional
+        A session that holds the prompt, to be continued; None starts one when logits are first wanted.
+    """
+
+    def __init__(self, model: Model, prompt_ids: Sequence[int], session: Session | None = None) -> None:
+        self._model = model
+        self._prompt_ids = list(prompt_ids)
+        self._session = session
+        self._count = 0
+        self._rows: dict[int, Row] = {}
+        self.calls = 0
+        self.seconds = 0.0
+
+    def logits(self, token_ids: Sequence[int], *, keep: bool) -> Row:
+        """Return the logits after the prompt and the tokens: float32[V], the caller's own.
+
+        The tokens are those of the call before, cut by `crop` if need be, and more; with `keep`, the row is kept until
+        `forget`.
+        """
+        place = len(token_ids)
+        row = self._rows.get(place)
+        if row is None:
+            started = perf_counter()
+            row = self._ask(token_ids)
+            self.seconds += perf_counter() - started
+            self.calls += 1
+            if keep:
+                self._rows[place] = row
+        return row.copy() if keep else row
+
+    def crop(self, count: int) -> None:
+        """Keep the prompt and the first `count` tokens."""
+        if self._session is not None and self._count > count:
+            self._session.crop(len(self._prompt_ids) + count)
+            self._count = count
+        for place in [place for place in self._rows if place > count]:
+            del self._rows[place]
+
+    def forget(self, count: int) -> None:
+        """Let go of the rows before place `count`: the text will not be cut there."""
+        for place in [place for place in self._rows if place < count]:
+            del self._rows[place]
+
+    @property
+    def session(self) -> Session | None:
+        """The session, once there is one."""
+        return self._session
+
+    def _ask(self, token_ids: Sequence[int]) -> Row:
+        if self._session is None:
+            self._session = self._model.start(self._prompt_ids)
+        if self._count < len(token_ids):
+            self._session.append(list(token_ids[self._count :]))
+            self._count = len(token_ids)
+        logits = np.array(self._session.logits, dtype=np.float32)
+        width = len(self._model.vocabulary)
+        if logits.shape != (width,):
+            raise ModelError(
+                f"The model gives logits of shape {logits.shape} but its vocabulary has {width} ids; if the model's "
+                f"logits are padded, pass size={logits.shape[-1] if logits.ndim else width} to the Vocabulary"
+            )
+        return logits

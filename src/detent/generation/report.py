@@ -1,0 +1,161 @@
+"""Report: what the constraint cost, in probability and in time.
+
+A mask takes from the model what it gave to tokens that are not allowed. What is left, the allowed mass, is the measure:
+near 1, the model would have written this anyway; near 0, it was made to. Its logarithms add up to that of the
+probability that the model, left alone, keeps to the language as long as the text does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Report", "Rewind", "Step", "measure"]
+
+
+class Step(NamedTuple):
+    """One choice of a token.
+
+    Attributes
+    ----------
+    token_id : int
+        What was chosen; an end-of-text id for the end of the text.
+    top_token_id : int or None
+        What the model itself liked best of all tokens; None where it was not asked.
+    log_mass : float or None
+        Natural logarithm of the model's probability of all allowed tokens together, at temperature 1. NaN where the
+        model's logits have NaN or infinity; None where it was not asked.
+    log_probability : float or None
+        The same of the chosen token, before masking.
+    """
+
+    token_id: int
+    top_token_id: int | None = None
+    log_mass: float | None = None
+    log_probability: float | None = None
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether the token was the only one allowed, so that the model was not asked."""
+        return self.top_token_id is None
+
+
+class Rewind(NamedTuple):
+    """One return to an earlier token.
+
+    Attributes
+    ----------
+    place : int
+        How many tokens stayed.
+    dropped : tuple of int
+        The ids that were taken back; the first of them was then banned at this place.
+    word : bytes or None
+        The banned word that was found, as the text spelled it; None where no text without one was left.
+    """
+
+    place: int
+    dropped: tuple[int, ...]
+    word: bytes | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What it took to write a text.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        One for each token of the text, and one for an end of text that was chosen.
+    rewinds : tuple of Rewind
+        Each return to an earlier token, in order.
+    masked_from : int or None
+        How many tokens stood when banned words were left to the mask, for want of retries; 0 with ``ban_mode="mask"``.
+    retries : int
+        Texts that `generate(unbiased=True)` rejected before this one.
+    squeezed_at : int or None
+        As `Output.squeezed_at`.
+    model_calls : int
+        Passes of the model, that of the prompt among them.
+    seconds, model_seconds, mask_seconds : float
+        Wall time in all, in the model, and in computing masks and following the text.
+    """
+
+    steps: tuple[Step, ...] = ()
+    rewinds: tuple[Rewind, ...] = ()
+    masked_from: int | None = None
+    retries: int = 0
+    squeezed_at: int | None = None
+    model_calls: int = 0
+    seconds: float = 0.0
+    model_seconds: float = 0.0
+    mask_seconds: float = 0.0
+
+    @property
+    def log_mass(self) -> float:
+        """The steps' `log_mass` added up: 0 if the model was asked for nothing."""
+        return float(sum(step.log_mass for step in self.steps if step.log_mass is not None))
+
+    @property
+    def forced_share(self) -> float:
+        """The share of steps at which the model was not asked."""
+        return sum(step.is_forced for step in self.steps) / len(self.steps) if self.steps else 0.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Steps a second of wall time; dropped tokens do not count."""
+        return len(self.steps) / self.seconds if self.seconds else 0.0
+
+    @property
+    def mask_share(self) -> float:
+        """The share of the wall time that masks took."""
+        return self.mask_seconds / self.seconds if self.seconds else 0.0
+
+    def worst(self, count: int = 5) -> tuple[Step, ...]:
+        """Return the steps of least allowed mass, the least first: where the model wanted something else."""
+        asked = [step for step in self.steps if step.log_mass is not None and step.log_mass == step.log_mass]
+        return tuple(sorted(asked, key=lambda step: step.log_mass or 0.0)[:count])
+
+    def __str__(self) -> str:
+        """Return a few lines for people."""
+        lines = [
+            f"{len(self.steps)} steps, {100 * self.forced_share:.0f} % forced, {self.model_calls} model calls",
+            f"{self.tokens_per_second:.1f} tokens a second, {100 * self.mask_share:.1f} % of the time in masks",
+            f"log of the allowed mass {self.log_mass:.3f}",
+        ]
+        if self.rewinds:
+            lines.append(f"{len(self.rewinds)} rewinds, {sum(len(rewind.dropped) for rewind in self.rewinds)} tokens")
+        if self.masked_from is not None:
+            lines.append(f"banned words left to the mask after {self.masked_from} tokens")
+        if self.retries:
+            lines.append(f"{self.retries} texts rejected")
+        if self.squeezed_at is not None:
+            lines.append(f"squeezed by max_tokens after {self.squeezed_at} tokens")
+        return "\n".join(lines)
+
+
+def measure(logits: NDArray[np.float32], mask: NDArray[np.int32]) -> tuple[float, float, int]:
+    """Return the log of the mass that a mask row allows, the log of the sum of all exponentials, and the top id.
+
+    Two passes over the logits in float32: 0.1 ms for 128,000.
+    """
+    top = int(logits.argmax())
+    peak = float(logits[top])
+    if not np.isfinite(peak):  # NaN comes first in argmax
+        return float("nan"), float("nan"), top
+    weights = np.exp(logits - logits[top])
+    total = float(weights.sum(dtype=np.float64))
+    allowed = np.unpackbits(mask.view(np.uint8), count=weights.size, bitorder="little").view(np.bool_)
+    inside = float(weights[allowed].sum(dtype=np.float64))
+    log_total = peak + float(np.log(total))
+    if inside > 0.5 * total:  # near 1, what is left out says more
+        return float(np.log1p(-weights[~allowed].sum(dtype=np.float64) / total)), log_total, top
+    if inside > 1e-30 * total:
+        return float(np.log(inside / total)), log_total, top
+    values = logits[allowed].astype(np.float64)  # float32 has no exponentials this small
+    best = float(values.max(initial=-np.inf))
+    if not np.isfinite(best):
+        return best, log_total, top
+    return best + float(np.log(np.exp(values - best).sum())) - log_total, log_total, top

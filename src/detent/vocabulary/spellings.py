@@ -1,0 +1,104 @@
+"""tokenizations: all the ways in which tokens spell a word.
+
+A word of n bytes has up to 2**(n-1) of them, so they are yielded one at a time, those of the fewest tokens first. For
+each place in the word and each number of tokens it is known beforehand whether that many can spell the rest, so that no
+step is in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from detent.errors import ArgumentError
+from detent.vocabulary.vocabulary import Vocabulary
+
+__all__ = ["tokenizations"]
+
+
+def tokenizations(word: str | bytes, vocabulary: Vocabulary) -> Iterator[tuple[int, ...]]:
+    """Yield every sequence of token ids whose bytes join to a word; the shortest first, equal lengths by their pieces.
+
+    >>> import detent
+    >>> vocabulary = detent.Vocabulary([b"l", b"li", b"isten", b"sten", b" listen", b""], eos_token_ids=[5])
+    >>> [[vocabulary.token_bytes(i).decode() for i in ids] for ids in tokenizations("listen", vocabulary)]
+    [['li', 'sten'], ['l', 'isten']]
+
+    With a space before the word, those in the middle of a sentence. Longer pieces come before shorter ones, and lower
+    ids before higher ones of the same bytes. Special ids never spell text.
+
+    Parameters
+    ----------
+    word : str or bytes
+        At least one byte.
+    vocabulary : Vocabulary
+        The tokens.
+
+    Yields
+    ------
+    tuple of int
+        Up to 2**(n-1) of them for n bytes: take what you need. The first takes a look at each token.
+
+    Raises
+    ------
+    ArgumentError
+        The word is empty or not text.
+    """
+    if not isinstance(word, (str, bytes)) or not word:
+        raise ArgumentError(f"tokenizations needs a word of at least one byte, got {word!r}")
+    if not isinstance(vocabulary, Vocabulary):
+        raise ArgumentError(f"tokenizations needs a detent.Vocabulary, got {type(vocabulary).__name__}")
+    try:
+        data = word.encode() if isinstance(word, str) else word
+    except UnicodeEncodeError as error:
+        raise ArgumentError(
+            f"tokenizations got half of a surrogate pair at character {error.start}, which no token spells"
+        ) from None
+    return _spell(_pieces(data, vocabulary))
+
+
+def _pieces(word: bytes, vocabulary: Vocabulary) -> list[list[tuple[int, int]]]:
+    """Return, for each byte of the word, the tokens that stand there: where each ends, and its id."""
+    pieces: list[list[tuple[int, int]]] = [[] for _ in word]
+    for token_id in range(len(vocabulary)):
+        token = vocabulary.token_bytes(token_id)
+        if not token or len(token) > len(word) or token_id in vocabulary.special_token_ids:
+            continue
+        start = word.find(token)
+        while start >= 0:
+            pieces[start].append((start + len(token), token_id))
+            start = word.find(token, start + 1)
+    for here in pieces:
+        here.sort(key=lambda piece: (-piece[0], piece[1]))
+    return pieces
+
+
+def _spell(pieces: list[list[tuple[int, int]]]) -> Iterator[tuple[int, ...]]:
+    size = len(pieces)
+    # counts[place]: the numbers of tokens that can spell the rest, as bits.
+    counts = [0] * size + [1]
+    for place in reversed(range(size)):
+        for end, _ in pieces[place]:
+            counts[place] |= counts[end] << 1
+    for count in range(1, size + 1):
+        if counts[0] >> count & 1:
+            yield from _spell_in(pieces, counts, count)
+
+
+def _spell_in(pieces: list[list[tuple[int, int]]], counts: list[int], count: int) -> Iterator[tuple[int, ...]]:
+    """Yield the spellings of exactly `count` tokens, depth first."""
+    ids: list[int] = []
+    open_places = [iter(pieces[0])]
+    while open_places:
+        left = count - len(ids)
+        step = next((piece for piece in open_places[-1] if counts[piece[0]] >> (left - 1) & 1), None)
+        if step is None:
+            open_places.pop()
+            if ids:
+                ids.pop()
+            continue
+        end, token_id = step
+        if left == 1:
+            yield (*ids, token_id)
+            continue
+        ids.append(token_id)
+        open_places.append(iter(pieces[end]))
