@@ -15,6 +15,7 @@ SHOWS = {
     "algebra": r"Hello, world\. +True\n +Hello, darned! +False\n(.|\n)*even <= pairs: False, as b'aa' shows\n",
     "budget": r"has 12 tokens\.\n  12 tokens: \{.*\n(.|\n)*  11 tokens: max_tokens=11 is too few: .*\n",
     "function_calls": r"llama3-pythonic  get_user_info\{'user_id': 7890(.|\n)*\n\[\w+\(.*\)\] -> .*\n.*TaggedPart\(",
+    "grammars": r"'if = 2' +False\n(.|\n)*True False\nnothing stands(.|\n)*complete: True\n.*complete: True\n",
     "gzip_model": r"among 4 answers: under the seventh step\n",
     "regex_basics": r"\n    \d{4}-\d\d-\d\d   \(.*\n.*\n    (Yes|No)   \((.|\n)*\(ab\)\+ allows \['b'\], taking 'b'\n",
     "transformers_processor": r"greedy +\['\d{4}-\d\d-\d\d'\]\n(.|\n)*a row +\['\d{4}-\d\d-\d\d', '(Yes|No)'\]\n",

@@ -13,11 +13,40 @@ from detent.sources.grammar.first_match import first_match
 from tests.sources.grammar.derivation import strings
 
 PATTERNS = [
-    "a|ab", "ab|a", "(a|ab)(c|bcd)", "a*b?", "a*?b", "a*?", "a+?b*", "(a|b)*?ab", "(ab|a)*b", "(a|ab)*?b", "a?ab?", "a??ab??",
-    "a{1,3}a", "a{1,3}?a", "(a|ab){1,2}b?", "(?:a|ab){0,2}c", "(a*)(a|b)*", "(a*?)(ab)*", "((a|ab)*c?)*?b", "a(?!b)[ab]*c",
-    "a(?=b)[ab]c", "[ab]+(?<=b)c", "(a|b(?!c))*c", "a++b", "a*+b?c", "(?>a+)b", "(a|b|ab)*c|a", "(aa|aab?)(b|c)", "a{2,}?", "(ab?)*?",
-    "(a?b?)*c", "(?i:a|AB)b", "c|(b|(a|ab))(c|bc)?",
-]  # fmt: skip
+    "a|ab",
+    "ab|a",
+    "(a|ab)(c|bcd)",
+    "a*b?",
+    "a*?b",
+    "a*?",
+    "a+?b*",
+    "(a|b)*?ab",
+    "(ab|a)*b",
+    "(a|ab)*?b",
+    "a?ab?",
+    "a??ab??",
+    "a{1,3}a",
+    "a{1,3}?a",
+    "(a|ab){1,2}b?",
+    "(?:a|ab){0,2}c",
+    "(a*)(a|b)*",
+    "(a*?)(ab)*",
+    "((a|ab)*c?)*?b",
+    "a(?!b)[ab]*c",
+    "a(?=b)[ab]c",
+    "[ab]+(?<=b)c",
+    "(a|b(?!c))*c",
+    "a++b",
+    "a*+b?c",
+    "(?>a+)b",
+    "(a|b|ab)*c|a",
+    "(aa|aab?)(b|c)",
+    "a{2,}?",
+    "(ab?)*?",
+    "(a?b?)*c",
+    "(?i:a|AB)b",
+    "c|(b|(a|ab))(c|bc)?",
+]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

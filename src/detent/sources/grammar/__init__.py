@@ -1,6 +1,6 @@
 """Grammars: context-free languages, in Lark's notation, GBNF and W3C-style EBNF.
 
-A reader turns a text into trees (`tree`, through `lark`, `gbnf`, `ebnf`), the trees become productions (`lower`,
+A reader turns a text into trees (`tree`; `read_lark`, `read_gbnf`, `read_ebnf`), the trees become productions (`lower`,
 `productions`), left recursion is removed (`left_recursion`), and a node of the core comes out (`emit`).
 """
 
@@ -10,10 +10,10 @@ from detent.errors import ArgumentError
 from detent.language import Language
 from detent.limits import Limits
 from detent.sources.grammar.assemble import assemble, check_text
-from detent.sources.grammar.ebnf import read_ebnf
-from detent.sources.grammar.gbnf import read_gbnf
-from detent.sources.grammar.lark import read_lark
 from detent.sources.grammar.place import Source
+from detent.sources.grammar.read_ebnf import read_ebnf
+from detent.sources.grammar.read_gbnf import read_gbnf
+from detent.sources.grammar.read_lark import read_lark
 from detent.sources.nodes import shown
 
 __all__ = ["ebnf", "gbnf", "grammar"]
@@ -25,6 +25,52 @@ _LEXERS = ("auto", "contextual", "dynamic_complete")
 
 
 def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Limits | None = None) -> Language:
+    r"""Make the language of all texts that a grammar in Lark's notation derives.
+
+    >>> import detent
+    >>> sums = detent.grammar('''
+    ... start: start "+" NUMBER | NUMBER
+    ... NUMBER: /[0-9]+/
+    ... %ignore " "
+    ... ''')
+    >>> sums.accepts("1 + 22"), sums.accepts("1 +")
+    (True, False)
+
+    Parameters
+    ----------
+    text : str
+        Rules, terminals, templates, `%import` (of the grammars that come with lark), `%ignore`, `%override` and
+        `%extend`. Beyond Lark: ``&`` and ``~`` in terminals, repeats ``{m,n}``, ``%json {...}``, ``%regex {...}``.
+    start : str
+        The rule that a text is.
+    lexer : str
+        How a text is split into terminals. "contextual": as ``Lark(parser="lalr")`` does, exactly; the grammar must be
+        LALR(1). "dynamic_complete": every split counts, as for ``Lark(parser="earley", lexer="dynamic_complete")``.
+        "auto": contextual, where no conflict keeps Lark from it (with shift/reduce conflicts all texts of the grammar
+        are in, where Lark follows one choice), otherwise dynamic_complete; the language's `repr` tells which it is.
+    limits : Limits, optional
+        Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`positions`).
+
+    Returns
+    -------
+    Language
+        A parse of its text gives the text itself. Costs time linear in the grammar, and for a contextual lexer what
+        Lark's own tables cost: some 0.1 s for a hundred rules.
+
+    Raises
+    ------
+    PatternSyntaxError
+        The grammar is malformed, or a name is not defined; the message shows line and column.
+    UnsupportedError
+        What no language holds: special tokens, `%declare`, files to import, a regex that looks beyond its terminal,
+        "contextual" for a grammar that is not LALR(1).
+    EmptyLanguageError
+        No derivation from the start ever ends.
+    LimitError
+        A limit was reached.
+    ArgumentError
+        The grammar is not a str, or there is no such lexer.
+    """
     bounds = _check(text, "grammar", limits)
     if lexer not in _LEXERS:
         raise ArgumentError(f"lexer is one of {', '.join(map(repr, _LEXERS))}, got {shown(lexer)}")
@@ -33,6 +79,38 @@ def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Lim
 
 
 def gbnf(text: str, *, limits: Limits | None = None) -> Language:
+    r"""Make the language of all texts that a grammar of llama.cpp derives from its rule ``root``.
+
+    >>> import detent
+    >>> nested = detent.gbnf('root ::= "(" root ")" | [a-z]{1,3}')
+    >>> nested.accepts("((ab))"), nested.accepts("((ab)")
+    (True, False)
+
+    Parameters
+    ----------
+    text : str
+        Rules as llama.cpp reads them; left recursion, which it refuses, is allowed.
+    limits : Limits, optional
+        Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`positions`).
+
+    Returns
+    -------
+    Language
+        Costs time linear in the grammar, about 10 us a rule.
+
+    Raises
+    ------
+    PatternSyntaxError
+        The grammar is malformed, or a rule is not defined; the message shows line and column.
+    UnsupportedError
+        References to tokens.
+    EmptyLanguageError
+        No derivation from the root ever ends.
+    LimitError
+        A limit was reached.
+    ArgumentError
+        The grammar is not a str.
+    """
     bounds = _check(text, "gbnf", limits)
     source = Source(text)
     node = assemble(read_gbnf(source, bounds), "root", source, bounds)
@@ -40,6 +118,40 @@ def gbnf(text: str, *, limits: Limits | None = None) -> Language:
 
 
 def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -> Language:
+    r"""Make the language of all texts that a grammar in the EBNF of the W3C derives.
+
+    >>> import detent
+    >>> name = detent.ebnf("Name ::= [A-Z] (Char - 'x')*  Char ::= [a-z] | #x2D")
+    >>> name.accepts("Ab-c"), name.accepts("Ax")
+    (True, False)
+
+    Parameters
+    ----------
+    text : str
+        Rules as in the specification of XML 1.0, section 6.
+    start : str, optional
+        The rule that a text is; without it the first.
+    limits : Limits, optional
+        Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`positions`).
+
+    Returns
+    -------
+    Language
+        Costs time linear in the grammar, about 10 us a rule.
+
+    Raises
+    ------
+    PatternSyntaxError
+        The grammar is malformed, or a rule is not defined; the message shows line and column.
+    UnsupportedError
+        A difference of rules that call themselves.
+    EmptyLanguageError
+        No derivation from the start ever ends.
+    LimitError
+        A limit was reached.
+    ArgumentError
+        The grammar is not a str.
+    """
     bounds = _check(text, "ebnf", limits)
     source = Source(text)
     rules = read_ebnf(source, bounds)

@@ -1,4 +1,4 @@
-"""From named trees to a node: names resolved, rules without a text dropped, left recursion removed, the rest emitted."""
+"""From named trees to a node: names resolved, rules without a text dropped, the rest emitted."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from detent.sources.grammar.productions import EPSILON, Grammar, Symbol, Termina
 from detent.sources.grammar.tree import Leaf, Name, Tree
 
 __all__ = ["assemble", "check_text", "finish"]
+
+_ENDLESS = "every way to write it calls rules that call themselves, so that none ends; add an alternative that does"
 
 
 def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: Source, limits: Limits) -> _core.Node:
@@ -46,16 +48,13 @@ def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: Source, lim
     for name, (tree, _) in rules.items():
         grammar.extend(numbers[name], lowering.rows(tree))
     _Differences(grammar, lowering.differences, source).settle()
-    return finish(grammar, f"rule {start!r}")
+    return finish(grammar, start)
 
 
-def finish(grammar: Grammar, start: str) -> _core.Node:
-    """Give the node of a grammar; `start` is what the message calls its start."""
+def finish(grammar: Grammar, start: str, reason: str = _ENDLESS) -> _core.Node:
+    """Give the node of a grammar; `reason` says why the start may have no text, and what to do."""
     if grammar.start not in grammar.productive():
-        raise EmptyLanguageError(
-            f"{start} has no text: every way to write it needs another {start}, so none ever ends; "
-            "add an alternative without it"
-        )
+        raise EmptyLanguageError(f"rule {start!r} has no text: {reason}")
     return emit(grammar.pruned())
 
 

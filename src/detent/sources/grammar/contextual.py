@@ -1,11 +1,11 @@
 """The texts that Lark's LALR parser with its contextual lexer accepts, as productions.
 
-That lexer tries only the terminals that the parser's state after the last shift expects. A grammar knows that state if its
-rules are annotated: (A, p, k) is rule A begun in state p of the LALR automaton when the lexer was in a state of class k,
-and (A, p, k, m) those of its texts that leave the lexer in class m. Lexer states are of one class as long as each terminal
-that may come is read alike in them; in most grammars there are few classes, often one. A class also says what must not
-follow the last token (its guard): it is taken out of what comes next, so that nothing looks ahead. Rules that come out
-alike are one again.
+That lexer tries only the terminals that the parser's state after the last shift expects. A grammar knows that state if
+its rules are annotated: (A, p, k) is rule A begun in state p of the LALR automaton when the lexer was in a state of
+class k, and (A, p, k, m) those of its texts that leave the lexer in class m. Lexer states are of one class as long as
+each terminal that may come is read alike in them; in most grammars there are few classes, often one. A class also says
+what must not follow the last token (its guard): it is taken out of what comes next, so that nothing looks ahead. Rules
+that come out alike are one again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from detent.sources.grammar.scanner import FREE, Path, Scanner, Terminals
 __all__ = ["annotated"]
 
 _EPSILON = _core.epsilon()
+_ANY = -1  # every class of lexer states
 
 _Reading = frozenset[tuple[Path, int]]
 _Token = tuple["frozenset[tuple[int, _Reading]]", _Reading]
@@ -47,10 +48,16 @@ class _Annotation:
         self.scanners: dict[frozenset[int], Scanner] = {}
         self.following: dict[frozenset[int], bytes] = {}
         self.symbols: dict[tuple[int, _Token, int, int], Terminal | None] = {}
-        # For each state and terminal, how it is read in each class of lexer states; class -1 is any.
+        # For each state and terminal, how it is read in each class of lexer states; or in any.
         self.tokens: dict[tuple[int, int], dict[int, _Token]] = {}
+        # The terminals that the lexer tries in each state.
+        self.expected = [
+            frozenset(~symbol for symbol in symbols if symbol != END) | set(self.ignored)
+            for symbols in automaton.expected
+        ]
         self.class_of = self.classify()
         self.exits: dict[_Key, set[_Lexer]] = {}
+        self.readings: dict[_Key, list[tuple[_Lexer, Terminal]]] = {}
 
     def classify(self) -> list[int]:
         """Find how terminals are read, and the classes of lexer states."""
@@ -65,7 +72,7 @@ class _Annotation:
                 states = sorted(other for other in lexed_in if symbol in automaton.expected[other])
                 tokens = {other: self.token(symbol, state, other, states) for other in states}
                 if len(set(tokens.values())) <= 1:
-                    self.tokens[state, symbol] = dict.fromkeys([-1] * len(tokens), next(iter(tokens.values()), _NONE))
+                    self.tokens[state, symbol] = dict(zip([_ANY], tokens.values(), strict=False))
                     continue
                 self.budget.charge(len(states))
                 split.append((state, symbol, tokens))
@@ -79,7 +86,7 @@ class _Annotation:
 
     def token(self, symbol: int, state: int, lexed_in: int, states: list[int]) -> _Token:
         """Give how a terminal is read where it is shifted in `state` and the lexer, of `states`, is in `lexed_in`."""
-        scanner = self.scanner(self.expected(lexed_in))
+        scanner = self.scanner(self.expected[lexed_in])
         before: list[tuple[int, _Reading]] = []
         for number in self.ignored:
             skip = number if self.terminals.is_repeatable(number) else None
@@ -97,8 +104,15 @@ class _Annotation:
 
     def read(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
         """Give the ways to read a terminal in a state, each with how it leaves the lexer."""
+        key = (symbol, state, lexer)
+        if key not in self.readings:
+            self.readings[key] = self.ways(*key)
+        return self.readings[key]
+
+    def ways(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
+        """Find what `read` gives."""
         tokens = self.tokens[state, symbol]
-        token = tokens.get(-1) or tokens.get(lexer[0])
+        token = tokens.get(_ANY) or tokens.get(lexer[0])
         if token is None:
             return []
         after = self.class_of[self.automaton.goto[state][symbol]] if symbol != END else 0
@@ -251,10 +265,6 @@ class _Annotation:
                 ends[state] = _core.concat([loop, end])
         return ends[pending]
 
-    def expected(self, state: int) -> frozenset[int]:
-        """Give the terminals that the lexer tries in a state."""
-        return frozenset(~symbol for symbol in self.automaton.expected[state] if symbol != END) | set(self.ignored)
-
     def scanner(self, expected: frozenset[int]) -> Scanner:
         if expected not in self.scanners:
             self.scanners[expected] = Scanner(self.terminals, expected)
@@ -262,7 +272,7 @@ class _Annotation:
 
     def first_after(self, states: list[int], without: int | None) -> bytes:
         """Give the bytes that may come next in some lexer states."""
-        expected: frozenset[int] = frozenset().union(*(self.expected(state) for state in states)) - {without}
+        expected: frozenset[int] = frozenset().union(*(self.expected[state] for state in states)) - {without}
         if expected not in self.following:
             firsts = (self.terminals.first_bytes(number) for number in expected)
             self.following[expected] = bytes(sorted(set().union(*firsts)))
@@ -281,7 +291,7 @@ def _some(nodes: list[_core.Node | None]) -> _core.Node:
 
 
 def _lexer_states(automaton: Lalr) -> list[set[int]]:
-    """Give for each state the states in which the shift before it may have ended: itself, if a terminal leads into it."""
+    """Give for each state those in which the shift before it may have ended: itself, if a terminal leads there."""
     moves = automaton.moves
     offset = len(automaton.goto)
     sets: list[set[int]] = [set() for _ in range(offset + len(moves))]

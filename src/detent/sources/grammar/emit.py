@@ -1,7 +1,7 @@
 """From productions to a node of the core: what is regular becomes plain nodes, the rest a grammar.
 
-Rules that only stand for another are skipped, rules without calls are put in where they are called, as long as they stay
-small, and a rule that calls itself only at the end (or only at the start) is a repeat: `A -> x A | y` is `x* y`.
+Rules that only stand for another are skipped, rules without calls are put in where they are called, as long as they
+stay small, and a rule that calls itself only at the end (or only at the start) is a repeat: `A -> x A | y` is `x* y`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _node(symbol: Symbol) -> _core.Node:
 
 
 def simplified(grammar: Grammar) -> Grammar:
-    """Give a grammar of the same texts, with fewer rules and larger terminals. Linear, but for copies of small terminals."""
+    """Give a grammar of the same texts, with fewer rules and larger terminals; linear."""
     work = Grammar([list(rows) for rows in grammar.rules], grammar.start, grammar.limit, grammar.size)
     known: dict[int, Symbol] = {}
     callers: list[list[int]] = [[] for _ in work.rules]

@@ -1,16 +1,16 @@
 r"""What `re.match` takes: the first way to match, in the order in which `re` tries, not every text that fits a pattern.
 
 Of `"a" | "ab"` it takes `a` even before a `b`, and of `/\*.*?\*/` the shortest. Call a text *tentative* if, once it has
-been read and nothing else, `re` would match all of it. What `re` takes of a longer text is its longest tentative beginning:
-ways that come later in the order never win over one that comes before and has already matched, and ways that come before
-may still win with more text. So a terminal is the language of its tentative texts, matched greedily.
+been read and nothing else, `re` would match all of it. What `re` takes of a longer text is its longest tentative
+beginning: ways that come later in the order never win over one that comes before and has already matched, and ways that
+come before may still win with more text. So a terminal is the language of its tentative texts, matched greedily.
 
 That language is the pattern with a negative lookahead before each choice that comes second: `x|y` followed by K becomes
-`x | (?!x K) y`, `x*` leaves its loop where `(?!x x* K)`, `x*?` goes on where `(?!K)`, all inside the terminal's own text.
-Most of these can never fail, which the algebra tells, and are left out.
+`x | (?!x K) y`, `x*` leaves its loop where `(?!x x* K)`, `x*?` goes on where `(?!K)`, all inside the terminal's own
+text. Most of these can never fail, which the algebra tells, and are left out.
 
-Assertions of the pattern must stay inside the terminal, or be a negative lookahead at its very end, which becomes one of
-the grammar's.
+Assertions of the pattern must stay inside the terminal, or be a negative lookahead at its very end, which becomes one
+of the grammar's.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LIMITS = Limits(states=5_000, steps=500_000)
 
 
 class FirstMatch(NamedTuple):
-    """The texts of a terminal, those that are tentative, what must not come after it, and what it repeats at its end."""
+    """The texts of a terminal, those that are tentative, what must not follow, and what its end repeats."""
 
     full: _core.Node
     tentative: _core.Node
@@ -107,7 +107,7 @@ def is_empty(node: _core.Node) -> bool:
 
 
 class _Search:
-    """One walk over a pattern for all texts of its parts, and one, with what comes after them, for the tentative ones."""
+    """One walk over a pattern for all texts of its parts, and one, with what follows them, for the tentative ones."""
 
     def __init__(self, tree: Tree, flags: int) -> None:
         self.has_assertion = False

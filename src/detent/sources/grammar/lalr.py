@@ -151,10 +151,8 @@ class Lalr:
         for row, place in self._closures[state]:
             if place < len(self.rows[row][1]):
                 continue
-            if row == 0:
-                ahead = {END}
-            else:
-                ahead = set().union(*(follow[number] for number in lookback.get((state, row), ())))
+            back = lookback.get((state, row), ())
+            ahead: set[int] = {END} if row == 0 else set().union(*(follow[number] for number in back))
             if ahead & shifts:
                 self.conflicts.add("shift/reduce")
             if ahead & reduced:

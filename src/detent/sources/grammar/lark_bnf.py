@@ -1,8 +1,9 @@
 """Rules written out as Lark's LALR parser has them, since that decides which terminals it expects where.
 
 Alternatives inside a row are multiplied out, `x+` is a rule `p: x | p x` that equal repeats share, `x*` is that rule or
-nothing, small counts are written out and large ones built from factors (lark 1.3, `EBNF_to_BNF`, `SimplifyRule_Visitor`).
-Where multiplying out would take over a thousand rows, with which Lark is of no use, alternatives become rules instead.
+nothing, small counts are written out and large ones built from factors (lark 1.3, `EBNF_to_BNF`,
+`SimplifyRule_Visitor`). Where multiplying out would take over a thousand rows, with which Lark is of no use,
+alternatives become rules instead.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ def _walk(tree: Tree, scope: Scope, rules: LarkRules, bnf: Bnf, number: Callable
 
 
 def _factors(count: int) -> list[tuple[int, int]]:
-    """Give (a, b) pairs that make a count from 1 by x -> a x + b, with small numbers, as Lark's `small_factors` does."""
+    """Give (a, b) pairs that make a count from 1 by x -> a x + b, as Lark's `small_factors` does."""
     pairs: list[tuple[int, int]] = []
     while count > _SMALL_FACTOR:
         for factor in range(_SMALL_FACTOR, 1, -1):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
-from detent.errors import DetentError, PatternSyntaxError, UnsupportedError
+from detent.errors import PatternSyntaxError, UnsupportedError
 from detent.limits import Limits
 from detent.sources.grammar.lark_syntax import (
     Declaration,
@@ -30,30 +31,31 @@ _LIBRARY = ("common", "lark", "python", "unicode")
 class Definitions:
     """Rules and terminals by name, and what is ignored."""
 
-    def __init__(self, source: Source, limits: Limits, prefix: str = "") -> None:
-        self.source, self.limits, self.prefix = source, limits, prefix
+    def __init__(self, source: Source, limits: Limits, is_library: bool = False) -> None:
+        self.source, self.limits = source, limits
         self.all: dict[str, Definition] = {}
         self.ignored: list[str] = []
+        self.declared: set[str] = set()  # in a library only, of which other parts may be of use
         statements = list(read_statements(source, limits))
         # As in Lark, imports come first, wherever they stand.
         for statement in statements:
             if isinstance(statement, Import):
-                self.bring_in(statement)
+                self._bring_in(statement)
         for statement in statements:
             if isinstance(statement, Definition):
-                self.define(statement)
+                self._define(statement)
             elif isinstance(statement, Ignored):
-                self.ignore(statement)
+                self._ignore(statement)
+            elif isinstance(statement, Declaration) and is_library:
+                self.declared.update(statement.names)
             elif isinstance(statement, Declaration):
                 what = f"%declare {statement.names[0]}: a declared name gets its text from a program"
                 self.source.unsupported(what, statement.offset, "define it as a terminal or a rule")
-        self.check()
+        self._check()
 
-    def define(self, new: Definition) -> None:
+    def _define(self, new: Definition) -> None:
         known = self.all.get(new.name)
         noun = "terminal" if new.is_terminal else "rule"
-        if new.name.startswith("__"):
-            self.source.malformed(f"{new.name} begins with two underscores", new.offset, "such names are reserved")
         if new.mode == "define" and known is not None:
             remedy = "write %override or %extend before it" if known.offset < 0 else "put the alternatives into one"
             self.source.malformed(f"{noun} {new.name!r} is defined twice", new.offset, remedy)
@@ -66,7 +68,7 @@ class Definitions:
             new = replace(known, tree=Choice((new.tree, known.tree)))
         self.all[new.name] = new
 
-    def ignore(self, statement: Ignored) -> None:
+    def _ignore(self, statement: Ignored) -> None:
         tree = statement.tree
         if isinstance(tree, Leaf) and isinstance(tree.value, TerminalName):
             self.ignored.append(tree.value.name)
@@ -75,46 +77,39 @@ class Definitions:
         self.ignored.append(name)
         self.all[name] = Definition(name, tree, statement.offset, True)
 
-    def bring_in(self, statement: Import) -> None:
+    def _bring_in(self, statement: Import) -> None:
         """Take over definitions of a grammar that comes with lark, and what they call, under longer names."""
         path = ".".join(statement.path)
         if statement.is_relative or path not in _LIBRARY:
             what = f"%import {path or next(iter(statement.names))}: no files are read"
             remedy = f"import from {', '.join(_LIBRARY[:-1])} or {_LIBRARY[-1]}, or copy the definitions"
             self.source.unsupported(what, statement.offset, remedy)
-        try:
-            library = Definitions(Source(_library_text(path)), Limits(), path)
-        except DetentError as error:
-            if isinstance(error, UnsupportedError) and "pip install" in str(error):
-                raise
-            raise UnsupportedError(
-                f"%import {path}: the installed lark's {path}.lark cannot be read: {error}"
-            ) from None
+        library = _library(path)
         waiting = list(statement.names)
         renamed = dict(statement.names)
         for name in waiting:
-            definition = library.all.get(name)
-            if definition is None:
+            if name in library.declared:
+                what = f"%import {path}: {name} gets its text from a program"
+                self.source.unsupported(what, statement.offset, "import parts that do without it")
+            if name not in library.all:
                 self.source.malformed(f"{path} has no {name!r}", statement.offset, "correct the name")
-            for called in _called(definition):
+            for called in _called(library.all[name]):
                 if called not in renamed:
-                    lead = "_" if called.startswith("_") else ""
-                    mangled = f"{lead}{path}__{called.removeprefix('_')}"
-                    renamed[called] = mangled.upper() if library.all[called].is_terminal else mangled
+                    renamed[called] = _mangled(called, path)
                     waiting.append(called)
         for name in waiting:
-            definition = library.all[name]
-            target = renamed[name]
+            definition, target = library.all[name], renamed[name]
             if target in self.all and name in statement.names:
                 self.source.malformed(f"{target!r} is defined twice", statement.offset, "import it under another name")
             self.all[target] = replace(definition, name=target, tree=_with_names(definition.tree, renamed), offset=-1)
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Raise where a name is used that is not defined, or a template not as it is defined."""
+        known = self.all.keys() | self.declared
         for definition in self.all.values():
             for leaf in leaves([definition.tree]):
                 name = leaf.name if isinstance(leaf, Name) else _name_of(leaf)
-                if name is not None and name not in self.all and name not in definition.parameters:
+                if name is not None and name not in known and name not in definition.parameters:
                     noun = "rule" if name.strip("_").islower() else "terminal"
                     self.source.malformed(f"{noun} {name!r} is not defined", max(leaf.offset, 0), "define it")
                 if name is not None and name in self.all:
@@ -127,6 +122,20 @@ class Definitions:
         for name in self.ignored:
             if name not in self.all:
                 raise PatternSyntaxError(f"%ignore {name}: the terminal is not defined; define or import it")
+
+
+@cache
+def _library(path: str) -> Definitions:
+    """Read one of the few grammars that come with lark."""
+    try:
+        return Definitions(Source(_library_text(path)), Limits(), is_library=True)
+    except PatternSyntaxError as error:
+        raise UnsupportedError(f"%import {path}: the installed lark's {path}.lark cannot be read: {error}") from None
+
+
+def _mangled(name: str, path: str) -> str:
+    """Give the name under which Lark takes over what was not named."""
+    return f"{'_' if name.startswith('_') else ''}{path}__{name.removeprefix('_')}"
 
 
 def _library_text(path: str) -> str:

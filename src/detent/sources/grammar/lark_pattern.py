@@ -1,8 +1,8 @@
 """What a terminal of a Lark grammar matches: as the text and regex that Lark would make of it, and as a node.
 
 Lark joins a terminal's definition into one regex; its length and widths decide which terminal is tried first. The same
-text is built here (lark 1.3, `TerminalTreeToPattern`), so that the order is Lark's. With `&` and `~`, which Lark lacks, a
-terminal is a node only, and sorts like a regex without an upper width.
+text is built here (lark 1.3, `TerminalTreeToPattern`), so that the order is Lark's. With `&` and `~`, which Lark lacks,
+a terminal is a node only, and sorts like a regex without an upper width.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The rules and terminals that a start needs: templates written out, terminals numbered, literals in rules made terminals.
+"""The rules and terminals that a start needs: templates written out, literals in rules made terminals.
 
-A literal in a rule is the terminal that is defined alike, if there is one; otherwise it gets a name as Lark gives it, since
-names decide between terminals that are alike in all else.
+A literal in a rule is the terminal that is defined alike, if there is one; otherwise it gets a name as Lark gives it,
+since names decide between terminals that are alike in all else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The syntax of Lark's grammars: statements, and the trees of their right sides.
 
-The tokens are those of Lark's own grammar of grammars (lark 1.3, `lark/load_grammar.py`). Beyond it: `&` and `~` in terminals,
-repeats `{m,n}`, `%json {...}`. What a statement means is for others to say (`lark_definitions`).
+The tokens are those of Lark's own grammar of grammars (lark 1.3, `lark/load_grammar.py`). Beyond it: `&` and `~` in
+terminals, repeats `{m,n}`, `%json {...}`, `%regex {...}`. What a statement means is for others to say
+(`lark_definitions`).
 """
 
 from __future__ import annotations
@@ -65,9 +66,10 @@ class Usage:
 
 @dataclass(frozen=True)
 class Nested:
-    """A JSON Schema, as text."""
+    """What stands in braces after %json or %regex, which is `kind`."""
 
-    schema: str
+    kind: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -345,11 +347,11 @@ class _Reader:
             self.source.malformed("an alias ends its option", self.token.offset, "write | or a new line after it")
 
     def on_keyword(self, tree: Expression, token: _Token) -> None:
-        if token.text != "%json":
+        if token.text not in ("%json", "%regex"):
             what = f"{token.text} has no meaning inside a rule"
             self.source.malformed(what, token.offset, "write %json {...}, a text, a /regex/ or a name")
         if self.in_terminal:
-            self.source.malformed("a terminal holds no %json", token.offset, "write it in a rule")
+            self.source.unsupported(f"{token.text} inside a terminal", token.offset, "write it in a rule")
         start = self.token.offset
         depth = 0
         for found in _JSON_END.finditer(self.text, start):
@@ -359,9 +361,11 @@ class _Reader:
             if depth == 0 and found[0] == "}":
                 self.position = found.end()
                 self.token = self.scan()
-                tree.item(Leaf(Nested(self.text[start : found.end()]), token.offset), token.offset)
+                nested = Nested(token.text, self.text[start : found.end()])
+                tree.item(Leaf(nested, token.offset), token.offset)
                 return
-        self.source.malformed("%json needs a schema in braces", token.offset, 'as in %json {"type": "integer"}')
+        what, remedy = f"{token.text} needs JSON in braces", 'as in %json {"type": "integer"}'
+        self.source.malformed(what, token.offset, remedy)
 
     def on_special(self, tree: Expression, token: _Token) -> None:
         what = f"the special token {token.text[:40]} has no text, so that it is in no language"

@@ -1,4 +1,4 @@
-"""Left recursion taken out of productions, direct, indirect and hidden behind what may be empty: the texts stay the same.
+"""Left recursion taken out of productions, direct, indirect, and behind what may be empty: the texts stay the same.
 
 A rule reaches another *by its left edge* if a row of it begins with that rule, but for symbols that may be empty. In a
 strongly connected set A1 ... An of these edges every row is first written so that it begins with something that is not
@@ -8,8 +8,8 @@ derivation climbs from some b of Aj along the left edge:
     Ai = b W(j,i) for each b of Aj        W(j,i) = nothing, if i = j;  a W(k,i) for each  Ak -> Aj a
 
 W calls itself on the right only. Where `a` may be empty, Aj stands for Ak as it is: such unit steps are closed
-transitively first, and only the non-empty texts of `a` go into W. The size grows with the square of the set at most, and
-`Grammar.limit` bounds it. (Rosenkrantz 1967 solves the same equations by matrices.)
+transitively first, and only the non-empty texts of `a` go into W. The size grows with the square of the set at most,
+and `Grammar.limit` bounds it. (Rosenkrantz 1967 solves the same equations by matrices.)
 """
 
 from __future__ import annotations
@@ -148,12 +148,12 @@ class _Removal:
             for rule, climbs in steps.items():
                 steps[rule] = [(above, row if len(row) <= _SHORT else (self.new.add([row]),)) for above, row in climbs]
         reached = {rule: {above for unit in units[rule] for above, _ in steps[unit]} | units[rule] for rule in members}
-        climbs = _Climbs(self.new, steps, units, self.closure(reached))
+        rules = _Climbs(self.new, steps, units, self.closure(reached))
         for end in members:
             for start in members:
-                if end in climbs.ends[start]:
-                    self.new.extend(self.full[end], ((*row, climbs.number(start, end)) for row in begins[start]))
-        climbs.write()
+                if end in rules.ends[start]:
+                    self.new.extend(self.full[end], ((*row, rules.number(start, end)) for row in begins[start]))
+        rules.write()
 
     def closure(self, edges: dict[int, set[int]]) -> dict[int, set[int]]:
         """Give the reflexive, transitive closure."""

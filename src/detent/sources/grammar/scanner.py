@@ -1,13 +1,14 @@
 """Which terminal Lark's lexer takes, and where it ends, as languages: what is read, and what must not follow.
 
-Among the terminals that a parser's state expects, and those that are ignored, the lexer tries one after the other: higher
-priority first, then greater width, then the longer regex, then the name. The first that matches is taken, as far as
-`re.match` goes (`first_match`). Texts that a regex of the same priority matches too are not tried by themselves: where the
-regex has read exactly such a text, the token is that text's (lark 1.3, `lexer.py`: `BasicLexer`, `_create_unless`).
+Among the terminals that a parser's state expects, and those that are ignored, the lexer tries one after the other:
+higher priority first, then greater width, then the longer regex, then the name. The first that matches is taken, as far
+as `re.match` goes (`first_match`). Texts that a regex of the same priority matches too are not tried by themselves:
+where the regex has read exactly such a text, the token is that text's (lark 1.3, `lexer.py`: `BasicLexer`,
+`_create_unless`).
 
 So a terminal has *paths*: the entry that reads it, the texts that it must not be, and the entries that must not match
-there. It ends where it cannot be read on, which matters only if what may come next could go on with it. Mostly a *guard*
-says it: what comes next must not begin with one of some characters, such as those of a name.
+there. It ends where it cannot be read on, which matters only if what may come next could go on with it. Mostly a
+*guard* says it: what comes next must not begin with one of some characters, such as those of a name.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Path(NamedTuple):
 
 
 FREE, LONGEST = 0, -1
-"""Guards: nothing is forbidden after a terminal, or any text by which it would be longer; others are numbers of languages."""
+"""Guards: after a terminal all is free, or nothing may come that makes it longer; others are numbers of languages."""
 
 
 class Terminals:
@@ -217,7 +218,8 @@ class Terminals:
         r"""Give the texts without those that a rival takes first, and what must not begin there besides.
 
         The rival ends in a negative lookahead: a text of it counts only if nothing that it forbids follows. Where the
-        entry reads on over all that is forbidden, as in `if(?!\w)` against `\w+`, the rival's texts are not the entry's.
+        entry reads on over all that is forbidden, as in `if(?!\w)` against `\w+`, the rival's texts are not the
+        entry's.
         """
         match = self.match(rival)
         after = match.after
@@ -274,7 +276,7 @@ class Scanner:
 
     @cached_property
     def skipped(self) -> dict[int, list[Path]]:
-        """The paths by which each ignored terminal is read; a text that it reads is ignored, whatever else it may be."""
+        """The paths by which each ignored terminal is read; what it reads is ignored, whatever else it may be."""
         return self._paths[1]
 
     @cached_property

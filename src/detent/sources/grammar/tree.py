@@ -1,7 +1,8 @@
 """The tree of a grammar's expression, whatever notation it was written in, and what builds it without recursion.
 
-A reader goes through the text once and tells an `Expression` what it meets: an item, a bar, a parenthesis, a repeat. Open
-groups wait on a list, so nesting costs no stack; it is bounded by `Limits.depth` all the same, since trees are walked.
+A reader goes through the text once and tells an `Expression` what it meets: an item, a bar, a parenthesis, a repeat.
+Open groups wait on a list, so nesting costs no stack; it is bounded by `Limits.depth` all the same, since trees are
+walked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lark's notation: from the text to a node, with the lexer that was asked for.
 
-`dynamic_complete` takes every way to split a text into terminals, as Lark's Earley parser does with the lexer of that name:
-a plain context-free grammar, in which what is ignored may stand before each terminal and at the end.
+`dynamic_complete` takes every way to split a text into terminals, as Lark's Earley parser does with the lexer of that
+name: a plain context-free grammar, in which what is ignored may stand before each terminal and at the end.
 """
 
 from __future__ import annotations
@@ -16,13 +16,19 @@ from detent.sources.grammar.lark_bnf import write_out
 from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
-from detent.sources.grammar.lower import Lowering
+from detent.sources.grammar.lower import Lowering, joined
 from detent.sources.grammar.place import Source
 from detent.sources.grammar.productions import Grammar, Symbol, Terminal
 from detent.sources.grammar.scanner import Terminals
+from detent.sources.grammar.substrings import substrings
 from detent.sources.grammar.tree import Leaf, Name
 
 __all__ = ["read_lark"]
+
+_UNREADABLE = (
+    "none ever ends, or the contextual lexer reads other terminals where its own should stand; "
+    "separate them, give them priorities, or pass lexer='dynamic_complete'"
+)
 
 
 def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.Node, str]:
@@ -36,7 +42,9 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
     automaton = Lalr(bnf.rules) if bnf is not None else None
     conflicts = set() if automaton is None else automaton.conflicts
     if lexer == "contextual" and (automaton is None or conflicts):
-        what = "%json is no terminal" if automaton is None else f"{' and '.join(sorted(conflicts))} conflicts"
+        what = (
+            "%json and %regex are no terminals" if automaton is None else f"{' and '.join(sorted(conflicts))} conflicts"
+        )
         raise UnsupportedError(
             f"the grammar is not LALR(1), as lexer='contextual' needs it: {what}; take the ambiguity away, or pass "
             "lexer='auto' or lexer='dynamic_complete'"
@@ -44,15 +52,16 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
     if automaton is None or "reduce/reduce" in conflicts:
         return every_split(rules, start, limits), "dynamic_complete"
     grammar = annotated(automaton, Terminals(rules, limits), limits.positions)
-    return finish(grammar, f"rule {start!r}"), "contextual"
+    return finish(grammar, start, _UNREADABLE), "contextual"
 
 
 def every_split(rules: LarkRules, start: str, limits: Limits) -> _core.Node:
     """Give the node in which every way to split a text counts."""
     grammar = Grammar(limit=limits.positions)
     numbers: dict[int, int] = {}
-    ignored = _ignored(rules)
-    terminals: dict[int, Terminal] = {}
+    terminals = Terminals(rules, limits)
+    ignored = _ignored(terminals)
+    known: dict[int, Terminal] = {}
     scope: Scope = {}
 
     def number(rule: int) -> int:
@@ -63,12 +72,12 @@ def every_split(rules: LarkRules, start: str, limits: Limits) -> _core.Node:
     def symbol(tree: Name | Leaf) -> Symbol:
         found = rules.symbol(tree, scope)
         if isinstance(found, Nested):
-            return _nested(found, ignored)
+            return _nested(found, max(tree.offset, 0), ignored, rules.source, limits)
         if found >= 0:
             return number(found)
-        if found not in terminals:
-            terminals[found] = _before(ignored, _terminal(rules, ~found))
-        return terminals[found]
+        if found not in known:
+            known[found] = _before(ignored, _terminal(terminals, ~found))
+        return known[found]
 
     lowering = Lowering(grammar, symbol, symbol)
     index = 0
@@ -79,35 +88,35 @@ def every_split(rules: LarkRules, start: str, limits: Limits) -> _core.Node:
     whole = number(0)
     grammar.start = whole
     if ignored is not None:
-        grammar.start = grammar.add([(whole, Terminal(_core.repeat(ignored, 0, None), True))])
-    return finish(grammar, f"rule {start!r}")
+        grammar.start = grammar.add([(whole, ignored)])
+    return finish(grammar, start)
 
 
-def _terminal(rules: LarkRules, number: int) -> Terminal:
-    terminal = rules.terminals[number]
-    if terminal.pattern.widths[0] == 0:
-        what = f"terminal {terminal.name} matches the empty text, which Lark refuses"
-        rules.source.malformed(
-            what, terminal.offset, "let it match a character at least, and what calls it be optional"
-        )
-    return Terminal(terminal.pattern.node, False, max(1, len(terminal.pattern.value) // 4))
+def _terminal(terminals: Terminals, number: int) -> Terminal:
+    match = terminals.match(number)
+    size = max(1, len(terminals[number].pattern.value) // 4)
+    if match.after is None:
+        return Terminal(match.full, False, size)
+    return Terminal(_core.concat([match.full, _core.unless(match.after)]), False, size, False)
 
 
-def _ignored(rules: LarkRules) -> _core.Node | None:
-    nodes = [_terminal(rules, number).node for number in rules.ignored]
-    return _core.union(nodes) if nodes else None
+def _ignored(terminals: Terminals) -> Terminal | None:
+    """Give any of the ignored terminals, any number of times."""
+    parts = [_terminal(terminals, number) for number in terminals.rules.ignored]
+    if not parts:
+        return None
+    node = _core.repeat(_core.union([part.node for part in parts]), 0, None)
+    return Terminal(node, True, 1, all(part.regular for part in parts))
 
 
-def _before(ignored: _core.Node | None, terminal: Terminal) -> Terminal:
-    if ignored is None:
-        return terminal
-    node = _core.concat([_core.repeat(ignored, 0, None), terminal.node])
-    return Terminal(node, False, terminal.size + 1)
+def _before(ignored: Terminal | None, terminal: Terminal) -> Terminal:
+    return terminal if ignored is None else joined([ignored, terminal])
 
 
-def _nested(nested: Nested, ignored: _core.Node | None) -> Terminal:
+def _nested(nested: Nested, offset: int, ignored: Terminal | None, source: Source, limits: Limits) -> Terminal:
+    if nested.kind == "%regex":
+        return _before(ignored, Terminal(substrings(nested.text, source, offset), True, 1, False))
+    # Loaded where a grammar holds a schema: it is the larger of the two sources.
     from detent.sources.json_schema import json_schema
 
-    schema = Terminal(json_schema(nested.schema)._node, False, 1, False)
-    before = _before(ignored, schema)
-    return Terminal(before.node, False, 1, False)
+    return _before(ignored, Terminal(json_schema(nested.text, limits=limits)._node, False, 1, False))

@@ -4,9 +4,10 @@ r"""EBNF as the specifications of the W3C write it: XML 1.0, section 6.
     [2] Char     ::= #x9 | #xA | [#x20-#xD7FF]   #xN is a character, [...] a class, [^...] its complement
     [3] Comment  ::= '<!--' ((Char - '-') | ('-' (Char - '-')))* '-->'
 
-Texts stand in single or double quotes and have no escapes; `A?`, `A+`, `A*` repeat, `A - B` is what matches A and not B,
-`/* ... */` is a comment. `-` binds tighter than a row, looser than a repeat. Both of its sides must call no rule that
-calls itself. Lines mean nothing: a rule begins where a name is followed by `::=`. There is no lexer: every split counts.
+Texts stand in single or double quotes and have no escapes; `A?`, `A+`, `A*` repeat, `A - B` is what matches A and not
+B, `/* ... */` is a comment. `-` binds tighter than a row, looser than a repeat. Both of its sides must call no rule
+that calls itself. Lines mean nothing: a rule begins where a name is followed by `::=`. There is no lexer: every split
+counts.
 """
 
 from __future__ import annotations

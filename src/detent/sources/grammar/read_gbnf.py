@@ -1,11 +1,12 @@
 r"""GBNF, the grammars of llama.cpp, read as llama.cpp reads them.
 
-A rule is a name, `::=` and alternatives, over several lines only after `::=`, after a bar and inside parentheses. Items are
-"text", [classes], `.` (any character), names and groups, with * + ? {n} {n,} {m,n} after them; `#` begins a comment. Texts
-and classes share their escapes: \n \r \t \\ \" \[ \] \- \xHH \uHHHH \UHHHHHHHH. There is no lexer: every split counts.
+A rule is a name, `::=` and alternatives, over several lines only after `::=`, after a bar and inside parentheses. Items
+are "text", [classes], `.` (any character), names and groups, with * + ? {n} {n,} {m,n} after them; `#` begins a
+comment. Texts and classes share their escapes: \n \r \t \\ \" \[ \] \- \xHH \uHHHH \UHHHHHHHH. There is no lexer: every
+split counts.
 
-Where llama.cpp would do something else than what is written it is refused here (a class without characters, a range that
-goes down, a rule defined twice), and counts above 2,000 are held exactly, which llama.cpp takes as unbounded.
+Where llama.cpp would do something else than what is written it is refused here (a class without characters, a range
+that goes down, a rule defined twice), and counts above 2,000 are held exactly, which llama.cpp takes as unbounded.
 """
 
 from __future__ import annotations
