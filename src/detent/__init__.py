@@ -127,7 +127,7 @@ __all__ = [
     "without",
 ]
 
-# Engines import detent for its masks alone: what runs models, and the larger sources, are loaded when first named (PEP 562).
+# Engines import detent for its masks alone: what runs models, and the larger sources, load when first named (PEP 562).
 _LAZY = {
     "Call": "detent.sources.calls",
     "Output": "detent.generation",
