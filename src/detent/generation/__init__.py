@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from detent.generation.output import Output
+from detent.generation.partial import PartialStream
 from detent.generation.plan import Request
 from detent.generation.report import Report, Rewind, Step
 from detent.generation.sampler import Sampler
@@ -11,6 +12,7 @@ from detent.generation.writing import generate, generate_batch, sample_unbiased,
 
 __all__ = [
     "Output",
+    "PartialStream",
     "Report",
     "Request",
     "Rewind",

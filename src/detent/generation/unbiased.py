@@ -1,8 +1,8 @@
 """Unbiased sampling: texts as the model itself would write them, given that they are in the language.
 
 A mask renormalises at each token, and so prefers beginnings that are easy to keep to over those that end well. The
-probability of a text under masks is that of the model divided by the allowed masses Z1, Z2, ... along it; so a text that
-is kept with probability Z1 Z2 ... is distributed as the model conditioned on the language. That is rejection sampling.
+probability of a text under masks is that of the model divided by the allowed masses Z1, Z2, ... along it; so a text
+that is kept with probability Z1 Z2 ... is distributed as the model conditioned on the language: rejection sampling.
 
 It is made adaptive as in OS* (Dymetman, Bouchard & Carter 2012) and adaptive rejection sampling (Gilks & Wild 1992): a
 tree remembers each visited place with an upper bound of the mass beyond it. Tokens are drawn by probability times

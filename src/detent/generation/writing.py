@@ -6,10 +6,12 @@ Each returns `Output`s. `generate` is `stream`, drained.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, overload
 
 from detent.errors import ArgumentError
 from detent.generation.bans import BanMode
 from detent.generation.output import Output
+from detent.generation.partial import PartialStream
 from detent.generation.plan import Plan, Request, check_model, read_guide, read_prompt
 from detent.generation.reader import Reader
 from detent.generation.sampler import Sampler, whole_number
@@ -116,6 +118,7 @@ def generate(
     return pieces.output
 
 
+@overload
 def stream(
     model: Model,
     prompt: str | Sequence[int],
@@ -134,7 +137,70 @@ def stream(
     ban_whole_words: bool = False,
     ban_across_prompt: bool = False,
     ban_retries: int = 64,
-) -> Stream:
+    partial: Literal[False] = False,
+) -> Stream: ...
+@overload
+def stream(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Language | Guide | None = None,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    seed: int | None = None,
+    stop: str | Sequence[str] | None = None,
+    ban: Sequence[str | bytes] | None = None,
+    ban_mode: BanMode = "rewind",
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+    ban_retries: int = 64,
+    partial: Literal[True],
+) -> PartialStream: ...
+@overload
+def stream(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Language | Guide | None = None,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    seed: int | None = None,
+    stop: str | Sequence[str] | None = None,
+    ban: Sequence[str | bytes] | None = None,
+    ban_mode: BanMode = "rewind",
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+    ban_retries: int = 64,
+    partial: bool,
+) -> Stream | PartialStream: ...
+def stream(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Language | Guide | None = None,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    seed: int | None = None,
+    stop: str | Sequence[str] | None = None,
+    ban: Sequence[str | bytes] | None = None,
+    ban_mode: BanMode = "rewind",
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+    ban_retries: int = 64,
+    partial: bool = False,
+) -> Stream | PartialStream:
     """Continue `prompt` with text of `language`, piece by piece as it is written.
 
     >>> import detent
@@ -144,7 +210,14 @@ def stream(
 
     Arguments and errors are those of `generate`, and so is the text: the pieces joined are its `Output.text`. A
     piece is one or more whole characters. The arguments are checked and the language compiled here; the model runs
-    while iterating.
+    while iterating. What a stream has yielded is never taken back.
+
+    With ``partial=True``, for languages of JSON texts, what is yielded is the value of the text so far: strings and
+    containers as far as they go, anything else when it is complete. Each value is the one before with something added.
+
+    >>> pieces = detent.stream(detent.load_model(), "Go!", detent.literal('{"a": [1, 2]}'), partial=True, seed=0)
+    >>> list(pieces)[-1]
+    {'a': [1, 2]}
     """
     request = Request(
         prompt,
@@ -163,7 +236,8 @@ def stream(
         ban_across_prompt=ban_across_prompt,
         ban_retries=ban_retries,
     )
-    return Plan(model, request).stream()
+    pieces = Plan(model, request).stream()
+    return PartialStream(pieces) if partial else pieces
 
 
 def generate_batch(model: Model, requests: Sequence[Request]) -> list[Output]:
@@ -176,9 +250,9 @@ def generate_batch(model: Model, requests: Sequence[Request]) -> list[Output]:
     >>> [out.text in ("Yes", "No") for out in detent.generate_batch(model, questions)]
     [True, True, True, True]
 
-    A row is what `generate` writes for it, whatever the other rows are: sample i of a request has the seed ``seed + i``.
-    Rows are written one after the other. A prompt that several rows in a row begin with is read once, and a language
-    that several requests share is compiled once.
+    A row is what `generate` writes for it, whatever the other rows are: sample i of a request has the seed
+    ``seed + i``. Rows are written one after the other. A prompt that several rows in a row begin with is read once, and
+    a language that several requests share is compiled once.
 
     Parameters
     ----------
