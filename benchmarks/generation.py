@@ -1,11 +1,12 @@
 """Generation with and without a constraint: tokens a second, model calls, and the share of masks.
 
-    python -m benchmarks.generation
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.generation
     python -m benchmarks.generation --model path/to/a/folder --repeats 10 --tokens 100
 
 A record of a schema with long fixed keys, greedy, with the schema alone and with banned words; and the plainest loop
 there is, without detent: read the logits, take the best token, append it, as many times as the record has tokens. The
 embedded model, or any folder that transformers loads. Figures are medians of the repeats, after one that warms up.
+On busy cores, more threads make NumPy's passes of a few tokens slow: hence OPENBLAS_NUM_THREADS.
 """
 
 from __future__ import annotations
