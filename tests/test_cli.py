@@ -76,6 +76,13 @@ class TestText:
         broken.write_bytes(b"\xff")
         assert "not UTF-8, at byte 0" in run("generate", "--json-schema", str(broken), "Go").err
 
+    def test_banned_words(self, run: Any) -> None:
+        plain = run("generate", "--temperature", "0", "Can we talk?")
+        assert "listen" in plain.out
+        result = run("generate", "--temperature", "0", "--ban", "LISTEN", "--ban", "talk", "Can we talk?")
+        assert result.status == 0
+        assert "listen" not in result.out
+
     def test_choices(self, run: Any) -> None:
         seen = {
             run(
@@ -177,6 +184,7 @@ class TestMistakes:
             ("--top-k", "0"),
             ("--top-p", "0"),
             ("--top-p", "1.5"),
+            ("--ban", ""),
             ("--seed", "-1"),
             ("--seed", "x"),
         ],

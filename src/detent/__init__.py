@@ -53,7 +53,7 @@ from detent.vocabulary import Vocabulary, tokenizations
 
 if TYPE_CHECKING:
     from detent import models
-    from detent.generation import Output, Report, generate, stream
+    from detent.generation import Output, Report, Request, generate, generate_batch, sample_unbiased, stream
     from detent.models import load_model
     from detent.sources.calls import Call, TaggedPart, calls, structural_tags
     from detent.sources.grammar import ebnf, gbnf, grammar
@@ -79,6 +79,7 @@ __all__ = [
     "Output",
     "PatternSyntaxError",
     "Report",
+    "Request",
     "SchemaError",
     "SchemaWarning",
     "StateError",
@@ -103,6 +104,7 @@ __all__ = [
     "email",
     "gbnf",
     "generate",
+    "generate_batch",
     "grammar",
     "hostname",
     "integer",
@@ -117,6 +119,7 @@ __all__ = [
     "models",
     "number",
     "regex",
+    "sample_unbiased",
     "stream",
     "structural_tags",
     "text",
@@ -132,15 +135,18 @@ _LAZY = {
     "Call": "detent.sources.calls",
     "Output": "detent.generation",
     "Report": "detent.generation",
+    "Request": "detent.generation",
     "TaggedPart": "detent.sources.calls",
     "calls": "detent.sources.calls",
     "ebnf": "detent.sources.grammar",
     "gbnf": "detent.sources.grammar",
     "generate": "detent.generation",
+    "generate_batch": "detent.generation",
     "grammar": "detent.sources.grammar",
     "json_schema": "detent.sources.json_schema",
     "json_value": "detent.sources.json_schema",
     "load_model": "detent.models",
+    "sample_unbiased": "detent.generation",
     "stream": "detent.generation",
     "structural_tags": "detent.sources.calls",
 }

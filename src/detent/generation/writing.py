@@ -1,30 +1,27 @@
-"""generate and stream: arguments checked, the languages compiled, and the writing left to `Stream`.
+"""generate, stream, generate_batch and sample_unbiased: what people call; `plan` checks the arguments.
 
-Without a language the same loop runs under the guide of all byte strings, which leaves out only ids that are no text
-(special and padding ids), so the text is always what the model wrote and never the spelling of a control token. Where
-words are banned or a string ends the text, bytes must be characters: then it is the guide of all text.
+Each returns `Output`s. `generate` is `stream`, drained.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, overload
 
-import numpy as np
-
-from detent.errors import ArgumentError, EmptyLanguageError
-from detent.generation.bans import BanMode, Bans, read_bans
-from detent.generation.draft import Draft
-from detent.generation.finder import Finder
+from detent.errors import ArgumentError
+from detent.generation.bans import BanMode
 from detent.generation.output import Output
+from detent.generation.partial import PartialStream
+from detent.generation.plan import Plan, Request, check_model, read_guide, read_prompt
 from detent.generation.reader import Reader
 from detent.generation.sampler import Sampler, whole_number
 from detent.generation.streaming import Stream
-from detent.guide import Guide, compile
+from detent.generation.unbiased import UnbiasedSampler
+from detent.guide import Guide
 from detent.language import Language
 from detent.models.base import Model
-from detent.sources.nodes import EVERYTHING, TEXT
 
-__all__ = ["generate", "stream"]
+__all__ = ["generate", "generate_batch", "sample_unbiased", "stream"]
 
 
 def generate(
@@ -121,6 +118,7 @@ def generate(
     return pieces.output
 
 
+@overload
 def stream(
     model: Model,
     prompt: str | Sequence[int],
@@ -139,7 +137,70 @@ def stream(
     ban_whole_words: bool = False,
     ban_across_prompt: bool = False,
     ban_retries: int = 64,
-) -> Stream:
+    partial: Literal[False] = False,
+) -> Stream: ...
+@overload
+def stream(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Language | Guide | None = None,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    seed: int | None = None,
+    stop: str | Sequence[str] | None = None,
+    ban: Sequence[str | bytes] | None = None,
+    ban_mode: BanMode = "rewind",
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+    ban_retries: int = 64,
+    partial: Literal[True],
+) -> PartialStream: ...
+@overload
+def stream(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Language | Guide | None = None,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    seed: int | None = None,
+    stop: str | Sequence[str] | None = None,
+    ban: Sequence[str | bytes] | None = None,
+    ban_mode: BanMode = "rewind",
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+    ban_retries: int = 64,
+    partial: bool,
+) -> Stream | PartialStream: ...
+def stream(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Language | Guide | None = None,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    seed: int | None = None,
+    stop: str | Sequence[str] | None = None,
+    ban: Sequence[str | bytes] | None = None,
+    ban_mode: BanMode = "rewind",
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+    ban_retries: int = 64,
+    partial: bool = False,
+) -> Stream | PartialStream:
     """Continue `prompt` with text of `language`, piece by piece as it is written.
 
     >>> import detent
@@ -149,99 +210,157 @@ def stream(
 
     Arguments and errors are those of `generate`, and so is the text: the pieces joined are its `Output.text`. A
     piece is one or more whole characters. The arguments are checked and the language compiled here; the model runs
-    while iterating.
+    while iterating. What a stream has yielded is never taken back.
+
+    With ``partial=True``, for languages of JSON texts, what is yielded is the value of the text so far: strings and
+    containers as far as they go, anything else when it is complete. Each value is the one before with something added.
+
+    >>> pieces = detent.stream(detent.load_model(), "Go!", detent.literal('{"a": [1, 2]}'), partial=True, seed=0)
+    >>> list(pieces)[-1]
+    {'a': [1, 2]}
     """
-    sampler = Sampler(temperature, top_k, top_p, seed, min_p)
-    max_tokens = whole_number("max_tokens", max_tokens, least=1)
-    if not isinstance(model, Model):
-        raise ArgumentError(
-            f"model must have vocabulary, encode and start, got {type(model).__name__}; wrap a transformers model in "
-            "detent.models.Transformers(model, tokenizer), a function in CallableModel(function, vocabulary)"
-        )
-    bans = read_bans(ban, ban_mode, ban_ignore_case, ban_whole_words, ban_across_prompt, ban_retries)
-    stops = _stops(stop, language)
-    prompt_ids = _prompt_ids(prompt, model)
-    guide = _guide(language, model, in_text=bans is not None or stops is not None)
-    draft = _draft(guide, bans, stops, _text_before(model, prompt_ids), max_tokens)
-    return Stream(
-        model.vocabulary,
-        Reader(model, prompt_ids),
-        draft,
-        sampler,
-        max_tokens,
-        len(prompt_ids),
-        guide.language.value,
+    request = Request(
+        prompt,
+        language,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        seed=seed,
+        stop=stop,
+        ban=ban,
+        ban_mode=ban_mode,
+        ban_ignore_case=ban_ignore_case,
+        ban_whole_words=ban_whole_words,
+        ban_across_prompt=ban_across_prompt,
+        ban_retries=ban_retries,
     )
+    pieces = Plan(model, request).stream()
+    return PartialStream(pieces) if partial else pieces
 
 
-def _draft(guide: Guide, bans: Bans | None, stops: Finder | None, prompt: bytes, max_tokens: int) -> Draft:
-    if bans is None:
-        return Draft(guide, None, None, stops, prompt, max_tokens)
-    try:
-        safe = compile(bans.keep_out_of(guide.language, prompt, stops), guide.vocabulary)
-    except EmptyLanguageError:
-        raise EmptyLanguageError(
-            f"Every text of {guide.language!r} has one of the banned words, so there is nothing to write; ban fewer"
-        ) from None
-    if bans.mode == "rewind":
-        return Draft(guide, safe, bans, stops, prompt, max_tokens)
-    draft = Draft(safe, None, None, stops, prompt, max_tokens)
-    draft.masked_from = 0
-    return draft
+def generate_batch(model: Model, requests: Sequence[Request]) -> list[Output]:
+    """Continue several prompts, each with a language, a budget, bans and a sampler of its own.
+
+    >>> import detent
+    >>> model = detent.load_model()
+    >>> answer = detent.choice("Yes", "No")
+    >>> questions = [detent.Request(f"Is a {thing} an animal?", answer, samples=2, seed=0) for thing in ("dog", "car")]
+    >>> [out.text in ("Yes", "No") for out in detent.generate_batch(model, questions)]
+    [True, True, True, True]
+
+    A row is what `generate` writes for it, whatever the other rows are: sample i of a request has the seed
+    ``seed + i``. Rows are written one after the other. A prompt that several rows in a row begin with is read once, and
+    a language that several requests share is compiled once.
+
+    Parameters
+    ----------
+    model : Model
+        As in `generate`.
+    requests : sequence of Request
+        What to write. All are checked, and their languages compiled, before the first row.
+
+    Returns
+    -------
+    list of Output
+        The samples of the first request, then those of the second, and so on.
+
+    Raises
+    ------
+    ArgumentError, ModelError, LimitError, EmptyLanguageError
+        As in `generate`.
+    """
+    if not isinstance(requests, Sequence) or not all(isinstance(request, Request) for request in requests):
+        raise ArgumentError("generate_batch needs a list of detent.Request(prompt, language, ...)")
+    check_model(model)
+    guides: dict[int, Guide] = {}
+    plans = []
+    for request in requests:
+        guide = guides.get(id(request.language))
+        plans.append(Plan(model, request, guide))
+        if request.language is not None:
+            guides[id(request.language)] = plans[-1].guide
+    outputs = []
+    last: Reader | None = None
+    for plan in plans:
+        for sample in range(plan.request.samples):
+            reader = Reader(model, plan.prompt_ids)
+            if last is not None and last.prompt_ids == plan.prompt_ids:
+                reader.take_over(last)
+            pieces = plan.stream(sample, reader)
+            for _ in pieces:
+                pass
+            outputs.append(pieces.output)
+            last = reader
+    return outputs
 
 
-def _stops(stop: str | Sequence[str] | None, language: Language | Guide | None) -> Finder | None:
-    strings = [stop] if isinstance(stop, str) else stop
-    if strings is None:
-        return None
-    if not isinstance(strings, Sequence) or not all(isinstance(string, str) for string in strings):
-        raise ArgumentError(f"stop must be a string or a list of strings, got {stop!r}")
-    if strings and language is not None:
-        raise ArgumentError(
-            "stop cuts a text off, so it would not be one of the language; leave stop out, and write the language such "
-            'that its texts end there: (detent.text() & detent.without("\\n")) for the text of one line'
-        )
-    return Finder(strings, "stop") if strings else None
+def sample_unbiased(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Language | Guide,
+    *,
+    count: int = 1,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    seed: int | None = None,
+    tries: int = 1000,
+) -> list[Output]:
+    """Draw texts exactly as the model would write them, given that they are in the language.
 
+    >>> import detent
+    >>> model = detent.load_model()
+    >>> out, = detent.sample_unbiased(model, "Write 7 March 2021 as an ISO date.", detent.date(), seed=0)
+    >>> out.text
+    '2021-03-07'
 
-def _text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:
-    """Return the text of the prompt after its last special token."""
-    special = model.vocabulary.special_token_ids
-    last = max((place for place, token_id in enumerate(prompt_ids) if token_id in special), default=-1)
-    return model.vocabulary.decode(prompt_ids[last + 1 :])
+    `generate` renormalises at each token, which favours beginnings that are easy to keep to. Here a text has its
+    probability under the model, end of text included, divided by that of all texts of the language together. Texts are
+    drawn and rejected until one is accepted; what rejected ones show of the language makes further ones likelier, and
+    the draws stay independent. Meant for languages that the model writes by itself now and then.
 
+    Parameters
+    ----------
+    model, prompt, seed
+        As in `generate`.
+    language : Language or Guide
+        What may be written.
+    count : int
+        How many texts.
+    max_tokens : int
+        Only texts of at most so many tokens count as of the language.
+    temperature : float
+        Above 0: the model is what it is at this temperature.
+    tries : int
+        How many texts may be rejected for one that is accepted.
 
-def _guide(language: Language | Guide | None, model: Model, *, in_text: bool) -> Guide:
-    if language is None:
-        language = Language(TEXT, "text") if in_text else Language(EVERYTHING, "any bytes")
-    if isinstance(language, Language):
-        return compile(language, model.vocabulary)
-    if not isinstance(language, Guide):
-        raise ArgumentError(
-            f"language must be a Language, a Guide or None, got {type(language).__name__}; write detent.regex(pattern)"
-        )
-    if language.vocabulary is not model.vocabulary and language.vocabulary.fingerprint != model.vocabulary.fingerprint:
-        raise ArgumentError(
-            f"The guide is for {language.vocabulary!r} but the model has {model.vocabulary!r}; "
-            "compile it with detent.compile(language, model.vocabulary)"
-        )
-    return language
+    Returns
+    -------
+    list of Output
+        Their `report.retries` says how many were rejected before.
 
-
-def _prompt_ids(prompt: str | Sequence[int], model: Model) -> list[int]:
-    if isinstance(prompt, str):
-        try:
-            prompt.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ArgumentError(
-                f"The prompt has a lone surrogate at character {error.start}, which is not text"
-            ) from None
-        return list(model.encode(prompt))
-    if isinstance(prompt, (bytes, bytearray)) or not isinstance(prompt, (Sequence, np.ndarray)):
-        raise ArgumentError(f"prompt must be a str or a sequence of token ids, got {type(prompt).__name__}")
-    ids = [whole_number("each token id of the prompt", token_id, least=0) for token_id in prompt]
-    if ids and max(ids) >= len(model.vocabulary):
-        raise ArgumentError(
-            f"The prompt has token id {max(ids)}, but the model's vocabulary has {len(model.vocabulary)}"
-        )
-    return ids
+    Raises
+    ------
+    LimitError
+        Too many were rejected; or the language has no text of at most `max_tokens` tokens.
+    ArgumentError, ModelError, EmptyLanguageError
+        As in `generate`.
+    """
+    checked = Sampler(temperature, seed=seed)
+    if checked.temperature == 0:
+        raise ArgumentError("temperature must be above 0 where texts are drawn by their probabilities, got 0")
+    count, tries = whole_number("count", count, least=0), whole_number("tries", tries, least=1)
+    max_tokens = whole_number("max_tokens", max_tokens, least=1)
+    check_model(model)
+    prompt_ids = read_prompt(prompt, model)
+    sampler = UnbiasedSampler(
+        read_guide(language, model, in_text=False),
+        Reader(model, prompt_ids),
+        max_tokens=max_tokens,
+        prompt_token_count=len(prompt_ids),
+        temperature=checked.temperature,
+        seed=seed,
+        tries=tries,
+    )
+    return [sampler.draw() for _ in range(count)]

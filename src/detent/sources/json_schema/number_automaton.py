@@ -42,7 +42,7 @@ class _State(NamedTuple):
     """Where reading stands, and what it has found."""
 
     phase: int  # 0 the start, 1 a single 0, 2 the integer part, 3 right behind the point, 4 further behind it
-    count: int  # digits of the part that is being read, as far as they matter
+    count: int  # type: ignore[assignment]  # digits of the part that is being read, as far as they matter
     order: tuple[int, ...]  # the number so far against each cut
     remainders: _Remainders | None  # None: further digits make it a multiple of nothing
 

@@ -1,0 +1,230 @@
+"""Unbiased sampling: texts as the model itself would write them, given that they are in the language.
+
+A mask renormalises at each token, and so prefers beginnings that are easy to keep to over those that end well. The
+probability of a text under masks is that of the model divided by the allowed masses Z1, Z2, ... along it; so a text
+that is kept with probability Z1 Z2 ... is distributed as the model conditioned on the language: rejection sampling.
+
+It is made adaptive as in OS* (Dymetman, Bouchard & Carter 2012) and adaptive rejection sampling (Gilks & Wild 1992): a
+tree remembers each visited place with an upper bound of the mass beyond it. Tokens are drawn by probability times
+bound, and only places that are new cost acceptance; then their masses lower the bounds on the way back. Every sample is
+exact whatever was remembered, so samples are independent, and each rejection makes the next less likely. A text is
+given up as soon as the product falls below the number, drawn beforehand, that decides on it.
+
+Related: Park et al. 2024 (grammar-aligned decoding), Lipkin et al. 2025 (adaptive weighted rejection sampling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detent.errors import LimitError, ModelError
+from detent.generation.output import FinishReason, Output
+from detent.generation.reader import Reader
+from detent.generation.report import Report, Step
+from detent.generation.text import TextDecoder
+from detent.guide import Guide
+from detent.mask import allocate_mask
+
+__all__ = ["UnbiasedSampler"]
+
+_MOST_REMEMBERED = 4_000_000
+"""Allowed ids of all remembered places together, 20 bytes each; further places are visited afresh each time."""
+
+
+@dataclass
+class _Place:
+    """What is known after some tokens.
+
+    `weights` are the model's probabilities of the allowed `ids`, each times the bound of what follows it, which is 1
+    where nothing is known; `logs` are the logarithms of the probabilities alone.
+    """
+
+    ids: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    log_mass: float
+    top: int
+    next: dict[int, _Place] = field(default_factory=dict)
+
+
+class UnbiasedSampler:
+    """Draws texts of one language after one prompt; what one draw learns speeds up the next.
+
+    Parameters
+    ----------
+    guide : Guide
+        The language.
+    reader : Reader
+        The model after the prompt.
+    max_tokens : int
+        Texts of more tokens are not counted as of the language.
+    prompt_token_count : int
+        For the output.
+    temperature : float
+        Above 0: the model is what it is at this temperature.
+    seed : int or None
+        Seed of the generator.
+    tries : int
+        Texts that may be rejected before one is accepted.
+    """
+
+    def __init__(
+        self,
+        guide: Guide,
+        reader: Reader,
+        *,
+        max_tokens: int,
+        prompt_token_count: int,
+        temperature: float,
+        seed: int | None,
+        tries: int,
+    ) -> None:
+        self._vocabulary = guide.vocabulary
+        self._value = guide.language.value
+        self._matcher = guide.matcher(max_tokens)
+        self._reader = reader
+        self._max_tokens = max_tokens
+        self._prompt_token_count = prompt_token_count
+        self._temperature = temperature
+        self._random = np.random.default_rng(seed)
+        self._tries = tries
+        self._mask = allocate_mask(1, len(self._vocabulary))[0]
+        self._mask_seconds = 0.0
+        self._remembered = 0
+        self._read: list[int] = []
+        self._root: _Place | None = None
+        self._root_bound = 1.0
+
+    def draw(self) -> Output:
+        """Draw a text.
+
+        Raises
+        ------
+        LimitError
+            `tries` texts were rejected; the message has a bound of the language's probability.
+        ModelError
+            The model rules out every text of the language.
+        """
+        started = perf_counter()
+        calls, model_seconds, self._mask_seconds = self._reader.calls, self._reader.seconds, 0.0
+        for tried in range(self._tries):
+            steps = self._try()
+            if self._root_bound == 0:
+                raise ModelError(
+                    "The model gives every text of the language probability 0, so none can be drawn; "
+                    "check the model's output, or allow more with the language"
+                )
+            if steps is not None:
+                report = Report(
+                    steps=tuple(steps),
+                    retries=tried,
+                    squeezed_at=self._matcher.squeezed_at,
+                    model_calls=self._reader.calls - calls,
+                    seconds=perf_counter() - started,
+                    model_seconds=self._reader.seconds - model_seconds,
+                    mask_seconds=self._mask_seconds,
+                )
+                return self._output(steps, report)
+        raise LimitError(
+            f"{self._tries} texts were rejected: the model itself writes the language with a probability of at most "
+            f"{self._root_bound:.2g}; raise tries, or use generate, whose texts are biased"
+        )
+
+    def _try(self) -> list[Step] | None:
+        """Draw a text from the bounds and keep it with the probability that makes it exact."""
+        self._matcher.rollback(len(self._matcher))
+        ends = frozenset(self._vocabulary.eos_token_ids)
+        least = self._random.random()
+        path: list[tuple[_Place, int]] = []
+        ids: list[int] = []
+        steps: list[Step] = []
+        product = 1.0
+        place = self._root
+        while True:
+            if place is None:
+                found = self._visit(ids)
+                if found is None:  # a vocabulary without end of text: the text is complete
+                    break
+                place = found
+                product *= float(place.weights.sum())
+                if not path:
+                    self._root = place
+                elif self._remembered < _MOST_REMEMBERED:
+                    path[-1][0].next[steps[-1].token_id] = place
+                    self._remembered += place.ids.size
+                if product <= least:
+                    path.append((place, -1))
+                    self._learn(path)
+                    return None
+            index = self._pick(place.weights)
+            token_id = int(place.ids[index])
+            path.append((place, index))
+            steps.append(Step(token_id, place.top, place.log_mass, float(place.logs[index])))
+            if token_id in ends:
+                break
+            self._matcher.advance(token_id)
+            ids.append(token_id)
+            place = place.next.get(token_id)
+        self._learn(path)
+        return steps
+
+    def _pick(self, weights: NDArray[np.float64]) -> int:
+        reached = np.cumsum(weights)
+        index = int(np.searchsorted(reached, self._random.random() * reached[-1], side="right"))
+        return min(index, int(np.flatnonzero(weights)[-1]))
+
+    def _visit(self, ids: list[int]) -> _Place | None:
+        """Ask the model and the mask about a new place; None where the text has no way to go on, nor to end."""
+        began = perf_counter()
+        self._matcher.fill_mask(self._mask)
+        width = len(self._vocabulary)
+        bits = np.unpackbits(self._mask.view(np.uint8), count=width, bitorder="little")
+        allowed = np.flatnonzero(bits)
+        self._mask_seconds += perf_counter() - began
+        if not allowed.size:
+            return None
+        common = next((i for i, (a, b) in enumerate(zip(ids, self._read, strict=False)) if a != b), None)
+        self._reader.crop(min(len(ids), len(self._read)) if common is None else common)
+        logits = self._reader.logits(ids, keep=False).astype(np.float64)
+        self._read = list(ids)
+        top = int(logits.argmax())
+        if not np.isfinite(logits[top]):
+            raise ModelError(f"The model gives token {top} the logit {logits[top]}; logits must be finite or -inf")
+        with np.errstate(over="ignore"):
+            logits = (logits - logits[top]) / self._temperature
+        logs = logits[allowed] - np.log(np.exp(logits).sum())
+        weights = np.exp(logs)
+        with np.errstate(divide="ignore"):
+            log_mass = float(np.log(weights.sum()))
+        return _Place(allowed.astype(np.int32), weights, logs, min(log_mass, 0.0), top)
+
+    def _learn(self, path: Sequence[tuple[_Place, int]]) -> None:
+        """Carry the masses of the last places back to the first."""
+        for (before, index), (place, _) in reversed(list(pairwise(path))):
+            if before.next.get(int(before.ids[index])) is place:
+                before.weights[index] = np.exp(before.logs[index]) * place.weights.sum()
+        if path:
+            self._root_bound = float(path[0][0].weights.sum())
+
+    def _output(self, steps: Sequence[Step], report: Report) -> Output:
+        ends = self._vocabulary.eos_token_ids
+        ids = [step.token_id for step in steps if step.token_id not in ends]
+        decoder = TextDecoder()
+        has_end = len(ids) < len(steps)
+        finish_reason: FinishReason = "stop" if has_end or len(ids) < self._max_tokens else "length"
+        text = decoder.feed(self._vocabulary.decode(ids)) + decoder.finish(cut=finish_reason == "length")
+        return Output(
+            text=text,
+            token_ids=tuple(ids),
+            finish_reason=finish_reason,
+            value=text if self._value is None else self._value(text),
+            squeezed_at=report.squeezed_at,
+            prompt_token_count=self._prompt_token_count,
+            report=report,
+        )
