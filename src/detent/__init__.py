@@ -49,6 +49,7 @@ from detent.sources.types import (
     uuid,
 )
 from detent.sources.words import any_of_bytes, choice, containing, join, literal, text, without
+from detent.tables import Table, stack_tables
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ __all__ = [
     "SchemaError",
     "SchemaWarning",
     "StateError",
+    "Table",
     "TaggedPart",
     "UnsupportedError",
     "UnsupportedSchemaError",
@@ -116,6 +118,7 @@ __all__ = [
     "models",
     "number",
     "regex",
+    "stack_tables",
     "stream",
     "structural_tags",
     "text",
