@@ -16,6 +16,7 @@
 #include "machine/batch.h"
 #include "machine/guide.h"
 #include "machine/matcher.h"
+#include "machine/table.h"
 #include "vocab/vocabulary.h"
 
 namespace nb = nanobind;
@@ -173,6 +174,31 @@ void fill_batch(const std::vector<Matcher*>& matchers, nb::handle rows, unsigned
   fill_rows(matchers, buffer.words(), words, threads);
 }
 
+// Numbers cross as the bytes of uint32 arrays.
+nb::bytes to_bytes(const std::vector<std::uint32_t>& values) {
+  return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::uint32_t));
+}
+
+const std::uint32_t* numbers(const nb::bytes& raw) { return reinterpret_cast<const std::uint32_t*>(raw.data()); }
+
+// (token classes, next states by state and class, accepting states)
+nb::tuple explore_guide(Guide& guide, std::uint32_t max_states, std::int64_t max_bytes) {
+  const TokenAutomaton found = [&] {
+    const WithoutGil release;
+    return explore(guide, max_states, max_bytes);
+  }();
+  return nb::make_tuple(to_bytes(found.token_class), to_bytes(found.next), to_bytes(found.accepting));
+}
+
+// Python has checked that every number is below `states`.
+nb::bytes merge_states(const nb::bytes& next, const nb::bytes& labels, std::uint32_t states, std::uint32_t classes) {
+  const std::vector<std::uint32_t> parts = [&] {
+    const WithoutGil release;
+    return merge(numbers(next), numbers(labels), states, classes);
+  }();
+  return to_bytes(parts);
+}
+
 // Any integer object; anything else, and what is out of range, is said by detent.matcher.
 std::int64_t to_index(nb::handle value) {
   const PyObject* raw = value.ptr();
@@ -319,6 +345,8 @@ NB_MODULE(_core, m) {
            nb::call_guard<WithoutGil>())
       .def("longest", [](Guide& guide) { return guide.budget().longest(guide.start()); },
            nb::call_guard<WithoutGil>())
+      .def("explore", &explore_guide, "max_states"_a, "max_bytes"_a,
+           nb::sig("def explore(self, max_states: int, max_bytes: int) -> tuple[bytes, bytes, bytes]"))
       .def_prop_ro("state_count", &Guide::state_count, nb::call_guard<WithoutGil>())
       .def_prop_ro("memory_bytes", &Guide::memory_bytes, nb::call_guard<WithoutGil>());
 
@@ -353,6 +381,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("token_ids", &Matcher::token_ids);
   m.def("fill_batch", &fill_batch, "matchers"_a, "rows"_a.none(), "threads"_a,
         nb::sig("def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None"));
+  m.def("merge_states", &merge_states, "next"_a, "labels"_a, "states"_a, "classes"_a);
   m.def("apply_mask", &apply, "logits"_a, "type"_a, "rows"_a, "width"_a, "logit_stride"_a, "mask"_a, "mask_words"_a,
         "mask_stride"_a);
 }

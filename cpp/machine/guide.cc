@@ -13,6 +13,7 @@ namespace detent {
 Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
              std::shared_ptr<const CancelFlag> cancel)
     : vocabulary_(std::move(vocabulary)),
+      cancel_(cancel),
       automaton_(language, vocabulary_->spelling(), vocabulary_->longest(), limits, std::move(cancel)),
       masks_(*vocabulary_, automaton_),
       budget_(*this, limits) {
@@ -139,6 +140,22 @@ std::vector<ExprId> Guide::successors(ExprId state, std::int64_t& visited) {
   };
   visited += walk(state, add, add);
   return found;
+}
+
+void Guide::expand(ExprId state, const std::function<void(std::uint32_t, ExprId)>& visit) {
+  if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
+  walk(
+      state,
+      [&](const TrieNode& node, ExprId next) {
+        if (node.token & TrieNode::kShared) {
+          for (std::uint32_t id : vocabulary_->shared_ids(node.token)) visit(id, next);
+        } else {
+          visit(node.token, next);
+        }
+      },
+      [&](const Subtree& subtree, ExprId next) {
+        for (std::uint32_t k = subtree.first; k < subtree.last; ++k) visit(vocabulary_->ids_in_order()[k], next);
+      });
 }
 
 std::uint32_t Guide::token_between(ExprId from, ExprId to) {

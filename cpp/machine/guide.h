@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,8 @@ class Guide {
 
   // The distinct states that one text token leads to; adds the trie nodes visited.
   std::vector<ExprId> successors(ExprId state, std::int64_t& visited);
+  // Calls visit(id, state after it) for every text token that `state` allows. Throws `cancelled`.
+  void expand(ExprId state, const std::function<void(std::uint32_t, ExprId)>& visit);
   // The lowest id of a text token that leads from one state to another, which is a successor.
   std::uint32_t token_between(ExprId from, ExprId to);
 
@@ -70,6 +73,7 @@ class Guide {
   std::int64_t walk(ExprId state, Visit visit, VisitAll visit_all);
 
   std::shared_ptr<const Vocabulary> vocabulary_;
+  std::shared_ptr<const CancelFlag> cancel_;
   Automaton automaton_;
   Masks masks_;
   Budget budget_;

@@ -49,6 +49,7 @@ from detent.sources.types import (
     uuid,
 )
 from detent.sources.words import any_of_bytes, choice, containing, join, literal, text, without
+from detent.tables import Table, stack_tables
 from detent.vocabulary import Vocabulary, tokenizations
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ __all__ = [
     "SchemaError",
     "SchemaWarning",
     "StateError",
+    "Table",
     "TaggedPart",
     "UnsupportedError",
     "UnsupportedSchemaError",
@@ -120,6 +122,7 @@ __all__ = [
     "number",
     "regex",
     "sample_unbiased",
+    "stack_tables",
     "stream",
     "structural_tags",
     "text",

@@ -235,6 +235,13 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "state",
         "budget_bytes",
     ): "the {given} bytes leave no way to complete the text in the {limit} tokens left; the state is unchanged",
+    ("limit", "table_states"): (
+        "the guide has more states than max_states={limit}; raise it, simplify the constraint, or keep to a matcher"
+    ),
+    ("limit", "table_bytes"): (
+        "the table needs over {given} bytes, above max_bytes={limit}; raise it, simplify the constraint, "
+        "or keep to a matcher"
+    ),
     ("state", "bytes"): "the {given} bytes lead out of the language; the state is unchanged",
     ("state", "early_end"): "end-of-text (token id {given}) before the text is complete; the state is unchanged",
     ("state", "finished"): "the matcher has consumed end-of-text; roll back or start a new one",

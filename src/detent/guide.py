@@ -9,6 +9,8 @@ from detent.errors import ArgumentError, LimitError
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import Matcher
+from detent.tables.explore import explore
+from detent.tables.table import MAX_BYTES, MAX_STATES, Table
 from detent.vocabulary import Vocabulary
 
 __all__ = ["Cancellation", "Guide", "compile"]
@@ -113,6 +115,33 @@ class Guide:
             f"max_tokens={max_tokens} is too few: the shortest text of {self._language!r} is {_shown(text)}, {count}; "
             f"raise max_tokens to at least {len(shortest) + count_end}"
         )
+
+    def to_table(self, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> Table:
+        """Return the guide as a table, for decoding loops that stay on a device.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+        >>> detent.compile(detent.regex("(ab)+"), vocabulary).to_table()
+        Table(5 states, 5 token classes, 5 masks, 176 bytes)
+
+        Parameters
+        ----------
+        max_states : int
+            Bound on the states that tokens lead to, before those are merged from which the same can follow.
+        max_bytes : int
+            Bound on the arrays.
+
+        Raises
+        ------
+        LimitError
+            The states do not end below `max_states` (those of a recursive grammar never do), or the arrays would take
+            more than `max_bytes`; nothing of them is allocated.
+
+        Notes
+        -----
+        Visits all states: a walk over the vocabulary's trie each, up to a few milliseconds.
+        """
+        return Table(explore(self._core, max_states, max_bytes), self._vocabulary, max_bytes=max_bytes)
 
     def _start(self, text_tokens: int | None) -> Matcher:
         matcher = Matcher(self._core, text_tokens)

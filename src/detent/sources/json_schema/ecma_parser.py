@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
@@ -189,7 +189,7 @@ class _Parser:
         self.repeatable = False
         return found.end()
 
-    def refuse_opening(self, index: int) -> None:
+    def refuse_opening(self, index: int) -> NoReturn:
         if _MODIFIERS.match(self.pattern, index):
             what, remedy = "flags inside a pattern are not supported", "write both cases out, as in [Aa]"
             raise UnsupportedError(show(what, self.pattern, index, remedy), offset=index)

@@ -1,0 +1,9 @@
+"""Tables: constraints as plain arrays, for decoding loops that stay on a device."""
+
+from __future__ import annotations
+
+from detent.tables.matcher import TableMatcher
+from detent.tables.stack import stack_tables
+from detent.tables.table import Table, TableSize
+
+__all__ = ["Table", "TableMatcher", "TableSize", "stack_tables"]

@@ -1,0 +1,69 @@
+"""Product: what two tables both allow, with what leads nowhere cut off."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detent.errors import EmptyLanguageError, LimitError
+from detent.tables.classes import check_alike, joint_classes
+from detent.tables.compress import FINISHED, REFUSED, START, Ints, compress, distances
+from detent.tables.table import MAX_BYTES, MAX_STATES, Table
+
+__all__ = ["intersect"]
+
+
+def intersect(a: Table, b: Table, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> Table:
+    """Return the table of what both allow: every token that leaves a way to end in both, and no other.
+
+    >>> import detent
+    >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+    >>> even = detent.compile(detent.regex("([ab]{2})*"), vocabulary).to_table()
+    >>> ends_in_b = detent.compile(detent.regex("[ab]*b"), vocabulary).to_table()
+    >>> both = intersect(even, ends_in_b)
+    >>> bin(both.mask(both.step(both.start(), 0))[0])
+    '0b11'
+
+    Cost: pairs of states that are reached times classes. The first constraint of each table is meant.
+
+    Raises
+    ------
+    EmptyLanguageError
+        No text is in both.
+    LimitError
+        There are more than `max_states` pairs of states, or the arrays would take more than `max_bytes`.
+    """
+    check_alike([a, b])
+    token_class, (of_a, of_b) = joint_classes([a, b])
+    found, rows = _pairs(a.next[:, of_a], b.next[:, of_b], (a.start(), b.start()), max_states, max_bytes)
+    ends = (a.distance[found[:, 0]] == 0) & (b.distance[found[:, 1]] == 0)
+    distance = distances(rows, np.flatnonzero(ends))
+    moves, number = compress(rows, token_class, distance)
+    if number[START] == REFUSED:
+        raise EmptyLanguageError("no text of tokens is in both tables")
+    return Table(moves, a.vocabulary, max_bytes=max_bytes)
+
+
+def _pairs(a: Ints, b: Ints, start: tuple[int, int], max_states: int, max_bytes: int) -> tuple[Ints, Ints]:
+    """Return the pairs of states that are reached, breadth first, and where the joint classes lead from each."""
+    width = np.int64(len(b))
+    refused, finished, first = 0, FINISHED * width + FINISHED, start[0] * width + start[1]
+    number = {int(refused): REFUSED, int(finished): FINISHED, int(first): START}
+    found = [(REFUSED, REFUSED), (FINISHED, FINISHED), start]
+    rows = []
+    for state_a, state_b in found:  # grows while it is read
+        after_a, after_b = a[state_a].astype(np.int64), b[state_b]
+        codes = np.where((after_a != REFUSED) & (after_b != REFUSED), after_a * width + after_b, refused)
+        different, inverse = np.unique(codes, return_inverse=True)
+        for code in different.tolist():
+            if code not in number:
+                if len(found) - START >= max_states:
+                    raise LimitError(
+                        f"the two tables have more than max_states={max_states} states in common; raise it or simplify"
+                    )
+                number[code] = len(found)
+                found.append((code // int(width), code % int(width)))
+        rows.append(np.array([number[code] for code in different.tolist()], np.int32)[inverse.reshape(-1)])
+        size = 4 * len(found) * len(codes)
+        if size > max_bytes:
+            raise LimitError(f"the table of both needs {size} bytes, above the limit of {max_bytes}; simplify them")
+    return np.array(found, np.int32), np.array(rows, np.int32)

@@ -1,0 +1,52 @@
+"""Stacking: several constraints in one table, so that each row of a batch may have its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from detent.errors import ArgumentError
+from detent.tables.classes import check_alike, joint_classes
+from detent.tables.compress import START, Moves
+from detent.tables.table import MAX_BYTES, Table, TableSize
+
+__all__ = ["stack_tables"]
+
+
+def stack_tables(tables: Sequence[Table], *, max_bytes: int = MAX_BYTES) -> Table:
+    """Return one table that holds several constraints; the k-th starts at ``start(k)``.
+
+    >>> import detent
+    >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+    >>> a, b = (detent.compile(detent.regex(pattern), vocabulary).to_table() for pattern in "ab")
+    >>> both = detent.stack_tables([a, b])
+    >>> both.mask(both.start(0)), both.mask(both.start(1))
+    (array([1], dtype=int32), array([2], dtype=int32))
+
+    The states are those of all tables; the classes are joint ones, of which there may be more.
+
+    Raises
+    ------
+    ArgumentError
+        There is no table, or they are for different vocabularies.
+    LimitError
+        The arrays would take more than `max_bytes`.
+    """
+    if isinstance(tables, Table) or not tables or not all(isinstance(table, Table) for table in tables):
+        raise ArgumentError("stack_tables needs a sequence of tables, one at least")
+    check_alike(tables)
+    token_class, parts = joint_classes(tables)
+    states = START + sum(len(table.next) - START for table in tables)
+    TableSize(states, len(parts[0]), masks=1, width=len(token_class)).check(max_bytes)  # the masks are counted later
+    first = tables[0]
+    rows, distance, starts = [first.next[:START, parts[0]]], [first.distance[:START]], []
+    offset = 0
+    for table, part in zip(tables, parts, strict=True):
+        own = table.next[START:, part]
+        rows.append(np.where(own >= START, own + np.int32(offset), own))
+        distance.append(table.distance[START:])
+        starts += [int(start) + offset for start in table.starts]
+        offset += len(own)
+    moves = Moves(np.concatenate(rows), token_class, np.concatenate(distance))
+    return Table(moves, first.vocabulary, starts=starts, max_bytes=max_bytes)

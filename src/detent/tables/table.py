@@ -1,0 +1,181 @@
+"""Table: a constraint over tokens as a few arrays, and the NumPy reference of what is done with them.
+
+    next        int32[S, C]           the state after a token of a class; 0 where the token is not allowed
+    token_class int32[V]              the class of each token id; class 0 is of those that no state allows
+    masks       int32[M, ceil(V/32)]  the different masks; bit ``t & 31`` of word ``t >> 5`` is 1 for an allowed id t
+    mask_row    int32[S]              the row of `masks` that is a state's
+    distance    int32[S]              fewest tokens to the end of the text, without end-of-text
+    starts      int32[K]              where each of the constraints in the table starts
+
+State 0 allows nothing and is never left: what is wrong stays refused. State 1 is after end-of-text: it allows
+end-of-text alone, and whatever a host pads with leaves it where it is. `next[s, token_class[t]] != 0` says the same as
+bit t of the mask of s. A budget is `distance[next[s]] < tokens left`, by class, before classes are spread to tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import TYPE_CHECKING, SupportsIndex, final
+
+import numpy as np
+
+from detent.errors import ArgumentError, LimitError, StateError, from_core
+from detent.tables.compress import FINISHED, REFUSED, START, Ints, Moves
+from detent.tables.matcher import TableMatcher
+
+if TYPE_CHECKING:
+    from detent.vocabulary import Vocabulary
+
+__all__ = ["Table", "TableSize"]
+
+MAX_BYTES = 256 << 20
+MAX_STATES = 4096
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """How large a table is, or would be.
+
+    Attributes
+    ----------
+    states, classes, masks : int
+        Rows of `next`, classes of tokens, and different masks.
+    width : int
+        Token ids.
+    """
+
+    states: int
+    classes: int
+    masks: int
+    width: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        words = -(-self.width // 32)
+        return 4 * (self.states * (self.classes + 2) + self.masks * words + self.width)
+
+    def check(self, max_bytes: int) -> None:
+        """Raise `LimitError` if the arrays take more than `max_bytes`."""
+        if self.nbytes > max_bytes:
+            raise LimitError(
+                f"the table needs {self.nbytes} bytes ({self.states} states, {self.classes} token classes, "
+                f"{self.masks} masks of {self.width} ids), above the limit of {max_bytes}; "
+                "simplify the constraint or raise it"
+            )
+
+
+@final
+class Table:
+    """A constraint as arrays: states are numbers, masks are rows, a step is a look-up. Immutable.
+
+    Made by `Guide.to_table`, or by `compile` from a `token_table` over tokens. `detent.torch` and `detent.jax` put it
+    on a device; the methods here are what they are tested against. ``a & b`` allows what both allow, without dead ends.
+
+    >>> import detent
+    >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+    >>> table = detent.compile(detent.regex("(ab)+"), vocabulary).to_table()
+    >>> state = table.step(table.start(), 2)
+    >>> bin(table.mask(state)[0]), table.is_accepting(state)
+    ('0b1101', True)
+    """
+
+    __slots__ = ("distance", "mask_row", "masks", "next", "size", "starts", "token_class", "vocabulary")
+
+    vocabulary: Vocabulary
+    next: Ints
+    token_class: Ints
+    masks: Ints
+    mask_row: Ints
+    distance: Ints
+    starts: Ints
+    size: TableSize
+
+    def __init__(
+        self, moves: Moves, vocabulary: Vocabulary, *, starts: Sequence[int] = (START,), max_bytes: int = MAX_BYTES
+    ) -> None:
+        allowed = np.packbits(moves.next != REFUSED, axis=1)
+        kinds, first, mask_row = np.unique(allowed, axis=0, return_index=True, return_inverse=True)
+        self.size = TableSize(len(moves.next), moves.next.shape[1], len(kinds), len(vocabulary))
+        self.size.check(max_bytes)
+        self.vocabulary = vocabulary
+        self.next = moves.next
+        self.token_class = moves.symbol_class
+        self.masks = _mask_rows(moves, first.tolist())
+        self.mask_row = mask_row.reshape(-1).astype(np.int32)
+        self.distance = moves.distance
+        self.starts = np.array(starts, np.int32)
+        for array in (self.next, self.token_class, self.masks, self.mask_row, self.distance, self.starts):
+            array.setflags(write=False)
+
+    def start(self, constraint: SupportsIndex = 0) -> int:
+        """Return the state before the first token; of the k-th constraint in a table made by `stack_tables`."""
+        k = index(constraint)
+        if not 0 <= k < len(self.starts):
+            raise ArgumentError(f"the table holds {len(self.starts)} constraints; there is no number {k}")
+        return int(self.starts[k])
+
+    def mask(self, state: SupportsIndex) -> Ints:
+        """Return the mask of a state, int32[ceil(V / 32)], read-only."""
+        row: Ints = self.masks[self.mask_row[self._known(state)]]
+        return row
+
+    def step(self, state: SupportsIndex, token_id: SupportsIndex) -> int:
+        """Return the state after a token.
+
+        Raises
+        ------
+        StateError
+            The state does not allow the token, or it is after end-of-text.
+        """
+        at, token = self._known(state), index(token_id)
+        if not 0 <= token < len(self.token_class):
+            raise from_core("state", "token_id", token, len(self.token_class))
+        if at == FINISHED:
+            raise from_core("state", "finished", token, 0)
+        after = int(self.next[at, self.token_class[token]])
+        if after == REFUSED:
+            early = token in self.vocabulary.eos_token_ids
+            raise from_core("state", "early_end" if early else "token", token, 0)
+        return after
+
+    def is_accepting(self, state: SupportsIndex) -> bool:
+        """Whether the text may end in a state."""
+        return bool(self.distance[self._known(state)] <= 0)
+
+    def matcher(self, max_tokens: int | None = None, *, constraint: SupportsIndex = 0) -> TableMatcher:
+        """Start a sequence in the table; see `TableMatcher` and `Guide.matcher`.
+
+        Raises
+        ------
+        LimitError
+            No text is as short as `max_tokens`.
+        """
+        return TableMatcher(self, self.start(constraint), max_tokens)
+
+    def __and__(self, other: Table) -> Table:
+        """What both allow; see `detent.tables.product.intersect`."""
+        from detent.tables.product import intersect
+
+        return intersect(self, other) if isinstance(other, Table) else NotImplemented
+
+    def _known(self, state: SupportsIndex) -> int:
+        at = index(state)
+        if not 0 <= at < len(self.next):
+            raise StateError(f"state {at} is none of the table's {len(self.next)}")
+        return at
+
+    def __repr__(self) -> str:
+        size = self.size
+        return f"Table({size.states} states, {size.classes} token classes, {size.masks} masks, {size.nbytes} bytes)"
+
+
+def _mask_rows(moves: Moves, states: Sequence[int]) -> Ints:
+    width = len(moves.symbol_class)
+    rows = np.zeros((len(states), -(-width // 32) * 4), np.uint8)
+    for row, state in zip(rows, states, strict=True):
+        bits = np.packbits((moves.next[state] != REFUSED)[moves.symbol_class], bitorder="little")
+        row[: len(bits)] = bits
+    return rows.view(np.int32)
