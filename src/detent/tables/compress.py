@@ -71,8 +71,8 @@ def compress(next_state: Ints, symbol_class: Ints, distance: Ints) -> tuple[Move
     renumbered: Ints = np.argsort(order)[number].astype(np.int32)
     first = first[order]
     # Class 0, of what is allowed nowhere, comes first: its column is the least.
-    used, symbol_class = np.unique(symbol_class, return_inverse=True)
+    used, inverse = np.unique(symbol_class, return_inverse=True)
     columns = np.concatenate([np.zeros((len(first), 1), np.int32), renumbered[kept[first]][:, used]], axis=1)
     columns, merged = np.unique(columns, axis=1, return_inverse=True)
-    moves = Moves(np.ascontiguousarray(columns), merged.reshape(-1)[symbol_class + 1].astype(np.int32), distance[first])
+    moves = Moves(np.ascontiguousarray(columns), merged.reshape(-1)[inverse + 1].astype(np.int32), distance[first])
     return moves, renumbered

@@ -265,7 +265,7 @@ class _Parser:
                 "shorten it or raise Limits(positions=...)"
             )
 
-    def malformed(self, what: str, offset: int, remedy: str) -> None:
+    def malformed(self, what: str, offset: int, remedy: str) -> NoReturn:
         malformed(what, self.pattern, offset, remedy)
 
 
