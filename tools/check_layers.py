@@ -4,7 +4,8 @@ A folder of cpp/ is a layer. It may include its own headers and those of the lay
 that its entry below names, nothing else:
 
     base <- expr <- automaton <- machine          base <- mask <- vocab <- machine
-              ^------- vocab                      base <- logits          everything <- bind
+              ^------- vocab                      base <- bpe <- machine
+                                                  base <- logits          everything <- bind
 
     python tools/check_layers.py
 """
@@ -19,11 +20,12 @@ ALLOWED: dict[str, set[str]] = {
     "base": set(),
     "expr": {"base"},
     "mask": {"base"},
+    "bpe": {"base"},
     "logits": {"base"},
     "automaton": {"base", "expr"},
     "vocab": {"base", "expr", "mask"},
-    "machine": {"base", "expr", "mask", "automaton", "vocab"},
-    "bind": {"base", "expr", "mask", "logits", "automaton", "vocab", "machine"},
+    "machine": {"base", "expr", "mask", "automaton", "vocab", "bpe"},
+    "bind": {"base", "expr", "mask", "logits", "automaton", "vocab", "bpe", "machine"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 

@@ -6,9 +6,13 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <nanobind/stl/tuple.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "base/fork_guard.h"
+#include "bpe/encoder.h"
 #include "expr/codec.h"
 #include "expr/node.h"
 #include "expr/utf8.h"
@@ -112,6 +116,40 @@ nb::bytes to_bytes(const ByteSet& set) {
 }
 
 nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+// Rows of unsigned 32-bit numbers in a bytes object.
+std::vector<std::uint32_t> numbers(const nb::bytes& raw) {
+  if (raw.size() % sizeof(std::uint32_t) != 0) throw Error(ErrorKind::argument, "numbers");
+  std::vector<std::uint32_t> found(raw.size() / sizeof(std::uint32_t));
+  std::memcpy(found.data(), raw.data(), raw.size());
+  return found;
+}
+
+using Instructions = std::vector<std::tuple<std::uint8_t, std::uint64_t, std::uint32_t, std::uint32_t>>;
+
+std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const nb::bytes& base, const nb::bytes& byte_pieces,
+                                      const nb::bytes& merges, bool ignore_merges,
+                                      std::vector<std::pair<std::uint32_t, std::uint8_t>> ranges, unsigned class_count,
+                                      const Instructions& program, bool one_chunk) {
+  Encoder::Recipe recipe;
+  recipe.pieces = pieces;
+  recipe.size = static_cast<std::uint32_t>(texts.size());
+  for (const nb::handle text : texts) recipe.texts.push_back(view(nb::cast<nb::bytes>(text)));
+  const std::vector<std::uint32_t> pairs = numbers(base), rows = numbers(merges);
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) recipe.base.emplace_back(pairs[i], pairs[i + 1]);
+  for (std::size_t i = 0; i + 3 < rows.size(); i += 4) recipe.merges.push_back({rows[i], rows[i + 1], rows[i + 2], rows[i + 3]});
+  recipe.byte_pieces = numbers(byte_pieces);
+  recipe.ignore_merges = ignore_merges;
+  recipe.ranges = std::move(ranges);
+  recipe.class_count = class_count;
+  for (const auto& [op, set, to, or_to] : program) {
+    if (op > static_cast<std::uint8_t>(Split::Op::fork)) throw Error(ErrorKind::argument, "split_program");
+    recipe.program.push_back({static_cast<Split::Op>(op), set, to, or_to});
+  }
+  recipe.one_chunk = one_chunk;
+  const WithoutGil release;  // the list keeps the texts alive
+  return std::make_shared<Encoder>(recipe);
+}
 
 // Mask rows of a Python object, int32 there and unsigned here: by the buffer protocol, which costs least. What it does not
 // fit, detent.mask.check_mask turns into an array (torch tensors) or an error that says what was found.
@@ -317,6 +355,34 @@ NB_MODULE(_core, m) {
       .def_prop_ro("has_every_byte", [](const Vocabulary& v) { return v.spelling() == nullptr; })
       .def_prop_ro("trie_nodes", [](const Vocabulary& v) { return v.trie().size(); })
       .def_prop_ro("cache_bytes", [](const Vocabulary& v) { return v.cache().bytes(); });
+
+  nb::class_<Encoder>(m, "Encoder", "A BPE tokenizer; immutable.")
+      .def(nb::new_(&make_encoder), "pieces"_a, "texts"_a, "base"_a, "byte_pieces"_a, "merges"_a, "ignore_merges"_a,
+           "ranges"_a, "class_count"_a, "program"_a, "one_chunk"_a)
+      .def("encode", [](const Encoder& encoder, const nb::bytes& text) {
+        const std::string_view bytes = view(text);
+        const WithoutGil release;
+        return encoder.encode(bytes);
+      }, "text"_a)
+      .def("live", [](const Encoder& encoder, std::uint32_t token) {
+        return token < encoder.size() && encoder.pairs().live(token);
+      }, "token"_a)
+      .def("burst", [](const Encoder& encoder, std::uint32_t token) {
+        return token < encoder.size() && encoder.pairs().burst(token);
+      }, "token"_a)
+      .def("follows", [](const Encoder& encoder, std::uint32_t left, std::uint32_t right) {
+        return left < encoder.size() && right < encoder.size() && encoder.follows(left, right);
+      }, "left"_a, "right"_a, "Whether merging gives the two side by side, whatever the split.")
+      .def("after", [](const Encoder& encoder, std::uint32_t left) {
+        if (left >= encoder.size() || !encoder.pairs().live(left)) return std::vector<std::uint32_t>{};
+        std::vector<std::uint32_t> row((encoder.size() + 31) / 32, UINT32_MAX), ids;
+        encoder.pairs().forbid_after(left, row.data());
+        for (std::uint32_t t = 0; t < encoder.size(); ++t) {
+          if (encoder.pairs().live(t) && (row[t >> 5] >> (t & 31) & 1)) ids.push_back(t);
+        }
+        return ids;
+      }, "left"_a, "The tokens that merging can give behind another, whatever the split.")
+      .def_prop_ro("split_states", [](const Encoder& encoder) { return encoder.split().state_count(); });
 
   nb::class_<Automaton>(m, "Automaton", "A language as a lazily built automaton over bytes; state 0 is dead.")
       .def("__init__", [](Automaton* automaton, const NodeRef& language, std::int64_t states, std::int64_t memory_bytes,

@@ -90,6 +90,26 @@ class Vocabulary:
     @property
     def cache_bytes(self) -> int: ...
 
+class Encoder:
+    """A BPE tokenizer; immutable."""
+
+    def __init__(self, pieces: bool, texts: list, base: bytes, byte_pieces: bytes, merges: bytes, ignore_merges: bool, ranges: Sequence[tuple[int, int]], class_count: int, program: Sequence[tuple[int, int, int, int]], one_chunk: bool) -> None: ...
+
+    def encode(self, text: bytes) -> list[int]: ...
+
+    def live(self, token: int) -> bool: ...
+
+    def burst(self, token: int) -> bool: ...
+
+    def follows(self, left: int, right: int) -> bool:
+        """Whether merging gives the two side by side, whatever the split."""
+
+    def after(self, left: int) -> list[int]:
+        """The tokens that merging can give behind another, whatever the split."""
+
+    @property
+    def split_states(self) -> int: ...
+
 class Automaton:
     """A language as a lazily built automaton over bytes; state 0 is dead."""
 

@@ -192,6 +192,13 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "assertion_outside_scope",
     ): "a lookaround node stands outside a text scope; wrap the whole in text_scope",
     ("argument", "bytes"): "advance_bytes needs bytes; encode text as UTF-8 first",
+    ("argument", "byte_pieces"): "a tokenizer has {given} byte pieces; give all {limit} or none",
+    ("argument", "character_ranges"): "ranges of characters must begin at 0 and rise",
+    ("argument", "merge"): "token id {given} of a merge or symbol is not below the number of ids, {limit}",
+    ("argument", "no_token"): "the text has a character that the tokenizer has no token for",
+    ("argument", "not_text"): "the bytes are not UTF-8 text, and only text is tokenized",
+    ("argument", "numbers"): "a row of numbers must have 4 bytes for each",
+    ("argument", "split_program"): "a program of the split jumps out of itself",
     ("argument", "code_point"): "code point {given} is above U+10FFFF",
     ("argument", "code_point_range"): "code point range is reversed: {given} is above {limit}",
     ("argument", "mask_rows"): "the mask has {given} rows, but there are {limit} matchers; give one row for each",
@@ -252,6 +259,15 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("unsupported", "assertion_under_algebra"): (
         "a lookaround inside a complement or intersection of the same text scope has no exact meaning here; "
         "give the operand its own scope"
+    ),
+    ("unsupported", "merged_bytes"): (
+        "the tokenizer merges byte piece {given}; byte pieces are known to stay by themselves only"
+    ),
+    ("unsupported", "split_gap"): (
+        "the tokenizer's split leaves characters of some texts in no chunk, which cannot be held exactly"
+    ),
+    ("unsupported", "split_states"): (
+        "the tokenizer's split needs over {limit} states; only the splits of known tokenizers are held exactly"
     ),
     ("unsupported", "left_recursion"): "rule {given} may call itself before it reads a byte; remove left recursion",
     ("unsupported", "open_reference"): (

@@ -16,10 +16,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from detent.errors import VocabularyError
+from detent.vocabulary.bpe import Bpe, bpe_of
 from detent.vocabulary.codec import Codec, Tokenizer
 from detent.vocabulary.decoder import Decoder, components, read_decoder
 from detent.vocabulary.end_of_text import read_end_of_text
-from detent.vocabulary.files import Source, expect, require
+from detent.vocabulary.files import Source, expect, parse_json, read_source, require
 from detent.vocabulary.pieces import METASPACE
 from detent.vocabulary.token_table import RAW_REMEDY, TokenTable, by_id, check_width, shown, token_id
 
@@ -39,7 +40,8 @@ def table_of_file(data: dict[str, Any], source: Source) -> TokenTable:
     table, id_of = table_of(data)
     find = partial(read_end_of_text, source.path.parent, id_of, table.special_token_ids)
     known = source._replace(data=b"")  # 17 MB that are not needed again
-    return replace(table, find_end_of_text=find, codec=Codec(lambda: _open_tokenizer(known)))
+    codec = Codec(lambda: _open_tokenizer(known))
+    return replace(table, find_end_of_text=find, codec=codec, open_bpe=partial(_open_bpe, known))
 
 
 def table_of(data: dict[str, Any]) -> tuple[TokenTable, Callable[[str], int | None]]:
@@ -82,6 +84,12 @@ def _open_tokenizer(source: Source) -> Tokenizer:
     backend.no_truncation()
     backend.no_padding()
     return bind_tokenizer(backend)
+
+
+def _open_bpe(source: Source, size: int) -> Bpe:
+    source.check_unchanged()
+    name = source.path.name
+    return bpe_of(expect(parse_json(read_source(source.path).data, name), dict, name), size)
 
 
 def _read_model(model: dict[str, Any]) -> _Model:

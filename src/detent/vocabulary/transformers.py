@@ -17,6 +17,7 @@ from typing import Any
 
 from detent.errors import ArgumentError, VocabularyError
 from detent.vocabulary import byte_level
+from detent.vocabulary.bpe import Bpe, bpe_of
 from detent.vocabulary.codec import Codec, Tokenizer
 from detent.vocabulary.end_of_text import read_named_ids
 from detent.vocabulary.files import expect, parse_json
@@ -35,6 +36,11 @@ def read_transformers(tokenizer: Any) -> TokenTable:
         name = type(tokenizer).__name__
         table, _ = table_of(expect(parse_json(backend.to_str(), name), dict, name))
         decode = bind_tokenizer(backend).decode
+
+        def open_bpe(size: int) -> Bpe:
+            return bpe_of(expect(parse_json(backend.to_str(), name), dict, name), size)
+
+        table = replace(table, open_bpe=open_bpe)
     elif hasattr(getattr(tokenizer, "tokenizer", None), "instruct_tokenizer"):
         return read_mistral(tokenizer.tokenizer)
     elif all(hasattr(tokenizer, name) for name in ("get_vocab", "added_tokens_decoder", "all_special_ids")):

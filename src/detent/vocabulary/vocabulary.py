@@ -14,8 +14,9 @@ from typing import Any, Literal, NoReturn, final
 import numpy as np
 
 from detent._core import Vocabulary as CoreVocabulary
-from detent.errors import ArgumentError, VocabularyError
+from detent.errors import ArgumentError, UnsupportedError, VocabularyError
 from detent.vocabulary.arguments import read_end_of_text, read_ids, read_size, read_tokens
+from detent.vocabulary.bpe import Bpe
 from detent.vocabulary.codec import Codec
 from detent.vocabulary.files import as_path
 from detent.vocabulary.gguf import read_gguf
@@ -76,6 +77,7 @@ class Vocabulary:
 
     __slots__ = (
         "__weakref__",
+        "_bpe",
         "_codec",
         "_core",
         "_fingerprint",
@@ -85,6 +87,7 @@ class Vocabulary:
         "special_token_ids",
     )
 
+    _bpe: Bpe | Callable[[int], Bpe] | None
     _codec: Codec | None
     _core: CoreVocabulary
     _fingerprint: str | None
@@ -108,6 +111,7 @@ class Vocabulary:
         table.extend([b""] * (width - len(table)))
         core = CoreVocabulary(table, sorted(special), sorted(eos), width)
         for name, value in (
+            ("_bpe", None),
             ("_codec", None),
             ("_core", core),
             ("_fingerprint", None),
@@ -314,6 +318,7 @@ class Vocabulary:
         )
         object.__setattr__(vocabulary, "leading_space", table.leading_space)
         object.__setattr__(vocabulary, "_codec", table.codec)
+        object.__setattr__(vocabulary, "_bpe", table.open_bpe)
         return vocabulary
 
     def __len__(self) -> int:
@@ -398,6 +403,49 @@ class Vocabulary:
                 "own tokenizer, or load the vocabulary from it (Vocabulary.from_transformers, from_file, ...)."
             )
         return self._codec.encode(text, self._tokens, self.special_token_ids)
+
+    def tokenize(self, text: str | bytes) -> list[int]:
+        """Encode a text with the core's own tokenizer: as `encode`, but that special tokens are plain text to it.
+
+        No package is needed, nothing is normalised, and no space is put before the text: it continues another.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The text; bytes must be UTF-8.
+
+        Returns
+        -------
+        list of int
+            The ids; their bytes join to the text.
+
+        Raises
+        ------
+        UnsupportedError
+            The vocabulary was not read from a BPE tokenizer whose every step is known.
+        ArgumentError
+            `text` is not text, or has a character without a token.
+        """
+        if not isinstance(text, (str, bytes)):
+            raise ArgumentError(f"tokenize: expected a string or bytes, got {shown(text)}")
+        try:
+            raw = text.encode() if isinstance(text, str) else text
+        except UnicodeEncodeError as error:
+            raise ArgumentError(f"tokenize: half of a surrogate pair at character {error.start}") from None
+        return self._tokenizer().encoder.encode(raw)
+
+    def _tokenizer(self) -> Bpe:
+        """Return the tokenizer in the core, made at the first use."""
+        bpe = self._bpe
+        if bpe is None:
+            raise UnsupportedError(
+                "this vocabulary was not read from a file that says how its tokenizer splits and merges, so canonical "
+                "tokens cannot be told. Load it from a tokenizer.json or a fast tokenizer of transformers."
+            )
+        if not isinstance(bpe, Bpe):
+            bpe = bpe(len(self._tokens))
+            object.__setattr__(self, "_bpe", bpe)
+        return bpe
 
     @property
     def fingerprint(self) -> str:

@@ -1,0 +1,92 @@
+// Encoder: a BPE tokenizer as a whole: split, spelling in symbols, merging. What special tokens are called is plain text to it.
+//
+// Two kinds. With bytes, a text is split into chunks and each chunk's bytes are merged; where `ignore_merges` is set, a chunk
+// that is a token stays whole, though merging might not give it. With pieces (SentencePiece), the characters of the whole
+// text are merged, and a character that is no piece becomes byte pieces, which are never merged.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bpe/characters.h"
+#include "bpe/merges.h"
+#include "bpe/pairs.h"
+#include "bpe/split.h"
+
+namespace detent {
+
+class Encoder {
+ public:
+  struct Recipe {
+    bool pieces = false;
+    std::uint32_t size = 0;                                     // ids
+    std::vector<std::string_view> texts;                        // of each id as it is merged; empty if it never is
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> base;  // a byte, or a character, and its id
+    std::vector<std::uint32_t> byte_pieces;                     // the id for each byte, or none
+    std::vector<Merge> merges;
+    bool ignore_merges = false;
+    // Classes of characters, and the split. With pieces, class 0 are those that are pieces and class 1 those that are not.
+    std::vector<std::pair<std::uint32_t, std::uint8_t>> ranges;
+    unsigned class_count = 1;
+    std::vector<Split::Instruction> program;
+    bool one_chunk = false;  // the program never splits
+  };
+
+  static constexpr std::uint32_t kNone = Merges::kNone;
+
+  // Throws `argument` and `unsupported` where the parts do not fit together.
+  explicit Encoder(const Recipe& recipe);
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+
+  // Throws `argument` for a text that is not UTF-8, or has a character without a token.
+  std::vector<std::uint32_t> encode(std::string_view text) const;
+  // The same without a split: what a part of a chunk is merged to by itself. Empty if it has a byte without a token.
+  std::vector<std::uint32_t> merge(std::string_view part) const;
+
+  bool pieces() const { return pieces_; }
+  bool one_chunk() const { return one_chunk_; }
+  std::uint32_t size() const { return merges_.size(); }
+  const Characters& characters() const { return characters_; }
+  const Split& split() const { return split_; }
+  const Pairs& pairs() const { return pairs_; }
+  bool is_byte_piece(std::uint32_t token) const { return token < is_byte_piece_.size() && is_byte_piece_[token]; }
+  // Whether some text's merging gives the token beside others.
+  bool merged(std::uint32_t token) const { return is_byte_piece(token) || pairs_.live(token); }
+  // Whether merging gives these two side by side.
+  bool follows(std::uint32_t left, std::uint32_t right) const {
+    return is_byte_piece(left) ? merged(right) : is_byte_piece(right) ? merged(left) : pairs_.valid(left, right);
+  }
+
+  // Tokens that merging does not give, but a chunk that is all of one stays (`ignore_merges`): as a trie.
+  static constexpr std::uint32_t kOff = UINT32_MAX;  // no such token begins so
+  static constexpr std::uint32_t kRoot = 0;
+  bool whole_only(std::uint32_t token) const { return token < is_whole_.size() && is_whole_[token]; }
+  std::uint32_t whole_step(std::uint32_t node, std::string_view text) const;
+  // The token that a chunk read up to there stays, or kNone.
+  std::uint32_t whole_at(std::uint32_t node) const { return node == kOff ? kNone : whole_token_[node]; }
+  bool has_wholes() const { return whole_token_.size() > 1; }
+
+ private:
+  std::vector<std::uint32_t> spell(std::string_view text) const;
+
+  bool pieces_;
+  bool one_chunk_;
+  Merges merges_;
+  Characters characters_;
+  Split split_;
+  std::vector<std::uint32_t> base_;  // the token of each byte or character
+  std::vector<std::uint32_t> byte_pieces_;
+  std::vector<bool> is_byte_piece_;
+  Pairs pairs_;
+  std::vector<bool> is_whole_;
+  std::unordered_map<std::uint64_t, std::uint32_t> whole_next_;  // (node << 8 | byte) -> node
+  std::vector<std::uint32_t> whole_token_;
+};
+
+}  // namespace detent

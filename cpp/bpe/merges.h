@@ -1,0 +1,81 @@
+// Merges: the merge table of a BPE tokenizer, and the merging itself.
+//
+// Merging takes, again and again, the adjacent pair with the least (rank, position). Ranks belong to pairs; several pairs may
+// have one rank and several pairs may make one token. What can ever make a token in a text is one merge only: the last one
+// when its own spelling is merged (canonical.md calls it effective). A token that its own spelling does not give is dead.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace detent {
+
+struct Merge {
+  std::uint32_t left, right, rank, token;
+};
+
+class Merges {
+ public:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  // Of several entries for one pair the last holds. Throws `argument` where an entry names an id that is not below `size`.
+  Merges(std::uint32_t size, const std::vector<Merge>& merges);
+
+  struct Result {
+    std::uint32_t rank = kNone;
+    std::uint32_t token = kNone;
+  };
+  Result find(std::uint32_t left, std::uint32_t right) const {
+    const std::uint64_t key = std::uint64_t{left} << 32 | right;
+    for (std::uint64_t i = slot(key);; i = (i + 1) & mask_) {
+      if (slots_[i].key == key) return slots_[i].result;
+      if (slots_[i].key == kFree) return {};
+    }
+  }
+
+  // Merges a row of symbols in place. Linear times logarithmic in its length.
+  void encode(std::vector<std::uint32_t>& symbols) const;
+  // Does the same and says each merge in turn; for short rows.
+  template <class Visit>
+  void encode(std::vector<std::uint32_t>& symbols, Visit visit) const;
+
+  std::uint32_t size() const { return size_; }
+
+ private:
+  static constexpr std::uint64_t kFree = UINT64_MAX;
+  struct Slot {
+    std::uint64_t key = kFree;
+    Result result;
+  };
+  std::uint64_t slot(std::uint64_t key) const { return (key * 0x9E3779B97F4A7C15ULL) >> shift_; }
+  void encode_long(std::vector<std::uint32_t>& symbols) const;
+
+  std::uint32_t size_;
+  std::vector<Slot> slots_;
+  std::uint64_t mask_ = 0;
+  int shift_ = 0;
+};
+
+template <class Visit>
+void Merges::encode(std::vector<std::uint32_t>& symbols, Visit visit) const {
+  thread_local std::vector<Result> pairs;  // pairs[i] is what symbols i and i + 1 give
+  pairs.clear();
+  for (std::size_t i = 0; i + 1 < symbols.size(); ++i) pairs.push_back(find(symbols[i], symbols[i + 1]));
+  while (true) {
+    std::size_t best = 0;
+    std::uint32_t rank = kNone;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (pairs[i].rank < rank) rank = pairs[best = i].rank;
+    }
+    if (rank == kNone) return;
+    visit(best, symbols[best], symbols[best + 1], pairs[best]);
+    symbols[best] = pairs[best].token;
+    const auto gap = static_cast<std::ptrdiff_t>(best);
+    symbols.erase(symbols.begin() + gap + 1);
+    pairs.erase(pairs.begin() + gap);
+    if (best > 0) pairs[best - 1] = find(symbols[best - 1], symbols[best]);
+    if (best < pairs.size()) pairs[best] = find(symbols[best], symbols[best + 1]);
+  }
+}
+
+}  // namespace detent

@@ -1,0 +1,352 @@
+r"""The regular expression by which a byte-level tokenizer splits a text into chunks, read for the core.
+
+A pattern becomes a program of a backtracking matcher (`cpp/bpe/split.h`) over classes of characters: those that no set
+of the pattern tells apart are one class. What is read is what tokenizers use: alternatives, groups, `(?i:…)` over ASCII,
+sets, `\s`, `\S`, `\p{…}`, greedy repeats, and a lookahead at one character. All else is refused: a split that is nearly
+right puts the marks of chunks where the tokenizer does not.
+
+Source: https://github.com/kkos/oniguruma/blob/master/doc/RE (the matcher of the package tokenizers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+from detent.errors import UnsupportedError
+from detent.vocabulary.character_classes import RUNS
+from detent.vocabulary.token_table import shown
+
+__all__ = ["GPT2_PATTERN", "WHOLE", "Split", "read_split"]
+
+GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""What the pre-tokenizer ByteLevel splits at if it says `use_regex`."""
+
+_MATCH, _SET, _LOOK, _JUMP, _FORK = range(5)
+_END = 1 << 63  # the end of the text, in the set of a lookahead
+_TOP = 0x110000
+_MOST_CLASSES = 62
+_MOST_INSTRUCTIONS = 4000
+_MOST_CHARACTERS = 4096
+_MOST_DEPTH = 16
+
+_Set = tuple[tuple[int, int], ...]
+"""Code points as ascending ranges, the upper ends not included."""
+_Step = tuple[int, int, int, int]
+"""Operation, index of a set, and one or two jumps relative to the step."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """The arguments of `_core.Encoder` that say how a text is split."""
+
+    ranges: list[tuple[int, int]]
+    class_count: int
+    program: list[tuple[int, int, int, int]]
+    one_chunk: bool = False
+
+
+WHOLE = Split([(0, 0)], 1, [(_SET, 1, 1, 0), (_FORK, 0, 0, 2), (_MATCH, 0, 0, 0)], one_chunk=True)
+"""No split: a text is one chunk."""
+
+
+@cache
+def read_split(pattern: str) -> Split:
+    """Read a pattern.
+
+    >>> read_split(GPT2_PATTERN).class_count
+    14
+
+    Raises
+    ------
+    UnsupportedError
+        The pattern has something that is not known to be read as the tokenizer reads it.
+    """
+    if len(pattern) > _MOST_CHARACTERS:
+        raise UnsupportedError(f"a split pattern of {len(pattern)} characters: at most {_MOST_CHARACTERS} are read")
+    reader = _Reader(pattern)
+    steps = [*reader.read(), (_MATCH, 0, 0, 0)]
+    classes = _Classes(reader.sets)
+    program = []
+    for place, (operation, index, first, second) in enumerate(steps):
+        mask = 0
+        if operation == _SET:
+            mask = classes.mask(index)
+        elif operation == _LOOK:
+            mask = classes.mask(index) | (_END if reader.at_end[index] else 0)
+        program.append((operation, mask, place + first, place + second))
+    return Split(classes.ranges, classes.count, program)
+
+
+class _Classes:
+    """The coarsest partition of all characters in which each set is a union of classes."""
+
+    def __init__(self, sets: list[_Set]) -> None:
+        changes: dict[int, int] = {0: 0}
+        for index, ranges in enumerate(sets):
+            for low, high in ranges:
+                changes[low] = changes.get(low, 0) ^ (1 << index)
+                changes[high] = changes.get(high, 0) ^ (1 << index)
+        self._members: list[int] = []
+        numbers: dict[int, int] = {}
+        self.ranges: list[tuple[int, int]] = []
+        member = 0
+        for point in sorted(changes):
+            member ^= changes[point]
+            if point >= _TOP:
+                break
+            number = numbers.setdefault(member, len(numbers))
+            if number == len(self._members):
+                self._members.append(member)
+            if not self.ranges or self.ranges[-1][1] != number:
+                self.ranges.append((point, number))
+        self.count = len(numbers)
+        if self.count > _MOST_CLASSES:
+            raise UnsupportedError(
+                f"a split pattern that tells {self.count} classes of characters apart: at most {_MOST_CLASSES} are held"
+            )
+
+    def mask(self, index: int) -> int:
+        """Return the classes of a set as bits."""
+        return sum(1 << number for number, member in enumerate(self._members) if member >> index & 1)
+
+
+@dataclass
+class _Reader:
+    """Reads a pattern from left to right; nesting is bounded."""
+
+    pattern: str
+    at: int = 0
+    depth: int = 0
+    fold: bool = False
+    sets: list[_Set] = field(default_factory=list)
+    at_end: list[bool] = field(default_factory=list)
+
+    def read(self) -> list[_Step]:
+        steps = self.alternatives()
+        if self.at < len(self.pattern):
+            raise self.refusal("a closing parenthesis")
+        return steps
+
+    def refusal(self, what: str) -> UnsupportedError:
+        near = self.pattern[max(0, self.at - 20) : self.at + 20]
+        return UnsupportedError(
+            f"the tokenizer's split pattern has {what} at character {self.at}, near {shown(near)}: it is not known to "
+            "be read as the tokenizer does, so canonical tokens cannot be told exactly"
+        )
+
+    def alternatives(self) -> list[_Step]:
+        steps = self.sequence()
+        while self.take("|"):
+            other = self.sequence()
+            # In a row from the right: each fork prefers what stands first.
+            steps = [(_FORK, 0, 1, len(steps) + 2), *steps, (_JUMP, 0, len(other) + 1, 0), *other]
+        return steps
+
+    def sequence(self) -> list[_Step]:
+        steps: list[_Step] = []
+        while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
+            steps += self.repeated()
+            if len(steps) > _MOST_INSTRUCTIONS:
+                raise self.refusal("repeats of too large a size")
+        return steps
+
+    def repeated(self) -> list[_Step]:
+        atom = self.atom()
+        low, high = self.bounds()
+        if (low, high) == (1, 1):
+            return atom
+        if not atom or atom[0][0] == _LOOK:
+            raise self.refusal("a repeat of nothing")
+        if self.at < len(self.pattern) and self.pattern[self.at] in "?+*{":
+            raise self.refusal("a lazy, possessive or doubled repeat")
+        if high is None:
+            if _may_be_empty(atom):
+                raise self.refusal("an open repeat of what may be empty")
+            rest = [(_FORK, 0, 1, len(atom) + 2), *atom, (_JUMP, 0, -len(atom) - 1, 0)]
+        else:
+            rest = []
+            for _ in range(high - low):
+                rest = [(_FORK, 0, 1, len(atom) + len(rest) + 1), *atom, *rest]
+        return atom * low + rest
+
+    def bounds(self) -> tuple[int, int | None]:
+        for sign, bounds in (("?", (0, 1)), ("*", (0, None)), ("+", (1, None))):
+            if self.take(sign):
+                return bounds
+        if not self.take("{"):
+            return 1, 1
+        end = self.pattern.find("}", self.at)
+        low, comma, high = self.pattern[self.at : end].partition(",")
+        if end < 0 or not (low.isdecimal() and low.isascii() and len(low) <= 3):
+            raise self.refusal("a repeat count of another form than {m}, {m,n} or {m,}")
+        if high and not (high.isdecimal() and high.isascii() and len(high) <= 3 and int(high) >= int(low)):
+            raise self.refusal("a repeat count of another form than {m}, {m,n} or {m,}")
+        self.at = end + 1
+        return int(low), int(high) if high else None if comma else int(low)
+
+    def atom(self) -> list[_Step]:
+        if self.take("(?!") or self.take("(?="):
+            negative = self.pattern[self.at - 1] == "!"
+            ahead = self.one_set()
+            if ahead is None or not self.take(")"):
+                raise self.refusal("a lookahead at more than one character")
+            return [(_LOOK, self.add(_complement(ahead) if negative else ahead, at_end=negative), 1, 0)]
+        for opening, fold in (("(?i:", True), ("(?:", self.fold), ("(", self.fold)):
+            if self.take(opening):
+                return self.group(fold=fold)
+        found = self.one_set()
+        if found is None:
+            raise self.refusal(f"{shown(self.pattern[self.at : self.at + 2])}")
+        return [(_SET, self.add(found, at_end=False), 1, 0)]
+
+    def group(self, *, fold: bool) -> list[_Step]:
+        if self.pattern.startswith("?", self.at):
+            raise self.refusal("a group of a kind that is not known")
+        if self.depth == _MOST_DEPTH:
+            raise self.refusal("groups nested too deeply")
+        before, self.fold = self.fold, fold
+        self.depth += 1
+        steps = self.alternatives()
+        self.depth -= 1
+        self.fold = before
+        if not self.take(")"):
+            raise self.refusal("an open group")
+        return steps
+
+    def one_set(self) -> _Set | None:
+        """Read a character, an escape or a set in brackets; None if something else stands here."""
+        if self.take("["):
+            return self.brackets()
+        return self.element()
+
+    def brackets(self) -> _Set:
+        negative = self.take("^")
+        members: list[tuple[int, int]] = []
+        first = True
+        while first or not self.take("]"):
+            first = False
+            if self.at >= len(self.pattern) or self.pattern[self.at] in "[]" or self.pattern.startswith("&&", self.at):
+                raise self.refusal("a set of another form than characters, ranges and escapes")
+            low = self.element(inside=True)
+            if low is None:
+                raise self.refusal("a set of another form than characters, ranges and escapes")
+            if self.pattern.startswith("-", self.at) and not self.pattern.startswith("-]", self.at):
+                self.at += 1
+                high = self.element(inside=True)
+                if self.fold or high is None or not _single(low) or not _single(high) or low > high:
+                    raise self.refusal("a range of another form than between two characters")
+                low = ((low[0][0], high[0][1]),)
+            members += low
+        found = _union(members)
+        return _complement(found) if negative else found
+
+    def element(self, *, inside: bool = False) -> _Set | None:
+        if self.at >= len(self.pattern):
+            return None
+        character = self.pattern[self.at]
+        if character == "\\":
+            return self.escape()
+        if not inside and character in ".^$*+?{}()|[]":
+            return None
+        self.at += 1
+        return self.folded(character)
+
+    def folded(self, character: str) -> _Set:
+        points = {ord(character)}
+        if self.fold and character.isalpha():
+            if not character.isascii():
+                raise self.refusal("letters outside ASCII whose case is ignored")
+            points |= {ord(character.lower()), ord(character.upper())}
+            points |= {"s": {0x17F}, "k": {0x212A}}.get(character.lower(), set())
+        return _union([(point, point + 1) for point in points])
+
+    def escape(self) -> _Set:
+        letter = self.pattern[self.at + 1 : self.at + 2]
+        if letter in ("p", "P") and self.pattern.startswith("{", self.at + 2):
+            end = self.pattern.find("}", self.at)
+            name = self.pattern[self.at + 3 : end] if end > 0 else ""
+            found = _property(name)
+            if found is None:
+                raise self.refusal(f"the property {shown(name)}")
+            self.at = end + 1
+            return _complement(found) if letter == "P" else found
+        plain = {"r": "\r", "n": "\n", "t": "\t", "s": None, "S": None}
+        if letter in plain:
+            self.at += 2
+            character = plain[letter]
+            if character is not None:
+                return self.folded(character)
+            return _named("s") if letter == "s" else _complement(_named("s"))
+        if not letter or letter.isalnum() or not letter.isascii():
+            raise self.refusal(f"the escape {shown(self.pattern[self.at : self.at + 2])}")
+        self.at += 2
+        return self.folded(letter)
+
+    def add(self, members: _Set, *, at_end: bool) -> int:
+        if (members, at_end) in zip(self.sets, self.at_end, strict=True):
+            return next(
+                i for i, pair in enumerate(zip(self.sets, self.at_end, strict=True)) if pair == (members, at_end)
+            )
+        self.sets.append(members)
+        self.at_end.append(at_end)
+        return len(self.sets) - 1
+
+    def take(self, text: str) -> bool:
+        if not self.pattern.startswith(text, self.at):
+            return False
+        self.at += len(text)
+        return True
+
+
+def _may_be_empty(steps: list[_Step]) -> bool:
+    """Whether the steps can be passed without reading."""
+    pending, seen = [0], set()
+    while pending:
+        place = pending.pop()
+        if place == len(steps):
+            return True
+        if place in seen:
+            continue
+        seen.add(place)
+        operation, _, first, second = steps[place]
+        if operation in (_LOOK, _JUMP, _FORK):
+            pending.append(place + first)
+        if operation == _FORK:
+            pending.append(place + second)
+    return False
+
+
+def _property(name: str) -> _Set | None:
+    if name == "L":
+        return _union([each for part in ("Lu", "Ll", "Lt", "Lm", "Lo") for each in _named(part)])
+    return _named(name) if name in RUNS and name != "s" else None
+
+
+@cache
+def _named(name: str) -> _Set:
+    found, at = [], 0
+    lengths = [int(word, 36) for word in RUNS[name].split()]
+    for outside, inside in zip(lengths[::2], lengths[1::2], strict=True):
+        found.append((at + outside, at + outside + inside))
+        at += outside + inside
+    return tuple(found)
+
+
+def _union(ranges: list[tuple[int, int]]) -> _Set:
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def _complement(members: _Set) -> _Set:
+    edges = [0, *(edge for pair in members for edge in pair), _TOP]
+    return tuple((low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if low < high)
+
+
+def _single(members: _Set) -> bool:
+    return len(members) == 1 and members[0][1] == members[0][0] + 1

@@ -1,0 +1,168 @@
+"""The core's own tokenizer: equal to the package tokenizers on text, and refused where it could not be."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import random
+
+import pytest
+
+from detent import Vocabulary
+from detent.errors import ArgumentError, UnsupportedError, VocabularyError
+from tests.conftest import SHARED, needs_shared
+from tests.toy_bpe import make_encoder, merge, random_tokenizer
+from tests.vocabulary.texts import SAMPLES
+
+NAMES = ["gpt2", "llama2-spm", "llama3", "mistral-v3", "qwen2", "tekken"]
+ODD = (
+    "  \n\r\t'sStT\u017flLvVdDmMrReE0123456789\u0663\u00b2\u00bdaAbB\u00e9\u00c9\u00df\u4e2d\u6587\U0001f600"
+    '\u200d\u0301_-/.,;:!?"{}[]()\u2028\u00a0\u3000\u01c5\u02b0kK\u212a\x1c\x85~%='
+)
+
+
+def odd_texts(seed: int, length: int):
+    """Yield texts of characters that splits treat in special ways, single and in runs, and of any characters."""
+    rng = random.Random(seed)
+    points = [point for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000 and point != 0x2581]
+    for start in range(0, length, 1000):
+        kind = start // 1000 % 3
+        if kind == 0:
+            yield "x" + "".join(rng.choices(ODD, k=1000))
+        elif kind == 1:
+            yield (
+                "x" + "".join(rng.choice(ODD) * rng.choice((1, 2, 3, 5, 8, 13, 31, 64, 130)) for _ in range(90))[:1000]
+            )
+        else:
+            yield "x" + "".join(map(chr, rng.choices(points, k=300))) + "".join(rng.choices("abc de\n", k=700))
+
+
+def check_equal(vocabulary, backend, texts):
+    for text in texts:
+        expected = backend.encode(text, add_special_tokens=False).ids
+        assert vocabulary.tokenize(" " + text if vocabulary.leading_space else text) == expected
+
+
+@functools.cache
+def load(name):
+    tokenizers = pytest.importorskip("tokenizers", reason="compares with the package tokenizers")
+    path = SHARED / "data" / "tokenizers" / name / "tokenizer.json"
+    return Vocabulary.from_file(path), tokenizers.Tokenizer.from_file(str(path))
+
+
+@needs_shared
+@pytest.mark.parametrize("name", NAMES)
+def test_tokens_are_those_of_the_tokenizers(name):
+    check_equal(*load(name), [text for text in SAMPLES if "\x00" not in text])
+    check_equal(*load(name), odd_texts(NAMES.index(name), 200_000))
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen2", "tekken"])
+def test_pairs_and_texts_on_record(name):
+    vocabulary, _ = load(name)
+    record = json.loads((SHARED / "data" / "canonical" / f"real_{name}.json").read_text(encoding="utf-8"))
+    shift = 1000 if name == "tekken" else 0  # its record counts without the special tokens
+    encoder = vocabulary._tokenizer().encoder
+    for left, right, valid in record["pairs_model_level"]:
+        assert encoder.follows(left + shift, right + shift) == valid
+    for text, _, ids in record["encode"]:
+        assert vocabulary.tokenize(text) == [token + shift for token in ids]
+    special = vocabulary.special_token_ids
+    dead = {token for token in range(len(vocabulary)) if not encoder.live(token)} - special
+    assert dead == set(record["dead_tokens"]) - special
+    assert [token for token in range(len(vocabulary)) if encoder.burst(token)] == sorted(record["burst_tokens"])
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["llama2-spm", "llama3"])
+def test_rows_are_the_pairs(name):
+    encoder = load(name)[0]._tokenizer().encoder
+    live = [token for token in range(32_000) if encoder.live(token)]
+    burst = [token for token in range(128_000) if encoder.burst(token)][:8]
+    rng = random.Random(5)
+    for left in rng.sample(live, 20) + burst:
+        row = set(encoder.after(left))
+        for right in rng.sample(live, 300) + burst + rng.sample(sorted(set(live) - row), min(50, len(set(live) - row))):
+            assert (right in row) == encoder.follows(left, right)
+
+
+def test_small_tokenizers_byte_by_byte(byte_bpe, save):
+    vocabulary = Vocabulary.from_file(save(byte_bpe), eos_token_ids=None)
+    texts = [text for text in SAMPLES if not any(each in text for each in ("<tool>", "na\u00efvet\u00e9", "\n\n\n"))]
+    odd = [text.replace("\n\n\n", "\n \n") for text in odd_texts(9, 30_000)]
+    check_equal(vocabulary, byte_bpe, [*texts, *(text for text in odd if "\n\n\n" not in text)])
+
+
+def test_small_tokenizers_of_pieces(fallback_bpe, save):
+    vocabulary = Vocabulary.from_file(save(fallback_bpe), eos_token_ids=None)
+    check_equal(vocabulary, fallback_bpe, [*SAMPLES, *odd_texts(10, 30_000)])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pairs_of_random_tables(seed):
+    rng = random.Random(seed)
+    for _ in range(20):
+        tokens, merges = random_tokenizer(rng)
+        encoder = make_encoder(tokens, merges)
+
+        def slow(text, tokens=tokens, merges=merges):
+            return merge([tokens.index(bytes([byte])) for byte in text], merges)
+
+        live = [token for token, text in enumerate(tokens) if slow(text) == [token]]
+        assert live == [token for token in range(len(tokens)) if encoder.live(token)]
+        for left, right in itertools.product(range(len(tokens)), repeat=2):
+            expected = left in live and right in live and slow(tokens[left] + tokens[right]) == [left, right]
+            assert encoder.follows(left, right) == expected
+            if left in live and right in live:
+                assert (right in encoder.after(left)) == expected
+        for _ in range(5):
+            text = bytes(rng.choices([token[0] for token in tokens if len(token) == 1], k=rng.choice((3, 9, 120))))
+            assert encoder.encode(text) == slow(text)
+
+
+def test_what_cannot_be_followed_is_refused(byte_bpe, fallback_bpe, unigram, wordpiece, save):
+    def refused(data, word):
+        vocabulary = Vocabulary.from_file(save(data), eos_token_ids=None)
+        with pytest.raises(UnsupportedError, match=word):
+            vocabulary.tokenize("a")
+
+    refused(unigram, "model is 'Unigram'")
+    refused(wordpiece, "model is 'WordPiece'")
+    data = json.loads(byte_bpe.to_str())
+    refused({**data, "normalizer": {"type": "Lowercase"}}, "Lowercase")
+    byte_level = data["pre_tokenizer"]
+    refused({**data, "pre_tokenizer": {**byte_level, "add_prefix_space": True}}, "space before each text")
+    digits = {"type": "Digits", "individual_digits": True}
+    refused({**data, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [digits, byte_level]}}, "splits twice")
+    plain = {**byte_level, "use_regex": False}
+    refused({**data, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [digits, plain]}}, "Digits")
+    pieces = json.loads(fallback_bpe.to_str())
+    refused({**pieces, "normalizer": None}, "U\\+2581")
+    refused({**pieces, "normalizer": {"type": "NFKC"}}, "NFKC")
+    for pattern, word in (
+        (r"\w+", "escape"),
+        (r"\s+(?!\S)|[a-z]+", "no chunk"),
+        (r"(?>a)|\s", "kind"),
+        (r"a+?|\s", "lazy"),
+    ):
+        split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+        refused({**data, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, plain]}}, word)
+
+
+def test_errors_say_what_was_found(byte_bpe, save):
+    vocabulary = Vocabulary.from_file(save(byte_bpe), eos_token_ids=None)
+    assert vocabulary.tokenize("") == []
+    with pytest.raises(ArgumentError, match="string or bytes"):
+        vocabulary.tokenize(3)
+    with pytest.raises(ArgumentError, match="not UTF-8"):
+        vocabulary.tokenize(b"\xff")
+    with pytest.raises(ArgumentError, match="surrogate"):
+        vocabulary.tokenize("\ud800")
+    with pytest.raises(UnsupportedError, match=r"Load it from a tokenizer\.json"):
+        Vocabulary([b"a"], eos_token_ids=None).tokenize("a")
+    data = json.loads(byte_bpe.to_str())
+    data["model"]["merges"].append(["a", "no such token"])
+    with pytest.raises(VocabularyError, match="two tokens that join"):
+        Vocabulary.from_file(save(data), eos_token_ids=None).tokenize("a")
