@@ -217,8 +217,6 @@ nb::bytes to_bytes(const std::vector<std::uint32_t>& values) {
   return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::uint32_t));
 }
 
-const std::uint32_t* numbers(const nb::bytes& raw) { return reinterpret_cast<const std::uint32_t*>(raw.data()); }
-
 // (token classes, next states by state and class, accepting states)
 nb::tuple explore_guide(Guide& guide, std::uint32_t max_states, std::int64_t max_bytes) {
   const TokenAutomaton found = [&] {
@@ -230,9 +228,10 @@ nb::tuple explore_guide(Guide& guide, std::uint32_t max_states, std::int64_t max
 
 // Python has checked that every number is below `states`.
 nb::bytes merge_states(const nb::bytes& next, const nb::bytes& labels, std::uint32_t states, std::uint32_t classes) {
+  const std::vector<std::uint32_t> entries = numbers(next), marks = numbers(labels);
   const std::vector<std::uint32_t> parts = [&] {
     const WithoutGil release;
-    return merge(numbers(next), numbers(labels), states, classes);
+    return merge(entries.data(), marks.data(), states, classes);
   }();
   return to_bytes(parts);
 }

@@ -1,9 +1,9 @@
 r"""The regular expression by which a byte-level tokenizer splits a text into chunks, read for the core.
 
 A pattern becomes a program of a backtracking matcher (`cpp/bpe/split.h`) over classes of characters: those that no set
-of the pattern tells apart are one class. What is read is what tokenizers use: alternatives, groups, `(?i:…)` over ASCII,
-sets, `\s`, `\S`, `\p{…}`, greedy repeats, and a lookahead at one character. All else is refused: a split that is nearly
-right puts the marks of chunks where the tokenizer does not.
+of the pattern tells apart are one class. What is read is what tokenizers use: alternatives, groups, `(?i:…)` over
+ASCII, sets, `\s`, `\S`, `\p{…}`, greedy repeats, and a lookahead at one character. All else is refused: a split that
+is nearly right puts the marks of chunks where the tokenizer does not.
 
 Source: https://github.com/kkos/oniguruma/blob/master/doc/RE (the matcher of the package tokenizers).
 """
