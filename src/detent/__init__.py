@@ -49,7 +49,7 @@ from detent.sources.types import (
     uuid,
 )
 from detent.sources.words import any_of_bytes, choice, containing, join, literal, text, without
-from detent.tables import Table, stack_tables
+from detent.tables import Table, TransitionTable, stack_tables, token_table
 from detent.vocabulary import Vocabulary, tokenizations
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ __all__ = [
     "StateError",
     "Table",
     "TaggedPart",
+    "TransitionTable",
     "UnsupportedError",
     "UnsupportedSchemaError",
     "Vocabulary",
@@ -127,6 +128,7 @@ __all__ = [
     "structural_tags",
     "text",
     "time",
+    "token_table",
     "tokenizations",
     "uri",
     "uuid",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import final, overload
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import Matcher
+from detent.tables.automaton import TransitionTable
 from detent.tables.explore import explore
 from detent.tables.table import MAX_BYTES, MAX_STATES, Table
 from detent.vocabulary import Vocabulary
@@ -157,13 +158,33 @@ def _shown(text: bytes) -> str:
     return repr(decoded if len(decoded) <= 80 else decoded[:79] + "…")
 
 
+@overload
 def compile(
     language: Language,
     vocabulary: Vocabulary,
     *,
     limits: Limits | None = None,
     cancel: Cancellation | None = None,
-) -> Guide:
+) -> Guide: ...
+
+
+@overload
+def compile(
+    language: TransitionTable,
+    vocabulary: Vocabulary,
+    *,
+    limits: Limits | None = None,
+    cancel: Cancellation | None = None,
+) -> Guide | Table: ...
+
+
+def compile(
+    language: Language | TransitionTable,
+    vocabulary: Vocabulary,
+    *,
+    limits: Limits | None = None,
+    cancel: Cancellation | None = None,
+) -> Guide | Table:
     """Lift a language to a vocabulary's tokens.
 
     >>> import detent
@@ -175,7 +196,7 @@ def compile(
 
     Parameters
     ----------
-    language : Language
+    language : Language or TransitionTable
         What the text must be, from its first byte to its last.
     vocabulary : Vocabulary
         The model's tokens.
@@ -187,7 +208,8 @@ def compile(
     Returns
     -------
     Guide
-        Shared by threads. Compiling builds the first state only; the GIL is released.
+        Shared by threads. Compiling builds the first state only; the GIL is released. A `token_table` over tokens
+        becomes a `Table`, with all its states.
 
     Raises
     ------
@@ -198,6 +220,10 @@ def compile(
     CancelledError
         `cancel` was set.
     """
+    if isinstance(language, TransitionTable) and isinstance(vocabulary, Vocabulary):
+        if language.over == "tokens":
+            return language.table(vocabulary, max_bytes=(limits or Limits()).memory_bytes)
+        language = language.language()
     if not isinstance(language, Language):
         raise ArgumentError(f"compile needs a Language (such as detent.regex(...)), got {type(language).__name__}")
     if not isinstance(vocabulary, Vocabulary):

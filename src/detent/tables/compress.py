@@ -62,8 +62,7 @@ def compress(next_state: Ints, symbol_class: Ints, distance: Ints) -> tuple[Move
     States keep the order of their first members, and lead to the start with number `START`.
     """
     states, classes = next_state.shape
-    alive = distance[next_state] != UNREACHABLE
-    kept: Ints = np.where(alive, next_state, np.int32(REFUSED)).astype(np.int32)
+    kept = np.where(distance[next_state] != UNREACHABLE, next_state, np.int32(REFUSED)).astype(np.int32)
     labels = np.where(distance == UNREACHABLE, 0, distance + np.int64(2)).astype(np.uint32)
     part = _core.merge_states(np.ascontiguousarray(kept, np.uint32).tobytes(), labels.tobytes(), states, classes)
     _, first, number = np.unique(np.frombuffer(part, np.uint32), return_index=True, return_inverse=True)
@@ -71,8 +70,8 @@ def compress(next_state: Ints, symbol_class: Ints, distance: Ints) -> tuple[Move
     renumbered: Ints = np.argsort(order)[number].astype(np.int32)
     first = first[order]
     # Class 0, of what is allowed nowhere, comes first: its column is the least.
-    used, inverse = np.unique(symbol_class, return_inverse=True)
+    used, kind = np.unique(symbol_class, return_inverse=True)
     columns = np.concatenate([np.zeros((len(first), 1), np.int32), renumbered[kept[first]][:, used]], axis=1)
     columns, merged = np.unique(columns, axis=1, return_inverse=True)
-    moves = Moves(np.ascontiguousarray(columns), merged.reshape(-1)[inverse + 1].astype(np.int32), distance[first])
+    moves = Moves(np.ascontiguousarray(columns), merged.reshape(-1)[kind + 1].astype(np.int32), distance[first])
     return moves, renumbered

@@ -1,0 +1,310 @@
+"""TransitionTable: a user's own automaton, over tokens or over text, checked and minimised; `token_table` makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from detent import _core
+from detent.errors import ArgumentError, EmptyLanguageError, LimitError
+from detent.language import Language
+from detent.limits import Limits
+from detent.tables.compress import FINISHED, START, UNREACHABLE, Ints, Moves, compress, distances
+from detent.tables.drawing import draw
+from detent.tables.table import MAX_BYTES, Table
+from detent.tables.transitions import Longs, Over, Transitions, read_transitions, shown_name
+
+if TYPE_CHECKING:
+    from detent.vocabulary import Vocabulary
+
+__all__ = ["TransitionTable", "token_table"]
+
+
+@final
+class TransitionTable:
+    """An automaton over tokens or text, deterministic and as small as can be; made by `detent.token_table`.
+
+    ``detent.compile(automaton, vocabulary)`` makes it a constraint: a `Table` over tokens, a `Guide` over text. Over
+    text it is a `Language` too, with all its operators; over tokens, ``&`` of tables narrows one by another.
+
+    Attributes
+    ----------
+    over : str
+        What its symbols are: "tokens", "characters" or "bytes".
+    names : tuple
+        For each state, the state of the user's that it is, the first of those that were merged. The first one is the
+        initial state.
+    """
+
+    __slots__ = ("_bounds", "_moves", "names", "over")
+
+    over: Over
+    names: tuple[Hashable, ...]
+
+    def __init__(self, over: Over, names: tuple[Hashable, ...], moves: Moves, bounds: Longs) -> None:
+        self.over = over
+        self.names = names
+        # The classes of the k-th interval of symbols, from bounds[k] to bounds[k + 1] - 1. Its last symbol is the end.
+        self._moves = moves
+        self._bounds = bounds
+
+    @property
+    def accepting(self) -> tuple[Hashable, ...]:
+        """The names of the states where the text may end."""
+        return tuple(name for name, far in zip(self.names, self._moves.distance[START:], strict=True) if far == 0)
+
+    @property
+    def transitions(self) -> list[tuple[Hashable, tuple[int, int], Hashable]]:
+        """The moves, as (state, (lowest symbol, highest symbol), next state), sorted."""
+        return [(self.names[source], (low, high), self.names[target]) for source, low, high, target in self._edges()]
+
+    def language(self) -> Language:
+        """Return the texts of an automaton over characters or bytes, as a language.
+
+        >>> import detent
+        >>> even = detent.token_table([("even", "a", "odd"), ("odd", "a", "even")], "even", ["even"], over="characters")
+        >>> (even.language() & detent.regex("a{3,5}")).shortest()
+        b'aaaa'
+
+        Raises
+        ------
+        ArgumentError
+            The automaton is over tokens, whose texts are a vocabulary's: compile it.
+        """
+        if self.over == "tokens":
+            raise ArgumentError("an automaton over tokens has no texts of its own; use detent.compile(it, vocabulary)")
+        targets: list[dict[int, list[tuple[int, int]]]] = [{} for _ in self.names]
+        for source, low, high, target in self._edges():
+            targets[source].setdefault(target, []).append((low, high))
+        definitions = []
+        for row, far in zip(targets, self._moves.distance[START:].tolist(), strict=True):
+            ways = [_core.concat([self._symbols(ranges), _core.reference(target)]) for target, ranges in row.items()]
+            definitions.append(_core.union(ways + [_core.epsilon()] * (far == 0)))
+        return Language(_core.grammar(definitions, 0), repr(self))
+
+    def table(self, vocabulary: Vocabulary, *, max_bytes: int = MAX_BYTES) -> Table:
+        """Return the table of an automaton over tokens; `detent.compile` calls this.
+
+        Raises
+        ------
+        ArgumentError
+            A transition is by an id that the vocabulary does not have, or by one that ends a text.
+        LimitError
+            The arrays would take more than `max_bytes`.
+        """
+        if self.over != "tokens":
+            raise ArgumentError(f"an automaton over {self.over} is a language; use detent.compile(it, vocabulary)")
+        ends = np.array(vocabulary.eos_token_ids, np.int64)
+        token_class = np.zeros(len(vocabulary), np.int32)
+        spans = zip(
+            self._bounds[:-1].tolist(), self._bounds[1:].tolist(), self._moves.symbol_class.tolist(), strict=False
+        )
+        for low, high, part in spans:
+            if part == 0:
+                continue
+            at = ends[(low <= ends) & (ends < high)]
+            if at.size or high > len(vocabulary):
+                wrong = int(at[0]) if at.size else high - 1
+                reason = "ends a text, which `accepting` says" if at.size else f"is not among its {len(vocabulary)} ids"
+                state = self.names[int(np.flatnonzero(self._moves.next[START:, part])[0])]
+                raise ArgumentError(
+                    f"state {shown_name(state)} has a transition by token {wrong}, "
+                    f"but in the vocabulary that id {reason}"
+                )
+            token_class[low:high] = part
+        token_class[ends] = self._moves.symbol_class[-1]
+        return Table(self._moves._replace(symbol_class=token_class), vocabulary, max_bytes=max_bytes)
+
+    def dot(self, vocabulary: Vocabulary | None = None) -> str:
+        """Return a drawing in Graphviz' language; with a `vocabulary`, tokens are shown by their bytes.
+
+        >>> import detent
+        >>> print(detent.token_table([(1, 1, 2), (2, 2, 3), (3, 3, 1)], 1, [1]).dot())
+        digraph {
+          rankdir=LR
+          node [shape=circle]
+          start [shape=point]
+          start -> 0
+          0 [label="1", shape=doublecircle]
+          1 [label="2"]
+          2 [label="3"]
+          0 -> 1 [label="1"]
+          1 -> 2 [label="2"]
+          2 -> 0 [label="3"]
+        }
+        """
+        return draw(self._edges(), self.names, set(self.accepting), self.over, vocabulary)
+
+    def __and__(self, other: Language | str | bytes) -> Language:
+        """The texts of both; the automaton must be over text."""
+        return self.language() & other
+
+    def __repr__(self) -> str:
+        return f"token_table({len(self.names)} states over {self.over})"
+
+    def _edges(self) -> list[tuple[int, int, int, int]]:
+        """(source, low, high, target) by numbers of `names`, sorted; neighbouring symbols are joined."""
+        edges: list[tuple[int, int, int, int]] = []
+        by_symbol = self._moves.next[START:, self._moves.symbol_class[:-1]]
+        for source, interval in np.argwhere(by_symbol >= START).tolist():
+            low, high = int(self._bounds[interval]), int(self._bounds[interval + 1]) - 1
+            target = int(by_symbol[source, interval]) - START
+            if edges and edges[-1][0] == source and edges[-1][2] == low - 1 and edges[-1][3] == target:
+                low = edges.pop()[1]
+            edges.append((source, low, high, target))
+        return edges
+
+    def _symbols(self, ranges: list[tuple[int, int]]) -> _core.Node:
+        if self.over == "characters":
+            return _core.chars(ranges)
+        return _core.byte_set(bytes(byte for low, high in ranges for byte in range(low, high + 1)))
+
+
+def token_table(
+    transitions: Any,
+    initial: Hashable,
+    accepting: Iterable[Hashable],
+    *,
+    over: Over = "tokens",
+    states: int | None = None,
+    trim: bool = False,
+    limits: Limits | None = None,
+) -> TransitionTable:
+    """Make a constraint of your own automaton.
+
+    The numbers 1, 2, 3, in this order, again and again:
+
+    >>> import detent
+    >>> automaton = detent.token_table([(1, 1, 2), (2, 2, 3), (3, 3, 1)], initial=1, accepting=[1])
+    >>> vocabulary = detent.Vocabulary([b"0", b"1", b"2", b"3", b""], eos_token_ids=[4])
+    >>> matcher = detent.compile(automaton, vocabulary).matcher()
+    >>> for token_id in (1, 2, 3):
+    ...     matcher.advance(token_id)
+    >>> matcher.allowed()
+    array([1, 4], dtype=int32)
+
+    Parameters
+    ----------
+    transitions : iterable of tuples, or integers [states, symbols]
+        Tuples (state, symbol, next state). States are any hashable values. A symbol is a token id, a character or a
+        byte value, or a pair of them: the first and last of a range. Or an array, with -1 where nothing leads on; or a
+        sparse matrix of scipy, each stored entry of which (zeros too) is a next state: states are then row numbers.
+    initial : hashable
+        The state before the first symbol.
+    accepting : iterable of hashable
+        The states where the text may end: there, and only there, end-of-text is allowed.
+    over : {"tokens", "characters", "bytes"}
+        What a symbol is. Over tokens, the text of a token does not matter, and special ids may be used.
+    states : int, optional
+        How many states there are, if these are the numbers from 0 on; others are then errors.
+    trim : bool
+        Drop states that cannot be reached, or from which no accepting state can be: they are errors otherwise.
+    limits : Limits, optional
+        `states` bounds the automaton's, `memory_bytes` its array of states by classes of symbols.
+
+    Raises
+    ------
+    ArgumentError
+        A transition is malformed, contradicts another, or names an unknown symbol or state; a state is unreachable or
+        dead.
+    EmptyLanguageError
+        No accepting state can be reached.
+    LimitError
+        A limit was reached.
+
+    Notes
+    -----
+    Minimised by Hopcroft's method: O(edges x log states).
+    """
+    if over not in ("tokens", "characters", "bytes"):
+        raise ArgumentError(f'over must be "tokens", "characters" or "bytes", got {over!r}')
+    bounds = limits or Limits()
+    given = read_transitions(transitions, over, states, bounds)
+    numbers = {name: number for number, name in enumerate(given.names)}
+    first = _number(initial, "the initial state", numbers, given, states)
+    if isinstance(accepting, (str, bytes)) or not isinstance(accepting, Iterable):
+        raise ArgumentError(f"accepting must be a collection of states, got {shown_name(accepting)}")
+    last = sorted({_number(name, "accepting state", numbers, given, states) for name in accepting})
+    return _minimal(given, first, last, over, trim=trim, max_bytes=bounds.memory_bytes)
+
+
+def _number(name: Hashable, role: str, numbers: dict[Hashable, int], given: Transitions, states: int | None) -> int:
+    try:
+        known = name in numbers
+    except TypeError:
+        raise ArgumentError(f"{role} {shown_name(name)}: a state must be hashable") from None
+    if not known:
+        in_range = states is not None and isinstance(name, int) and 0 <= name < states
+        if not in_range and (states is not None or role != "the initial state" or given.source.size):
+            raise ArgumentError(
+                f"{role} {shown_name(name)} is in no transition"
+                if states is None
+                else f"{role} {shown_name(name)} is none of the {states} states"
+            )
+        numbers[name] = len(given.names)
+        given.names.append(name)
+    return numbers[name]
+
+
+def _minimal(
+    given: Transitions, first: int, last: list[int], over: Over, *, trim: bool, max_bytes: int
+) -> TransitionTable:
+    # State numbers: the initial state becomes START, and the others follow in the order of their mention.
+    order = np.array([first, *(state for state in range(len(given.names)) if state != first)])
+    place = np.argsort(order) + START
+    cuts = np.unique(np.concatenate([given.low, given.high + 1]))
+    intervals = max(len(cuts) - 1, 0)
+    size = 4 * (len(order) + START) * (intervals + 1)
+    if size > max_bytes:
+        raise LimitError(
+            f"{len(order)} states by {intervals} classes of symbols need {size} bytes, above the limit of {max_bytes}; "
+            "simplify the automaton or raise Limits(memory_bytes=...)"
+        )
+    table = np.zeros((len(order) + START, intervals + 1), np.int32)  # the last column is the end's
+    begin, end = np.searchsorted(cuts, given.low), np.searchsorted(cuts, given.high + 1)
+    lengths = end - begin
+    columns = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - begin, lengths)
+    table[np.repeat(place[given.source], lengths), columns] = np.repeat(place[given.target], lengths)
+    accepting = place[np.array(last, np.int64)]
+    table[accepting, -1] = table[FINISHED, -1] = FINISHED
+    distance = distances(table, accepting)
+    names = [given.names[state] for state in order.tolist()]
+    table, distance, names = _reached(table, distance, names, trim=trim)
+    moves, number = compress(table, np.arange(intervals + 1, dtype=np.int32), distance)
+    kept = [name for name, new in zip(names, _firsts(number[START:]), strict=True) if new]
+    return TransitionTable(over, tuple(kept), moves, cuts)
+
+
+def _reached(table: Ints, distance: Ints, names: list[Hashable], *, trim: bool) -> tuple[Ints, Ints, list[Hashable]]:
+    """Drop the states that cannot be reached, or raise for the first; raise for dead ones unless they are trimmed."""
+    if distance[START] == UNREACHABLE:
+        raise EmptyLanguageError(f"no accepting state can be reached from the initial state {shown_name(names[0])}")
+    seen = np.zeros(len(table), bool)
+    seen[: START + 1] = True
+    queue = [START]
+    for state in queue:  # grows while it is read
+        after = np.unique(table[state])
+        new = after[~seen[after]]
+        seen[new] = True
+        queue += new.tolist()
+    if not trim:
+        for bad, problem in (
+            (~seen, f"cannot be reached from the initial state {shown_name(names[0])}"),
+            (distance == UNREACHABLE, "is dead: no accepting state can be reached from it"),
+        ):
+            bad[:START] = False
+            if bad.any():
+                name = names[int(np.flatnonzero(bad)[0]) - START]
+                raise ArgumentError(f"state {shown_name(name)} {problem}; drop it or pass trim=True")
+    number = np.cumsum(seen, dtype=np.int32) - 1
+    kept = [name for name, is_seen in zip(names, seen[START:].tolist(), strict=True) if is_seen]
+    reached: Ints = np.where(seen[table], number[table], 0)[seen].astype(np.int32)
+    return reached, distance[seen], kept
+
+
+def _firsts(numbers: Ints) -> list[bool]:
+    """Whether each is the first of its number, and no dropped state's."""
+    seen = {0}
+    return [number not in seen and not seen.add(number) for number in numbers.tolist()]  # type: ignore[func-returns-value]
