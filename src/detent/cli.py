@@ -87,7 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     generate.add_argument("prompt", help="the text to continue; - reads it from standard input")
     rule = generate.add_mutually_exclusive_group()
     rule.add_argument("--regex", metavar="PATTERN", help="what the whole text must match, in the syntax of Python's re")
-    rule.add_argument("--json-schema", metavar="FILE", type=Path, help="JSON Schema that the text must be valid against")
+    rule.add_argument(
+        "--json-schema", metavar="FILE", type=Path, help="JSON Schema that the text must be valid against"
+    )
     rule.add_argument("--grammar", metavar="FILE", type=Path, help="grammar, in Lark's notation, of the whole text")
     rule.add_argument("--choice", metavar="TEXT", action="append", help="a text to choose; repeat it for each")
     generate.add_argument(
