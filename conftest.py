@@ -18,8 +18,9 @@ ROOT = Path(__file__).parent
 # The models of the tests are tiny: a second thread of PyTorch or BLAS would spend its time waiting for the first.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# The kernel's module needs Triton, which comes with the CUDA builds of PyTorch only.
-collect_ignore = [] if find_spec("triton") else ["src/detent/integrations/cuda.py"]
+# Modules of packages that may be absent; Triton comes with the CUDA builds of PyTorch only.
+_NEEDS = {"triton": "integrations/cuda.py", "jax": "jax.py", "torch": "torch.py"}
+collect_ignore = [f"src/detent/{module}" for package, module in _NEEDS.items() if not find_spec(package)]
 
 
 def run_console(example: Example) -> str | None:

@@ -160,8 +160,8 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "models":
-        return import_module("detent.models")
+    if name in ("jax", "models", "torch"):
+        return import_module(f"detent.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'detent' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_LAZY[name]), name)

@@ -1,0 +1,223 @@
+"""Tables in PyTorch: masking, stepping and taking back as pure tensor operations, without a word from the host.
+
+    processor = TableProcessor(table).to(device)
+    state = processor.start(rows)                    # which constraint of the table each row is held to
+    logits = processor(logits, state)                # -inf where the row's state does not allow the token
+    state = processor.advance(state, tokens)         # the tokens that were chosen
+    state = processor.rollback(state, steps)         # back, as far as the history reaches
+
+Shapes never change and nothing depends on values: a loop around these compiles into one graph (`torch.compile` with
+`fullgraph=True`) and can be captured as a CUDA graph. Nothing can be raised on a device, so that what is wrong (a token
+that the state does not allow, an id outside the vocabulary, more taken back than is remembered) leads to state 0, which
+allows nothing. `detent.tables.reference` says the same in NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch.nn.functional import pad
+
+from detent.errors import ArgumentError
+from detent.tables import Table
+from detent.tables.compress import FINISHED, REFUSED
+
+__all__ = ["TableLogitsProcessor", "TableProcessor", "TableState"]
+
+
+class TableState(NamedTuple):
+    """Where each row of a batch is: tensors of fixed shapes, on one device.
+
+    Attributes
+    ----------
+    history : int32[batch, H + 1]
+        A ring of the last states.
+    steps : int64[batch]
+        Tokens taken since the start: the present state is ``history[row, steps % (H + 1)]``.
+    kept : int64[batch]
+        How many of them can be taken back: H at most.
+    budget : int32[batch] or None
+        Tokens that a text may take, without end-of-text.
+    """
+
+    history: torch.Tensor
+    steps: torch.Tensor
+    kept: torch.Tensor
+    budget: torch.Tensor | None
+
+    @property
+    def states(self) -> torch.Tensor:
+        """The present states, int64[batch]."""
+        place = self.steps % self.history.shape[1]
+        return self.history.gather(1, place[:, None])[:, 0].long()
+
+
+class TableProcessor(torch.nn.Module):
+    """A `Table` as a module: its arrays are buffers, which `.to(device)` moves.
+
+    >>> import detent, torch
+    >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+    >>> table = detent.stack_tables([detent.compile(detent.regex(p), vocabulary).to_table() for p in ("ab", "b*")])
+    >>> processor = TableProcessor(table)
+    >>> state = processor.start(torch.tensor([0, 1]))
+    >>> processor(torch.zeros(2, 3), state)
+    tensor([[0., -inf, -inf],
+            [-inf, 0., 0.]])
+    >>> state = processor.advance(state, torch.tensor([0, 2]))
+    >>> processor(torch.zeros(2, 3), state)
+    tensor([[-inf, 0., -inf],
+            [-inf, -inf, 0.]])
+
+    Parameters
+    ----------
+    table : Table
+        One constraint, or several from `detent.stack_tables`.
+    """
+
+    next: torch.Tensor
+    token_class: torch.Tensor
+    masks: torch.Tensor
+    mask_row: torch.Tensor
+    distance: torch.Tensor
+    starts: torch.Tensor
+    _bits: torch.Tensor
+
+    def __init__(self, table: Table) -> None:
+        super().__init__()
+        if not isinstance(table, Table):
+            raise ArgumentError(f"TableProcessor needs a detent.Table (guide.to_table()), got {type(table).__name__}")
+        for name in ("next", "token_class", "masks", "mask_row", "distance", "starts"):
+            self.register_buffer(name, torch.tensor(getattr(table, name)), persistent=False)
+        self.register_buffer("_bits", torch.arange(32, dtype=torch.int32), persistent=False)
+
+    def start(
+        self, constraints: torch.Tensor | int, *, history: int = 0, max_tokens: torch.Tensor | int | None = None
+    ) -> TableState:
+        """Return the state before the first token.
+
+        Parameters
+        ----------
+        constraints : int64[batch] or int
+            Which constraint of the table each row is held to; or a number of rows that are all held to the first.
+        history : int
+            How many steps can be taken back.
+        max_tokens : int32[batch] or int, optional
+            The text of each row ends within so many tokens, end-of-text not counted. Where none is that short, the row
+            is refused at once; `Table.matcher` would say so.
+        """
+        if isinstance(constraints, int):
+            constraints = torch.zeros(constraints, dtype=torch.int64, device=self.starts.device)
+        states = self.starts[constraints]
+        ring = torch.zeros(len(states), history + 1, dtype=torch.int32, device=states.device)
+        none = torch.zeros(len(states), dtype=torch.int64, device=states.device)
+        budget = None
+        if max_tokens is not None:
+            budget = torch.as_tensor(max_tokens, dtype=torch.int32, device=states.device).expand(len(states)).clone()
+            states = torch.where(self.distance[states.long()] <= budget, states, REFUSED)
+        ring[:, 0] = states
+        return TableState(ring, none, none.clone(), budget)
+
+    def forward(self, logits: torch.Tensor, state: TableState) -> torch.Tensor:
+        """Return logits[batch, L] with -inf where a row's state does not allow the token, and past the vocabulary."""
+        states, width = state.states, logits.shape[1]
+        rows = self.masks[self.mask_row[states].long()]
+        allowed = ((rows[:, :, None] >> self._bits) & 1).flatten(1).bool()
+        if state.budget is not None:
+            after = self.next[states].long()
+            left = state.budget - state.steps
+            in_time = (self.distance[after] < left[:, None]) | (states == FINISHED)[:, None]
+            spread = in_time[:, self.token_class.long()]
+            allowed = allowed[:, : spread.shape[1]] & spread
+        allowed = pad(allowed[:, :width], (0, max(width - allowed.shape[1], 0)))
+        return torch.where(allowed, logits, float("-inf"))
+
+    def advance(self, state: TableState, tokens: torch.Tensor) -> TableState:
+        """Return the state after one token a row, int64[batch]. After end-of-text, any id is padding."""
+        width = len(self.token_class)
+        part = torch.where((tokens >= 0) & (tokens < width), self.token_class[tokens.clamp(0, width - 1)], 0)
+        before = state.states
+        after = torch.where(before == FINISHED, FINISHED, self.next[before, part.long()])
+        if state.budget is not None:
+            in_time = self.distance[after.long()] < state.budget - state.steps
+            after = torch.where(in_time | (before == FINISHED), after, REFUSED)
+        return self._moved(state, state.steps + 1, state.kept + 1, after)
+
+    def rollback(self, state: TableState, steps: torch.Tensor) -> TableState:
+        """Return the state `steps` (int64[batch]) tokens ago; more than are kept refuse the row."""
+        known = (steps >= 0) & (steps <= state.kept)
+        steps = torch.where(known, steps, 0)
+        moved = state._replace(steps=state.steps - steps, kept=state.kept - steps)
+        return self._moved(moved, moved.steps, moved.kept, torch.where(known, moved.states.int(), REFUSED))
+
+    def _moved(self, state: TableState, steps: torch.Tensor, kept: torch.Tensor, states: torch.Tensor) -> TableState:
+        size = state.history.shape[1]
+        ring = state.history.scatter(1, (steps % size)[:, None], states.int()[:, None])
+        return TableState(ring, steps, kept.clamp(max=size - 1), state.budget)
+
+
+class TableLogitsProcessor:
+    """Holds the rows of transformers' `generate` to a table, on the device of the scores, without synchronising.
+
+    For greedy search, sampling and beams. A row that is no continuation of what was shown before is refused. For
+    assisted generation, use `detent.integrations.transformers.LogitsProcessor`.
+
+    Parameters
+    ----------
+    processor : TableProcessor
+        On the device of the model.
+    prompt_length : int
+        How many leading ids of a row are the prompt: ``inputs["input_ids"].shape[1]``. A call with so many begins anew.
+    constraints : int64[prompts], optional
+        Which constraint of the table each prompt's rows are held to; the first by default.
+    max_tokens : int, optional
+        See `TableProcessor.start`; `max_new_tokens` less one, which end-of-text takes.
+    """
+
+    supports_continuous_batching = False
+
+    def __init__(
+        self,
+        processor: TableProcessor,
+        prompt_length: int,
+        *,
+        constraints: torch.Tensor | None = None,
+        max_tokens: int | None = None,
+    ) -> None:
+        self._processor = processor
+        self._prompt_length = prompt_length
+        first = torch.zeros(1, dtype=torch.int64, device=processor.starts.device)
+        self._constraints = self._each = first if constraints is None else constraints
+        self._max_tokens = max_tokens
+        self._last: tuple[torch.Tensor, TableState] | None = None
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return a copy of scores[rows, V] with -inf where the table does not allow the token."""
+        length = input_ids.shape[1]
+        if length == self._prompt_length:
+            state = self._start(len(scores))
+        elif self._last is not None and self._last[0].shape == (len(scores), length - 1):
+            state = self._follow(*self._last, input_ids)
+        else:
+            raise ArgumentError(
+                f"ids [{len(scores)}, {length}] follow neither a prompt of {self._prompt_length} "
+                "nor the last call's ids"
+            )
+        self._last = input_ids, state
+        masked: torch.Tensor = self._processor(scores, state)
+        return masked
+
+    def _start(self, rows: int) -> TableState:
+        if rows % len(self._constraints):
+            raise ArgumentError(f"{len(self._constraints)} constraints do not divide {rows} rows; give one a prompt")
+        self._each = self._constraints.repeat_interleave(rows // len(self._constraints))
+        return self._processor.start(self._each, max_tokens=self._max_tokens)
+
+    def _follow(self, before: torch.Tensor, state: TableState, ids: torch.Tensor) -> TableState:
+        """Take one token more. Beams permute rows: each goes on from one with its ids."""
+        same = (ids[:, None, :-1] == before[None]).all(dim=2) & (self._each[:, None] == self._each[None])
+        parent = same.int().argmax(dim=1)
+        history = torch.where(same.any(dim=1)[:, None], state.history[parent], REFUSED)
+        budget = None if state.budget is None else state.budget[parent]
+        found = TableState(history, state.steps[parent], state.kept[parent], budget)
+        return self._processor.advance(found, ids[:, -1])

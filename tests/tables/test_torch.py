@@ -1,0 +1,141 @@
+"""Tables in PyTorch: as the reference, step for step; compiled in one piece; inside transformers' generate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import detent
+from detent.tables import reference
+from tests.tables.constraints import TWO_ENDS, VOCABULARIES, random_tables
+
+torch = pytest.importorskip("torch")
+
+from detent.torch import TableLogitsProcessor, TableProcessor  # noqa: E402
+
+
+def stack(vocabulary: detent.Vocabulary, seed: int, count: int = 6) -> detent.Table:
+    return detent.stack_tables([table for _, table in random_tables(vocabulary, seed, count)])
+
+
+@pytest.mark.parametrize("batch", [1, 7, 64])
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_as_the_reference(name: str, batch: int) -> None:
+    table = stack(VOCABULARIES[name], seed=batch)
+    rng = np.random.default_rng(batch)
+    processor = TableProcessor(table)
+    for budget in (None, 11):
+        rows = rng.integers(0, len(table.starts), batch)
+        states = table.starts[rows]
+        if budget is not None:
+            states = np.where(table.distance[states] <= budget, states, 0)
+        state = processor.start(torch.tensor(rows), max_tokens=budget)
+        left = None if budget is None else np.full(batch, budget, np.int32)
+        for step in range(13):
+            width = len(table.token_class) + int(rng.integers(-2, 3))
+            logits = rng.normal(size=(batch, width)).astype(np.float32)
+            expected = reference.apply(table, logits, states, left)
+            assert np.array_equal(expected, processor(torch.tensor(logits), state).numpy())
+            tokens = expected.argmax(axis=1)
+            if step == 9:  # whatever is not allowed refuses the row for good
+                tokens[: batch // 2] = rng.integers(-3, width + 40, batch // 2)
+            refused = tokens >= width if left is None else np.zeros(batch, bool)
+            if left is not None:
+                masked = np.full((batch, len(table.token_class) + 50), -np.inf, np.float32)
+                masked[:, :width] = expected
+                refused = ~np.isfinite(masked[np.arange(batch), tokens]) & (states != 1)
+                left = left - 1
+            states = np.where(refused & (states != 1), 0, reference.advance(table, states, tokens))
+            state = processor.advance(state, torch.tensor(tokens))
+            assert np.array_equal(states, state.states.numpy())
+
+
+def test_taking_back() -> None:
+    table = stack(TWO_ENDS, seed=3)
+    rng = np.random.default_rng(0)
+    processor, batch, reach = TableProcessor(table), 16, 4
+    rows = rng.integers(0, len(table.starts), batch)
+    state = processor.start(torch.tensor(rows), history=reach)
+    paths = [[int(table.starts[row])] for row in rows]
+    oldest = [0] * batch
+    for _ in range(60):
+        logits = torch.tensor(rng.normal(size=(batch, len(TWO_ENDS))).astype(np.float32))
+        tokens = processor(logits, state).argmax(dim=1)
+        state = processor.advance(state, tokens)
+        for row, token in enumerate(tokens.tolist()):
+            after = reference.advance(table, np.array(paths[row][-1:]), np.array([token]))
+            paths[row].append(int(after[0]))
+            oldest[row] = max(oldest[row], len(paths[row]) - 1 - reach)
+        back = [int(rng.integers(0, len(path) - oldest[row])) for row, path in enumerate(paths)]
+        state = processor.rollback(state, torch.tensor(back))
+        for path, steps in zip(paths, back, strict=True):
+            del path[len(path) - steps :]
+        assert state.states.tolist() == [path[-1] for path in paths]
+    beyond = processor.rollback(state, state.kept + 1)
+    assert (beyond.states == 0).all()
+    assert (processor.rollback(state, torch.full((batch,), -1)).states == 0).all()
+
+
+def test_compiled_in_one_piece() -> None:
+    processor = TableProcessor(stack(TWO_ENDS, seed=4))
+    rows = torch.arange(6)
+
+    def decode(scores: torch.Tensor, state: object) -> torch.Tensor:
+        chosen = []
+        for step in scores:
+            tokens = processor(step, state).argmax(dim=1)
+            chosen.append(tokens)
+            state = processor.advance(state, tokens)
+        return torch.stack(chosen, dim=1)
+
+    scores = torch.randn(5, 6, len(TWO_ENDS), generator=torch.Generator().manual_seed(0))
+    for budget in (None, 40):
+        state = processor.start(rows, history=2, max_tokens=budget)
+        compiled = torch.compile(decode, fullgraph=True, backend="aot_eager")
+        assert torch.equal(decode(scores, state), compiled(scores, state))
+
+
+def test_half_precision_keeps_its_type() -> None:
+    processor = TableProcessor(stack(TWO_ENDS, seed=4))
+    for dtype in (torch.float16, torch.bfloat16):
+        masked = processor(torch.zeros(6, len(TWO_ENDS), dtype=dtype), processor.start(torch.arange(6)))
+        assert masked.dtype == dtype
+        assert not masked.isnan().any()
+
+
+def test_mistakes_are_said() -> None:
+    with pytest.raises(detent.ArgumentError, match="needs a detent"):
+        TableProcessor(detent.regex("a"))
+    logits = TableLogitsProcessor(TableProcessor(stack(TWO_ENDS, seed=4)), 3)
+    with pytest.raises(detent.ArgumentError, match="follow neither a prompt of 3"):
+        logits(torch.zeros(1, 4, dtype=torch.int64), torch.zeros(1, 5))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"do_sample": True}, {"num_beams": 3}, {"num_return_sequences": 2, "num_beams": 2}], ids=str
+)
+def test_generate_with_the_static_cache(options: dict[str, object]) -> None:
+    pytest.importorskip("transformers")
+    from tests import tiny_llama
+
+    tokenizer, model = tiny_llama.tokenizer(), tiny_llama.model()
+    vocabulary = detent.Vocabulary.from_transformers(tokenizer, size=tiny_llama.PADDED_WIDTH)
+    languages = [detent.regex(r"\d{4}-\d\d-\d\d"), detent.regex("(yes|no)( maybe)*")]
+    table = detent.stack_tables([detent.compile(language, vocabulary).to_table() for language in languages])
+    inputs = tokenizer(["the answer is ", "abc"], return_tensors="pt", padding=True)
+    length = inputs["input_ids"].shape[1]
+    held = TableLogitsProcessor(TableProcessor(table), length, constraints=torch.tensor([0, 1]), max_tokens=13)
+    torch.manual_seed(0)
+    ids = model.generate(
+        inputs["input_ids"],
+        attention_mask=inputs["attention_mask"],
+        logits_processor=[held],
+        max_new_tokens=14,
+        cache_implementation="static",
+        disable_compile=True,
+        **options,
+    )
+    texts = tokenizer.batch_decode(ids[:, length:], skip_special_tokens=True)
+    each = len(texts) // 2
+    for row, text in enumerate(texts):
+        assert languages[row // each].accepts(text), (text, options)
