@@ -310,7 +310,8 @@ void ExprSet::merge_counts(std::vector<ExprId>& parts) {
 // x y | x z is x (y | z) where these call rules: a grammar whose alternatives begin alike would otherwise have as many
 // operands as there are ways to choose among all continuations.
 void ExprSet::merge_heads(std::vector<ExprId>& parts) {
-  constexpr int kDeepest = 64;  // deeper ones stay apart, which costs states only
+  // Deeper ones are put together when decoding comes to them: all at once would be to determine the grammar.
+  constexpr int kDeepest = 2;
   std::vector<std::pair<ExprId, ExprId>> heads;  // of sequences that call rules, and the sequences
   for (ExprId part : parts) {
     const Expr& expr = exprs_[part.value];
