@@ -132,6 +132,28 @@ class TableProcessor(torch.nn.Module):
         allowed = pad(allowed[:, :width], (0, max(width - allowed.shape[1], 0)))
         return torch.where(allowed, logits, float("-inf"))
 
+    def mask_(self, logits: torch.Tensor, state: TableState) -> torch.Tensor:
+        """Do what `forward` does in place: on CUDA by one Triton kernel, which gathers the rows and writes -inf only.
+
+        >>> import detent, torch
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+        >>> processor = TableProcessor(detent.compile(detent.regex("ab"), vocabulary).to_table())
+        >>> processor.mask_(torch.zeros(1, 3), processor.start(1))
+        tensor([[0., -inf, -inf]])
+
+        Parameters
+        ----------
+        logits : float32, float16 or bfloat16 [batch, L]
+            On CUDA, the last axis must be contiguous.
+        """
+        if logits.device.type != "cuda":
+            return logits.copy_(self(logits, state))
+        from detent.integrations.cuda import mask_by_table
+
+        left = None if state.budget is None else (state.budget - state.steps).int()
+        mask_by_table(logits, state.states.int(), left, self)
+        return logits
+
     def advance(self, state: TableState, tokens: torch.Tensor) -> TableState:
         """Return the state after one token a row, int64[batch]. After end-of-text, any id is padding."""
         width = len(self.token_class)

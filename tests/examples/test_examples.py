@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NEEDS = {"transformers_processor": ("torch", "transformers")}
+NEEDS = {
+    "table_jax_loop": ("jax",),
+    "table_static_cache": ("torch", "transformers"),
+    "transformers_processor": ("torch", "transformers"),
+}
 SHOWS = {
     "algebra": r"Hello, world\. +True\n +Hello, darned! +False\n(.|\n)*even <= pairs: False, as b'aa' shows\n",
     "banned_words": r"likes: .*listen.*\nWithout .*: +'((?!listen|talk).)*'\n.*b'listen'\n(.|\n)* 48 ways(.|\n)*\n\{",
@@ -19,6 +23,9 @@ SHOWS = {
     "grammars": r"'if = 2' +False\n(.|\n)*True False\nnothing stands(.|\n)*complete: True\n.*complete: True\n",
     "gzip_model": r"among 4 answers: under the seventh step\n",
     "regex_basics": r"\n    \d{4}-\d\d-\d\d   \(.*\n.*\n    (Yes|No)   \((.|\n)*\(ab\)\+ allows \['b'\], taking 'b'\n",
+    "table_jax_loop": r"a date +'\d{4}-\d\d-\d\d' +True\n(.*True\n){2}\d+ steps of 3 rows, .* nothing transferred\n",
+    "table_static_cache": r"\d{4}-\d\d-\d\d \(True\)\n.* (Yes|No) \(True\)\n",
+    "token_table": r"12312 +then \[b'3'\]\n123123 +then \[b'</s>'\]\n(.|\n)*after 123123: \[4\]\n",
     "transformers_processor": r"greedy +\['\d{4}-\d\d-\d\d'\]\n(.|\n)*a row +\['\d{4}-\d\d-\d\d', '(Yes|No)'\]\n",
 }
 

@@ -57,3 +57,52 @@ def test_the_kernel_on_a_gpu() -> None:
         on_gpu = logits.cuda()
         detent.apply_mask(on_gpu, mask.cuda())
         assert torch.equal(expected, on_gpu.cpu())
+
+
+def table_cases():  # type: ignore[no-untyped-def]
+    """Stacked tables, states, budgets and logits: what the reference makes of them."""
+    from detent.tables import reference
+    from detent.torch import TableProcessor
+    from tests.tables.constraints import VOCABULARIES, random_tables
+
+    rng = np.random.default_rng(1)
+    for seed, vocabulary in enumerate(VOCABULARIES.values()):
+        table = detent.stack_tables([table for _, table in random_tables(vocabulary, seed, 5)])
+        for dtype in DTYPES:
+            for batch, extra, budget in [(1, 0, False), (7, 5, True), (7, -3, False), (3, 3000, True)]:
+                states = rng.integers(0, len(table.next), batch).astype(np.int32)
+                left = rng.integers(-2, 6, batch).astype(np.int32) if budget else None
+                logits = torch.from_numpy(rng.normal(size=(batch, len(vocabulary) + extra))).to(getattr(torch, dtype))
+                expected = reference.apply(table, logits.float().numpy(), states, left)
+                yield (
+                    logits,
+                    torch.from_numpy(states),
+                    None if left is None else torch.from_numpy(left),
+                    TableProcessor(table),
+                    torch.from_numpy(expected).to(logits.dtype),
+                )
+
+
+INTERPRETED_TABLE = """
+import torch
+from detent.integrations.cuda import launch_by_table
+from tests.integrations.test_cuda import table_cases
+for logits, states, left, processor, expected in table_cases():
+    launch_by_table(logits, states, left, processor)
+    assert torch.equal(expected, logits), (logits.shape, logits.dtype, left)
+"""
+
+
+def test_the_kernel_of_tables_in_the_interpreter() -> None:
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    subprocess.run([sys.executable, "-c", INTERPRETED_TABLE], env=environment, check=True, timeout=120)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU on this machine")
+def test_the_kernel_of_tables_on_a_gpu() -> None:
+    from detent.integrations.cuda import mask_by_table
+
+    for logits, states, left, processor, expected in table_cases():
+        on_gpu = logits.cuda()
+        mask_by_table(on_gpu, states.cuda(), None if left is None else left.cuda(), processor.cuda())
+        assert torch.equal(expected, on_gpu.cpu())

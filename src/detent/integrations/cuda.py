@@ -5,7 +5,7 @@ Imported by `detent.mask.apply_mask` when it meets a CUDA tensor; needs torch an
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import triton
@@ -13,7 +13,10 @@ import triton.language as tl
 
 from detent.errors import ArgumentError
 
-__all__ = ["apply_mask"]
+if TYPE_CHECKING:
+    from detent.torch import TableProcessor
+
+__all__ = ["apply_mask", "mask_by_table"]
 
 _BLOCK = 1024
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -35,6 +38,83 @@ def _ban(
     word = tl.load(mask + row * mask_stride + token // 32, mask=token // 32 < words, other=0)
     banned = ((word >> (token % 32)) & 1) == 0
     tl.store(logits + row * logit_stride + token, float("-inf"), mask=banned & (token < width))
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _ban_by_table(
+    logits: Any,
+    states: Any,
+    left: Any,
+    masks: Any,
+    mask_row: Any,
+    next_state: Any,
+    token_class: Any,
+    distance: Any,
+    width: Any,
+    vocabulary: Any,
+    words: Any,
+    classes: Any,
+    logit_stride: Any,
+    BUDGET: tl.constexpr,  # noqa: N803
+    BLOCK: tl.constexpr,  # noqa: N803
+) -> None:
+    """Write -inf to the logits of one row's block that the row's state, or its budget, does not allow."""
+    row = tl.program_id(0).to(tl.int64)
+    token = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    state = tl.load(states + row).to(tl.int64)
+    mask = masks + tl.load(mask_row + state).to(tl.int64) * words
+    word = tl.load(mask + token // 32, mask=token // 32 < words, other=0)
+    banned = ((word >> (token % 32)) & 1) == 0
+    if BUDGET:
+        known = token < vocabulary
+        part = tl.load(token_class + token, mask=known, other=0)
+        after = tl.load(next_state + state * classes + part, mask=known, other=0)
+        # State 1 is after end-of-text (detent.tables.compress): no budget takes anything away there.
+        limit = tl.where(state == 1, 0x7FFFFFFF, tl.load(left + row))
+        banned = banned | (tl.load(distance + after) >= limit)
+    tl.store(logits + row * logit_stride + token, float("-inf"), mask=banned & (token < width))
+
+
+def mask_by_table(logits: torch.Tensor, states: torch.Tensor, left: torch.Tensor | None, table: TableProcessor) -> None:
+    """Set logits[batch, L] to -inf, in place, where states int32[batch] do not allow the token.
+
+    `left` int32[batch] are the tokens that each row may still take. Runs on the current stream, without synchronising.
+    """
+    if logits.dtype not in _DTYPES or logits.ndim != 2 or logits.stride(1) != 1:
+        raise ArgumentError(
+            f"logits must be float32, float16 or bfloat16 [batch, L] with contiguous rows, got {logits.dtype}"
+            f"{list(logits.shape)}"
+        )
+    if any(array.device != logits.device for array in (states, table.masks)):
+        raise ArgumentError(f"the table and the states must be on {logits.device}; move them there first")
+    if logits.numel() == 0:
+        return
+    with torch.cuda.device(logits.device):
+        launch_by_table(logits, states, left, table)
+
+
+def launch_by_table(
+    logits: torch.Tensor, states: torch.Tensor, left: torch.Tensor | None, table: TableProcessor
+) -> None:
+    """Launch the kernel, in Triton's interpreter too."""
+    rows, width = logits.shape
+    _ban_by_table[(rows, triton.cdiv(width, _BLOCK))](
+        logits,
+        states,
+        states if left is None else left,
+        table.masks,
+        table.mask_row,
+        table.next,
+        table.token_class,
+        table.distance,
+        width,
+        len(table.token_class),
+        table.masks.shape[1],
+        table.next.shape[1],
+        logits.stride(0),
+        BUDGET=left is not None,
+        BLOCK=_BLOCK,
+    )
 
 
 def apply_mask(logits: torch.Tensor, mask: torch.Tensor) -> None:

@@ -101,7 +101,7 @@ class Table:
         self.size = TableSize(len(moves.next), moves.next.shape[1], len(kinds), len(vocabulary))
         self.size.check(max_bytes)
         self.vocabulary = vocabulary
-        self.next = moves.next
+        self.next = np.ascontiguousarray(moves.next)
         self.token_class = moves.symbol_class
         self.masks = _mask_rows(moves, first.tolist())
         self.mask_row = mask_row.reshape(-1).astype(np.int32)
