@@ -21,6 +21,7 @@
 #include "machine/guide.h"
 #include "machine/matcher.h"
 #include "machine/table.h"
+#include "machine/token_steps.h"
 #include "vocab/vocabulary.h"
 
 namespace nb = nanobind;
@@ -101,10 +102,10 @@ std::shared_ptr<Vocabulary> make_vocabulary(const nb::list& tokens, const std::v
 
 std::shared_ptr<Guide> make_guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                                   std::int64_t states, std::int64_t memory_bytes, std::int64_t steps,
-                                  std::shared_ptr<CancelFlag> cancel) {
+                                  std::shared_ptr<CancelFlag> cancel, std::shared_ptr<TokenSteps> canonical) {
   const WithoutGil release;
   return std::make_shared<Guide>(language, std::move(vocabulary), Limits{states, memory_bytes, steps},
-                                 std::move(cancel));
+                                 std::move(cancel), std::move(canonical));
 }
 
 nb::bytes to_bytes(const ByteSet& set) {
@@ -383,6 +384,11 @@ NB_MODULE(_core, m) {
       }, "left"_a, "The tokens that merging can give behind another, whatever the split.")
       .def_prop_ro("split_states", [](const Encoder& encoder) { return encoder.split().state_count(); });
 
+  nb::class_<TokenSteps>(m, "TokenSteps", "What the tokens of a vocabulary do to the split of its tokenizer.")
+      .def(nb::new_([](std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder) {
+        return std::make_shared<TokenSteps>(std::move(vocabulary), std::move(encoder));
+      }), "vocabulary"_a, "encoder"_a);
+
   nb::class_<Automaton>(m, "Automaton", "A language as a lazily built automaton over bytes; state 0 is dead.")
       .def("__init__", [](Automaton* automaton, const NodeRef& language, std::int64_t states, std::int64_t memory_bytes,
                           std::int64_t steps) {
@@ -403,7 +409,7 @@ NB_MODULE(_core, m) {
 
   nb::class_<Guide>(m, "Guide")
       .def(nb::new_(&make_guide), "language"_a, "vocabulary"_a, "states"_a, "memory_bytes"_a, "steps"_a,
-           "cancel"_a.none() = nb::none())
+           "cancel"_a.none() = nb::none(), "canonical"_a.none() = nb::none())
       .def("completes_within", [](Guide& guide, std::uint32_t tokens) { return guide.budget().within(guide.start(), tokens); },
            "tokens"_a, nb::call_guard<WithoutGil>())
       .def("shortest", [](Guide& guide) { return guide.budget().shortest(guide.start()); },
@@ -436,6 +442,7 @@ NB_MODULE(_core, m) {
         return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete, refusal.spellable);
       }, "text"_a, nb::sig("def refusal(self, text: bytes) -> tuple[int, bytes, bool, bool]"))
       .def("completion", &Matcher::completion, nb::call_guard<WithoutGil>())
+      .def("forced", &Matcher::forced, nb::call_guard<WithoutGil>())
       .def_prop_ro("squeezed_at", [](const Matcher& matcher) -> std::optional<std::int64_t> {
         const std::int64_t step = matcher.squeezed_at();
         return step < 0 ? std::nullopt : std::optional(step);

@@ -7,18 +7,24 @@
 
 #include "base/error.h"
 #include "base/fork_guard.h"
+#include "machine/walk.h"
 
 namespace detent {
 
 Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
-             std::shared_ptr<const CancelFlag> cancel)
+             std::shared_ptr<const CancelFlag> cancel, std::shared_ptr<TokenSteps> steps)
     : vocabulary_(std::move(vocabulary)),
       cancel_(cancel),
-      automaton_(language, vocabulary_->spelling(), vocabulary_->longest(), limits, std::move(cancel)),
+      automaton_(language, vocabulary_->spelling(), vocabulary_->longest(), limits, cancel),
       masks_(*vocabulary_, automaton_),
       budget_(*this, limits) {
   if (start() == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
   if (!automaton_.spellable(start())) throw Error(ErrorKind::empty, "spelling");
+  if (steps) {
+    canonical_ = std::make_unique<Canonical>(automaton_, std::move(steps), limits, std::move(cancel));
+    if (!canonical_->live(start(), Canonical::kNoToken, Canonical::kFresh)) throw Error(ErrorKind::empty, "canonical");
+    return;
+  }
   mask_of(start());  // the slowest: after it most of what the first steps ask is known
 }
 
@@ -63,33 +69,7 @@ void Guide::fill(ExprId state, std::uint32_t* row) { write(*mask_of(state), stat
 
 template <class Visit, class VisitAll>
 std::int64_t Guide::walk(ExprId state, Visit visit, VisitAll visit_all) {
-  const std::vector<TrieNode>& trie = vocabulary_->trie();
-  const auto& class_of = automaton_.class_of();
-  const bool every_byte = vocabulary_->spelling() == nullptr;
-  std::vector<ExprId> path(vocabulary_->longest() + std::size_t{1});
-  path[0] = state;
-  std::int64_t visited = 0;
-  for (std::size_t i = 0; i < trie.size(); ++visited) {
-    const TrieNode& node = trie[i];
-    const ExprId next = automaton_.row(path[node.depth])[class_of[node.byte]];
-    if (next == ExprSet::kEmpty) {
-      i = node.next;
-      continue;
-    }
-    // A subtree through which the state comes back to itself, but for tokens that end inside a character.
-    if (every_byte && next == path[node.depth] && node.subtree) {
-      const Subtree& subtree = vocabulary_->subtrees()[node.subtree];
-      if (subtree.whole && subtree.used.within(automaton_.loops(next))) {
-        visit_all(subtree, next);
-        i = node.next;
-        continue;
-      }
-    }
-    if (node.token != TrieNode::kNoToken && (every_byte || automaton_.spellable(next))) visit(node, next);
-    path[node.depth + std::size_t{1}] = next;
-    ++i;
-  }
-  return visited;
+  return walk_tokens(*vocabulary_, automaton_, state, visit, visit_all);
 }
 
 bool Guide::fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {

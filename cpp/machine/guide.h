@@ -9,6 +9,7 @@
 
 #include "automaton/automaton.h"
 #include "machine/budget.h"
+#include "machine/canonical.h"
 #include "machine/masks.h"
 #include "vocab/vocabulary.h"
 
@@ -17,8 +18,9 @@ namespace detent {
 class Guide {
  public:
   // Throws `empty` ("language" or "spelling") where no text, or none that the vocabulary can write, is in the language.
+  // With `steps`, which are of the vocabulary, matchers take the tokenizer's own rows of tokens only ("canonical").
   Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
-        std::shared_ptr<const CancelFlag> cancel);
+        std::shared_ptr<const CancelFlag> cancel, std::shared_ptr<TokenSteps> steps = nullptr);
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   ExprId start() const { return automaton_.start(); }
@@ -61,6 +63,7 @@ class Guide {
   bool has_rule(ExprId state) const { return automaton_.has_rule(state); }
   std::string witness(ExprId state) { return automaton_.witness(state); }
   Budget& budget() { return budget_; }
+  Canonical* canonical() { return canonical_.get(); }  // null if every row of tokens is taken
 
   std::int64_t state_count() { return automaton_.state_count(); }
   std::int64_t memory_bytes() { return automaton_.memory_bytes(); }
@@ -77,6 +80,7 @@ class Guide {
   Automaton automaton_;
   Masks masks_;
   Budget budget_;
+  std::unique_ptr<Canonical> canonical_;
 };
 
 }  // namespace detent

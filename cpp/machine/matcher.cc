@@ -1,11 +1,13 @@
 #include "machine/matcher.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace detent {
 
 Matcher::Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens)
     : guide_(std::move(guide)), steps_{{guide_->start(), kNoToken}}, max_tokens_(max_tokens) {
+  if (max_tokens_ != kNoBudget && guide_->canonical()) throw Error(ErrorKind::unsupported, "canonical_budget");
   if (max_tokens_ != kNoBudget && !guide_->budget().within(guide_->start(), max_tokens_)) {
     throw Error(ErrorKind::limit, "max_tokens", max_tokens_);
   }
@@ -40,7 +42,7 @@ void Matcher::advance(std::int64_t token_id) {
   const auto id = static_cast<std::uint32_t>(token_id);
   if (state() == kFinished) throw Error(ErrorKind::state, "finished", token_id);
   if (vocabulary.is_end(id)) {
-    if (!guide_->accepting(state())) throw Error(ErrorKind::state, "early_end", token_id);
+    if (!at_end()) throw Error(ErrorKind::state, "early_end", token_id);
     steps_.push_back({kFinished, static_cast<std::int32_t>(token_id)});
     return;
   }
@@ -50,12 +52,23 @@ void Matcher::advance(std::int64_t token_id) {
   if (max_tokens_ != kNoBudget && (tokens_left() == 0 || !guide_->budget().within(next, tokens_left() - 1))) {
     throw Error(ErrorKind::state, "budget", token_id, tokens_left());
   }
-  steps_.push_back({next, static_cast<std::int32_t>(token_id)});
+  Canonical::SetId set = Canonical::kFresh;
+  if (Canonical* canonical = guide_->canonical()) {
+    set = canonical->advance(next, last_token(), steps_.back().set, id);
+    if (set == Canonical::kRefused) throw Error(ErrorKind::state, "not_canonical", token_id);
+  }
+  steps_.push_back({next, static_cast<std::int32_t>(token_id), set});
+}
+
+bool Matcher::at_end() const {
+  if (Canonical* canonical = guide_->canonical()) return canonical->accepting(state(), last_token(), steps_.back().set);
+  return guide_->accepting(state());
 }
 
 void Matcher::advance_bytes(std::string_view text) {
   const Use use(*this);
   if (state() == kFinished) throw Error(ErrorKind::state, "finished", kNoToken);
+  if (guide_->canonical()) throw Error(ErrorKind::unsupported, "canonical_bytes");
   const ExprId next = guide_->advance(state(), text);
   if (next == ExprSet::kEmpty) throw Error(ErrorKind::state, "bytes", static_cast<std::int64_t>(text.size()));
   if (max_tokens_ != kNoBudget && !guide_->budget().within(next, tokens_left())) {
@@ -79,6 +92,10 @@ void Matcher::fill(std::uint32_t* row) {
   const Use use(*this);
   if (state() == kFinished) {
     guide_->fill_end(row);
+  } else if (Canonical* canonical = guide_->canonical()) {
+    canonical->fill(state(), last_token(), steps_.back().set, row);
+    if (!at_end()) return;
+    for (std::uint32_t id : guide_->vocabulary().end_ids()) row[id >> 5] |= 1u << (id & 31);
   } else if (roomy()) {
     guide_->fill(state(), row);
   } else if (tokens_left() == 0) {
@@ -93,7 +110,7 @@ void Matcher::fill(std::uint32_t* row) {
 
 bool Matcher::fill_at_once(std::uint32_t* row) {
   const Use use(*this);
-  return state() != kFinished && roomy() && guide_->fill_from_cache(state(), row);
+  return state() != kFinished && !guide_->canonical() && roomy() && guide_->fill_from_cache(state(), row);
 }
 
 std::int64_t Matcher::squeezed_at() const {
@@ -110,17 +127,39 @@ Matcher::Refusal Matcher::refusal(std::string_view text) const {
     if (!guide_->next_bytes(at).contains(static_cast<std::uint8_t>(text[offset]))) break;
     at = guide_->step(at, static_cast<std::uint8_t>(text[offset]));
   }
-  return {offset, guide_->next_bytes(at), guide_->accepting(at), guide_->spellable(at)};
+  const bool complete = offset == 0 ? at_end() : guide_->accepting(at);
+  return {offset, guide_->next_bytes(at), complete, guide_->spellable(at)};
 }
 
 std::vector<std::uint32_t> Matcher::completion() const {
   const Use use(*this);
+  if (guide_->canonical()) throw Error(ErrorKind::unsupported, "canonical_completion");
   return state() == kFinished ? std::vector<std::uint32_t>{} : guide_->budget().shortest(state());
+}
+
+std::vector<std::uint32_t> Matcher::forced() const {
+  Matcher ahead(*this);
+  const Vocabulary& vocabulary = guide_->vocabulary();
+  std::vector<std::uint32_t> row(vocabulary.word_count()), tokens;
+  while (!ahead.finished()) {
+    ahead.fill(row.data());
+    std::size_t count = 0;
+    std::uint32_t only = 0;
+    for (std::uint32_t i = 0; i < row.size() && count < 2; ++i) {
+      if (row[i] == 0) continue;
+      count += static_cast<std::size_t>(std::popcount(row[i]));
+      only = i * 32 + static_cast<std::uint32_t>(std::countr_zero(row[i]));
+    }
+    if (count != 1 || ahead.accepting()) break;
+    ahead.advance(only);
+    tokens.push_back(only);
+  }
+  return tokens;
 }
 
 bool Matcher::accepting() const {
   const Use use(*this);
-  return state() == kFinished || guide_->accepting(state());
+  return state() == kFinished || at_end();
 }
 
 bool Matcher::finished() const {

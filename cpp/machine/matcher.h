@@ -49,6 +49,9 @@ class Matcher {
   Refusal refusal(std::string_view text) const;
   // A shortest sequence of text tokens that completes the text.
   std::vector<std::uint32_t> completion() const;
+  // The tokens that every way on begins with: those taken while the text may not end and one token alone is allowed.
+  // Cost: a mask for each.
+  std::vector<std::uint32_t> forced() const;
   const std::shared_ptr<Guide>& guide() const { return guide_; }
 
  private:
@@ -59,6 +62,7 @@ class Matcher {
   struct Step {
     ExprId state;           // after the step
     std::int32_t token_id;  // kNoToken for the start and for a step by bytes
+    Canonical::SetId set = Canonical::kFresh;  // if the guide is canonical
   };
 
   // Holds the matcher for one call.
@@ -76,6 +80,9 @@ class Matcher {
   };
 
   ExprId state() const { return steps_.back().state; }
+  std::uint32_t last_token() const { return static_cast<std::uint32_t>(steps_.back().token_id); }
+  // Whether the text may end here.
+  bool at_end() const;
   std::uint32_t tokens_left() const;
   // Whether the budget cannot take a token away here.
   bool roomy() const;

@@ -194,6 +194,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "bytes"): "advance_bytes needs bytes; encode text as UTF-8 first",
     ("argument", "byte_pieces"): "a tokenizer has {given} byte pieces; give all {limit} or none",
     ("argument", "character_ranges"): "ranges of characters must begin at 0 and rise",
+    ("argument", "encoder_size"): "the tokenizer has {given} ids, but the vocabulary has {limit}",
     ("argument", "merge"): "token id {given} of a merge or symbol is not below the number of ids, {limit}",
     ("argument", "no_token"): "the text has a character that the tokenizer has no token for",
     ("argument", "not_text"): "the bytes are not UTF-8 text, and only text is tokenized",
@@ -214,6 +215,9 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("busy", "matcher"): "the matcher is in use by another thread; give each thread its own with fork()",
     ("cancelled", "work"): "cancelled by the caller",
     ("empty", "language"): "no text satisfies the rule; it asks for things that exclude each other",
+    ("empty", "canonical"): (
+        "no text of the language is made of the tokenizer's own tokens: each has bytes that are no text to it"
+    ),
     ("empty", "spelling"): (
         "no text of the language can be written with the vocabulary's tokens: it lacks bytes that every text needs"
     ),
@@ -252,6 +256,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("state", "bytes"): "the {given} bytes lead out of the language; the state is unchanged",
     ("state", "early_end"): "end-of-text (token id {given}) before the text is complete; the state is unchanged",
     ("state", "finished"): "the matcher has consumed end-of-text; roll back or start a new one",
+    ("state", "not_canonical"): (
+        "token id {given} leaves the tokenizer's own tokens: no text of the language is tokenized so; "
+        "the state is unchanged"
+    ),
     ("state", "no_text"): "token id {given} is special or has no text, so no rule allows it; the state is unchanged",
     ("state", "rollback"): "cannot roll back {given} steps: {limit} were taken",
     ("state", "token"): "token id {given} leads out of the language; the state is unchanged",
@@ -269,6 +277,13 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("unsupported", "split_states"): (
         "the tokenizer's split needs over {limit} states; only the splits of known tokenizers are held exactly"
     ),
+    ("unsupported", "canonical_budget"): (
+        "max_tokens cannot be held together with canonical=True; bound the length of the text in the language"
+    ),
+    ("unsupported", "canonical_bytes"): (
+        "advance_bytes takes bytes that are no token, and with canonical=True every step is one; advance by tokens"
+    ),
+    ("unsupported", "canonical_completion"): "the shortest completion is not known with canonical=True",
     ("unsupported", "left_recursion"): "rule {given} may call itself before it reads a byte; remove left recursion",
     ("unsupported", "open_reference"): (
         "a complement, intersection, assertion or string of a grammar's own rules has no least meaning; "

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import final, overload
 
 from detent import _core
-from detent.errors import ArgumentError, LimitError
+from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import Matcher
+from detent.sources.nodes import EVERYTHING, either, in_row
 from detent.tables.automaton import TransitionTable
 from detent.tables.explore import explore
 from detent.tables.table import MAX_BYTES, MAX_STATES, Table
@@ -50,9 +51,12 @@ class Guide:
     States of the automaton are built when decoding first visits them, and kept.
     """
 
-    __slots__ = ("_core", "_language", "_vocabulary")
+    __slots__ = ("_canonical", "_core", "_language", "_vocabulary")
 
-    def __init__(self, core: _core.Guide, language: Language, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, core: _core.Guide, language: Language, vocabulary: Vocabulary, *, canonical: bool = False
+    ) -> None:
+        self._canonical = canonical
         self._core = core
         self._language = language
         self._vocabulary = vocabulary
@@ -66,6 +70,11 @@ class Guide:
     def vocabulary(self) -> Vocabulary:
         """The vocabulary that the guide was compiled for."""
         return self._vocabulary
+
+    @property
+    def canonical(self) -> bool:
+        """Whether only the tokenizer's own rows of tokens are allowed."""
+        return self._canonical
 
     @property
     def state_count(self) -> int:
@@ -94,6 +103,8 @@ class Guide:
         ------
         LimitError
             No text of the language is that short; the message has the shortest.
+        UnsupportedError
+            `max_tokens` with a canonical guide.
         """
         if max_tokens is None:
             if count_end or reserve:
@@ -103,6 +114,10 @@ class Guide:
             raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {max_tokens!r}")
         if not isinstance(reserve, int) or isinstance(reserve, bool) or reserve < 0:
             raise ArgumentError(f"reserve must be an integer from 0 on, got {reserve!r}")
+        if self._canonical:
+            raise UnsupportedError(
+                "max_tokens cannot be held together with canonical=True; bound the length of the text in the language"
+            )
         text_tokens = min(max_tokens - count_end, (1 << 32) - 2)
         if text_tokens >= 0 and self._core.completes_within(text_tokens):
             planned = text_tokens - reserve
@@ -142,6 +157,10 @@ class Guide:
         -----
         Visits all states: a walk over the vocabulary's trie each, up to a few milliseconds.
         """
+        if self._canonical:
+            raise UnsupportedError(
+                "a table knows states of the text alone; to_table needs a guide without canonical=True"
+            )
         return Table(explore(self._core, max_states, max_bytes), self._vocabulary, max_bytes=max_bytes)
 
     def _start(self, text_tokens: int | None) -> Matcher:
@@ -163,6 +182,7 @@ def compile(
     language: Language,
     vocabulary: Vocabulary,
     *,
+    canonical: bool = False,
     limits: Limits | None = None,
     cancel: Cancellation | None = None,
 ) -> Guide: ...
@@ -173,6 +193,7 @@ def compile(
     language: TransitionTable,
     vocabulary: Vocabulary,
     *,
+    canonical: bool = False,
     limits: Limits | None = None,
     cancel: Cancellation | None = None,
 ) -> Guide | Table: ...
@@ -182,6 +203,7 @@ def compile(
     language: Language | TransitionTable,
     vocabulary: Vocabulary,
     *,
+    canonical: bool = False,
     limits: Limits | None = None,
     cancel: Cancellation | None = None,
 ) -> Guide | Table:
@@ -200,6 +222,9 @@ def compile(
         What the text must be, from its first byte to its last.
     vocabulary : Vocabulary
         The model's tokens.
+    canonical : bool
+        Allow only the tokens that the tokenizer itself would write: a token is allowed exactly when the sequence so far
+        with it is the beginning of ``vocabulary.tokenize(text)`` for some text of the language.
     limits : Limits, optional
         Bounds on what the guide may cost; `Limits()` by default.
     cancel : Cancellation, optional
@@ -215,13 +240,21 @@ def compile(
     ------
     EmptyLanguageError
         No text satisfies the rule, or the vocabulary's tokens cannot write one.
+    UnsupportedError
+        With `canonical`: the vocabulary's tokenizer cannot be followed exactly.
     LimitError
         A limit was reached.
     CancelledError
         `cancel` was set.
     """
+    if not isinstance(canonical, bool):
+        raise ArgumentError(f"canonical must be True or False, got {canonical!r}")
     if isinstance(language, TransitionTable) and isinstance(vocabulary, Vocabulary):
         if language.over == "tokens":
+            if canonical:
+                raise ArgumentError(
+                    "a token_table over tokens says itself which tokens it takes; canonical is for texts"
+                )
             return language.table(vocabulary, max_bytes=(limits or Limits()).memory_bytes)
         language = language.language()
     if not isinstance(language, Language):
@@ -230,11 +263,20 @@ def compile(
         raise ArgumentError(f"compile needs a detent.Vocabulary, got {type(vocabulary).__name__}")
     bounds = limits or Limits()
     core = _core.Guide(
-        language._node,
+        _without_added(language._node, vocabulary) if canonical else language._node,
         vocabulary._core,
         bounds.states,
         bounds.memory_bytes,
         bounds.steps,
         cancel._flag if cancel else None,
+        vocabulary._token_steps() if canonical else None,
     )
-    return Guide(core, language, vocabulary)
+    return Guide(core, language, vocabulary, canonical=canonical)
+
+
+def _without_added(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
+    """Leave out the texts with a literal that the tokenizer finds before it splits and merges."""
+    literals = [_core.literal(text.encode()) for text in vocabulary._tokenizer().literals]
+    if not literals:
+        return node
+    return _core.intersection([node, _core.complement(in_row(EVERYTHING, either(*literals), EVERYTHING))])

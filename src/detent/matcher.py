@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from detent import _core
-from detent.errors import ArgumentError, LimitError, StateError
+from detent.errors import ArgumentError, LimitError, StateError, UnsupportedError
 from detent.mask import allocate_mask
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class Matcher(_core.Matcher):
     or a torch tensor: bit ``t & 31`` of word ``t >> 5`` is 1 for each allowed token id t. End-of-text is allowed just
     where the text may end; after it, nothing else is. ``advance(token_id)`` takes a token, ``advance_bytes(text)``
     takes bytes as one step that is no token; both raise `StateError` where the step is not allowed.
-    ``rollback(steps=1)`` undoes steps, end-of-text included.
+    ``rollback(steps=1)`` undoes steps, end-of-text included. ``forced()`` returns the token ids that every way on
+    begins with, to be taken without asking the model; it does not take them.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
@@ -93,6 +94,8 @@ class Matcher(_core.Matcher):
             wanted = " or ".join(filter(None, [describe_bytes(expected), "end of text" if complete else ""]))
             found = text[offset : offset + 1]
             return f"{name} refused at byte {offset}, where {found!r} stands: expected {wanted}{rest}"
+        if spellable and self.guide.canonical:
+            return f"{name} refused: the tokenizer writes no text of the language so"
         if spellable:
             return f"{name} refused: it leaves no way to complete the text in the tokens left{rest}"
         return f"{name} refused: the vocabulary cannot write what would have to follow{rest}"
@@ -100,7 +103,7 @@ class Matcher(_core.Matcher):
     def _shown_completion(self) -> str:
         try:
             tokens = self.completion()
-        except LimitError:  # too far away to search for
+        except (LimitError, UnsupportedError):  # too far away to search for, or a canonical guide
             return ""
         text = b"".join(self.guide.vocabulary.token_bytes(token_id) for token_id in tokens)
         return f"; the shortest completion is {_shown(text)}" if tokens else ""

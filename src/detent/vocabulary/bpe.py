@@ -23,7 +23,14 @@ from detent.vocabulary import byte_level
 from detent.vocabulary.decoder import components
 from detent.vocabulary.files import expect
 from detent.vocabulary.pieces import METASPACE, byte_of
-from detent.vocabulary.split_pattern import GPT2_PATTERN, WHOLE, Split, read_split
+from detent.vocabulary.split_pattern import (
+    GPT2_PATTERN,
+    GPT2_WITH_NUMBERS_APART,
+    NUMBERS_APART,
+    WHOLE,
+    Split,
+    read_split,
+)
 from detent.vocabulary.token_table import shown
 
 __all__ = ["Bpe", "bpe_of"]
@@ -96,10 +103,12 @@ def _read_byte_level(normalizers: list[dict[str, Any]], parts: list[dict[str, An
         raise _refusal("it puts a space before each text")
     if not before:
         return read_split(GPT2_PATTERN) if last.get("use_regex", True) else WHOLE
-    if last.get("use_regex", True):
-        raise _refusal("it splits twice")
     split = before[0]
     pattern = split.get("pattern")
+    if last.get("use_regex", True):
+        if split == NUMBERS_APART:
+            return read_split(GPT2_WITH_NUMBERS_APART)
+        raise _refusal("it splits twice")
     if split["type"] != "Split" or not isinstance(pattern, dict) or not isinstance(pattern.get("Regex"), str):
         raise _refusal(f"pre-tokenizer {shown(split['type'])} is not a split at a regular expression")
     if split.get("behavior") != "Isolated" or split.get("invert"):

@@ -17,10 +17,16 @@ from detent.errors import UnsupportedError
 from detent.vocabulary.character_classes import RUNS
 from detent.vocabulary.token_table import shown
 
-__all__ = ["GPT2_PATTERN", "WHOLE", "Split", "read_split"]
+__all__ = ["GPT2_PATTERN", "GPT2_WITH_NUMBERS_APART", "NUMBERS_APART", "WHOLE", "Split", "read_split"]
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """What the pre-tokenizer ByteLevel splits at if it says `use_regex`."""
+
+NUMBERS_APART = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
+"""What splits off each numeric character, before another split."""
+
+GPT2_WITH_NUMBERS_APART = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
+"""The two in one: a number ends what stands before it as the end of a text does."""
 
 _MATCH, _SET, _LOOK, _JUMP, _FORK = range(5)
 _END = 1 << 63  # the end of the text, in the set of a lookahead

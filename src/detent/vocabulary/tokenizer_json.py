@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from detent.errors import VocabularyError
@@ -24,7 +25,7 @@ from detent.vocabulary.files import Source, expect, parse_json, read_source, req
 from detent.vocabulary.pieces import METASPACE
 from detent.vocabulary.token_table import RAW_REMEDY, TokenTable, by_id, check_width, shown, token_id
 
-__all__ = ["bind_tokenizer", "table_of", "table_of_file"]
+__all__ = ["bind_tokenizer", "open_bpe", "table_of", "table_of_file"]
 
 
 class _Model(NamedTuple):
@@ -41,7 +42,7 @@ def table_of_file(data: dict[str, Any], source: Source) -> TokenTable:
     find = partial(read_end_of_text, source.path.parent, id_of, table.special_token_ids)
     known = source._replace(data=b"")  # 17 MB that are not needed again
     codec = Codec(lambda: _open_tokenizer(known))
-    return replace(table, find_end_of_text=find, codec=codec, open_bpe=partial(_open_bpe, known))
+    return replace(table, find_end_of_text=find, codec=codec, open_bpe=open_bpe(known.path, known))
 
 
 def table_of(data: dict[str, Any]) -> tuple[TokenTable, Callable[[str], int | None]]:
@@ -86,10 +87,15 @@ def _open_tokenizer(source: Source) -> Tokenizer:
     return bind_tokenizer(backend)
 
 
-def _open_bpe(source: Source, size: int) -> Bpe:
-    source.check_unchanged()
-    name = source.path.name
-    return bpe_of(expect(parse_json(read_source(source.path).data, name), dict, name), size)
+def open_bpe(path: Path, source: Source | None = None) -> Callable[[int], Bpe]:
+    """Return a function that reads a file's tokenizer into the core; `source` is the file as it was read before."""
+
+    def read(size: int) -> Bpe:
+        if source is not None:
+            source.check_unchanged()
+        return bpe_of(expect(parse_json(read_source(path).data, path.name), dict, path.name), size)
+
+    return read
 
 
 def _read_model(model: dict[str, Any]) -> _Model:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 
+from detent._core import TokenSteps
 from detent._core import Vocabulary as CoreVocabulary
 from detent.errors import ArgumentError, UnsupportedError, VocabularyError
 from detent.vocabulary.arguments import read_end_of_text, read_ids, read_size, read_tokens
@@ -22,6 +23,7 @@ from detent.vocabulary.files import as_path
 from detent.vocabulary.gguf import read_gguf
 from detent.vocabulary.mistral import read_mistral
 from detent.vocabulary.open_file import read_tokenizer_file
+from detent.vocabulary.partial import partial_tokens
 from detent.vocabulary.sentencepiece import read_sentencepiece
 from detent.vocabulary.tiktoken import read_tiktoken
 from detent.vocabulary.token_table import TokenTable, shown, token_id
@@ -81,6 +83,7 @@ class Vocabulary:
         "_codec",
         "_core",
         "_fingerprint",
+        "_steps",
         "_tokens",
         "eos_token_ids",
         "leading_space",
@@ -91,6 +94,7 @@ class Vocabulary:
     _codec: Codec | None
     _core: CoreVocabulary
     _fingerprint: str | None
+    _steps: TokenSteps | None
     _tokens: tuple[bytes, ...]
     eos_token_ids: tuple[int, ...]
     leading_space: bool
@@ -115,6 +119,7 @@ class Vocabulary:
             ("_codec", None),
             ("_core", core),
             ("_fingerprint", None),
+            ("_steps", None),
             ("_tokens", tuple(table)),
             ("eos_token_ids", tuple(sorted(eos))),
             ("leading_space", False),
@@ -426,13 +431,49 @@ class Vocabulary:
         ArgumentError
             `text` is not text, or has a character without a token.
         """
+        return self._tokenizer().encoder.encode(self._text_bytes(text, "tokenize"))
+
+    def tokenize_partial(self, text: str | bytes, recent: Sequence[int] = ()) -> tuple[list[int], bytes]:
+        """Tokenize the beginning of a text: the tokens that it has however it goes on, and the bytes that are left.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What is known of the text; bytes may end inside a character.
+        recent : sequence of int
+            Tokens before it. As many of the last of them count as the tokenizer would write so before `text`.
+
+        Returns
+        -------
+        tuple of (list of int, bytes)
+            The ids, and the end of `text` that other tokens may begin with.
+
+        Raises
+        ------
+        UnsupportedError
+            As `tokenize`.
+        ArgumentError
+            No text begins so.
+        VocabularyError
+            A recent id is not in the vocabulary.
+
+        Notes
+        -----
+        Takes a mask for each token, some 20 µs. Source: token healing, https://github.com/guidance-ai/llguidance.
+        """
+        raw = self._text_bytes(text, "tokenize_partial")
+        tokens = partial_tokens(
+            self._core, self._token_steps(), raw, [self._known(token) for token in recent], self.decode
+        )
+        return tokens, raw[len(self.decode(tokens)) :]
+
+    def _text_bytes(self, text: object, asker: str) -> bytes:
         if not isinstance(text, (str, bytes)):
-            raise ArgumentError(f"tokenize: expected a string or bytes, got {shown(text)}")
+            raise ArgumentError(f"{asker}: expected a string or bytes, got {shown(text)}")
         try:
-            raw = text.encode() if isinstance(text, str) else text
+            return text.encode() if isinstance(text, str) else text
         except UnicodeEncodeError as error:
-            raise ArgumentError(f"tokenize: half of a surrogate pair at character {error.start}") from None
-        return self._tokenizer().encoder.encode(raw)
+            raise ArgumentError(f"{asker}: half of a surrogate pair at character {error.start}") from None
 
     def _tokenizer(self) -> Bpe:
         """Return the tokenizer in the core, made at the first use."""
@@ -446,6 +487,14 @@ class Vocabulary:
             bpe = bpe(len(self._tokens))
             object.__setattr__(self, "_bpe", bpe)
         return bpe
+
+    def _token_steps(self) -> TokenSteps:
+        """Return what the tokens do to the tokenizer's split, for this vocabulary's guides; made at the first use."""
+        steps = self._steps
+        if steps is None:
+            steps = TokenSteps(self._core, self._tokenizer().encoder)
+            object.__setattr__(self, "_steps", steps)
+        return steps
 
     @property
     def fingerprint(self) -> str:

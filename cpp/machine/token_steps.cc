@@ -1,0 +1,100 @@
+#include "machine/token_steps.h"
+
+#include <atomic>
+
+#include "base/error.h"
+#include "base/fork_guard.h"
+
+namespace detent {
+namespace {
+
+std::uint64_t next_salt() {
+  static std::atomic<std::uint64_t> count{0};
+  return 0x63616e6f6eULL << 24 | ++count;
+}
+
+}  // namespace
+
+TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder)
+    : vocabulary_(std::move(vocabulary)), encoder_(std::move(encoder)), salt_(next_salt()) {
+  if (vocabulary_->size() != encoder_->size()) {
+    throw Error(ErrorKind::argument, "encoder_size", encoder_->size(), vocabulary_->size());
+  }
+  if (encoder_->characters().node_count() > INT16_MAX) throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);
+}
+
+TokenSteps::PlaceId TokenSteps::step(PlaceId from, std::uint8_t byte) const {
+  const Place before = place(from);
+  const Characters::Step step = encoder_->characters().step(before.node, byte);
+  if (step.dead) return kDead;
+  if (step.node != 0) return id({before.state, step.node, before.marked});
+  const std::uint16_t state = encoder_->split().step(before.state, before.marked, step.of_class);
+  return state == Split::kDead ? kDead : id({state, 0, false});
+}
+
+const TokenSteps::Table& TokenSteps::table(PlaceId from) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<const Table>& known = tables_[from];
+  if (!known) known = std::make_unique<const Table>(build(from));
+  return *known;
+}
+
+TokenSteps::Table TokenSteps::build(PlaceId from) const {
+  struct Open {
+    Place place;
+    bool is_known;  // all characters so far are pieces
+  };
+  Table table;
+  table.target_of.assign(vocabulary_->size(), Table::kRefused);
+  std::unordered_map<PlaceId, std::uint16_t> known;
+  const Place start = place(from);
+  const bool at_border = start.node == 0;
+  std::vector<Open> path(vocabulary_->longest() + std::size_t{1});
+  path[0] = {start, true};
+  const std::vector<TrieNode>& trie = vocabulary_->trie();
+  for (std::size_t i = 0; i < trie.size();) {
+    const TrieNode& node = trie[i];
+    const Open& before = path[node.depth];
+    const Characters::Step step = encoder_->characters().step(before.place.node, static_cast<std::uint8_t>(node.byte));
+    Open& behind = path[node.depth + std::size_t{1}];
+    bool dead = step.dead;
+    if (!dead && step.node != 0) {
+      behind = {{before.place.state, step.node, before.place.marked}, before.is_known};
+    } else if (!dead) {
+      const std::uint16_t state = encoder_->split().step(before.place.state, before.place.marked, step.of_class);
+      dead = state == Split::kDead;
+      behind = {{state, 0, false}, before.is_known && step.of_class == 0};
+    }
+    if (dead) {
+      i = node.next;
+      continue;
+    }
+    const auto put = [&](std::uint32_t token) {
+      bool fits = false;
+      if (encoder_->is_byte_piece(token)) {
+        // Only inside a character that is no piece.
+        fits = node.depth == 0 && (step.node != 0 || step.of_class == 1);
+      } else if (encoder_->pieces()) {
+        fits = at_border && behind.is_known && behind.place.node == 0 && encoder_->merged(token);
+      } else {
+        fits = encoder_->merged(token) || (encoder_->whole_only(token) && at_border && start.marked);
+      }
+      if (!fits) return;
+      const auto [target, is_new] = known.try_emplace(id(behind.place), static_cast<std::uint16_t>(table.targets.size()));
+      if (is_new) table.targets.push_back(id(behind.place));
+      table.target_of[token] = target->second;
+    };
+    if (node.token != TrieNode::kNoToken) {
+      if (node.token & TrieNode::kShared) {
+        for (std::uint32_t token : vocabulary_->shared_ids(node.token)) put(token);
+      } else {
+        put(node.token);
+      }
+    }
+    ++i;
+  }
+  return table;
+}
+
+}  // namespace detent

@@ -1,0 +1,63 @@
+// TokenSteps: what the tokens of a vocabulary do to the marks of its tokenizer's split, whatever the language.
+//
+// A place is where a text stands in the split: the state of the marks behind its last whole character, the bytes of the next
+// character so far, and whether this one begins a chunk. For each place that a token begins at, a table has the place that
+// each token leads to, or that it cannot stand there. A token never has a mark inside it.
+// One object serves all guides of a vocabulary. Safe for threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "bpe/encoder.h"
+#include "vocab/vocabulary.h"
+
+namespace detent {
+
+class TokenSteps {
+ public:
+  using PlaceId = std::uint32_t;
+  static constexpr PlaceId kDead = UINT32_MAX;
+
+  // Throws `argument` where the two have other numbers of ids.
+  TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder);
+
+  const Vocabulary& vocabulary() const { return *vocabulary_; }
+  const Encoder& encoder() const { return *encoder_; }
+  std::uint64_t salt() const { return salt_; }  // sets the masks of this object apart from those of others
+
+  struct Place {
+    std::uint16_t state = 0;  // of the marks
+    std::uint16_t node = 0;   // inside a character, or 0 before one
+    bool marked = false;      // whether this character begins a chunk
+  };
+  static PlaceId id(const Place& place) {
+    return std::uint32_t{place.state} << 16 | static_cast<std::uint32_t>(place.node) << 1 | (place.marked ? 1u : 0u);
+  }
+  static Place place(PlaceId id) {
+    return {static_cast<std::uint16_t>(id >> 16), static_cast<std::uint16_t>((id & 0xFFFF) >> 1), (id & 1) != 0};
+  }
+  // The place behind one byte. Behind a whole character it is one where nothing is marked yet.
+  PlaceId step(PlaceId from, std::uint8_t byte) const;
+
+  struct Table {
+    static constexpr std::uint16_t kRefused = UINT16_MAX;
+    std::vector<std::uint16_t> target_of;  // by token: an index into targets
+    std::vector<PlaceId> targets;
+  };
+  const Table& table(PlaceId from);
+
+ private:
+  Table build(PlaceId from) const;
+
+  std::shared_ptr<const Vocabulary> vocabulary_;
+  std::shared_ptr<const Encoder> encoder_;
+  std::uint64_t salt_;
+  std::mutex mutex_;
+  std::unordered_map<PlaceId, std::unique_ptr<const Table>> tables_;
+};
+
+}  // namespace detent

@@ -1,0 +1,412 @@
+"""Canonical guides: the sequences of tokens are exactly those that the tokenizer makes of the texts of the language."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import random
+
+import numpy as np
+import pytest
+
+import detent
+from detent.errors import ArgumentError, EmptyLanguageError, LimitError, StateError, UnsupportedError
+from detent.vocabulary.bpe import Bpe
+from detent.vocabulary.split_pattern import GPT2_PATTERN, WHOLE, read_split
+from tests.conftest import SHARED, needs_shared
+from tests.toy_bpe import make_encoder, random_tokenizer
+
+END = -1
+SPLITS = {
+    "none": WHOLE,
+    "gpt2": read_split(GPT2_PATTERN),
+    "llama3": read_split(
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+        r"\s+(?!\S)|\s+"
+    ),
+    "pairs": read_split(r"\s\p{L}|\s+|\p{L}{1,2}|[^\s\p{L}]+(?=\p{L})|[^\s\p{L}]"),
+    "ahead": read_split(r"\p{L}+(?!\s)|\p{L}|[^\p{L}]{2}|[^\p{L}]"),
+}
+
+
+def vocabulary_of(tokens, merges, **options):
+    """Give a vocabulary whose last id ends a text, with its tokenizer."""
+    vocabulary = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[len(tokens)])
+    object.__setattr__(vocabulary, "_bpe", Bpe(make_encoder([*tokens, b""], merges, **options)))
+    return vocabulary
+
+
+@functools.cache
+def load(name):
+    return detent.Vocabulary.from_file(SHARED / "data" / "tokenizers" / name / "tokenizer.json")
+
+
+def record(name):
+    return json.loads((SHARED / "data" / "canonical" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def allowed(matcher):
+    vocabulary = matcher.guide.vocabulary
+    return {END if token in vocabulary.eos_token_ids else token for token in matcher.allowed().tolist()}
+
+
+def matcher_at(guide, tokens):
+    matcher = guide.matcher()
+    for token in tokens:
+        matcher.advance(token)
+    return matcher
+
+
+def tree_of(vocabulary, words):
+    """Give what follows each beginning of the words' tokens."""
+    tree = {}
+    for word in words:
+        tokens = (*vocabulary.tokenize(word), END)
+        for place, token in enumerate(tokens):
+            tree.setdefault(tokens[:place], set()).add(token)
+    return tree
+
+
+def check_tree(vocabulary, words, *, refused=False):
+    tree = tree_of(vocabulary, words)
+    guide = detent.compile(detent.choice(words), vocabulary, canonical=True)
+    for tokens, following in tree.items():
+        matcher = matcher_at(guide, tokens)
+        assert allowed(matcher) == following, (tokens, words)
+        assert matcher.is_accepting == (END in following)
+        for token in range(len(vocabulary) - 1) if refused else ():
+            if token not in following:
+                with pytest.raises(StateError):
+                    matcher.advance(token)
+    return guide
+
+
+def random_words(rng, letters, most):
+    if rng.random() < 0.3:
+        length = rng.randint(1, 4)
+        words = ["".join(word) for size in range(length + 1) for word in itertools.product(letters, repeat=size)]
+        if len(words) < 700:
+            return words
+    return sorted({"".join(rng.choices(letters, k=rng.randint(0, most))) for _ in range(rng.choice((1, 3, 10, 40)))})
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_mask_is_the_definition(seed):
+    rng = random.Random(seed)
+    for _ in range(4):
+        letters = rng.choice(("ab", "ab c", " a\n", "a '1", " \n.", "a1 ", "a\u00e9", "' st"))
+        tokens = [bytes([byte]) for byte in sorted(set(letters.encode()))]
+        for _ in range(rng.randint(1, 10)):
+            joined = rng.choice(tokens) + rng.choice(tokens)
+            if joined not in tokens and len(joined) <= 7:
+                tokens.append(joined)
+        index = {token: number for number, token in enumerate(tokens)}
+        split = rng.choice(list(SPLITS))
+        whole = split != "none" and rng.random() < 0.5
+        merges = [
+            (index[token[:cut]], index[token[cut:]], 0, number)
+            for token, number in index.items()
+            for cut in range(1, len(token))
+            if token[:cut] in index and token[cut:] in index and not (whole and rng.random() < 0.3)
+        ]
+        ranks = list(range(len(merges)))
+        if rng.random() < 0.4:
+            rng.shuffle(ranks)
+        merges = [(left, right, rank, token) for (left, right, _, token), rank in zip(merges, ranks, strict=True)]
+        vocabulary = vocabulary_of(tokens, merges, split=SPLITS[split], ignore_merges=whole)
+        check_tree(vocabulary, random_words(rng, letters, 8), refused=True)
+
+
+def test_endless_languages_without_dead_ends():
+    rng = random.Random(3)
+    patterns = ("(ab|b)*", "a*b*", "(aaa(|a))*", "((a|b){3})*", "(aa)*b?", "a(b|aa)*a", "b*(a|b)")
+    for _ in range(30):
+        tokens, merges = random_tokenizer(rng)
+        vocabulary = vocabulary_of(tokens, merges)
+        pattern = rng.choice(patterns)
+        language = detent.regex(pattern) & detent.regex(f"[{''.join(t.decode() for t in tokens if len(t) == 1)}]*")
+        words = list(itertools.takewhile(lambda word: len(word) <= 9, language.enumerate()))
+        tree = tree_of(vocabulary, words)
+        guide = detent.compile(language, vocabulary, canonical=True)
+        for prefix in sorted(tree, key=len):
+            matcher = matcher_at(guide, prefix)
+            # Words that are longer add what the short ones do not have.
+            assert allowed(matcher) >= tree[prefix]
+            for token in allowed(matcher) - tree[prefix] - {END}:
+                ahead = matcher.fork()
+                ahead.advance(token)
+                text = [*prefix, token]
+                for _ in range(200):
+                    if ahead.is_accepting:
+                        break
+                    text.append(rng.choice(sorted(allowed(ahead))))
+                    ahead.advance(text[-1])
+                if ahead.is_accepting:
+                    assert vocabulary.tokenize(vocabulary.decode(text)) == text
+
+
+@needs_shared
+def test_sequences_on_record():
+    for case in record("toy_canonical")[::12]:
+        texts = case["tokens"]
+        index = {text: number for number, text in enumerate(texts)}
+        merges = case["pair_rank"] or [
+            (index[text[:cut]], index[text[cut:]], rank, index[text])
+            for text, rank in (case["concat_rank"] or {}).items()
+            for cut in range(1, len(text))
+            if text[:cut] in index and text[cut:] in index
+        ]
+        guide = detent.compile(
+            detent.regex(case["regex"]), vocabulary_of([text.encode() for text in texts], merges), canonical=True
+        )
+        found, pending = [], [((), 0)]
+        while pending:
+            tokens, length = pending.pop()
+            following = allowed(matcher_at(guide, tokens))
+            assert following
+            for token in following - {END}:
+                if length + len(texts[token]) <= case["max_len"]:
+                    pending.append(((*tokens, token), length + len(texts[token])))
+            if END in following:
+                found.append(list(tokens))
+        assert sorted(found) == sorted(case["sequences"])
+
+
+def pieces_file(tmp_path, pieces, merges, **model):
+    """Write a small tokenizer of pieces with byte pieces."""
+    names = ["<unk>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *pieces]
+    data = {
+        "added_tokens": [{"id": number, "content": name, "special": True} for number, name in enumerate(names[:2])],
+        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+        "pre_tokenizer": None,
+        "decoder": {
+            "type": "Sequence",
+            "decoders": [
+                {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+                {"type": "ByteFallback"},
+                {"type": "Fuse"},
+            ],
+        },
+        "model": {
+            "type": "BPE",
+            "unk_token": "<unk>",
+            "byte_fallback": True,
+            "vocab": {name: number for number, name in enumerate(names)},
+            "merges": merges,
+            **model,
+        },
+    }
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return detent.Vocabulary.from_file(path, eos_token_ids=[1])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_masks_of_pieces_are_the_definition(seed, tmp_path):
+    rng = random.Random(seed)
+    for _ in range(4):
+        pieces = ["a", "b", "\u2581", "\u00e9"]
+        merges = []
+        for _ in range(rng.randint(1, 9)):
+            left, right = rng.choice(pieces), rng.choice(pieces)
+            merges.append([left, right])
+            if left + right not in pieces:
+                pieces.append(left + right)
+        unique = [list(pair) for pair in dict.fromkeys(map(tuple, merges))]
+        check_tree(pieces_file(tmp_path, pieces, unique, byte_fallback=False), random_words(rng, "ab \u00e9", 6))
+        vocabulary = pieces_file(tmp_path, pieces, unique)
+        check_tree(
+            vocabulary, random_words(rng, rng.choice(("ab", "ab ", "a\u00e9", "a\u00e8\u4e2d ", "\u00e8\u00e9b")), 6)
+        )
+
+
+def test_bytes_of_pieces_stay_inside_unknown_characters(tmp_path):
+    vocabulary = pieces_file(tmp_path, ["a", "\u2581", "\u00e9"], [])
+    guide = detent.compile(detent.regex("."), vocabulary, canonical=True)
+    tokens = allowed(guide.matcher())
+    assert vocabulary.tokenize("a")[0] in tokens
+    byte = vocabulary.tokenize("\n")[0] - 10
+    assert not {byte + ord("a"), byte + ord(" "), byte + 0x80} & tokens
+    assert byte + 0xC3 in tokens
+    assert byte + 0xA9 not in allowed(matcher_at(guide, [byte + 0xC3]))  # \u00e9 is a piece
+    with pytest.raises(EmptyLanguageError, match="own tokens"):
+        detent.compile(detent.literal("a\u2581"), vocabulary, canonical=True)
+
+
+@needs_shared
+def test_acceptance():
+    cases = record("acceptance")
+    vocabulary = load("llama3")
+    for case in (
+        cases["llama3_orderId_orderName"],
+        cases["llama3_name_of_the_person"],
+        *cases["llama3_llguidance_counterexamples"],
+    ):
+        guide = detent.compile(detent.regex(case["regex"]), vocabulary, canonical=True)
+        matcher = matcher_at(guide, case["prefix"])
+        if "next" in case:
+            assert matcher.allowed().tolist() == case["next"]
+        if "forced" in case:
+            assert matcher.forced() == case["forced"]
+        else:
+            assert [vocabulary.token_bytes(token).decode() for token in matcher.forced()] == case["canonical_forced"]
+    pieces = load("mistral-v3")
+    for pattern, expected in (
+        ("( William)|( Theodore)", {b" William", b" Theod"}),
+        ("boolean: ((true)|(false))", {b"boolean"}),
+    ):
+        matcher = detent.compile(detent.regex(pattern), pieces, canonical=True).matcher()
+        assert {pieces.token_bytes(token) for token in matcher.allowed()} == expected
+
+
+@needs_shared
+def test_masks_on_record():
+    vocabulary = load("llama3")
+    for case in record("llama3_finite_masks"):
+        guide = detent.compile(detent.choice(case["strings"]), vocabulary, canonical=True)
+        for tokens, following in case["next"]:
+            assert allowed(matcher_at(guide, tokens)) == set(following)
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["gpt2", "llama2-spm", "llama3", "mistral-v3", "qwen2", "tekken"])
+def test_masks_of_real_tokenizers_are_the_definition(name):
+    rng = random.Random(name)
+    letters = [
+        *" \n\r\t'sST\u017flve0123\u0663aAbe\u00e9\u00df\u4e2d\u6587\U0001f600\u200d\u0301_-/.,\"{}[\u00a0\u3000~",
+        " a",
+        "  ",
+        "the ",
+    ]
+    for _ in range(3):
+        words = {"".join(rng.choices(letters, k=rng.randint(0, 12))) for _ in range(25)}
+        words |= {word + rng.choice(letters) for word in words}
+        check_tree(load(name), sorted(words))
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["gpt2", "llama3", "mistral-v3"])
+def test_what_is_written_is_tokenized_alike(name):
+    vocabulary = load(name)
+    rng = np.random.default_rng(7)
+    schema = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer"}, "tags": {"type": "array"}},
+        "required": ["name"],
+    }
+    for language in (
+        detent.regex(r'"([^"\\]|\\[nt"])*"'),
+        detent.regex(r"[a-z]+( [a-z]+)*\."),
+        detent.regex("[\u4e00-\u9fff]{2,10}[\U0001f600-\U0001f64f]+\u00e9*"),
+        detent.regex(r"\s*a\s*b"),
+        detent.json_schema(schema),
+    ):
+        guide = detent.compile(language, vocabulary, canonical=True)
+        for _ in range(12):
+            matcher, tokens = guide.matcher(), []
+            while len(tokens) < 60 and not (matcher.is_accepting and rng.random() < 0.3):
+                following = matcher.allowed()
+                assert len(following)
+                token = int(rng.choice(following))
+                if token in vocabulary.eos_token_ids:
+                    break
+                matcher.advance(token)
+                tokens.append(token)
+            if matcher.is_accepting:
+                text = vocabulary.decode(tokens)
+                assert language.accepts(text)
+                assert vocabulary.tokenize(text) == tokens
+
+
+def test_texts_with_added_tokens_are_left_out(tmp_path):
+    vocabulary = pieces_file(tmp_path, ["a", "b", "\u2581"], [])
+    encoder = vocabulary._tokenizer().encoder
+    object.__setattr__(vocabulary, "_bpe", Bpe(encoder, ("ba",)))
+    guide = detent.compile(detent.regex("[ab]{2,3}"), vocabulary, canonical=True)
+    after_b = matcher_at(guide, vocabulary.tokenize("b"))
+    assert {vocabulary.token_bytes(token) for token in after_b.allowed()} == {b"b"}
+
+
+def test_matchers_are_used_alike():
+    vocabulary = vocabulary_of([b"a", b"b", b"ab"], [(0, 1, 0, 2)])
+    guide = detent.compile(detent.regex("a*b{1,3}"), vocabulary, canonical=True)
+    assert guide.canonical
+    matcher = guide.matcher()
+    assert allowed(matcher) == {0, 1, 2}
+    with pytest.raises(StateError, match="leads out of the language"):
+        matcher_at(guide, [1]).advance(0)
+    matcher.advance(0)
+    assert allowed(matcher) == {0, 2}
+    assert "tokenizer writes no text" in matcher.explain(1)
+    with pytest.raises(StateError, match="tokenizer's own tokens"):
+        matcher.advance(1)
+    other = matcher.fork()
+    other.advance(2)
+    assert other.is_accepting
+    assert allowed(other) == {1, END}
+    other.rollback()
+    assert allowed(other) == allowed(matcher) == {0, 2}
+    rows = detent.allocate_mask(2, len(vocabulary))
+    detent.BatchMatcher([matcher, other]).fill_mask(rows)
+    assert rows.tolist() == [[0b101], [0b101]]
+    matcher.advance(2)
+    matcher.advance(3)
+    assert matcher.is_finished
+
+
+def test_forced_tokens_of_any_guide():
+    vocabulary = detent.Vocabulary([b"a", b"b", b"c"], eos_token_ids=None)
+    matcher = detent.compile(detent.regex("abc|abb"), vocabulary).matcher()
+    assert matcher.forced() == [0, 1]
+    assert len(matcher) == 0
+    matcher.advance(0)
+    matcher.advance(1)
+    assert matcher.forced() == []
+    matcher.advance(2)
+    assert matcher.forced() == []
+
+
+@needs_shared
+def test_beginnings_of_texts():
+    vocabulary = load("llama3")
+    assert vocabulary.tokenize_partial("order") == ([], b"order")
+    tokens, rest = vocabulary.tokenize_partial('name_of_the_person"', vocabulary.tokenize('{"'))
+    assert ([vocabulary.token_bytes(token) for token in tokens], rest) == ([b"name", b"_of", b"_the", b"_person"], b'"')
+    assert vocabulary.tokenize_partial("") == ([], b"")
+    assert vocabulary.tokenize_partial("\u65e5\u672c".encode()[:-1]) == ([], "\u65e5\u672c".encode()[:-1])
+    # Recent tokens that are never written before the text do not count.
+    assert vocabulary.tokenize_partial("~" * 31, vocabulary.tokenize("~")) == ([], b"~" * 31)
+    text = 'def f(x):\n    return {"a": [1,  2], "b": "na\u00efve"}\n\n\n# \u4e2d\u6587 it\'s'
+    for end in range(0, len(text), 3):
+        tokens, rest = vocabulary.tokenize_partial(text[:end])
+        assert vocabulary.decode(tokens) + rest == text[:end].encode()
+        for more in ("", "x", " ", "1", "\n", "\u4e2d", "::", "  y", text[end:]):
+            assert vocabulary.tokenize(text[:end] + more)[: len(tokens)] == tokens
+    with pytest.raises(ArgumentError, match="no text begins with"):
+        vocabulary.tokenize_partial(b"\xff")
+
+
+def test_what_is_refused():
+    plain = detent.Vocabulary([b"a", b"b"], eos_token_ids=None)
+    with pytest.raises(UnsupportedError, match="how its tokenizer splits"):
+        detent.compile(detent.regex("a"), plain, canonical=True)
+    with pytest.raises(ArgumentError, match="True or False"):
+        detent.compile(detent.regex("a"), plain, canonical="yes")
+    vocabulary = vocabulary_of([b"a", b"b", b"ab"], [(0, 1, 0, 2)])
+    guide = detent.compile(detent.regex("[ab]*"), vocabulary, canonical=True)
+    for call in (
+        lambda: guide.matcher(5),
+        lambda: guide.matcher().advance_bytes(b"a"),
+        lambda: guide.matcher().completion(),
+        lambda: guide.to_table(),
+    ):
+        with pytest.raises(UnsupportedError):
+            call()
+    with pytest.raises(EmptyLanguageError, match="own tokens"):
+        detent.compile(detent.any_of_bytes(b"\xff"), vocabulary_of([b"a", b"\xff"], []), canonical=True)
+    limits = detent.Limits(memory_bytes=40_000)
+    with pytest.raises(LimitError):
+        matcher = detent.compile(detent.regex("[ab]{200}"), vocabulary, canonical=True, limits=limits).matcher()
+        for _ in range(200):
+            matcher.advance(int(matcher.allowed()[0]))
