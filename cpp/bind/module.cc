@@ -450,6 +450,10 @@ NB_MODULE(_core, m) {
       .def_prop_ro("is_accepting", &Matcher::accepting)
       .def_prop_ro("is_finished", &Matcher::finished)
       .def_prop_ro("step_count", &Matcher::step_count)
+      .def_prop_ro("place", [](const Matcher& matcher) {
+        const auto [state, last, set] = matcher.place();
+        return nb::make_tuple(state, last, set);
+      }, nb::sig("def place(self) -> tuple[int, int, int]"))
       .def_prop_ro("token_ids", &Matcher::token_ids);
   m.def("fill_batch", &fill_batch, "matchers"_a, "rows"_a.none(), "threads"_a,
         nb::sig("def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None"));

@@ -180,17 +180,39 @@ const std::vector<std::uint32_t>& Pairs::after_late(std::uint32_t left) const {
 }
 
 void Pairs::forbid_after(std::uint32_t left, std::uint32_t* row) const {
-  const auto take_out = [row](std::uint32_t t) { row[t >> 5] &= ~(1u << (t & 31)); };
+  {
+    const ForkGuard guard;
+    const std::lock_guard lock(mutex_);
+    if (const auto known = long_rows_.find(left); known != long_rows_.end()) {
+      const std::vector<std::uint32_t>& kept = *known->second;
+      for (std::size_t i = 0; i < kept.size(); ++i) row[i] &= kept[i];
+      return;
+    }
+  }
+  const std::size_t words = (parts_.size() + 31) / 32;
+  if (take_out_after(left, row) <= words) return;
+  // To take out so many one by one again would cost more than all words.
+  auto kept = std::make_unique<std::vector<std::uint32_t>>(words, UINT32_MAX);
+  take_out_after(left, kept->data());
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  if (long_rows_.size() < kLongRows) long_rows_.try_emplace(left, std::move(kept));
+}
+
+std::size_t Pairs::take_out_after(std::uint32_t left, std::uint32_t* row) const {
+  std::size_t work = 0;
+  const auto take_out = [row, &work](std::uint32_t t) {
+    row[t >> 5] &= ~(1u << (t & 31));
+    ++work;
+  };
   if (parts_[left].late_right) {
     for (std::uint32_t right : after_late(left)) take_out(right);
-    return;
+    return work;
   }
   thread_local std::vector<std::uint32_t> kept;
   kept.clear();
-  if (!late_.empty()) {
-    for (std::uint32_t right : late_) {
-      if (row[right >> 5] >> (right & 31) & 1) kept.push_back(right);
-    }
+  for (std::uint32_t right : late_) {
+    if (row[right >> 5] >> (right & 31) & 1) kept.push_back(right);
   }
   std::uint32_t until = kNone;
   for (std::uint32_t x = left;; x = parts_[x].right) {
@@ -204,9 +226,10 @@ void Pairs::forbid_after(std::uint32_t left, std::uint32_t* row) const {
     if (parts_[x].left == kNone) break;
     until = parts_[x].rank;
   }
-  if (kept.empty()) return;
+  if (kept.empty()) return work;
   for (std::uint32_t right : kept) row[right >> 5] |= 1u << (right & 31);
   for (std::uint32_t right : after_late(left)) take_out(right);
+  return work;
 }
 
 }  // namespace detent

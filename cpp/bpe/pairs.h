@@ -77,6 +77,7 @@ class Pairs {
   bool by_edges(std::uint32_t left, std::uint32_t right) const;
   bool by_steps(std::uint32_t left, std::uint32_t right) const;
   const std::vector<Event>& climb(std::uint32_t token, std::uint32_t Parts::*edge, std::vector<Event>& events) const;
+  std::size_t take_out_after(std::uint32_t left, std::uint32_t* row) const;
   const Edges& edges(std::uint32_t token) const;
   const std::vector<std::uint32_t>& after_late(std::uint32_t left) const;
 
@@ -89,6 +90,8 @@ class Pairs {
   std::vector<std::size_t> first_rectangle_;    // of each token as a left part
   std::vector<Rectangle> rectangles_;           // the largest time first for each left part
   std::vector<std::uint32_t> late_;             // live tokens with a burst one at their left edge
+  static constexpr std::size_t kLongRows = 1024;
+  mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>> long_rows_;  // bits that stay
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::uint32_t, std::unique_ptr<const Edges>> edges_;
   mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>> after_late_;

@@ -172,6 +172,12 @@ std::size_t Matcher::step_count() const {
   return steps_.size() - 1;
 }
 
+std::array<std::int64_t, 3> Matcher::place() const {
+  const Use use(*this);
+  if (!guide_->canonical()) return {state().value, kNoToken, Canonical::kFresh};
+  return {state().value, steps_.back().token_id, steps_.back().set};
+}
+
 std::vector<std::int64_t> Matcher::token_ids() const {
   const Use use(*this);
   std::vector<std::int64_t> ids;

@@ -2,6 +2,7 @@
 // list operations. A matcher belongs to one thread at a time; a second one gets `busy`.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,8 @@ class Matcher {
   bool accepting() const;
   bool finished() const;
   std::size_t step_count() const;  // tokens and byte strings since the start
+  // What decides what may follow, but for a budget: the state, and for canonical guides the last token and the places.
+  std::array<std::int64_t, 3> place() const;
   std::vector<std::int64_t> token_ids() const;  // -1 for a step by bytes
   // The number of tokens taken when the budget first took away a token of a mask, or -1.
   std::int64_t squeezed_at() const;

@@ -13,6 +13,7 @@ Source: tokenizers/src/{models/bpe,pre_tokenizers,normalizers} of https://github
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,13 +82,15 @@ def _refusal(reason: str) -> UnsupportedError:
 
 def _read_merges(merges: list[Any], ids: dict[str, int]) -> bytes:
     pairs: Sequence[Sequence[str]] = [pair.split(" ") if isinstance(pair, str) else pair for pair in merges]
+    rows = np.empty((len(pairs), 4), dtype=np.uint32)
     try:
-        rows = np.array([(ids[left], ids[right], 0, ids[left + right]) for left, right in pairs], dtype=np.uint32)
+        lefts, rights = [left for left, _ in pairs], [right for _, right in pairs]
+        for column, names in ((0, lefts), (1, rights), (3, map(add, lefts, rights))):
+            rows[:, column] = np.fromiter(map(ids.__getitem__, names), np.uint32, len(pairs))
     except (KeyError, ValueError, TypeError, OverflowError) as error:
         raise VocabularyError(
             f"model.merges: each must be two tokens that join to a third: {shown(str(error))}"
         ) from None
-    rows = rows.reshape(-1, 4)
     rows[:, 2] = np.arange(len(rows), dtype=np.uint32)
     return rows.tobytes()
 

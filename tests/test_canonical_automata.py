@@ -1,0 +1,123 @@
+"""DirectMerge and CartesianMerge: equal to merging every text, on proper tables; the source's own examples."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+import detent
+from detent.canonical import TokenAutomaton, cartesian_merge, direct_merge, explore, lift
+from detent.errors import ArgumentError, EmptyLanguageError, LimitError
+from detent.vocabulary.bpe import Bpe
+from tests.conftest import SHARED, needs_shared
+from tests.toy_bpe import make_encoder, merge
+
+
+def language_of(automaton, length):
+    """Give the rows of up to `length` tokens that an automaton takes."""
+    found, level = set(), {(): automaton.start}
+    for _ in range(length + 1):
+        found |= {row for row, state in level.items() if state in automaton.accepting}
+        level = {
+            (*row, token): to for row, state in level.items() for token, to in automaton.rows.get(state, {}).items()
+        }
+    return found
+
+
+def random_automaton(rng, letters):
+    states = range(rng.randint(1, 5))
+    rows = {state: {letter: rng.choice(states) for letter in range(letters) if rng.random() < 0.7} for state in states}
+    return TokenAutomaton(0, frozenset(state for state in states if rng.random() < 0.5), rows)
+
+
+def random_table(rng, letters):
+    """Draw a proper table: each token is made once, after its parts."""
+    spelled = {letter: (letter,) for letter in range(letters)}
+    merges = []
+    for token in range(letters, letters + rng.randint(1, 6)):
+        left, right = rng.choice(sorted(spelled)), rng.choice(sorted(spelled))
+        if spelled[left] + spelled[right] not in spelled.values():
+            spelled[token] = spelled[left] + spelled[right]
+            merges.append((left, right, token))
+    return spelled, merges
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_merging_the_automaton_is_merging_its_texts(seed):
+    rng = random.Random(seed)
+    for _ in range(8):
+        letters = rng.choice((1, 2, 3))
+        automaton = random_automaton(rng, letters)
+        spelled, merges = random_table(rng, letters)
+        ranked = [(left, right, rank, token) for rank, (left, right, token) in enumerate(merges)]
+        texts = language_of(automaton, 6)
+        if not texts:
+            with pytest.raises(EmptyLanguageError):
+                direct_merge(automaton, merges)
+            continue
+        expected = {tuple(merge(text, ranked)) for text in texts}
+
+        def short(rows, spelled=spelled):
+            return {row for row in rows if sum(len(spelled[token]) for token in row) <= 6}
+
+        direct, product = direct_merge(automaton, merges), cartesian_merge(automaton, merges)
+        assert short(language_of(direct, 6)) == expected
+        assert short(language_of(product, 6)) == expected
+        every = short(language_of(lift(automaton, merges), 6))
+        assert expected <= every
+        assert {tuple(itertools.chain.from_iterable(spelled[token] for token in row)) for row in every} == texts
+        assert all(direct.accepts(row) and product.accepts(row) for row in expected)
+        if direct.transition_count:
+            assert len(direct.table().names) == len(product.table().names)
+
+
+def test_the_table_of_the_source():
+    # "a*b*" with the merges ab, aa, ac: the row aaaabaacac is aa a ab aa c ac, and is no text of a*b*.
+    ranked = [(0, 1, 0, 3), (0, 0, 1, 4), (0, 2, 2, 5)]
+    text = [0, 0, 0, 0, 1, 0, 0, 2, 0, 2]
+    assert merge(text, ranked) == [4, 0, 3, 4, 2, 5]
+    merges = [(left, right, token) for left, right, _, token in ranked]
+    anything = TokenAutomaton(0, frozenset({0}), {0: dict.fromkeys(range(3), 0)})
+    assert direct_merge(anything, merges).accepts([4, 0, 3, 4, 2, 5])
+    assert not direct_merge(anything, merges).accepts(text)
+    stars = TokenAutomaton("a", frozenset({"a", "b"}), {"a": {0: "a", 1: "b"}, "b": {1: "b"}})
+    merged = direct_merge(stars, merges)
+    assert merged.accepts([4, 4, 3, 1])
+    assert not merged.accepts([4, 0, 0, 3])
+    assert not merged.accepts([0, 4, 3])  # an odd a stands last
+    assert merged.accepts([4, 0])
+
+
+def test_what_a_guide_visits():
+    tokens = [b"a", b"b", b"ab", b"aa"]
+    vocabulary = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[4])
+    object.__setattr__(vocabulary, "_bpe", Bpe(make_encoder([*tokens, b""], [(0, 1, 0, 2), (0, 0, 1, 3)])))
+    guide = detent.compile(detent.regex("a*b*"), vocabulary, canonical=True)
+    stars = TokenAutomaton("a", frozenset({"a", "b"}), {"a": {0: "a", 1: "b"}, "b": {1: "b"}})
+    expected = direct_merge(stars, [(0, 1, 2), (0, 0, 3)])
+    assert language_of(explore(guide), 6) == language_of(expected, 6)
+    with pytest.raises(LimitError, match="max_states"):
+        explore(guide, max_states=2)
+    with pytest.raises(ArgumentError, match="canonical=True"):
+        explore(detent.compile(detent.regex("a"), vocabulary))
+
+
+@needs_shared
+def test_the_boolean_of_the_source():
+    path = SHARED / "data" / "tokenizers" / "mistral-v3" / "tokenizer.json"
+    vocabulary = detent.Vocabulary.from_file(path)
+    automaton = explore(detent.compile(detent.regex("boolean: ((true)|(false))"), vocabulary, canonical=True))
+    assert (automaton.state_count, automaton.transition_count) == (5, 4)
+    assert [vocabulary.token_bytes(token) for token in automaton.rows[automaton.start]] == [b"boolean"]
+
+
+def test_improper_tables_are_refused():
+    letters = TokenAutomaton(0, frozenset({0}), {0: {0: 0}})
+    # (aa)*a, where the order of the merges is not that of the tokens' making.
+    for merges in ([(0, 1, 2), (0, 0, 1)], [(0, 0, 1), (1, 0, 2), (0, 1, 2)], [(0, 0, 0)]):
+        with pytest.raises(ArgumentError, match="improper"):
+            direct_merge(letters, merges)
+        with pytest.raises(ArgumentError, match="improper"):
+            cartesian_merge(letters, merges)
