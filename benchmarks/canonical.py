@@ -10,8 +10,8 @@
 
 Then the valid instances of MaskBench, as `json.dumps` writes them: which share of their tokens and bytes one mask alone
 decides, under plain masks and canonical ones. Every instance's own tokens are walked, so that one that a mask refused
-would stop the run. Times are CPU times of one thread. Source: Tran-Thien 2024 (see `detent.canonical`): 20.9 s, 0.687 s,
-27.3 s and 1.53 ms with the vocabulary of Mistral 7B.
+would stop the run. Times are CPU times of one thread. Source: Tran-Thien 2024 (see `detent.canonical`): 20.9 s,
+0.687 s, 27.3 s and 1.53 ms with the vocabulary of Mistral 7B.
 """
 
 from __future__ import annotations
@@ -151,9 +151,7 @@ def main() -> int:
     parser.add_argument("--tokenizers", nargs="+", default=["mistral-v3", "llama3"], metavar="NAME")
     parser.add_argument("--instances", type=int, default=200, help="of MaskBench; 0: none")
     options = parser.parse_args()
-    print(
-        f"| tokenizer | 1 tokenizer | 2 compile, of {len(CALLS)} | 3 first walk, 4 of 60 tokens | 4 warm mask and step |"
-    )
+    print(f"| tokenizer | 1 tokenizer | 2 compile, of {len(CALLS)} | 3 first walk, 4 of 60 tokens | 4 warm step |")
     print("|---|---|---|---|---|")
     for name in options.tokenizers:
         print(f"| {name} | " + " | ".join(steps_of(SHARED / "tokenizers" / name / "tokenizer.json")) + " |", flush=True)

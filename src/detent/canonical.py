@@ -5,11 +5,11 @@ small automata that are to be looked at, drawn or proved about, and for merge ta
 
 *DirectMerge* applies each merge to the automaton in turn. A merge of a and b to ab takes each row of tokens to another;
 as an automaton: behind an a that stays by itself no b may follow (and, where a = b, no aa either). So each state splits
-in two, behind such an a and behind anything else, and what is not reached goes. This is right for proper tables only, in
-which each token is made by one merge and its parts are made before.
+in two, behind such an a and behind anything else, and what is not reached goes. This is right for proper tables only,
+in which each token is made by one merge and its parts are made before.
 
-*CartesianMerge* keeps the language and the tokenizer apart: the language's automaton over tokens, and DirectMerge of the
-automaton of all texts, which is made once. The rows that both take are wanted: their product, without dead ends.
+*CartesianMerge* keeps the language and the tokenizer apart: the language's automaton over tokens, and DirectMerge of
+the automaton of all texts, which is made once. The rows that both take are wanted: their product, without dead ends.
 
 Source: Vivien Tran-Thien 2024, Fast, High-Fidelity LLM Decoding with Regex Constraints,
 https://vivien000.github.io/blog/journal/llm-decoding-with-regex-constraints.html.
