@@ -57,7 +57,8 @@ def test_the_end_before_the_text_is_complete() -> None:
 @pytest.mark.parametrize("token_id", [_SPECIAL, _NO_TEXT, _PADDING])
 def test_an_id_without_text(token_id: int) -> None:
     text = _VOCABULARY.token_bytes(token_id)
-    sentence = f"token {token_id} {text!r} refused: it is special or has no text, so no rule allows it"
+    why = "it is special, and the rule does not ask for it here" if text else "it has no text, so no rule allows it"
+    sentence = f"token {token_id} {text!r} refused: {why}"
     assert _matcher(".*").explain(token_id) == sentence
 
 
@@ -159,7 +160,8 @@ def test_explaining_changes_nothing() -> None:
 _REFUSED = re.compile(
     r"token (?P<id>\d+) (?P<text>b.*?) refused"
     r"( at byte (?P<offset>\d+), where (?P<byte>b.*?) stands: expected (?P<expected>.+?)"
-    r"|: (?P<why>the text is not complete|it is special or has no text, so no rule allows it"
+    r"|: (?P<why>the text is not complete|it has no text, so no rule allows it"
+    r"|it is special, and the rule does not ask for it here"
     r"|it leaves no way to complete the text in the tokens left"
     r"|the vocabulary cannot write what would have to follow))"
     r"(; the shortest completion is (?P<completion>b.*))?$"
@@ -206,7 +208,8 @@ def _check_sentence(said: str, is_end: bool, text: bytes, reference: Tokens, sta
     if is_end:
         assert found["why"] == "the text is not complete", said
     elif not text:
-        assert found["why"] == "it is special or has no text, so no rule allows it", said
+        special, empty = "it is special, and the rule does not ask for it here", "it has no text, so no rule allows it"
+        assert found["why"] == (empty if found["text"] == "b''" else special), said
     elif offset is not None:
         assert (int(found["offset"]), found["byte"]) == (offset, repr(text[offset : offset + 1])), said
         after = machine.after(state, text[:offset])

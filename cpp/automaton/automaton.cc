@@ -10,6 +10,7 @@
 #include "base/fork_guard.h"
 #include "expr/json_string.h"
 #include "expr/lookaround.h"
+#include "expr/special.h"
 #include "expr/utf8.h"
 #include "expr/horizon.h"
 
@@ -52,6 +53,9 @@ void Automaton::register_sets(const NodeRef& root) {
     }
     if (node->kind() == NodeKind::literal) {
       for (char byte : node->text()) singles.insert(static_cast<std::uint8_t>(byte));
+    }
+    if (node->kind() == NodeKind::special) {
+      for (char byte : special_frame(node->text())) singles.insert(static_cast<std::uint8_t>(byte));
     }
     for (const NodeRef& child : node->children()) {
       if (seen.insert(child.get()).second) pending.push_back(child.get());
@@ -149,7 +153,9 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
       // such an intersection is then seen at once, instead of after all that they could write.
       const auto has_rule = [this](ExprId part) { return exprs_[part].has_rule; };
       const auto is_bytes = [](const NodeRef& child) { return !child->is_text(); };
-      if (node.is_text() && (has_strings_ || std::ranges::any_of(parts, has_rule)) && std::ranges::any_of(node.children(), is_bytes)) {
+      const auto is_text = [](const NodeRef& child) { return child->is_text() && !child->has_special(); };
+      if (std::ranges::any_of(node.children(), is_text) && std::ranges::any_of(node.children(), is_bytes) &&
+          (has_strings_ || std::ranges::any_of(parts, has_rule))) {
         parts.push_back(intern(text_));
       }
       return exprs_.conjunction(std::move(parts));
@@ -170,6 +176,8 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
       return exprs_.greedy(parts[0], parts[1]);
     case NodeKind::unless:
       return exprs_.unless(parts[0]);
+    case NodeKind::special:  // for no vocabulary
+      return exprs_.literal(special_frame(node.text()));
     case NodeKind::grammar:
     case NodeKind::reference:
       throw Error(ErrorKind::argument, "open_reference");

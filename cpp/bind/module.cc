@@ -9,12 +9,14 @@
 #include <nanobind/stl/tuple.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/fork_guard.h"
 #include "bpe/encoder.h"
 #include "expr/codec.h"
 #include "expr/node.h"
+#include "expr/special.h"
 #include "expr/utf8.h"
 #include "logits/apply.h"
 #include "machine/batch.h"
@@ -272,7 +274,13 @@ NB_MODULE(_core, m) {
       .def("__eq__", [](const NodeRef& x, const NodeRef& y) { return Node::equal(*x, *y); })
       .def("__eq__", [](const NodeRef&, nb::handle) { return nb::steal(Py_NewRef(Py_NotImplemented)); }, nb::arg().none())
       .def("to_bytes", [](const NodeRef& node) { return to_bytes(encode_node(node)); })
-      .def_prop_ro("depth", [](const NodeRef& node) { return node->depth(); });
+      .def_prop_ro("depth", [](const NodeRef& node) { return node->depth(); })
+      .def_prop_ro("has_special", [](const NodeRef& node) { return node->has_special(); })
+      .def_prop_ro("special_names", [](const NodeRef& node) {
+        std::vector<nb::bytes> names;
+        for (const std::string& name : special_names(node)) names.push_back(to_bytes(name));
+        return names;
+      }, "Of the special tokens that a vocabulary must have.");
   m.attr("UNBOUNDED") = Node::kUnbounded;
   m.def("node_from_bytes", [](const nb::bytes& text) { return decode_node(view(text)); }, "text"_a);
   m.def("empty", &Node::empty);
@@ -340,6 +348,16 @@ NB_MODULE(_core, m) {
     return Node::greedy(body, within.value_or(body));
   }, "body"_a, "within"_a.none() = nb::none());
   m.def("unless", &Node::unless, "body"_a);
+  m.def("special", [](const nb::bytes& name, const std::optional<NodeRef>& otherwise) {
+    return Node::special(std::string(view(name)), otherwise ? &*otherwise : nullptr);
+  }, "name"_a, "otherwise"_a.none() = nb::none(), "A token without text, and what stands for it where a vocabulary has none.");
+  m.def("special_as_text", [](const NodeRef& node, const std::vector<nb::bytes>& names) {
+    std::vector<std::string> texts;
+    for (const nb::bytes& name : names) texts.emplace_back(view(name));
+    std::sort(texts.begin(), texts.end());
+    return special_as_text(node, texts);
+  }, "node"_a, "names"_a, "Where these special tokens are plain texts.");
+  m.def("without_special", &without_special, "node"_a, "The texts without special tokens, which have none.");
 
   nb::class_<CancelFlag>(m, "CancelFlag")
       .def("__init__", [](CancelFlag* flag) { new (flag) CancelFlag(false); })
@@ -353,6 +371,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("word_count", &Vocabulary::word_count)
       .def_prop_ro("longest", &Vocabulary::longest)
       .def_prop_ro("has_every_byte", [](const Vocabulary& v) { return v.spelling() == nullptr; })
+      .def("with_special", [](const Vocabulary& v) { return Vocabulary::with_special(v); }, nb::call_guard<WithoutGil>())
       .def_prop_ro("trie_nodes", [](const Vocabulary& v) { return v.trie().size(); })
       .def_prop_ro("cache_bytes", [](const Vocabulary& v) { return v.cache().bytes(); });
 

@@ -81,7 +81,7 @@ std::string encode_node(const NodeRef& root) {
     put(body, static_cast<std::uint64_t>(node->kind()));
     if (node->kind() == NodeKind::bytes) {
       for (std::uint64_t word : node->set().words()) put(body, word);
-    } else if (node->kind() == NodeKind::literal) {
+    } else if (node->kind() == NodeKind::literal || node->kind() == NodeKind::special) {
       put(body, node->text().size());
       body += node->text();
     } else if (node->kind() == NodeKind::repeat) {
@@ -121,7 +121,7 @@ NodeRef decode_node(std::string_view bytes) {
   const std::uint64_t count = reader.number(bytes.size());
   std::vector<NodeRef> nodes;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto kind = static_cast<NodeKind>(reader.number(static_cast<std::uint64_t>(NodeKind::unless)));
+    const auto kind = static_cast<NodeKind>(reader.number(static_cast<std::uint64_t>(NodeKind::special)));
     ByteSet set;
     std::string_view text;
     std::uint64_t first = 0, second = 0;
@@ -132,7 +132,7 @@ NodeRef decode_node(std::string_view bytes) {
           if ((bits >> bit) & 1) set.insert(static_cast<std::uint8_t>(word * 64 + bit));
         }
       }
-    } else if (kind == NodeKind::literal) {
+    } else if (kind == NodeKind::literal || kind == NodeKind::special) {
       text = reader.text(reader.number(bytes.size()));
     } else if (kind == NodeKind::repeat) {
       first = reader.number(Node::kUnbounded);
@@ -159,7 +159,11 @@ NodeRef decode_node(std::string_view bytes) {
     const bool none = kind <= NodeKind::literal || kind == NodeKind::reference;
     const bool some = kind == NodeKind::grammar || kind == NodeKind::unordered || kind == NodeKind::ordered;
     const std::size_t least = kind == NodeKind::grammar ? 1 : 2;
-    if (none ? !children.empty() : many || some ? children.size() < least : children.size() != (kind == NodeKind::greedy ? 2 : 1)) {
+    const bool maybe_one = kind == NodeKind::special;
+    if (none        ? !children.empty()
+        : maybe_one ? children.size() > 1
+        : many || some ? children.size() < least
+                       : children.size() != (kind == NodeKind::greedy ? 2 : 1)) {
       reader.fail();
     }
     try {
@@ -196,6 +200,9 @@ NodeRef decode_node(std::string_view bytes) {
           break;
         case NodeKind::greedy: nodes.push_back(Node::greedy(children[0], children[1])); break;
         case NodeKind::unless: nodes.push_back(Node::unless(children[0])); break;
+        case NodeKind::special:
+          nodes.push_back(Node::special(std::string(text), children.empty() ? nullptr : &children[0]));
+          break;
       }
     } catch (const Error&) {
       reader.fail();  // such as a rule's reference to a definition that is not there

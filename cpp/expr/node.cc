@@ -32,13 +32,33 @@ void Node::release(const Node* node) {
   }
 }
 
+namespace {
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto at = [&](std::size_t k) { return k < text.size() ? static_cast<std::uint8_t>(text[k]) : 0u; };
+    const unsigned lead = at(i++);
+    if (lead < 0x80) continue;
+    if (lead < 0xC2 || lead > 0xF4) return false;
+    const unsigned low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80, high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (at(i) < low || at(i) > high) return false;
+    const std::size_t end = i + (lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3);
+    while (++i < end) {
+      if (at(i) < 0x80 || at(i) > 0xBF) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 bool Node::find_text(const Node& node) {
   const auto is_text = [](const NodeRef& child) { return child->is_text_; };
   switch (node.kind_) {
     case NodeKind::bytes:
       return node.set_.within(ByteSet::range(0, 0x7F));
     case NodeKind::literal:
-      return std::ranges::all_of(node.text_, [](char byte) { return static_cast<std::uint8_t>(byte) < 0x80; });
+      return is_utf8(node.text_);
     case NodeKind::conjunction:
       return std::ranges::any_of(node.children_, is_text);
     case NodeKind::complement:
@@ -66,9 +86,11 @@ NodeRef Node::finish(Node* node) {
   }
   const bool inherits = node->kind_ != NodeKind::scope;
   const bool closes = node->kind_ == NodeKind::grammar;
+  node->has_special_ = node->kind_ == NodeKind::special;
   for (const NodeRef& child : node->children_) {
     hash = mix(hash, child->hash_);
     node->depth_ = std::max(node->depth_, child->depth_ + 1);
+    node->has_special_ |= child->has_special_;
     if (inherits) node->has_assertion_ |= child->has_assertion_;
     if (!closes) node->reference_limit_ = std::max(node->reference_limit_, child->reference_limit_);
   }
@@ -228,6 +250,25 @@ NodeRef Node::unless(NodeRef body) {
   check_closed(*body);
   Node* node = new Node(NodeKind::unless);
   node->children_.push_back(std::move(body));
+  return finish(node);
+}
+
+NodeRef Node::special(std::string name, const NodeRef* otherwise) {
+  Node* node = new Node(NodeKind::special);
+  node->text_ = std::move(name);
+  if (otherwise) node->children_.push_back(*otherwise);
+  return finish(node);
+}
+
+NodeRef Node::with_children(const Node& like, std::vector<NodeRef> children) {
+  Node* node = new Node(like.kind_);
+  node->negative_ = like.negative_;
+  node->has_assertion_ = like.has_assertion_;
+  node->minimum_ = like.minimum_;
+  node->maximum_ = like.maximum_;
+  node->set_ = like.set_;
+  node->text_ = like.text_;
+  node->children_ = std::move(children);
   return finish(node);
 }
 

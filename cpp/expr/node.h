@@ -36,6 +36,7 @@ enum class NodeKind : std::uint8_t {
   ordered,     // a separator, what may follow, and members that come in this order
   greedy,      // a match of the first child that what follows must not extend to a longer one of the second
   unless,      // zero-width: what follows must not begin so
+  special,     // a token without text, by its name; the child, if there is one, is what stands for it elsewhere (special.h)
 };
 
 class Node;
@@ -89,11 +90,15 @@ class Node {
   static NodeRef ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator, bool some);
   static NodeRef greedy(NodeRef body, NodeRef within);
   static NodeRef unless(NodeRef body);
+  static NodeRef special(std::string name, const NodeRef* otherwise);
+  // `like` with other children, as many.
+  static NodeRef with_children(const Node& like, std::vector<NodeRef> children);
 
   NodeKind kind() const { return kind_; }
   bool negative() const { return negative_; }
   bool has_assertion() const { return has_assertion_; }  // one that no scope inside this node closes
-  bool is_text() const { return is_text_; }  // whether all its strings are surely valid UTF-8
+  bool is_text() const { return is_text_; }  // whether all its strings are surely valid UTF-8 and special tokens
+  bool has_special() const { return has_special_; }  // a special token inside
   bool is_open() const { return reference_limit_ > 0; }  // has a reference that no grammar inside this node closes
   std::uint32_t minimum() const { return minimum_; }
   std::uint32_t maximum() const { return maximum_; }
@@ -126,6 +131,7 @@ class Node {
   bool negative_ = false;
   bool has_assertion_ = false;
   bool is_text_ = false;
+  bool has_special_ = false;
   std::uint32_t minimum_ = 0;
   std::uint32_t maximum_ = 0;
   std::uint32_t depth_ = 1;

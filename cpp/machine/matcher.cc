@@ -41,7 +41,8 @@ void Matcher::advance(std::int64_t token_id) {
   }
   const auto id = static_cast<std::uint32_t>(token_id);
   if (state() == kFinished) throw Error(ErrorKind::state, "finished", token_id);
-  if (vocabulary.is_end(id)) {
+  const bool ends = vocabulary.is_end(id);
+  if (ends && (!vocabulary.is_text(id) || guide_->advance(state(), vocabulary.bytes(id)) == ExprSet::kEmpty)) {
     if (!at_end()) throw Error(ErrorKind::state, "early_end", token_id);
     steps_.push_back({kFinished, static_cast<std::int32_t>(token_id)});
     return;
@@ -57,7 +58,8 @@ void Matcher::advance(std::int64_t token_id) {
     set = canonical->advance(next, last_token(), steps_.back().set, id);
     if (set == Canonical::kRefused) throw Error(ErrorKind::state, "not_canonical", token_id);
   }
-  steps_.push_back({next, static_cast<std::int32_t>(token_id), set});
+  // An end-of-text token that the language itself asks for ends the text where this may be.
+  steps_.push_back({ends && guide_->accepting(next) ? kFinished : next, static_cast<std::int32_t>(token_id), set});
 }
 
 bool Matcher::at_end() const {

@@ -92,6 +92,10 @@ TokenAutomaton explore(Guide& guide, std::uint32_t max_states, std::int64_t max_
   for (std::size_t i = 0; i < found.size(); ++i) {
     moves.clear();
     guide.expand(found[i], [&](std::uint32_t id, ExprId next) {
+      if (vocabulary.is_end(id) && guide.accepting(next)) {  // as Matcher::advance
+        moves.emplace_back(id, TokenAutomaton::kFinished);
+        return;
+      }
       const auto fresh = static_cast<std::uint32_t>(found.size()) + TokenAutomaton::kStart;
       const auto [entry, is_new] = number.try_emplace(next.value, fresh);
       if (is_new) {

@@ -111,6 +111,8 @@ class MaskCache {
  public:
   explicit MaskCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
+  std::size_t limit_bytes() const { return limit_bytes_; }
+
   std::shared_ptr<const Mask> find(const Hash128& key);
   void insert(const Hash128& key, std::shared_ptr<const Mask> mask);
   std::size_t bytes();

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "expr/special.h"
 
 namespace detent {
 
@@ -41,7 +42,29 @@ Vocabulary::Vocabulary(const std::vector<std::string_view>& tokens, const std::v
   end_ids_.erase(std::unique(end_ids_.begin(), end_ids_.end()), end_ids_.end());
   build_trie();
   find_subtrees();
-  find_spelling();
+  find_spelling(0xFF);
+}
+
+std::shared_ptr<const Vocabulary> Vocabulary::with_special(const Vocabulary& plain) {
+  std::shared_ptr<Vocabulary> framed(new Vocabulary(plain.cache_.limit_bytes()));
+  framed->size_ = plain.size_;
+  framed->end_ids_ = plain.end_ids_;
+  framed->offsets_.push_back(0);
+  for (std::uint32_t id = 0; id < plain.text_.size(); ++id) {
+    const std::string_view bytes = plain.bytes(id);
+    const bool is_special = !plain.text_[id] && !bytes.empty();
+    if (is_special) framed->special_names_.emplace_back(bytes);
+    framed->pool_ += is_special ? special_frame(bytes) : std::string(bytes);
+    framed->offsets_.push_back(framed->pool_.size());
+    framed->text_.push_back(is_special || (plain.text_[id] && bytes.find('\xFF') == std::string_view::npos));
+  }
+  std::vector<std::string>& names = framed->special_names_;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  framed->build_trie();
+  framed->find_subtrees();
+  framed->find_spelling(0xFE);
+  return framed;
 }
 
 bool Vocabulary::is_end(std::uint32_t id) const { return std::binary_search(end_ids_.begin(), end_ids_.end(), id); }
@@ -193,13 +216,14 @@ std::vector<std::uint32_t> Vocabulary::fewest_tokens(std::string_view text) cons
 
 // Where some byte is no token, a live state may still be out of the vocabulary's reach. The texts within reach are
 // (t1|t2|...)*; tokens that shorter ones already write add nothing. Dropping these is an optimisation: it stops, and keeps
-// what is left, when it has cost enough.
-void Vocabulary::find_spelling() {
-  std::vector<bool> single(256);
+// what is left, when it has cost enough. Bytes above `highest` need not be tokens.
+void Vocabulary::find_spelling(std::uint8_t highest) {
+  std::vector<bool> single(std::size_t{highest} + 1);
   std::vector<std::string_view> order;
   for (std::uint32_t id = 0; id < text_.size(); ++id) {
     if (!text_[id]) continue;
-    if (bytes(id).size() == 1) single[static_cast<std::uint8_t>(bytes(id)[0])] = true;
+    const auto first = static_cast<std::uint8_t>(bytes(id)[0]);
+    if (bytes(id).size() == 1 && first <= highest) single[first] = true;
     order.push_back(bytes(id));
   }
   if (std::find(single.begin(), single.end(), false) == single.end()) return;

@@ -46,11 +46,16 @@ class Vocabulary {
   // `tokens[id]` are the bytes of an id; ids from tokens.size() to `size` are padding. Throws `vocabulary`.
   Vocabulary(const std::vector<std::string_view>& tokens, const std::vector<std::uint32_t>& special,
              std::vector<std::uint32_t> end_ids, std::uint32_t size, std::size_t cache_bytes);
+  // `plain` with its special tokens as text: each is its frame (expr/special.h). No other token with the frame's first byte is
+  // text then, so that the language must be one of `with_special`.
+  static std::shared_ptr<const Vocabulary> with_special(const Vocabulary& plain);
 
   std::uint32_t size() const { return size_; }  // the width of logits
   std::uint32_t word_count() const { return (size_ + 31) / 32; }
   const std::vector<std::uint32_t>& end_ids() const { return end_ids_; }
   bool is_end(std::uint32_t id) const;
+  // The names of the special tokens that are text, as frames, sorted; none but after `with_special`.
+  const std::vector<std::string>& special_names() const { return special_names_; }
   bool is_text(std::uint32_t id) const { return id < text_.size() && text_[id]; }
   std::string_view bytes(std::uint32_t id) const {
     return std::string_view(pool_).substr(offsets_[id], offsets_[id + 1] - offsets_[id]);
@@ -84,7 +89,9 @@ class Vocabulary {
  private:
   void build_trie();
   void find_subtrees();
-  void find_spelling();
+  void find_spelling(std::uint8_t highest);
+
+  explicit Vocabulary(std::size_t cache_bytes) : size_(0), cache_(cache_bytes) {}
 
   std::uint32_t size_;
   std::string pool_;
@@ -99,6 +106,7 @@ class Vocabulary {
   std::vector<Subtree> subtrees_{Subtree{}};  // 0 stands for none
   std::vector<std::uint32_t> ids_in_order_;   // text ids in the order of the trie
   NodeRef spelling_;
+  std::vector<std::string> special_names_;
   mutable MaskCache cache_;
 };
 

@@ -48,7 +48,7 @@ from detent.sources.types import (
     uri,
     uuid,
 )
-from detent.sources.words import any_of_bytes, choice, containing, join, literal, text, without
+from detent.sources.words import any_of_bytes, choice, containing, join, literal, special_token, text, without
 from detent.tables import Table, TransitionTable, stack_tables, token_table
 from detent.vocabulary import Vocabulary, tokenizations
 
@@ -123,6 +123,7 @@ __all__ = [
     "number",
     "regex",
     "sample_unbiased",
+    "special_token",
     "stack_tables",
     "stream",
     "structural_tags",

@@ -18,6 +18,13 @@ class Node:
     @property
     def depth(self) -> int: ...
 
+    @property
+    def has_special(self) -> bool: ...
+
+    @property
+    def special_names(self) -> list[bytes]:
+        """Of the special tokens that a vocabulary must have."""
+
 UNBOUNDED: int = 4294967295
 
 def node_from_bytes(text: bytes) -> Node: ...
@@ -62,6 +69,17 @@ def greedy(body: Node, within: Node | None = None) -> Node: ...
 
 def unless(body: Node) -> Node: ...
 
+def special(name: bytes, otherwise: Node | None = None) -> Node:
+    """
+    A token without text, and what stands for it where a vocabulary has none.
+    """
+
+def special_as_text(node: Node, names: Sequence[bytes]) -> Node:
+    """Where these special tokens are plain texts."""
+
+def without_special(node: Node) -> Node:
+    """The texts without special tokens, which have none."""
+
 class CancelFlag:
     def __init__(self) -> None: ...
 
@@ -83,6 +101,8 @@ class Vocabulary:
 
     @property
     def has_every_byte(self) -> bool: ...
+
+    def with_special(self) -> Vocabulary: ...
 
     @property
     def trie_nodes(self) -> int: ...

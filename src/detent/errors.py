@@ -289,6 +289,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "a complement, intersection, assertion or string of a grammar's own rules has no least meaning; "
         "use it on closed languages only"
     ),
+    ("unsupported", "special_meet"): (
+        "an intersection of special tokens with assertions, JSON strings or longest matches is not known; "
+        "intersect the parts between the special tokens, and join these"
+    ),
     ("unsupported", "rules_under_algebra"): (
         "an intersection or complement of grammars inside a grammar that is intersected again cannot be decided; "
         "combine the languages in one step"

@@ -240,8 +240,10 @@ def compile(
     ------
     EmptyLanguageError
         No text satisfies the rule, or the vocabulary's tokens cannot write one.
+    VocabularyError
+        The rule asks for a special token that the vocabulary does not have.
     UnsupportedError
-        With `canonical`: the vocabulary's tokenizer cannot be followed exactly.
+        With `canonical`: the vocabulary's tokenizer cannot be followed exactly, or the rule asks for special tokens.
     LimitError
         A limit was reached.
     CancelledError
@@ -262,9 +264,13 @@ def compile(
     if not isinstance(vocabulary, Vocabulary):
         raise ArgumentError(f"compile needs a detent.Vocabulary, got {type(vocabulary).__name__}")
     bounds = limits or Limits()
+    if canonical and language._node.has_special:
+        raise UnsupportedError(
+            f"canonical=True knows tokens of text only, and {language!r} asks for special tokens; hold the parts "
+            "between them to languages of their own"
+        )
     core = _core.Guide(
-        _without_added(language._node, vocabulary) if canonical else language._node,
-        vocabulary._core,
+        *vocabulary._lift(_without_added(language._node, vocabulary) if canonical else language._node),
         bounds.states,
         bounds.memory_bytes,
         bounds.steps,

@@ -205,11 +205,12 @@ class Language:
         return self._guide(vocabulary).longest()
 
     def _guide(self, vocabulary: Vocabulary) -> _core.Guide:
-        core = getattr(vocabulary, "_core", None)
-        if not isinstance(core, _core.Vocabulary):
+        lift = getattr(vocabulary, "_lift", None)
+        if lift is None:
             raise ArgumentError(f"needs a detent.Vocabulary, got {type(vocabulary).__name__}")
+        node, core = lift(self._node)
         bounds = Limits()
-        return _core.Guide(self._node, core, bounds.states, bounds.memory_bytes, bounds.steps)
+        return _core.Guide(node, core, bounds.states, bounds.memory_bytes, bounds.steps)
 
     def parse(self, text: str) -> object:
         """Return the Python value of a text of the language; the text itself where the language has no other.
@@ -256,7 +257,7 @@ class Language:
 
     def _ask(self) -> Questions:
         if self._questions is None:
-            object.__setattr__(self, "_questions", Questions(self._node))
+            object.__setattr__(self, "_questions", Questions(_core.without_special(self._node)))
         assert self._questions is not None  # noqa: S101 - set above
         return self._questions
 

@@ -87,11 +87,16 @@ class Matcher(_core.Matcher):
         rest = self._shown_completion()
         if index in vocabulary.eos_token_ids:
             return f"{name} refused: the text is not complete{rest}"
-        if index in vocabulary.special_token_ids or not text:
-            return f"{name} refused: it is special or has no text, so no rule allows it"
+        if not text:
+            return f"{name} refused: it has no text, so no rule allows it"
+        if index in vocabulary.special_token_ids:
+            return f"{name} refused: it is special, and the rule does not ask for it here"
         offset, expected, complete, spellable = self.refusal(text)
         if offset < len(text):
-            wanted = " or ".join(filter(None, [describe_bytes(expected), "end of text" if complete else ""]))
+            asks = b"\xff" in expected and self.guide.language._node.has_special  # which no text begins with
+            bytes_wanted = describe_bytes(expected.replace(b"\xff", b"") if asks else expected)
+            ends = ["a special token" if asks else "", "end of text" if complete else ""]
+            wanted = " or ".join(filter(None, [bytes_wanted, *ends]))
             found = text[offset : offset + 1]
             return f"{name} refused at byte {offset}, where {found!r} stands: expected {wanted}{rest}"
         if spellable and self.guide.canonical:

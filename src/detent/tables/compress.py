@@ -35,7 +35,10 @@ class Moves(NamedTuple):
 
 
 def distances(next_state: Ints, accepting: npt.ArrayLike) -> Ints:
-    """Return for each state the least number of steps to an accepting one, or `UNREACHABLE`. O(edges)."""
+    """Return for each state the least number of steps to an accepting one, or `UNREACHABLE`. O(edges).
+
+    An end-of-text that is a part of the text is a step to `FINISHED`, from a state that does not accept.
+    """
     states = len(next_state)
     live = next_state > FINISHED
     source = np.broadcast_to(np.arange(states)[:, None], next_state.shape)[live].astype(np.int64)
@@ -48,9 +51,13 @@ def distances(next_state: Ints, accepting: npt.ArrayLike) -> Ints:
     queue = np.unique(np.asarray(accepting, np.int64)).tolist()
     for state in queue:
         distance[state] = 0
+    for state in np.flatnonzero((next_state == FINISHED).any(axis=1)).tolist():
+        if distance[state] == UNREACHABLE:
+            distance[state] = 1
+            queue.append(state)
     for state in queue:  # grows while it is read
         for before in sources[begin[state] : begin[state + 1]]:
-            if distance[before] == UNREACHABLE:
+            if distance[before] > distance[state] + 1:
                 distance[before] = distance[state] + 1
                 queue.append(before)
     return np.array(distance, np.int32)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from os import PathLike
 from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 
-from detent._core import TokenSteps
+from detent._core import Node, TokenSteps, special_as_text
 from detent._core import Vocabulary as CoreVocabulary
 from detent.errors import ArgumentError, UnsupportedError, VocabularyError
 from detent.vocabulary.arguments import read_end_of_text, read_ids, read_size, read_tokens
@@ -83,6 +84,7 @@ class Vocabulary:
         "_codec",
         "_core",
         "_fingerprint",
+        "_framed",
         "_steps",
         "_tokens",
         "eos_token_ids",
@@ -94,6 +96,7 @@ class Vocabulary:
     _codec: Codec | None
     _core: CoreVocabulary
     _fingerprint: str | None
+    _framed: CoreVocabulary | None
     _steps: TokenSteps | None
     _tokens: tuple[bytes, ...]
     eos_token_ids: tuple[int, ...]
@@ -119,6 +122,7 @@ class Vocabulary:
             ("_codec", None),
             ("_core", core),
             ("_fingerprint", None),
+            ("_framed", None),
             ("_steps", None),
             ("_tokens", tuple(table)),
             ("eos_token_ids", tuple(sorted(eos))),
@@ -495,6 +499,33 @@ class Vocabulary:
             steps = TokenSteps(self._core, self._tokenizer().encoder)
             object.__setattr__(self, "_steps", steps)
         return steps
+
+    def _lift(self, node: Node) -> tuple[Node, CoreVocabulary]:
+        """Return what a guide for this vocabulary is made of: where special tokens are asked for, with these."""
+        if not node.has_special:
+            return node, self._core
+        texts = set()
+        for name in node.special_names:
+            ids = [token for token, raw in enumerate(self._tokens) if raw == name]
+            if not ids:
+                self._missing(name)
+            if self.special_token_ids.isdisjoint(ids):
+                texts.add(name)
+        if self._framed is None:
+            object.__setattr__(self, "_framed", self._core.with_special())
+        assert self._framed is not None  # noqa: S101 - set above
+        return special_as_text(node, sorted(texts)), self._framed
+
+    def _missing(self, name: bytes) -> NoReturn:
+        known = sorted({self._tokens[token].decode(errors="replace") for token in self.special_token_ids} - {""})
+        asked = name.decode(errors="replace")
+        near = get_close_matches(asked, known, 3) or known[:3]
+        has = (
+            f"it has {', '.join(map(repr, near))}{'' if len(near) == len(known) else ', ...'}"
+            if known
+            else "it has none"
+        )
+        raise VocabularyError(f"the vocabulary has no special token {shown(asked)}; {has}")
 
     @property
     def fingerprint(self) -> str:

@@ -174,12 +174,18 @@ def test_pythonic_spellings() -> None:
         assert not rule.accepts(text)
 
 
-def test_the_marker_is_text_only_if_asked() -> None:
+def test_the_marker_is_a_special_token_or_text() -> None:
     call = '[{"name": "now", "arguments": {}}]'
-    assert detent.calls(NOW, style="mistral").accepts(call)
-    marked = detent.calls(NOW, style="mistral", marker=True)
-    assert not marked.accepts(call)
-    assert marked.parse("[TOOL_CALLS]" + call) == [Call("now", {})]
+    marked, bare = detent.calls(NOW, style="mistral"), detent.calls(NOW, style="mistral", marker=False)
+    for text in (call, "[TOOL_CALLS]" + call):
+        assert marked.parse(text) == [Call("now", {})]
+        assert bare.accepts(text) == (text == call)
+    letters = [bytes([byte]) for byte in range(256)]
+    special = detent.Vocabulary([*letters, b"[TOOL_CALLS]", b"</s>"], eos_token_ids=[257], special_token_ids=[256])
+    assert detent.compile(marked, special).matcher().allowed().tolist() == [256]
+    assert detent.compile(bare, special).matcher().allowed().tolist() == [ord("[")]
+    matcher = detent.compile(marked, detent.Vocabulary([*letters, b"</s>"], eos_token_ids=[256])).matcher()
+    matcher.advance_bytes(b"[TOOL_CALLS][")
 
 
 def test_languages_of_calls_are_pickled() -> None:

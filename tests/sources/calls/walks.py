@@ -29,8 +29,8 @@ _STRUCTURE = frozenset("'\\\"()=,[]{}:0123456789<>/ab ")
 
 
 def texts(language: detent.Language, count: int, seed: int = 0, extra: int = 40) -> Iterator[str]:
-    """Yield random texts of at most `extra` tokens more than the shortest has bytes."""
-    guide, shortest, choose = detent.compile(language, VOCABULARY), len(language.shortest()), Random(seed)
+    """Yield random texts of at most `extra` tokens more than the shortest."""
+    guide, shortest, choose = detent.compile(language, VOCABULARY), language.min_tokens(VOCABULARY), Random(seed)
     for _ in range(count):
         matcher = guide.matcher(max_tokens=shortest + choose.randint(0, extra))
         text = b""

@@ -129,8 +129,8 @@ def test_errors_show_the_place(text, line, column, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("start: <|eot_id|>", "special token"),
-        ("start: <[12]>", "special token"),
+        ("start: A\nA: <|eot_id|>", "special token"),
+        ("start: <[12]>", "by its id"),
         ("%declare A\nstart: A", "gets its text from a program"),
         ("%import .local.A\nstart: A", "no files are read"),
         ("%import passwords.A\nstart: A", "no files are read"),

@@ -44,13 +44,13 @@ def calls(
     style : {"llama3-pythonic", "llama3-json", "hermes", "mistral", "openai"}
         ``[f(a=1), g(b='x')]``; ``{"name": "f", "parameters": {"a": 1}}``, several separated by ``; ``;
         ``<tool_call>``, line feed, ``{"name": "f", "arguments": {"a": 1}}``, line feed, ``</tool_call>`` (Qwen too);
-        ``[TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}]``; such a list without the marker, or the object alone if
+        ``[TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}]``; such a list without marker, or the object alone if
         `parallel` is false.
     parallel : bool or int
         True for any number of calls, at least one; False for one; an int for at most so many.
     marker : bool, optional
-        Whether the text begins with the style's marker ``[TOOL_CALLS]``. By default it does not: for Mistral's models
-        it is a special token, which no text spells, so it belongs at the end of the prompt.
+        Whether the style's marker ``[TOOL_CALLS]`` comes first, as it does by default: a special token, or these
+        letters where the vocabulary has no such token. Pass False where the prompt ends with it.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def calls(
         raise ArgumentError(f"calls got a marker for the style {shown(style)}, which has none; leave it out")
     if style == "llama3-pythonic":
         return Language(pythonic_calls(known, most), description, PythonicValue(known))
-    node = json_calls(JSON_STYLES[style], known, most, marker or False)
+    node = json_calls(JSON_STYLES[style], known, most, has_marker and marker is not False)
     return Language(node, description, JsonValue(JSON_STYLES[style], known))
 
 

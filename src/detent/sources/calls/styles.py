@@ -25,7 +25,7 @@ class JsonStyle:
 
     key: str = "arguments"
     marker: str = ""
-    """What announces calls; in some vocabularies a special token, which no text holds."""
+    """What announces calls: a special token, or its name as text where a vocabulary has no such token."""
     begin: str = ""
     end: str = ""
     before: str = ""
@@ -50,7 +50,10 @@ def json_calls(style: JsonStyle, functions: tuple[Function, ...], most: int | No
     row = in_row(call, times(in_row(separator, call), 0, None if most is None else most - 1))
     if style.is_list or most != 1:
         row = in_row(style.begin, row, style.end)
-    return in_row(style.marker if marker else "", row)
+    if not marker:
+        return row
+    name = style.marker.encode()
+    return in_row(_core.special(name, _core.literal(name)), row)
 
 
 def _call(style: JsonStyle, function: Function) -> _core.Node:

@@ -62,7 +62,7 @@ def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Lim
     PatternSyntaxError
         The grammar is malformed, or a name is not defined; the message shows line and column.
     UnsupportedError
-        What no language holds: special tokens, `%declare`, files to import, a regex that looks beyond its terminal,
+        What no language holds: `%declare`, tokens by their id, files to import, a regex that looks beyond its terminal,
         "contextual" for a grammar that is not LALR(1).
     EmptyLanguageError
         No derivation from the start ever ends.

@@ -18,7 +18,7 @@ from detent import _core
 from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
 from detent.limits import Limits
 from detent.queries import Questions
-from detent.sources.grammar.lark_syntax import Literal, Range, TerminalName
+from detent.sources.grammar.lark_syntax import Literal, Range, Special, TerminalName
 from detent.sources.grammar.place import Source
 from detent.sources.grammar.tree import Both, Choice, Leaf, Not, Repeat, Row, Tree
 from detent.sources.grammar.walk import walked
@@ -52,9 +52,9 @@ class Pattern:
         return self._given is None
 
     @property
-    def key(self) -> tuple[bool, str, frozenset[str]]:
+    def key(self) -> tuple[bool, bool, str, frozenset[str]]:
         """What makes two patterns the same terminal."""
-        return self.is_text, self.value, frozenset(self.flags)
+        return self.is_plain, self.is_text, self.value, frozenset(self.flags)
 
     @cached_property
     def regexp(self) -> str:
@@ -110,13 +110,15 @@ def unescaped(text: str, source: Source, offset: int) -> str:
 
 
 def literal_pattern(value: object, offset: int, source: Source, limits: Limits) -> Pattern:
-    """Give the pattern of a literal or a range.
+    """Give the pattern of a literal, a range or a special token.
 
     Raises
     ------
     PatternSyntaxError
         It is empty, or no regex.
     """
+    if isinstance(value, Special):
+        return Pattern(value.name, node=_core.special(value.name.encode()))
     if isinstance(value, Range):
         ends = [unescaped(end, source, offset) for end in (value.first, value.last)]
         if any(len(end) != 1 for end in ends):

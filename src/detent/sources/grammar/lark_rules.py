@@ -64,7 +64,7 @@ class LarkRules:
     def __post_init__(self) -> None:
         self._rules: dict[str, int] = {}
         self._terminals: dict[str, int] = {}
-        self._by_pattern: dict[tuple[bool, str, frozenset[str]], str] = {}
+        self._by_pattern: dict[tuple[bool, bool, str, frozenset[str]], str] = {}
         self._patterns: dict[str, Pattern] = {}
         self._literals: dict[object, Pattern] = {}
         self._parts = Parts(self.source, self.limits)

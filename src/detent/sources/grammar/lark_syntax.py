@@ -42,6 +42,13 @@ class Literal:
 
 
 @dataclass(frozen=True)
+class Special:
+    """A special token, by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Range:
     """A range of characters as it is written."""
 
@@ -368,9 +375,12 @@ class _Reader:
         self.source.malformed(what, token.offset, remedy)
 
     def on_special(self, tree: Expression, token: _Token) -> None:
-        what = f"the special token {token.text[:40]} has no text, so that it is in no language"
-        remedy = "end-of-text tokens are implied; for others hold the parts between them to grammars of their own"
-        self.source.unsupported(what, token.offset, remedy)
+        if self.in_terminal:
+            self.source.unsupported("a special token inside a terminal", token.offset, "write it in a rule")
+        if token.text.startswith("<["):
+            self.source.unsupported("a token by its id", token.offset, "name it, as in <|eot_id|>")
+        self.parts.add(token.offset)
+        tree.item(Leaf(Special(token.text), token.offset), token.offset)
 
     def on_sign(self, tree: Expression, token: _Token) -> None:
         text, offset = token.text, token.offset

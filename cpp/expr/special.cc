@@ -1,0 +1,180 @@
+#include "expr/special.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace detent {
+namespace {
+
+constexpr char kFrame = '\xFF';
+
+NodeRef any_number(NodeRef part) { return Node::repeat(std::move(part), 0, Node::kUnbounded); }
+
+// The nodes from `root` down, children first; the children of those only that `expand` takes.
+template <class Expand>
+std::vector<NodeRef> below(const NodeRef& root, Expand expand) {
+  std::vector<NodeRef> order;
+  std::unordered_map<const Node*, bool> done;
+  std::vector<NodeRef> pending{root};
+  while (!pending.empty()) {
+    const NodeRef node = pending.back();
+    const auto [entry, is_new] = done.try_emplace(node.get(), false);
+    if (is_new && expand(*node)) {
+      for (const NodeRef& child : node->children()) {
+        if (!done.contains(child.get())) pending.push_back(child);
+      }
+      continue;
+    }
+    pending.pop_back();
+    if (!entry->second) order.push_back(node);
+    entry->second = true;
+  }
+  return order;
+}
+
+bool has_special(const Node& node) { return node.has_special(); }
+
+// `root` with make(node, its new children) in the place of each node that holds a special token.
+template <class Make>
+NodeRef rebuild(const NodeRef& root, Make make) {
+  std::unordered_map<const Node*, NodeRef> made;
+  for (const NodeRef& node : below(root, has_special)) {
+    std::vector<NodeRef> children = node->children();
+    if (node->has_special()) {
+      for (NodeRef& child : children) child = made.at(child.get());
+    }
+    made.emplace(node.get(), node->has_special() ? make(*node, std::move(children)) : node);
+  }
+  return made.at(root.get());
+}
+
+// Byte strings that are no frames.
+NodeRef unframed(const NodeRef& root) {
+  static const NodeRef others = any_number(Node::bytes(ByteSet::range(0, 0xFE)));
+  std::unordered_map<const Node*, NodeRef> made;
+  const auto expand = [](const Node& node) { return node.is_open() && !node.is_text(); };
+  for (const NodeRef& node : below(root, expand)) {
+    if (node->is_text()) {
+      made.emplace(node.get(), node);
+    } else if (!node->is_open()) {
+      made.emplace(node.get(), Node::conjunction({node, others}));
+    } else {
+      std::vector<NodeRef> children;
+      for (const NodeRef& child : node->children()) children.push_back(made.at(child.get()));
+      made.emplace(node.get(), Node::with_children(*node, std::move(children)));
+    }
+  }
+  return made.at(root.get());
+}
+
+// The strings of a language with frames anywhere between their bytes.
+NodeRef passing_frames(const NodeRef& root) {
+  const NodeRef bound = Node::literal({kFrame}), digits = any_number(Node::bytes(ByteSet::range(0x80, 0xBF)));
+  const NodeRef frames = any_number(Node::concat({bound, digits, bound}));
+  std::unordered_map<const Node*, NodeRef> lifted;  // with frames behind each byte
+  for (const NodeRef& node : below(root, [](const Node&) { return true; })) {
+    std::vector<NodeRef> children;
+    for (const NodeRef& child : node->children()) children.push_back(lifted.at(child.get()));
+    switch (node->kind()) {
+      case NodeKind::empty:
+      case NodeKind::epsilon:
+      case NodeKind::reference:
+        lifted.emplace(node.get(), node);
+        break;
+      case NodeKind::bytes:
+        lifted.emplace(node.get(), Node::concat({node, frames}));
+        break;
+      case NodeKind::literal: {
+        std::vector<NodeRef> parts;
+        for (char byte : node->text()) parts.insert(parts.end(), {Node::literal({byte}), frames});
+        lifted.emplace(node.get(), Node::concat(std::move(parts)));
+        break;
+      }
+      case NodeKind::complement:
+        lifted.emplace(node.get(), Node::complement(Node::concat({frames, children[0]})));
+        break;
+      case NodeKind::concat:
+      case NodeKind::alternation:
+      case NodeKind::conjunction:
+      case NodeKind::repeat:
+      case NodeKind::grammar:
+      case NodeKind::unordered:
+      case NodeKind::ordered:
+        lifted.emplace(node.get(), Node::with_children(*node, std::move(children)));
+        break;
+      default:
+        throw Error(ErrorKind::unsupported, "special_meet");
+    }
+  }
+  return Node::concat({frames, lifted.at(root.get())});
+}
+
+}  // namespace
+
+std::string special_frame(std::string_view name) {
+  std::string frame(1, kFrame);
+  unsigned bits = 0, count = 0;
+  for (char byte : name) {
+    bits = bits << 8 | static_cast<std::uint8_t>(byte);
+    for (count += 8; count >= 6; count -= 6) frame += static_cast<char>(0x80 | ((bits >> (count - 6)) & 0x3F));
+    bits &= (1u << count) - 1;
+  }
+  if (count > 0) frame += static_cast<char>(0x80 | ((bits << (6 - count)) & 0x3F));
+  return frame + kFrame;
+}
+
+std::vector<std::string> special_names(const NodeRef& root) {
+  std::vector<std::string> names;
+  for (const NodeRef& node : below(root, has_special)) {
+    if (node->kind() == NodeKind::special && node->children().empty()) names.push_back(node->text());
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names) {
+  if (!root->has_special()) return root;
+  return rebuild(root, [&names](const Node& node, std::vector<NodeRef> children) {
+    const auto is_plain = [&node](std::size_t i) { return !node.children()[i]->has_special(); };
+    switch (node.kind()) {
+      case NodeKind::special:
+        if (std::ranges::binary_search(names, node.text())) return Node::literal(special_frame(node.text()));
+        return children.empty() ? Node::empty() : children[0];
+      case NodeKind::complement: {
+        std::vector<NodeRef> units{Node::bytes(ByteSet::range(0, 0xFE))};
+        for (const std::string& name : names) units.push_back(Node::literal(special_frame(name)));
+        return Node::conjunction({Node::complement(children[0]), any_number(Node::alternation(std::move(units)))});
+      }
+      case NodeKind::conjunction:
+        for (std::size_t i = 0; i < children.size(); ++i) {
+          if (is_plain(i)) children[i] = passing_frames(children[i]);
+        }
+        return Node::conjunction(std::move(children));
+      default:
+        for (std::size_t i = 0; i < children.size(); ++i) {
+          if (is_plain(i)) children[i] = unframed(children[i]);
+        }
+        return Node::with_children(node, std::move(children));
+    }
+  });
+}
+
+NodeRef special_as_text(const NodeRef& root, const std::vector<std::string>& names) {
+  return rebuild(root, [&names](const Node& node, std::vector<NodeRef> children) {
+    if (node.kind() != NodeKind::special) return Node::with_children(node, std::move(children));
+    if (std::ranges::binary_search(names, node.text())) return Node::literal(node.text());
+    return Node::special(node.text(), children.empty() ? nullptr : &children[0]);
+  });
+}
+
+NodeRef without_special(const NodeRef& root) {
+  return rebuild(root, [](const Node& node, std::vector<NodeRef> children) {
+    if (node.kind() != NodeKind::special) return Node::with_children(node, std::move(children));
+    return children.empty() ? Node::epsilon() : Node::repeat(children[0], 0, 1);
+  });
+}
+
+}  // namespace detent

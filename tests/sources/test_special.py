@@ -1,0 +1,216 @@
+"""Special tokens in languages: against sets of words, on a real vocabulary, and with all that a guide does."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import detent
+from tests.conftest import SHARED
+
+# A word is a tuple of characters and of special tokens' names.
+SPECIAL = {"<s>": 6, "<st>": 7}
+TOKENS = [b"a", b"b", b"ab", b"ba", b"\xff", b"\xff\x80", b"<s>", b"<st>", b"</s>"]
+VOCABULARY = detent.Vocabulary(TOKENS, eos_token_ids=[8], special_token_ids=[6, 7])
+
+Word = tuple[str, ...]
+Case = tuple[detent.Language, frozenset[Word]]
+
+
+def text_of(word: Word) -> str:
+    return "".join(unit for unit in word if unit not in SPECIAL)
+
+
+def plain() -> st.SearchStrategy[Case]:
+    letter = st.sampled_from("ab").map(lambda c: (detent.literal(c), frozenset({(c,)})))
+    return st.recursive(letter | st.just((detent.literal(""), frozenset({()}))), combined, max_leaves=4)
+
+
+def combined(inner: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
+    def row(pair: tuple[Case, Case]) -> Case:
+        (left, words), (right, others) = pair
+        return left + right, frozenset(x + y for x in words for y in others)
+
+    def either(pair: tuple[Case, Case]) -> Case:
+        (left, words), (right, others) = pair
+        return left | right, words | others
+
+    def twice(case: Case) -> Case:
+        language, words = case
+        return language.repeat(0, 2), frozenset({(), *words}) | frozenset(x + y for x in words for y in words)
+
+    pairs = st.tuples(inner, inner)
+    return pairs.map(row) | pairs.map(either) | inner.map(twice)
+
+
+def conditioned(inner: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
+    def both(pair: tuple[Case, Case]) -> Case:
+        (left, words), (right, others) = pair
+        texts = {text_of(word) for word in others}
+        return left & right, frozenset(word for word in words if text_of(word) in texts)
+
+    def difference(pair: tuple[Case, Case]) -> Case:
+        (left, words), (right, others) = pair
+        texts = {text_of(word) for word in others}
+        return left - right, frozenset(word for word in words if text_of(word) not in texts)
+
+    pairs = st.tuples(inner, plain())
+    return combined(inner) | pairs.map(both) | pairs.map(difference)
+
+
+def languages() -> st.SearchStrategy[Case]:
+    special = st.sampled_from(sorted(SPECIAL)).map(lambda name: (detent.special_token(name), frozenset({(name,)})))
+    return st.recursive(special | plain(), conditioned, max_leaves=6)
+
+
+def units(token: int) -> Word:
+    name = TOKENS[token].decode(errors="surrogateescape")
+    return (name,) if token in SPECIAL.values() else tuple(name)
+
+
+@settings(max_examples=150, deadline=None)
+@given(languages())
+def test_masks_are_those_of_the_words(case: Case) -> None:
+    language, words = case
+    if not language._node.has_special:
+        return  # an intersection of two texts, which other tests know
+    if not words:
+        with pytest.raises(detent.EmptyLanguageError):
+            detent.compile(language, VOCABULARY)
+        return
+    guide = detent.compile(language, VOCABULARY)
+    prefixes = {word[:end] for word in words for end in range(len(word) + 1)}
+    for length in range(4):
+        for row in product(range(8), repeat=length):
+            word = sum((units(token) for token in row), ())
+            if word not in prefixes:
+                continue
+            matcher = guide.matcher()
+            for token in row:
+                matcher.advance(token)
+            expected = [token for token in range(8) if word + units(token) in prefixes]
+            assert matcher.allowed().tolist() == expected + [8] * (word in words)
+    assert set(language.enumerate()) == {text_of(word).encode() for word in words}
+
+
+def test_a_condition_is_about_the_text_without_special_tokens() -> None:
+    turn = detent.text() + detent.special_token("<s>") + detent.text()
+    vocabulary = detent.Vocabulary(
+        [*(bytes([byte]) for byte in range(256)), b"<s>", b"</s>"], eos_token_ids=[257], special_token_ids=[256]
+    )
+    for banned in (detent.without("talk"), ~detent.containing("talk"), detent.without("Talk", ignore_case=True)):
+        matcher = detent.compile(turn & banned, vocabulary).matcher()
+        for token in [*b"tal", 256]:
+            assert token in matcher.allowed()
+            matcher.advance(token)
+        assert ord("k") not in matcher.allowed()
+        assert ord("x") in matcher.allowed()
+
+
+def test_bytes_of_a_frame_write_no_special_token() -> None:
+    language = detent.special_token("<s>") | detent.any_of_bytes(bytes(range(256))).repeat(1, 9)
+    matcher = detent.compile(language, VOCABULARY).matcher()
+    assert matcher.allowed().tolist() == [0, 1, 2, 3, 6]  # not the tokens with 0xFF, which begins a frame
+
+
+def test_an_end_of_text_that_is_asked_for_ends_the_text() -> None:
+    vocabulary = detent.Vocabulary([b"a", b"<eot>", b"</s>"], eos_token_ids=[1, 2])
+    turns = (detent.literal("a") + detent.special_token("<eot>")).repeat(2, 2) + detent.literal("a").optional()
+    matcher = detent.compile(turns, vocabulary).matcher()
+    for token in (0, 1, 0):
+        assert matcher.allowed().tolist() == [token]
+        matcher.advance(token)
+    assert not matcher.is_finished
+    matcher.advance(1)
+    assert matcher.is_finished
+    assert matcher.allowed().tolist() == [1, 2]
+    matcher.rollback(1)
+    assert matcher.allowed().tolist() == [1]
+
+
+def test_a_budget_counts_special_tokens() -> None:
+    language = (detent.special_token("<s>") + detent.regex("[ab]*")).repeat(1, None) + detent.special_token("<st>")
+    matcher = detent.compile(language, VOCABULARY).matcher(max_tokens=3)
+    assert matcher.allowed().tolist() == [6]
+    matcher.advance(6)
+    assert matcher.allowed().tolist() == [0, 1, 2, 3, 6, 7]
+    matcher.advance(2)
+    assert matcher.allowed().tolist() == [7]
+    assert detent.special_token("<s>").min_tokens(VOCABULARY) == 1
+
+
+def test_tables_know_special_tokens() -> None:
+    vocabulary = detent.Vocabulary([b"a", b"<eot>", b"</s>"], eos_token_ids=[1, 2])
+    language = detent.special_token("<eot>") + detent.literal("a") + detent.special_token("<eot>")
+    guide = detent.compile(language, vocabulary)
+    for tokens in [(), (1,), (1, 0), (1, 0, 1)]:
+        plain, by_table = guide.matcher(), guide.to_table().matcher()
+        for token in tokens:
+            plain.advance(token)
+            by_table.advance(token)
+        assert plain.allowed().tolist() == by_table.allowed().tolist()
+        assert plain.is_finished == by_table.is_finished
+
+
+def test_a_name_of_a_token_of_text_is_that_text() -> None:
+    vocabulary = detent.Vocabulary([b"<", b"go", b">", b"<go>", b"</s>"], eos_token_ids=[4])
+    matcher = detent.compile(detent.special_token("<go>"), vocabulary).matcher()
+    assert matcher.allowed().tolist() == [0, 3]
+
+
+def test_what_is_not_known_is_said() -> None:
+    with pytest.raises(detent.VocabularyError, match="no special token '<x>'; it has '<s>'"):
+        detent.compile(detent.special_token("<x>"), VOCABULARY)
+    with pytest.raises(detent.VocabularyError, match="it has none"):
+        detent.compile(detent.special_token("<x>"), detent.Vocabulary([b"a"], eos_token_ids=None))
+    with pytest.raises(detent.ArgumentError, match="give the name"):
+        detent.special_token("")
+    with pytest.raises(detent.UnsupportedError, match="canonical"):
+        detent.compile(detent.special_token("<s>"), VOCABULARY, canonical=True)
+    with pytest.raises(detent.UnsupportedError, match="intersect the parts"):
+        detent.compile(detent.special_token("<s>") & detent.regex(r"(?=a)\w+"), VOCABULARY)
+
+
+def test_languages_with_special_tokens_are_pickled() -> None:
+    language = detent.special_token("<s>")
+    again = pickle.loads(pickle.dumps(language))
+    assert again == language
+    assert again != detent.special_token("<st>")
+    assert detent.compile(again, VOCABULARY).matcher().allowed().tolist() == [6]
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="needs the tokenizers of ../shared")
+def test_turns_of_llama3() -> None:
+    vocabulary = detent.Vocabulary.from_file(SHARED / "data" / "tokenizers" / "llama3" / "tokenizer.json")
+    rule = detent.grammar(
+        """
+        start: <|start_header_id|> "assistant" <|end_header_id|> "\\n\\n" call ("; " call)* <|eot_id|>
+        call: NAME "(" [NUMBER ("," NUMBER)*] ")"
+        NAME: /[a-z_]+/
+        NUMBER: /[0-9]+/
+        """
+    )
+    guide = detent.compile(rule, vocabulary)
+    special = {name: vocabulary.encode(name)[0] for name in ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")}
+    ids = [special["<|start_header_id|>"], *vocabulary.tokenize("assistant"), special["<|end_header_id|>"]]
+    ids += [*vocabulary.tokenize("\n\nadd(1,22); now()"), special["<|eot_id|>"]]
+    matcher = guide.matcher(max_tokens=len(ids))
+    for token in ids:
+        assert token in matcher.allowed()
+        matcher.advance(token)
+    assert matcher.is_finished
+    text = vocabulary.decode(ids).decode()
+    assert text == "assistant\n\nadd(1,22); now()"
+    assert rule.accepts(text)
+
+
+def test_refusals_name_special_tokens() -> None:
+    matcher = detent.compile(detent.special_token("<s>") + detent.literal("a"), VOCABULARY).matcher()
+    assert "expected a special token" in matcher.explain(0)
+    assert "special, and the rule does not ask for it here" in matcher.explain(7)
+    matcher.advance(6)
+    assert "expected a;" in matcher.explain(1)
