@@ -208,6 +208,14 @@ def test_turns_of_llama3() -> None:
     assert rule.accepts(text)
 
 
+def test_gbnf_names_special_tokens() -> None:
+    rule = detent.gbnf('root ::= <s> ("a" | <st>)+ <s>')
+    matcher = detent.compile(rule, VOCABULARY).matcher()
+    for allowed, token in (([6], 6), ([0, 7], 7), ([0, 6, 7], 0), ([0, 6, 7], 6), ([8], 8)):
+        assert matcher.allowed().tolist() == allowed
+        matcher.advance(token)
+
+
 def test_refusals_name_special_tokens() -> None:
     matcher = detent.compile(detent.special_token("<s>") + detent.literal("a"), VOCABULARY).matcher()
     assert "expected a special token" in matcher.explain(0)

@@ -27,6 +27,7 @@ __all__ = ["read_gbnf"]
 _SPACE = re.compile(r"(?:[ \t]|#[^\r\n]*)*")
 _SPACE_AND_LINES = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
+_SPECIAL = re.compile(r"<(?!\[)[^<>\r\n]+>")
 _COUNTS = re.compile(r"\{[ \t]*([0-9]*)[ \t]*(?:(,)[ \t]*([0-9]*)[ \t]*)?\}")
 _SIGNS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-"}
@@ -90,8 +91,8 @@ class _Reader:
     def unexpected(self) -> NoReturn:
         character = self.text[self.position]
         if character in "<!":
-            what = "a token reference has no meaning in a language of texts"
-            self.source.unsupported(what, self.position, "write the token's text in quotes; end-of-text is implied")
+            what = "a token by its id, or any but one, cannot be held"
+            self.source.unsupported(what, self.position, "name the token, as in <|eot_id|>")
         what = f"{character!r} has no meaning here"
         self.source.malformed(what, self.position, "write an item, | or a new line; texts stand in double quotes")
 
@@ -104,6 +105,10 @@ class _Reader:
                 self.readers[character](tree, start)
             elif character in _SIGNS:
                 tree.repeat(start, *_SIGNS[character])
+            elif special := _SPECIAL.match(self.text, start):
+                node = _core.special(special[0].encode())
+                tree.item(Leaf(Terminal(node, False), start), start)
+                self.position = special.end()
             elif name := _NAME.match(self.text, start):
                 tree.item(Name(name[0], start), start)
                 self.position = name.end()
