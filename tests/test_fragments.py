@@ -147,3 +147,23 @@ def test_a_mask_does_not_depend_on_what_was_asked_before() -> None:
             masks[number, text] = np.asarray(row).tobytes()
         found.append(masks)
     assert found[0] == found[1]
+
+
+def test_what_lies_between_delimiters_is_shared() -> None:
+    vocabulary = _vocabulary(7)
+
+    def counts_of_first_string(names: list[str]) -> tuple[int, ...]:
+        members = {name: {"type": "string"} for name in names}
+        schema = {"type": "object", "properties": members, "required": names, "additionalProperties": False}
+        matcher = detent.compile(detent.json_schema(schema), vocabulary).matcher()
+        matcher.advance_bytes(b'{"' + names[0].encode() + b'": "')
+        before = vocabulary._core.cache_counts
+        matcher.allowed()
+        return tuple(after - at for after, at in zip(vocabulary._core.cache_counts, before, strict=True))
+
+    # Masks found and made, fragments found and made.
+    found, made, _, walked = counts_of_first_string(["name", "b"])
+    assert (found, made) == (0, 1)
+    assert walked > 0
+    assert counts_of_first_string(["alpha", "x1"]) == (0, 1, 1, 0)  # other things follow
+    assert counts_of_first_string(["foo", "x1"]) == (1, 0, 0, 0)  # the rest is the same

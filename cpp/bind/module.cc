@@ -373,7 +373,16 @@ NB_MODULE(_core, m) {
       .def_prop_ro("has_every_byte", [](const Vocabulary& v) { return v.spelling() == nullptr; })
       .def("with_special", [](const Vocabulary& v) { return Vocabulary::with_special(v); }, nb::call_guard<WithoutGil>())
       .def_prop_ro("trie_nodes", [](const Vocabulary& v) { return v.trie().size(); })
-      .def_prop_ro("cache_bytes", [](const Vocabulary& v) { return v.cache().bytes(); });
+      .def_prop_ro("cache_bytes", [](const Vocabulary& v) { return v.cache().bytes(); })
+      .def_prop_ro(
+          "cache_counts",
+          [](const Vocabulary& v) {
+            const auto masks = v.cache().counts(MaskCache::Kind::mask);
+            const auto fragments = v.cache().counts(MaskCache::Kind::fragment);
+            return nb::make_tuple(masks.found, masks.made, fragments.found, fragments.made);
+          },
+          nb::sig("def cache_counts(self) -> tuple[int, int, int, int]"),
+          "Masks found and made, fragments of masks found and made.");
 
   nb::class_<Encoder>(m, "Encoder", "A BPE tokenizer; immutable.")
       .def(nb::new_(&make_encoder), "pieces"_a, "texts"_a, "base"_a, "byte_pieces"_a, "merges"_a, "ignore_merges"_a,

@@ -47,9 +47,9 @@ std::shared_ptr<const Mask> Masks::compute(ExprId state) {
 
 std::shared_ptr<const Mask> Masks::cached(ExprId state) {
   const Hash128& own = automaton_.hash(state);
-  if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own)) return known;
+  if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own, MaskCache::Kind::start)) return known;
   std::shared_ptr<const Mask> mask = compute(state);
-  vocabulary_.cache().insert(own, mask);
+  vocabulary_.cache().insert(own, mask, MaskCache::Kind::start);
   return mask;
 }
 
@@ -66,10 +66,11 @@ Masks::Like Masks::relaxed(ExprId state, MaskOf mask_of) {
 
 std::shared_ptr<const Mask> Masks::fragment(ExprId beginning) {
   const Hash128 own = key(automaton_.hash(beginning), kFragment);
-  if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own)) return known;
+  constexpr auto kind = MaskCache::Kind::fragment;
+  if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own, kind)) return known;
   Like like = relaxed(beginning, [this](ExprId state) { return fragment(state); });
   if (like.mask && like.safe >= vocabulary_.longest()) {
-    vocabulary_.cache().insert(own, like.mask);
+    vocabulary_.cache().insert(own, like.mask, kind);
     return like.mask;
   }
   if (!like.mask) {
@@ -88,7 +89,7 @@ std::shared_ptr<const Mask> Masks::fragment(ExprId beginning) {
   std::shared_ptr<const Crossing> crossing = like.mask ? like.mask->crossing() : nullptr;
   if (!crossing || !exits.added.empty() || !exits.lost.empty()) crossing = cross(crossing.get(), exits);
   std::shared_ptr<const Mask> mask = builder.finish(std::move(crossing));
-  vocabulary_.cache().insert(own, mask);
+  vocabulary_.cache().insert(own, mask, kind);
   remember(beginning, fragments_);
   return mask;
 }
@@ -164,7 +165,7 @@ Masks::Like Masks::find_like(ExprId state, Examples& examples, std::uint64_t kin
     }
   }
   if (best == ExprSet::kEmpty) return {};
-  std::shared_ptr<const Mask> mask = vocabulary_.cache().find(key(automaton_.hash(best), kind));
+  std::shared_ptr<const Mask> mask = vocabulary_.cache().find(key(automaton_.hash(best), kind), MaskCache::Kind::start);
   if (!mask) std::erase(examples.states, best);
   return {best, std::move(mask)};
 }

@@ -123,21 +123,23 @@ std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const Crossing> 
   return mask;
 }
 
-std::shared_ptr<const Mask> MaskCache::find(const Hash128& key) {
+std::shared_ptr<const Mask> MaskCache::find(const Hash128& key, Kind kind) {
   const ForkGuard guard;
   Shard& part = shard(key);
   const std::lock_guard lock(part.mutex);
   const auto place = part.places.find(key);
   if (place == part.places.end()) return nullptr;
+  ++part.counts[static_cast<std::size_t>(kind)].found;
   part.recent.splice(part.recent.begin(), part.recent, place->second);
   return place->second->mask;
 }
 
-void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask) {
+void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kind kind) {
   const ForkGuard guard;
   Shard& part = shard(key);
   const std::size_t size = mask->bytes() + kEntryBytes;
   const std::lock_guard lock(part.mutex);
+  ++part.counts[static_cast<std::size_t>(kind)].made;
   if (size > limit_bytes_ / kShards || part.places.contains(key)) return;
   part.recent.push_front({key, std::move(mask)});
   part.places[key] = part.recent.begin();
@@ -156,6 +158,17 @@ std::size_t MaskCache::bytes() {
   for (Shard& part : shards_) {
     const std::lock_guard lock(part.mutex);
     total += part.bytes;
+  }
+  return total;
+}
+
+MaskCache::Counts MaskCache::counts(Kind kind) {
+  const ForkGuard guard;
+  Counts total;
+  for (Shard& part : shards_) {
+    const std::lock_guard lock(part.mutex);
+    total.found += part.counts[static_cast<std::size_t>(kind)].found;
+    total.made += part.counts[static_cast<std::size_t>(kind)].made;
   }
   return total;
 }

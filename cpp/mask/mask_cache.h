@@ -113,9 +113,16 @@ class MaskCache {
 
   std::size_t limit_bytes() const { return limit_bytes_; }
 
-  std::shared_ptr<const Mask> find(const Hash128& key);
-  void insert(const Hash128& key, std::shared_ptr<const Mask> mask);
+  // What is looked for: a state's mask, a fragment of one, or one to begin another from.
+  enum class Kind : std::uint8_t { mask, fragment, start };
+  struct Counts {
+    std::uint64_t found = 0, made = 0;
+  };
+
+  std::shared_ptr<const Mask> find(const Hash128& key, Kind kind = Kind::mask);
+  void insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kind kind = Kind::mask);
   std::size_t bytes();
+  Counts counts(Kind kind);  // since the vocabulary was made
 
  private:
   struct Entry {
@@ -130,6 +137,7 @@ class MaskCache {
     std::list<Entry> recent;  // most recently used first
     std::unordered_map<Hash128, std::list<Entry>::iterator, KeyHash> places;
     std::size_t bytes = 0;
+    std::array<Counts, 3> counts;  // by kind
   };
   static constexpr std::size_t kShards = 8;
   // What an entry costs beside its mask: list node, table node and bucket.

@@ -54,7 +54,17 @@ from detent.vocabulary import Vocabulary, tokenizations
 
 if TYPE_CHECKING:
     from detent import models
-    from detent.generation import Output, Report, Request, generate, generate_batch, sample_unbiased, stream
+    from detent.generation import (
+        Fidelity,
+        Output,
+        Report,
+        Request,
+        fidelity,
+        generate,
+        generate_batch,
+        sample_unbiased,
+        stream,
+    )
     from detent.models import load_model
     from detent.sources.calls import Call, TaggedPart, calls, structural_tags
     from detent.sources.grammar import ebnf, gbnf, grammar
@@ -71,6 +81,7 @@ __all__ = [
     "CancelledError",
     "DetentError",
     "EmptyLanguageError",
+    "Fidelity",
     "Guide",
     "Language",
     "LimitError",
@@ -105,6 +116,7 @@ __all__ = [
     "duration",
     "ebnf",
     "email",
+    "fidelity",
     "gbnf",
     "generate",
     "generate_batch",
@@ -139,12 +151,14 @@ __all__ = [
 # Engines import detent for its masks alone: what runs models, and the larger sources, load when first named (PEP 562).
 _LAZY = {
     "Call": "detent.sources.calls",
+    "Fidelity": "detent.generation",
     "Output": "detent.generation",
     "Report": "detent.generation",
     "Request": "detent.generation",
     "TaggedPart": "detent.sources.calls",
     "calls": "detent.sources.calls",
     "ebnf": "detent.sources.grammar",
+    "fidelity": "detent.generation",
     "gbnf": "detent.sources.grammar",
     "generate": "detent.generation",
     "generate_batch": "detent.generation",

@@ -110,6 +110,10 @@ class Vocabulary:
     @property
     def cache_bytes(self) -> int: ...
 
+    @property
+    def cache_counts(self) -> tuple[int, int, int, int]:
+        """Masks found and made, fragments of masks found and made."""
+
 class Encoder:
     """A BPE tokenizer; immutable."""
 

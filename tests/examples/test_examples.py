@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +20,7 @@ SHOWS = {
     "algebra": r"Hello, world\. +True\n +Hello, darned! +False\n(.|\n)*even <= pairs: False, as b'aa' shows\n",
     "banned_words": r"likes: .*listen.*\nWithout .*: +'((?!listen|talk).)*'\n.*b'listen'\n(.|\n)* 48 ways(.|\n)*\n\{",
     "budget": r"has 12 tokens\.\n  12 tokens: \{.*\n(.|\n)*  11 tokens: max_tokens=11 is too few: .*\n",
+    "fidelity": r"plain mask: +'The' 0\.7.*\n +canonical mask: +'William' (.|\n)*'Theodore' .* 0\.7(.|\n)* model calls",
     "function_calls": r"llama3-pythonic  get_user_info\{'user_id': 7890(.|\n)*\n\[\w+\(.*\)\] -> .*\n.*TaggedPart\(",
     "grammars": r"'if = 2' +False\n(.|\n)*True False\nnothing stands(.|\n)*complete: True\n.*complete: True\n",
     "gzip_model": r"among 4 answers: under the seventh step\n",
@@ -31,9 +33,21 @@ SHOWS = {
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
-def test_an_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example(path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     if missing := [package for package in NEEDS.get(path.stem, ()) if not find_spec(package)]:
         pytest.skip(f"needs {' and '.join(missing)}")
+    monkeypatch.setattr(sys, "argv", [str(path)])
     runpy.run_path(str(path), run_name="__main__")
     shown = capsys.readouterr().out
     assert re.search(SHOWS[path.stem], shown), shown
+
+
+def test_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "fidelity.svg"
+    path = EXAMPLES / "fidelity.py"
+    monkeypatch.setattr(sys, "argv", [str(path), str(picture)])
+    runpy.run_path(str(path), run_name="__main__")
+    drawn = picture.read_text(encoding="utf-8")
+    bars = re.findall(r"(William|Theodore) +(\d+) %", drawn)
+    assert sorted(bars) == [("Theodore", "73"), ("William", "27"), ("William", "97"), ("William", "97")]

@@ -1,7 +1,11 @@
-"""Writing text with a model: `generate` returns it whole, `stream` piece by piece, `generate_batch` several."""
+"""Writing text with a model: `generate` returns it whole, `stream` piece by piece, `generate_batch` several.
+
+`fidelity` says what masks did to the model's choice.
+"""
 
 from __future__ import annotations
 
+from detent.generation.comparison import Distance, Fidelity, TextProbability, fidelity
 from detent.generation.output import Output
 from detent.generation.partial import PartialStream
 from detent.generation.plan import Request
@@ -11,6 +15,8 @@ from detent.generation.streaming import Stream
 from detent.generation.writing import generate, generate_batch, sample_unbiased, stream
 
 __all__ = [
+    "Distance",
+    "Fidelity",
     "Output",
     "PartialStream",
     "Report",
@@ -19,6 +25,8 @@ __all__ = [
     "Sampler",
     "Step",
     "Stream",
+    "TextProbability",
+    "fidelity",
     "generate",
     "generate_batch",
     "sample_unbiased",
