@@ -399,7 +399,6 @@ def test_what_is_refused():
         lambda: guide.matcher(5),
         lambda: guide.matcher().advance_bytes(b"a"),
         lambda: guide.matcher().completion(),
-        lambda: guide.to_table(),
     ):
         with pytest.raises(UnsupportedError):
             call()

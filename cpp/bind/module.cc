@@ -220,11 +220,18 @@ nb::bytes to_bytes(const std::vector<std::uint32_t>& values) {
   return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::uint32_t));
 }
 
-// (token classes, next states by state and class, accepting states)
-nb::tuple explore_guide(Guide& guide, std::uint32_t max_states, std::int64_t max_bytes) {
+// (token classes, next states by state and class, accepting states). `held` is (start, classes, next states, token classes,
+// whether each state accepts), of a table for the guide's vocabulary.
+nb::tuple explore_guide(Guide& guide, std::uint32_t max_states, std::int64_t max_bytes,
+                        const std::optional<std::tuple<std::uint32_t, std::uint32_t, nb::bytes, nb::bytes, nb::bytes>>& held) {
+  HeldTable table;
+  if (held) {
+    const auto& [start, classes, next, token_class, accepting] = *held;
+    table = {start, classes, numbers(next), numbers(token_class), numbers(accepting)};
+  }
   const TokenAutomaton found = [&] {
     const WithoutGil release;
-    return explore(guide, max_states, max_bytes);
+    return explore(guide, max_states, max_bytes, held ? &table : nullptr);
   }();
   return nb::make_tuple(to_bytes(found.token_class), to_bytes(found.next), to_bytes(found.accepting));
 }
@@ -444,8 +451,9 @@ NB_MODULE(_core, m) {
            nb::call_guard<WithoutGil>())
       .def("longest", [](Guide& guide) { return guide.budget().longest(guide.start()); },
            nb::call_guard<WithoutGil>())
-      .def("explore", &explore_guide, "max_states"_a, "max_bytes"_a,
-           nb::sig("def explore(self, max_states: int, max_bytes: int) -> tuple[bytes, bytes, bytes]"))
+      .def("explore", &explore_guide, "max_states"_a, "max_bytes"_a, "held"_a.none() = nb::none(),
+           nb::sig("def explore(self, max_states: int, max_bytes: int, "
+                   "held: tuple[int, int, bytes, bytes, bytes] | None = None) -> tuple[bytes, bytes, bytes]"))
       .def_prop_ro("state_count", &Guide::state_count, nb::call_guard<WithoutGil>())
       .def_prop_ro("memory_bytes", &Guide::memory_bytes, nb::call_guard<WithoutGil>());
 

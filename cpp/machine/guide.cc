@@ -139,6 +139,15 @@ void Guide::expand(ExprId state, const std::function<void(std::uint32_t, ExprId)
       });
 }
 
+void Guide::expand(ExprId state, const std::vector<std::uint32_t>& ids,
+                   const std::function<void(std::uint32_t, ExprId)>& visit) {
+  if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
+  for (std::uint32_t id : ids) {
+    const ExprId next = advance(state, vocabulary_->bytes(id));
+    if (next != ExprSet::kEmpty) visit(id, next);
+  }
+}
+
 std::uint32_t Guide::token_between(ExprId from, ExprId to) {
   std::uint32_t lowest = UINT32_MAX;
   walk(

@@ -50,6 +50,9 @@ class Guide {
   std::vector<ExprId> successors(ExprId state, std::int64_t& visited);
   // Calls visit(id, state after it) for every text token that `state` allows. Throws `cancelled`.
   void expand(ExprId state, const std::function<void(std::uint32_t, ExprId)>& visit);
+  // Does so for those among `ids`, which have a text, only.
+  void expand(ExprId state, const std::vector<std::uint32_t>& ids,
+              const std::function<void(std::uint32_t, ExprId)>& visit);
   // The lowest id of a text token that leads from one state to another, which is a successor.
   std::uint32_t token_between(ExprId from, ExprId to);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hash.h"
 
 namespace detent {
 
@@ -73,9 +74,101 @@ class Classes {
   std::vector<std::uint32_t> moved_;   // by class, within `refine` only
 };
 
+// Where a walk stands: in the language, behind a token at places of the split if the guide is canonical, and in the
+// automaton that is held to as well.
+struct Standing {
+  ExprId state;
+  std::uint32_t last = Canonical::kNoToken;
+  Canonical::SetId set = Canonical::kFresh;
+  std::uint32_t held = 0;
+  bool operator==(const Standing&) const = default;
+};
+
+struct StandingHash {
+  std::size_t operator()(const Standing& at) const {
+    return mix(mix(at.state.value, std::uint64_t{at.last} << 32 | at.set), at.held);
+  }
+};
+
+class Walk {
+ public:
+  Walk(Guide& guide, const HeldTable* held) : guide_(guide), held_(held), row_(guide.vocabulary().word_count()) {
+    if (!held) return;
+    const Vocabulary& vocabulary = guide.vocabulary();
+    ids_.resize(held->classes);
+    for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+      if (vocabulary.is_text(id)) ids_[held->token_class[id]].push_back(id);
+      if (!vocabulary.is_text(id) && !vocabulary.is_end(id)) wordless_.push_back(id);
+    }
+  }
+
+  Standing start() const {
+    return {guide_.start(), Canonical::kNoToken, Canonical::kFresh, held_ ? held_->start : 0};
+  }
+
+  bool accepting(const Standing& at) {
+    if (held_ && !held_->accepting[at.held]) return false;
+    Canonical* canonical = guide_.canonical();
+    return canonical ? canonical->accepting(at.state, at.last, at.set) : guide_.accepting(at.state);
+  }
+
+  // Calls visit(id, where it leads) for every token but end-of-text that may follow.
+  template <class Visit>
+  void expand(const Standing& at, Visit visit) {
+    Canonical* canonical = guide_.canonical();
+    if (canonical) canonical->fill(at.state, at.last, at.set, row_.data());
+    const auto take = [&](std::uint32_t id, ExprId next) {
+      Standing to{next};
+      if (held_ && (to.held = held_->step(at.held, id)) == TokenAutomaton::kRefused) return;
+      if (canonical) {
+        if (!((row_[id >> 5] >> (id & 31)) & 1)) return;
+        to.set = canonical->advance(next, at.last, at.set, id);
+        if (to.set == Canonical::kRefused) return;
+        to.last = id;
+      }
+      visit(id, to);
+    };
+    if (!held_) return guide_.expand(at.state, take);
+    std::vector<std::uint32_t> some;
+    if (few(at.held, some)) {
+      guide_.expand(at.state, some, take);
+    } else {
+      guide_.expand(at.state, take);
+    }
+    if (canonical) return;
+    for (std::uint32_t id : wordless_) {
+      const std::uint32_t next = held_->step(at.held, id);
+      if (next != TokenAutomaton::kRefused) visit(id, Standing{at.state, at.last, at.set, next});
+    }
+  }
+
+ private:
+  static constexpr std::size_t kFew = 2048;  // as long to try one by one as a walk over a trie of 100,000 tokens takes
+
+  // Whether the automaton allows few tokens with a text; these are then added to `ids`.
+  bool few(std::uint32_t state, std::vector<std::uint32_t>& ids) const {
+    std::size_t count = 0;
+    const std::uint32_t* row = &held_->next[std::size_t{state} * held_->classes];
+    for (std::uint32_t part = 0; part < held_->classes; ++part) {
+      if (row[part] != TokenAutomaton::kRefused) count += ids_[part].size();
+    }
+    if (count > kFew) return false;
+    for (std::uint32_t part = 0; part < held_->classes; ++part) {
+      if (row[part] != TokenAutomaton::kRefused) ids.insert(ids.end(), ids_[part].begin(), ids_[part].end());
+    }
+    return true;
+  }
+
+  Guide& guide_;
+  const HeldTable* held_;
+  std::vector<std::uint32_t> row_;                // of a canonical guide
+  std::vector<std::vector<std::uint32_t>> ids_;   // of each class, those with a text
+  std::vector<std::uint32_t> wordless_;
+};
+
 }  // namespace
 
-TokenAutomaton explore(Guide& guide, std::uint32_t max_states, std::int64_t max_bytes) {
+TokenAutomaton explore(Guide& guide, std::uint32_t max_states, std::int64_t max_bytes, const HeldTable* held) {
   const Vocabulary& vocabulary = guide.vocabulary();
   TokenAutomaton table;
   Classes classes(vocabulary.size());
@@ -87,24 +180,25 @@ TokenAutomaton explore(Guide& guide, std::uint32_t max_states, std::int64_t max_
   add_ends();
   rows[TokenAutomaton::kFinished] = classes.refine(moves);
 
-  std::vector<ExprId> found{guide.start()};
-  std::unordered_map<std::uint32_t, std::uint32_t> number{{guide.start().value, TokenAutomaton::kStart}};
+  Walk walk(guide, held);
+  std::vector<Standing> found{walk.start()};
+  std::unordered_map<Standing, std::uint32_t, StandingHash> number{{found[0], TokenAutomaton::kStart}};
   for (std::size_t i = 0; i < found.size(); ++i) {
     moves.clear();
-    guide.expand(found[i], [&](std::uint32_t id, ExprId next) {
-      if (vocabulary.is_end(id) && guide.accepting(next)) {  // as Matcher::advance
+    walk.expand(Standing(found[i]), [&](std::uint32_t id, const Standing& next) {
+      if (vocabulary.is_end(id) && walk.accepting(next)) {  // as Matcher::advance
         moves.emplace_back(id, TokenAutomaton::kFinished);
         return;
       }
       const auto fresh = static_cast<std::uint32_t>(found.size()) + TokenAutomaton::kStart;
-      const auto [entry, is_new] = number.try_emplace(next.value, fresh);
+      const auto [entry, is_new] = number.try_emplace(next, fresh);
       if (is_new) {
         if (found.size() >= max_states) throw Error(ErrorKind::limit, "table_states", max_states, max_states);
         found.push_back(next);
       }
       moves.emplace_back(id, entry->second);
     });
-    if (guide.accepting(found[i])) {
+    if (walk.accepting(found[i])) {
       table.accepting.push_back(static_cast<std::uint32_t>(rows.size()));
       add_ends();
     }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import final, overload
+from typing import TypeAlias, final, overload
+
+import numpy as np
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError, UnsupportedError
@@ -12,10 +14,12 @@ from detent.matcher import Matcher
 from detent.sources.nodes import EVERYTHING, either, in_row
 from detent.tables.automaton import TransitionTable
 from detent.tables.explore import explore
+from detent.tables.product import hold_to, intersect
+from detent.tables.rule import ANY_BYTES, TokenRule
 from detent.tables.table import MAX_BYTES, MAX_STATES, Table
 from detent.vocabulary import Vocabulary
 
-__all__ = ["Cancellation", "Guide", "compile"]
+__all__ = ["Cancellation", "Guide", "Rule", "compile"]
 
 
 @final
@@ -104,7 +108,7 @@ class Guide:
         LimitError
             No text of the language is that short; the message has the shortest.
         UnsupportedError
-            `max_tokens` with a canonical guide.
+            `max_tokens` with a canonical guide; its table (`to_table`) takes it.
         """
         if max_tokens is None:
             if count_end or reserve:
@@ -116,7 +120,7 @@ class Guide:
             raise ArgumentError(f"reserve must be an integer from 0 on, got {reserve!r}")
         if self._canonical:
             raise UnsupportedError(
-                "max_tokens cannot be held together with canonical=True; bound the length of the text in the language"
+                "a guide with canonical=True does not hold max_tokens; its table does: to_table().matcher(max_tokens)"
             )
         text_tokens = min(max_tokens - count_end, (1 << 32) - 2)
         if text_tokens >= 0 and self._core.completes_within(text_tokens):
@@ -155,13 +159,32 @@ class Guide:
 
         Notes
         -----
-        Visits all states: a walk over the vocabulary's trie each, up to a few milliseconds.
+        Visits all states: a walk over the vocabulary's trie each, up to a few milliseconds. Those of a canonical guide
+        are told apart by the last token too: there may be thousands before they are merged.
         """
+        moves = explore(self._core, max_states, max_bytes)
+        return Table(moves, self._vocabulary, [self._language], max_bytes=max_bytes)
+
+    def __and__(self, table: Table) -> Table:
+        """What both allow, as a table; see `detent.tables.product.intersect`."""
+        if not isinstance(table, Table):
+            return NotImplemented
+        if table.vocabulary is not self._vocabulary and table.vocabulary.fingerprint != self._vocabulary.fingerprint:
+            raise ArgumentError("the guide and the table are for different vocabularies; make them for the same one")
+        return self._hold(table, MAX_STATES, MAX_BYTES)
+
+    __rand__ = __and__
+
+    def _hold(self, table: Table, max_states: int, max_bytes: int) -> Table:
         if self._canonical:
-            raise UnsupportedError(
-                "a table knows states of the text alone; to_table needs a guide without canonical=True"
-            )
-        return Table(explore(self._core, max_states, max_bytes), self._vocabulary, max_bytes=max_bytes)
+            has_end = np.isin(np.arange(len(self._vocabulary)), list(self._vocabulary.eos_token_ids))
+            for token_id in np.flatnonzero((table.token_class != 0) & ~has_end).tolist():
+                if not self._vocabulary.decode([token_id]):
+                    raise ArgumentError(
+                        f"the table allows token {token_id}, which has no text, so the tokenizer writes no text with "
+                        "it; leave it out, or canonical"
+                    )
+        return hold_to(table, self._core, self._language, max_states=max_states, max_bytes=max_bytes)
 
     def _start(self, text_tokens: int | None) -> Matcher:
         matcher = Matcher(self._core, text_tokens)
@@ -177,6 +200,10 @@ def _shown(text: bytes) -> str:
     return repr(decoded if len(decoded) <= 80 else decoded[:79] + "…")
 
 
+#: What text may be held to: what `compile` takes, and what it gives.
+Rule: TypeAlias = Language | TransitionTable | TokenRule | Guide | Table
+
+
 @overload
 def compile(
     language: Language,
@@ -186,6 +213,17 @@ def compile(
     limits: Limits | None = None,
     cancel: Cancellation | None = None,
 ) -> Guide: ...
+
+
+@overload
+def compile(
+    language: TokenRule,
+    vocabulary: Vocabulary,
+    *,
+    canonical: bool = False,
+    limits: Limits | None = None,
+    cancel: Cancellation | None = None,
+) -> Table: ...
 
 
 @overload
@@ -200,7 +238,7 @@ def compile(
 
 
 def compile(
-    language: Language | TransitionTable,
+    language: Language | TransitionTable | TokenRule,
     vocabulary: Vocabulary,
     *,
     canonical: bool = False,
@@ -218,8 +256,8 @@ def compile(
 
     Parameters
     ----------
-    language : Language or TransitionTable
-        What the text must be, from its first byte to its last.
+    language : Language, TransitionTable or TokenRule
+        What the text must be, from its first byte to its last; or which tokens may be written.
     vocabulary : Vocabulary
         The model's tokens.
     canonical : bool
@@ -233,8 +271,9 @@ def compile(
     Returns
     -------
     Guide
-        Shared by threads. Compiling builds the first state only; the GIL is released. A `token_table` over tokens
-        becomes a `Table`, with all its states.
+        Shared by threads. Compiling builds the first state only; the GIL is released. A `token_table` over tokens,
+        alone or narrowed by languages, becomes a `Table` with all its states, within the `states` of `limits` (4096 if
+        none are given).
 
     Raises
     ------
@@ -251,18 +290,14 @@ def compile(
     """
     if not isinstance(canonical, bool):
         raise ArgumentError(f"canonical must be True or False, got {canonical!r}")
-    if isinstance(language, TransitionTable) and isinstance(vocabulary, Vocabulary):
-        if language.over == "tokens":
-            if canonical:
-                raise ArgumentError(
-                    "a token_table over tokens says itself which tokens it takes; canonical is for texts"
-                )
-            return language.table(vocabulary, max_bytes=(limits or Limits()).memory_bytes)
-        language = language.language()
-    if not isinstance(language, Language):
-        raise ArgumentError(f"compile needs a Language (such as detent.regex(...)), got {type(language).__name__}")
     if not isinstance(vocabulary, Vocabulary):
         raise ArgumentError(f"compile needs a detent.Vocabulary, got {type(vocabulary).__name__}")
+    if isinstance(language, TransitionTable):
+        language = TokenRule((language,), None) if language.over == "tokens" else language.language()
+    if isinstance(language, TokenRule):
+        return _compile_tokens(language, vocabulary, canonical, limits, cancel)
+    if not isinstance(language, Language):
+        raise ArgumentError(f"compile needs a Language (such as detent.regex(...)), got {type(language).__name__}")
     bounds = limits or Limits()
     if canonical and language._node.has_special:
         raise UnsupportedError(
@@ -278,6 +313,23 @@ def compile(
         vocabulary._token_steps() if canonical else None,
     )
     return Guide(core, language, vocabulary, canonical=canonical)
+
+
+def _compile_tokens(
+    rule: TokenRule, vocabulary: Vocabulary, canonical: bool, limits: Limits | None, cancel: Cancellation | None
+) -> Table:
+    max_bytes = min((limits or Limits()).memory_bytes, (1 << 31) - 1)
+    max_states = MAX_STATES if limits is None else limits.states
+    table, *others = [automaton.table(vocabulary, max_bytes=max_bytes) for automaton in rule.automata]
+    for other in others:
+        table = intersect(table, other, max_states=max_states, max_bytes=max_bytes)
+    language = rule.language
+    if language is None:
+        if not canonical:
+            return table
+        language = ANY_BYTES
+    guide = compile(language, vocabulary, canonical=canonical, limits=limits, cancel=cancel)
+    return guide._hold(table, max_states, max_bytes)
 
 
 def _without_added(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:

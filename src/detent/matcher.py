@@ -10,7 +10,7 @@ import numpy as np
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError, StateError, UnsupportedError
-from detent.mask import allocate_mask
+from detent.mask import WORD_BITS, allocate_mask, check_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from detent.guide import Guide
     from detent.mask import MaskLike
+    from detent.tables import TableMatcher
 
 __all__ = ["BatchMatcher", "Matcher"]
 
@@ -128,7 +129,7 @@ class BatchMatcher:
     Parameters
     ----------
     matchers : sequence of Matcher
-        One for each row; they may belong to different guides over vocabularies of equal size.
+        One for each row; they may belong to different guides and tables over vocabularies of equal size.
     threads : int, optional
         At most this many; the number of usable cores by default. Threads live for one call only.
 
@@ -142,7 +143,7 @@ class BatchMatcher:
 
     __slots__ = ("matchers", "threads")
 
-    def __init__(self, matchers: Sequence[Matcher], *, threads: int | None = None) -> None:
+    def __init__(self, matchers: Sequence[Matcher | TableMatcher], *, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
             raise ArgumentError(f"BatchMatcher needs threads >= 1, got {threads}")
         if not matchers:
@@ -160,7 +161,19 @@ class BatchMatcher:
         rows : int32[batch, ceil(V / 32)], CPU, C-contiguous
             NumPy array or torch tensor, overwritten.
         """
-        _core.fill_batch(self.matchers, rows, self.threads)
+        of_core = [matcher for matcher in self.matchers if isinstance(matcher, _core.Matcher)]
+        if len(of_core) == len(self.matchers):
+            _core.fill_batch(of_core, rows, self.threads)
+            return
+        width = len(self.matchers[0].guide.vocabulary)
+        array = check_mask(rows, (len(self.matchers), -(-width // WORD_BITS)))
+        if of_core:
+            filled = allocate_mask(len(of_core), width)
+            _core.fill_batch(of_core, filled, self.threads)
+            array[[isinstance(matcher, _core.Matcher) for matcher in self.matchers]] = filled
+        for row, matcher in zip(array, self.matchers, strict=True):
+            if not isinstance(matcher, _core.Matcher):
+                matcher.fill_mask(row)  # of a table: a copy of a row
 
 
 def _shown(text: bytes) -> str:

@@ -21,6 +21,7 @@ from detent.generation.finder import Finder, Found, Mark, Scan
 from detent.generation.report import Rewind, Step
 from detent.guide import Guide
 from detent.matcher import Matcher
+from detent.tables import Table, TableMatcher
 from detent.vocabulary import Vocabulary
 
 __all__ = ["Draft"]
@@ -31,9 +32,9 @@ class Draft:
 
     Parameters
     ----------
-    guide : Guide
+    guide : Guide or Table
         The language, less the banned words where they are left to the mask.
-    safe : Guide or None
+    safe : Guide, Table or None
         The language less the banned words, where they are watched by rewinding.
     bans : Bans or None
         The words to watch.
@@ -47,16 +48,16 @@ class Draft:
 
     def __init__(
         self,
-        guide: Guide,
-        safe: Guide | None,
+        guide: Guide | Table,
+        safe: Guide | Table | None,
         bans: Bans | None,
         stops: Finder | None,
         prompt: bytes,
         max_tokens: int,
     ) -> None:
         self._vocabulary: Vocabulary = guide.vocabulary
-        self._safe: Matcher | None = None if safe is None else safe.matcher(max_tokens)
-        self.matcher = guide.matcher(max_tokens)
+        self._safe: Matcher | TableMatcher | None = None if safe is None else safe.matcher(max_tokens)
+        self.matcher: Matcher | TableMatcher = guide.matcher(max_tokens)
         self._scan: Scan | None = None
         if safe is not None and bans is not None:
             self._scan = bans.scan(prompt)
@@ -95,7 +96,7 @@ class Draft:
         """Add a token that the mask allows. Return False if it had to be taken back."""
         token_id = step.token_id
         self.matcher.advance(token_id)
-        data = self._vocabulary.token_bytes(token_id)
+        data = self._vocabulary.decode((token_id,))
         self._marks.append((_mark(self._scan), _mark(self._stops)))
         self._starts.append(len(self.text))
         self.token_ids.append(token_id)

@@ -19,10 +19,11 @@ from detent.generation.finder import Finder
 from detent.generation.reader import Reader
 from detent.generation.sampler import Sampler, whole_number
 from detent.generation.streaming import Stream
-from detent.guide import Guide, compile
+from detent.guide import Guide, Rule, compile
 from detent.language import Language
 from detent.models.base import Model
 from detent.sources.nodes import EVERYTHING, TEXT
+from detent.tables import Table, TokenRule, TransitionTable
 
 __all__ = ["Plan", "Request", "check_model", "read_guide", "read_prompt"]
 
@@ -45,7 +46,7 @@ class Request:
     """
 
     prompt: str | Sequence[int]
-    language: Language | Guide | None = None
+    language: Rule | None = None
     samples: int = 1
     max_tokens: int = 256
     temperature: float = 1.0
@@ -71,11 +72,11 @@ class Plan:
         What writes it.
     request : Request
         What to write.
-    guide : Guide, optional
+    guide : Guide or Table, optional
         The request's language, compiled already.
     """
 
-    def __init__(self, model: Model, request: Request, guide: Guide | None = None) -> None:
+    def __init__(self, model: Model, request: Request, guide: Guide | Table | None = None) -> None:
         self.request = request
         self._model = model
         self._sampler(0)
@@ -115,12 +116,14 @@ class Plan:
         seed = None if request.seed is None else whole_number("seed", request.seed, least=0) + sample
         return Sampler(request.temperature, request.top_k, request.top_p, seed, request.min_p)
 
-    def _compile_safe(self) -> Guide | None:
+    def _compile_safe(self) -> Guide | Table | None:
         """Compile the language less the banned words."""
         if self._bans is None:
             return None
         language = self._bans.keep_out_of(self.guide.language, self._before, self._stops)
         try:
+            if isinstance(self.guide, Table):
+                return self.guide & language
             return compile(language, self.guide.vocabulary)
         except EmptyLanguageError:
             raise EmptyLanguageError(
@@ -147,7 +150,7 @@ def check_model(model: object) -> None:
         )
 
 
-def _stops(stop: str | Sequence[str] | None, language: Language | Guide | None) -> Finder | None:
+def _stops(stop: str | Sequence[str] | None, language: Rule | None) -> Finder | None:
     strings = [stop] if isinstance(stop, str) else stop
     if strings is None:
         return None
@@ -168,19 +171,20 @@ def _text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:
     return model.vocabulary.decode(prompt_ids[last + 1 :])
 
 
-def read_guide(language: Language | Guide | None, model: Model, *, in_text: bool) -> Guide:
-    """Return the guide of a language for a model; that of any text or bytes for None."""
+def read_guide(language: Rule | None, model: Model, *, in_text: bool) -> Guide | Table:
+    """Return the guide or table of a language for a model; that of any text or bytes for None."""
     if language is None:
         language = Language(TEXT, "text") if in_text else Language(EVERYTHING, "any bytes")
-    if isinstance(language, Language):
+    if isinstance(language, (Language, TransitionTable, TokenRule)):
         return compile(language, model.vocabulary)
-    if not isinstance(language, Guide):
+    if not isinstance(language, (Guide, Table)):
         raise ArgumentError(
-            f"language must be a Language, a Guide or None, got {type(language).__name__}; write detent.regex(pattern)"
+            f"language must be a Language, what detent.compile makes of one, or None, got {type(language).__name__}; "
+            "write detent.regex(pattern)"
         )
     if language.vocabulary is not model.vocabulary and language.vocabulary.fingerprint != model.vocabulary.fingerprint:
         raise ArgumentError(
-            f"The guide is for {language.vocabulary!r} but the model has {model.vocabulary!r}; "
+            f"{language!r} is for {language.vocabulary!r} but the model has {model.vocabulary!r}; "
             "compile it with detent.compile(language, model.vocabulary)"
         )
     return language

@@ -30,6 +30,7 @@ from detent.generation.report import Report, Step
 from detent.generation.text import TextDecoder
 from detent.guide import Guide
 from detent.mask import allocate_mask
+from detent.tables import Table
 
 __all__ = ["UnbiasedSampler"]
 
@@ -58,7 +59,7 @@ class UnbiasedSampler:
 
     Parameters
     ----------
-    guide : Guide
+    guide : Guide or Table
         The language.
     reader : Reader
         The model after the prompt.
@@ -76,7 +77,7 @@ class UnbiasedSampler:
 
     def __init__(
         self,
-        guide: Guide,
+        guide: Guide | Table,
         reader: Reader,
         *,
         max_tokens: int,

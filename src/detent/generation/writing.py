@@ -17,9 +17,9 @@ from detent.generation.reader import Reader
 from detent.generation.sampler import Sampler, whole_number
 from detent.generation.streaming import Stream
 from detent.generation.unbiased import UnbiasedSampler
-from detent.guide import Guide
-from detent.language import Language
+from detent.guide import Guide, Rule
 from detent.models.base import Model
+from detent.tables import Table
 
 __all__ = ["generate", "generate_batch", "sample_unbiased", "stream"]
 
@@ -27,7 +27,7 @@ __all__ = ["generate", "generate_batch", "sample_unbiased", "stream"]
 def generate(
     model: Model,
     prompt: str | Sequence[int],
-    language: Language | Guide | None = None,
+    language: Rule | None = None,
     *,
     max_tokens: int = 256,
     temperature: float = 1.0,
@@ -53,7 +53,7 @@ def generate(
 
     At most one forward pass of the model a token: one that is the only one allowed is written without asking the model,
     and a run of them enters its cache in one pass. A `Language` is compiled for the model's vocabulary at each call;
-    pass a `Guide` (`detent.compile`) to pay for that once.
+    pass what `detent.compile` makes of it to pay for that once.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def generate(
         `detent.load_model()`, `detent.models.Transformers`, `detent.models.CallableModel`, or what has their methods.
     prompt : str or sequence of int
         Text, or token ids as the model's `encode` would give them.
-    language : Language, Guide or None
+    language : Language, token_table, Guide, Table or None
         What may be written. None: any text that ids of the vocabulary spell; special ids other than end-of-text never.
     max_tokens : int
         The most tokens to write, end-of-text not counted. A text of a language is complete by then: a token is written
@@ -122,7 +122,7 @@ def generate(
 def stream(
     model: Model,
     prompt: str | Sequence[int],
-    language: Language | Guide | None = None,
+    language: Rule | None = None,
     *,
     max_tokens: int = 256,
     temperature: float = 1.0,
@@ -143,7 +143,7 @@ def stream(
 def stream(
     model: Model,
     prompt: str | Sequence[int],
-    language: Language | Guide | None = None,
+    language: Rule | None = None,
     *,
     max_tokens: int = 256,
     temperature: float = 1.0,
@@ -164,7 +164,7 @@ def stream(
 def stream(
     model: Model,
     prompt: str | Sequence[int],
-    language: Language | Guide | None = None,
+    language: Rule | None = None,
     *,
     max_tokens: int = 256,
     temperature: float = 1.0,
@@ -184,7 +184,7 @@ def stream(
 def stream(
     model: Model,
     prompt: str | Sequence[int],
-    language: Language | Guide | None = None,
+    language: Rule | None = None,
     *,
     max_tokens: int = 256,
     temperature: float = 1.0,
@@ -274,7 +274,7 @@ def generate_batch(model: Model, requests: Sequence[Request]) -> list[Output]:
     if not isinstance(requests, Sequence) or not all(isinstance(request, Request) for request in requests):
         raise ArgumentError("generate_batch needs a list of detent.Request(prompt, language, ...)")
     check_model(model)
-    guides: dict[int, Guide] = {}
+    guides: dict[int, Guide | Table] = {}
     plans = []
     for request in requests:
         guide = guides.get(id(request.language))
@@ -299,7 +299,7 @@ def generate_batch(model: Model, requests: Sequence[Request]) -> list[Output]:
 def sample_unbiased(
     model: Model,
     prompt: str | Sequence[int],
-    language: Language | Guide,
+    language: Rule,
     *,
     count: int = 1,
     max_tokens: int = 256,
@@ -324,7 +324,7 @@ def sample_unbiased(
     ----------
     model, prompt, seed
         As in `generate`.
-    language : Language or Guide
+    language : Language, token_table, Guide or Table
         What may be written.
     count : int
         How many texts.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from detent.errors import StateError
 from detent.guide import Guide
 from detent.matcher import Matcher
+from detent.tables import Table, TableMatcher
 from detent.vocabulary import Vocabulary
 
 __all__ = ["Ended", "Place", "Places", "is_wordless"]
@@ -34,7 +35,7 @@ class Ended:
     error: str | None = None
 
 
-Place: TypeAlias = "Matcher | Ended"
+Place: TypeAlias = "Matcher | TableMatcher | Ended"
 
 
 class Places:
@@ -42,11 +43,11 @@ class Places:
 
     Parameters
     ----------
-    guides : sequence of Guide
+    guides : sequence of Guide or Table
         A row is asked for with the index of its guide.
     """
 
-    def __init__(self, guides: Sequence[Guide]) -> None:
+    def __init__(self, guides: Sequence[Guide | Table]) -> None:
         self._guides = guides
         self._places: OrderedDict[tuple[int, bytes], Place] = OrderedDict()
 
@@ -61,7 +62,7 @@ class Places:
         if parent is None:
             place, steps = self._guides[guide].matcher(), ids
         else:
-            place, steps = parent.fork() if isinstance(parent, Matcher) else parent, ids[-1:]
+            place, steps = parent.fork() if isinstance(parent, (Matcher, TableMatcher)) else parent, ids[-1:]
         for token_id in steps.tolist():
             place = _step(place, token_id)
         self._places[key] = place
@@ -75,7 +76,7 @@ class Places:
 
 def _step(place: Place, token_id: int) -> Place:
     """Return the place after one more token; a matcher is moved there."""
-    if isinstance(place, Matcher):
+    if isinstance(place, (Matcher, TableMatcher)):
         try:
             place.advance(token_id)
         except StateError as error:

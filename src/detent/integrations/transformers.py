@@ -24,7 +24,8 @@ from detent.guide import Guide
 from detent.integrations.places import Ended, Place, Places, is_wordless
 from detent.integrations.prompt import PromptTracker
 from detent.mask import allocate_mask, apply_mask
-from detent.matcher import BatchMatcher, Matcher
+from detent.matcher import BatchMatcher
+from detent.tables import Table
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class LogitsProcessor:
 
     Parameters
     ----------
-    guides : Guide or sequence of Guide
+    guides : Guide, Table or sequence of these
         One guide for all rows, or one a prompt: with beams or `num_return_sequences`, each is for that prompt's rows.
     prompt_length : int or None
         How many leading ids of a row are the prompt, padding included: ``inputs["input_ids"].shape[1]``, or 1 for most
@@ -69,10 +70,12 @@ class LogitsProcessor:
     #: Continuous batching shows only the last id of each row, which does not tell the state.
     supports_continuous_batching: ClassVar[bool] = False
 
-    def __init__(self, guides: Guide | Sequence[Guide], *, prompt_length: int | None = None) -> None:
+    def __init__(self, guides: Guide | Table | Sequence[Guide | Table], *, prompt_length: int | None = None) -> None:
         self._guides = tuple(guides) if isinstance(guides, Sequence) else (guides,)
-        if not self._guides or not all(isinstance(guide, Guide) for guide in self._guides):
-            raise ArgumentError("guides must be a Guide (detent.compile(language, vocabulary)) or a sequence of them")
+        if not self._guides or not all(isinstance(guide, (Guide, Table)) for guide in self._guides):
+            raise ArgumentError(
+                "guides must be a Guide or Table (detent.compile(language, vocabulary)) or a sequence of them"
+            )
         vocabulary = self._guides[0].vocabulary
         if any(guide.vocabulary.fingerprint != vocabulary.fingerprint for guide in self._guides[1:]):
             raise ArgumentError("All guides of a LogitsProcessor must be compiled for the same vocabulary")
@@ -146,13 +149,13 @@ class LogitsProcessor:
         before it takes the part that is allowed, and samples at each position, for which there must be something.
         """
         mask = allocate_mask(len(places), len(self._vocabulary))
-        running = {id(place): place for place in places if isinstance(place, Matcher)}
+        running = {id(place): place for place in places if not isinstance(place, Ended)}
         filled = allocate_mask(len(running), len(self._vocabulary))
         if running:
             BatchMatcher(list(running.values())).fill_mask(filled)
         sources = {identity: row for row, identity in enumerate(running)}
         for row, place in enumerate(places):
-            if isinstance(place, Matcher):
+            if not isinstance(place, Ended):
                 mask[row] = filled[sources[id(place)]]
             elif place.error is None or drafted:
                 mask[row] = self._ends
@@ -162,7 +165,7 @@ class LogitsProcessor:
 class _Local(threading.local):
     """What one thread remembers of its calls."""
 
-    def __init__(self, guides: Sequence[Guide]) -> None:
+    def __init__(self, guides: Sequence[Guide | Table]) -> None:
         self.tracker = PromptTracker()
         self.places = Places(guides)
         self._shown: torch.Tensor | None = None

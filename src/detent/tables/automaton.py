@@ -11,8 +11,10 @@ from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.language import Language
 from detent.limits import Limits
+from detent.sources.nodes import EVERYTHING
 from detent.tables.compress import FINISHED, START, UNREACHABLE, Ints, Moves, compress, distances
 from detent.tables.drawing import draw
+from detent.tables.rule import TokenRule
 from detent.tables.table import MAX_BYTES, Table
 from detent.tables.transitions import Longs, Over, Transitions, read_transitions, shown_name
 
@@ -27,7 +29,7 @@ class TransitionTable:
     """An automaton over tokens or text, deterministic and as small as can be; made by `detent.token_table`.
 
     ``detent.compile(automaton, vocabulary)`` makes it a constraint: a `Table` over tokens, a `Guide` over text. Over
-    text it is a `Language` too, with all its operators; over tokens, ``&`` of tables narrows one by another.
+    text it is a `Language` too, with all its operators; over tokens, ``&`` with languages and automata narrows it.
 
     Attributes
     ----------
@@ -115,7 +117,8 @@ class TransitionTable:
                 )
             token_class[low:high] = part
         token_class[ends] = self._moves.symbol_class[-1]
-        return Table(self._moves._replace(symbol_class=token_class), vocabulary, max_bytes=max_bytes)
+        texts = Language(EVERYTHING, repr(self))
+        return Table(self._moves._replace(symbol_class=token_class), vocabulary, [texts], max_bytes=max_bytes)
 
     def dot(self, vocabulary: Vocabulary | None = None) -> str:
         """Return a drawing in Graphviz' language; with a `vocabulary`, tokens are shown by their bytes.
@@ -137,12 +140,20 @@ class TransitionTable:
         """
         return draw(self._edges(), self.names, set(self.accepting), self.over, vocabulary)
 
-    def __and__(self, other: Language | str | bytes) -> Language:
-        """The texts of both; the automaton must be over text."""
-        return self.language() & other
+    def __and__(self, other: Language | str | bytes | TransitionTable | TokenRule) -> Language | TokenRule:
+        """What both take: a `Language` over text, and a `TokenRule` where one of them is over tokens."""
+        both: Language | TokenRule = self._rule() & (other._rule() if isinstance(other, TransitionTable) else other)
+        return both
+
+    def __rand__(self, other: Language | str | bytes | TokenRule) -> Language | TokenRule:
+        both: Language | TokenRule = other & self._rule()
+        return both
 
     def __repr__(self) -> str:
         return f"token_table({len(self.names)} states over {self.over})"
+
+    def _rule(self) -> Any:
+        return TokenRule((self,), None) if self.over == "tokens" else self.language()
 
     def _edges(self) -> list[tuple[int, int, int, int]]:
         """(source, low, high, target) by numbers of `names`, sorted; neighbouring symbols are joined."""

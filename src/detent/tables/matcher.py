@@ -14,12 +14,30 @@ from detent.tables.compress import FINISHED, REFUSED, Ints
 if TYPE_CHECKING:
     from detent.tables.table import Table
 
-__all__ = ["TableMatcher"]
+__all__ = ["TableMatcher", "text_tokens"]
+
+
+def text_tokens(max_tokens: int | None, count_end: bool, reserve: int, shortest: int) -> int | None:
+    """Return how many tokens a text may take; the arguments are those of `Guide.matcher`, `shortest` is a text's."""
+    if max_tokens is None:
+        if count_end or reserve:
+            raise ArgumentError("count_end and reserve say how max_tokens is spent; pass max_tokens too")
+        return None
+    for name, value in (("max_tokens", max_tokens), ("reserve", reserve)):
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 31:
+            raise ArgumentError(f"{name} must be an integer from 0 to 2**31 - 1, got {value!r}")
+    if shortest > max_tokens - count_end:
+        needed = f"{shortest}{' and end-of-text' if count_end else ''}"
+        raise LimitError(
+            f"max_tokens={max_tokens} is too few: the shortest text takes {needed}; "
+            f"raise max_tokens to at least {shortest + count_end}"
+        )
+    return max(max_tokens - count_end - reserve, shortest)
 
 
 @final
 class TableMatcher:
-    """One sequence's place in a `Table`: a list of states, as `detent.Matcher` is one in a guide.
+    """One sequence's place in a `Table`: a list of states, with the methods of `detent.Matcher`.
 
     Made by `Table.matcher`. A call that raises leaves the state as it was.
 
@@ -29,20 +47,20 @@ class TableMatcher:
     >>> matcher.advance(0)
     >>> matcher.allowed(), matcher.fork().is_accepting
     (array([1], dtype=int32), False)
+
+    Attributes
+    ----------
+    guide : Table
+        What the matcher walks in.
+    squeezed_at : int or None
+        How many tokens there were when `max_tokens` first took away a token of a mask.
     """
 
-    __slots__ = ("_max_tokens", "_states", "_tokens", "table")
+    __slots__ = ("_max_tokens", "_states", "_tokens", "guide", "squeezed_at")
 
     def __init__(self, table: Table, start: int, max_tokens: int | None = None) -> None:
-        if max_tokens is not None:
-            if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or not 0 <= max_tokens < 1 << 31:
-                raise ArgumentError(f"max_tokens must be an integer from 0 to 2**31 - 1, got {max_tokens!r}")
-            shortest = int(table.distance[start])
-            if shortest > max_tokens:
-                raise LimitError(
-                    f"max_tokens={max_tokens} is too few: the shortest text takes {shortest}; raise it to that at least"
-                )
-        self.table = table
+        self.guide = table
+        self.squeezed_at: int | None = None
         self._states = [start]
         self._tokens: list[int] = []
         self._max_tokens = max_tokens
@@ -60,7 +78,7 @@ class TableMatcher:
     @property
     def is_accepting(self) -> bool:
         """Whether the text may end here, or has ended."""
-        return self.table.is_accepting(self.state)
+        return self.guide.is_accepting(self.state)
 
     @property
     def is_finished(self) -> bool:
@@ -69,19 +87,23 @@ class TableMatcher:
 
     def fill_mask(self, row: Any) -> None:
         """Write the tokens that are allowed next to a row int32[ceil(V / 32)], NumPy or torch, on the CPU."""
-        check_mask(row, self.table.masks.shape[1:])[:] = self._mask()
+        check_mask(row, self.guide.masks.shape[1:])[:] = self._mask()
 
     def allowed(self) -> Ints:
         """Return the allowed token ids, ascending."""
-        bits = np.unpackbits(np.ascontiguousarray(self._mask()).view(np.uint8), bitorder="little")
-        return np.flatnonzero(bits).astype(np.int32)
+        return _ids(self._mask())
+
+    def expected_bytes(self) -> bytes:
+        """Return the bytes that the text of a token may begin with that is allowed next, whatever the budget."""
+        texts = (self.guide.vocabulary.decode([token]) for token in _ids(self.guide.mask(self.state)).tolist())
+        return bytes(sorted({text[0] for text in texts if text}))
 
     def advance(self, token_id: SupportsIndex) -> None:
         """Take a token; raise `StateError` where it is not allowed."""
         token = index(token_id)
-        after = self.table.step(self.state, token)
+        after = self.guide.step(self.state, token)
         left = self._left()
-        if left is not None and self.table.distance[after] >= left:
+        if left is not None and self.guide.distance[after] >= left:
             raise from_core("state", "budget", token, left)
         self._states.append(after)
         self._tokens.append(token)
@@ -93,24 +115,68 @@ class TableMatcher:
             raise from_core("state", "rollback", count, len(self._tokens))
         keep = len(self._tokens) - count
         del self._states[keep + 1 :], self._tokens[keep:]
+        if self.squeezed_at is not None and self.squeezed_at > keep:
+            self.squeezed_at = None
 
     def fork(self) -> TableMatcher:
         """Return an independent copy at the same place."""
-        copy = TableMatcher(self.table, self._states[0], self._max_tokens)
-        copy._states, copy._tokens = list(self._states), list(self._tokens)
+        copy = TableMatcher(self.guide, self._states[0], self._max_tokens)
+        copy._states, copy._tokens, copy.squeezed_at = list(self._states), list(self._tokens), self.squeezed_at
         return copy
+
+    def completion(self) -> list[int]:
+        """Return a shortest row of tokens that completes the text, of several the one of the lowest ids."""
+        table, state, tokens = self.guide, self.state, []
+        while table.distance[state] > 0:
+            nearer = table.distance[table.next[state]] == table.distance[state] - 1
+            tokens.append(int(nearer[table.token_class].argmax()))
+            state = int(table.next[state, table.token_class[tokens[-1]]])
+        return tokens
+
+    def forced(self) -> list[int]:
+        """Return the tokens that every way on begins with; it does not take them."""
+        ahead = self.fork()
+        while not ahead.is_accepting and len(allowed := ahead.allowed()) == 1:
+            ahead.advance(int(allowed[0]))
+        return ahead._tokens[len(self) :]
+
+    def explain(self, token_id: SupportsIndex) -> str:
+        """Say why a token is allowed or refused here.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+        >>> print(detent.compile(detent.regex("ab"), vocabulary).to_table().matcher().explain(1))
+        token 1 b'b' refused: the table does not allow it here; the shortest completion is b'ab'
+        """
+        token, vocabulary = index(token_id), self.guide.vocabulary
+        name = f"token {token} {vocabulary.token_bytes(token)[:80]!r}"
+        if self.is_finished:
+            return f"{name} refused: the text has ended"
+        if token in self.allowed():
+            return f"{name} allowed"
+        shortest = vocabulary.decode(self.completion())
+        rest = f"; the shortest completion is {shortest[:80]!r}" if shortest else ""
+        if token in vocabulary.eos_token_ids:
+            return f"{name} refused: the text is not complete{rest}"
+        if self.guide.next[self.state, self.guide.token_class[token]] != REFUSED:
+            return f"{name} refused: it leaves no way to complete the text in the tokens left{rest}"
+        return f"{name} refused: the table does not allow it here{rest}"
 
     def _left(self) -> int | None:
         return None if self._max_tokens is None else self._max_tokens - len(self._tokens)
 
     def _mask(self) -> Ints:
-        table, left = self.table, self._left()
+        table, left = self.guide, self._left()
         if left is None or self.is_finished:
             return table.mask(self.state)
         after = table.next[self.state]
-        in_time = (after != REFUSED) & (table.distance[after] < left)
+        in_time = table.distance[after] < left
+        if in_time[after != REFUSED].all():
+            return table.mask(self.state)
+        if self.squeezed_at is None:
+            self.squeezed_at = len(self._tokens)
         bits = np.zeros(table.masks.shape[1] * 32, bool)
-        bits[: len(table.token_class)] = in_time[table.token_class]
+        bits[: len(table.token_class)] = (in_time & (after != REFUSED))[table.token_class]
         return np.packbits(bits, bitorder="little").view(np.int32)
 
     def __len__(self) -> int:
@@ -119,3 +185,8 @@ class TableMatcher:
     def __repr__(self) -> str:
         state = "finished" if self.is_finished else "accepting" if self.is_accepting else "open"
         return f"TableMatcher({len(self)} steps, {state})"
+
+
+def _ids(mask: Ints) -> Ints:
+    bits = np.unpackbits(np.ascontiguousarray(mask).view(np.uint8), bitorder="little")
+    return np.flatnonzero(bits).astype(np.int32)

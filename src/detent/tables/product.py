@@ -1,18 +1,22 @@
-"""Product: what two tables both allow, with what leads nowhere cut off."""
+"""Products: what two tables, or a table and a language, both allow, with what leads nowhere cut off."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from detent import _core
 from detent.errors import EmptyLanguageError, LimitError
+from detent.language import Language
+from detent.limits import Limits
 from detent.tables.classes import check_alike, joint_classes
 from detent.tables.compress import FINISHED, REFUSED, START, Ints, compress, distances
+from detent.tables.explore import explore
 from detent.tables.table import MAX_BYTES, MAX_STATES, Table
 
-__all__ = ["intersect"]
+__all__ = ["hold_to", "intersect"]
 
 
-def intersect(a: Table, b: Table, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> Table:
+def intersect(a: Table, b: Table | Language, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> Table:
     """Return the table of what both allow: every token that leaves a way to end in both, and no other.
 
     >>> import detent
@@ -23,7 +27,14 @@ def intersect(a: Table, b: Table, *, max_states: int = MAX_STATES, max_bytes: in
     >>> bin(both.mask(both.step(both.start(), 0))[0])
     '0b11'
 
-    Cost: pairs of states that are reached times classes. The first constraint of each table is meant.
+    The text that tokens write may be held to a `Language` as well; special ids have no text and stay the table's:
+
+    >>> both = intersect(even, detent.regex("ab|aab|b"))
+    >>> [both.step(both.start(), 0), both.mask(both.start())]
+    [3, array([1], dtype=int32)]
+
+    Cost: pairs of states that are reached times classes; for a language, a walk over the vocabulary for each, or over
+    the tokens that the table allows, if these are few. The first constraint of each table is meant.
 
     Raises
     ------
@@ -32,6 +43,10 @@ def intersect(a: Table, b: Table, *, max_states: int = MAX_STATES, max_bytes: in
     LimitError
         There are more than `max_states` pairs of states, or the arrays would take more than `max_bytes`.
     """
+    if isinstance(b, Language):
+        limits = Limits()
+        core = _core.Guide(*a.vocabulary._lift(b._node), limits.states, limits.memory_bytes, limits.steps)
+        return hold_to(a, core, b, max_states=max_states, max_bytes=max_bytes)
     check_alike([a, b])
     token_class, (of_a, of_b) = joint_classes([a, b])
     found, rows = _pairs(a.next[:, of_a], b.next[:, of_b], (a.start(), b.start()), max_states, max_bytes)
@@ -40,7 +55,15 @@ def intersect(a: Table, b: Table, *, max_states: int = MAX_STATES, max_bytes: in
     moves, number = compress(rows, token_class, distance)
     if number[START] == REFUSED:
         raise EmptyLanguageError("no text of tokens is in both tables")
-    return Table(moves, a.vocabulary, max_bytes=max_bytes)
+    return Table(moves, a.vocabulary, [a.language & b.language], max_bytes=max_bytes)
+
+
+def hold_to(
+    table: Table, guide: _core.Guide, language: Language, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES
+) -> Table:
+    """Return the table of what both allow; the guide is of the language, and for the table's vocabulary."""
+    moves = explore(guide, max_states, max_bytes, table)
+    return Table(moves, table.vocabulary, [table.language & language], max_bytes=max_bytes)
 
 
 def _pairs(a: Ints, b: Ints, start: tuple[int, int], max_states: int, max_bytes: int) -> tuple[Ints, Ints]:

@@ -49,4 +49,5 @@ def stack_tables(tables: Sequence[Table], *, max_bytes: int = MAX_BYTES) -> Tabl
         starts += [int(start) + offset for start in table.starts]
         offset += len(own)
     moves = Moves(np.concatenate(rows), token_class, np.concatenate(distance))
-    return Table(moves, first.vocabulary, starts=starts, max_bytes=max_bytes)
+    languages = [language for table in tables for language in table.languages]
+    return Table(moves, first.vocabulary, languages, starts=starts, max_bytes=max_bytes)

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, SupportsIndex, final
 import numpy as np
 
 from detent.errors import ArgumentError, LimitError, StateError, from_core
+from detent.language import Language
 from detent.tables.compress import FINISHED, REFUSED, START, Ints, Moves
-from detent.tables.matcher import TableMatcher
+from detent.tables.matcher import TableMatcher, text_tokens
 
 if TYPE_CHECKING:
     from detent.vocabulary import Vocabulary
@@ -72,7 +73,9 @@ class Table:
     """A constraint as arrays: states are numbers, masks are rows, a step is a look-up. Immutable.
 
     Made by `Guide.to_table`, or by `compile` from a `token_table` over tokens. `detent.torch` and `detent.jax` put it
-    on a device; the methods here are what they are tested against. ``a & b`` allows what both allow, without dead ends.
+    on a device; the methods here are what they are tested against. `generate`, `BatchMatcher` and the processor for
+    transformers take it where they take a `Guide`. ``table & other`` allows what both allow, without dead ends: another
+    table, or a `Language` that the text is held to.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
@@ -82,7 +85,7 @@ class Table:
     ('0b1101', True)
     """
 
-    __slots__ = ("distance", "mask_row", "masks", "next", "size", "starts", "token_class", "vocabulary")
+    __slots__ = ("distance", "languages", "mask_row", "masks", "next", "size", "starts", "token_class", "vocabulary")
 
     vocabulary: Vocabulary
     next: Ints
@@ -91,16 +94,24 @@ class Table:
     mask_row: Ints
     distance: Ints
     starts: Ints
+    languages: tuple[Language, ...]
     size: TableSize
 
     def __init__(
-        self, moves: Moves, vocabulary: Vocabulary, *, starts: Sequence[int] = (START,), max_bytes: int = MAX_BYTES
+        self,
+        moves: Moves,
+        vocabulary: Vocabulary,
+        languages: Sequence[Language],
+        *,
+        starts: Sequence[int] = (START,),
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         allowed = np.packbits(moves.next != REFUSED, axis=1)
         kinds, first, mask_row = np.unique(allowed, axis=0, return_index=True, return_inverse=True)
         self.size = TableSize(len(moves.next), moves.next.shape[1], len(kinds), len(vocabulary))
         self.size.check(max_bytes)
         self.vocabulary = vocabulary
+        self.languages = tuple(languages)
         self.next = np.ascontiguousarray(moves.next)
         self.token_class = moves.symbol_class
         self.masks = _mask_rows(moves, first.tolist())
@@ -109,6 +120,11 @@ class Table:
         self.starts = np.array(starts, np.int32)
         for array in (self.next, self.token_class, self.masks, self.mask_row, self.distance, self.starts):
             array.setflags(write=False)
+
+    @property
+    def language(self) -> Language:
+        """A language that every text of the (first) constraint is in; for a guide's table the guide's own."""
+        return self.languages[0]
 
     def start(self, constraint: SupportsIndex = 0) -> int:
         """Return the state before the first token; of the k-th constraint in a table made by `stack_tables`."""
@@ -145,21 +161,32 @@ class Table:
         """Whether the text may end in a state."""
         return bool(self.distance[self._known(state)] <= 0)
 
-    def matcher(self, max_tokens: int | None = None, *, constraint: SupportsIndex = 0) -> TableMatcher:
-        """Start a sequence in the table; see `TableMatcher` and `Guide.matcher`.
+    def matcher(
+        self,
+        max_tokens: int | None = None,
+        *,
+        count_end: bool = False,
+        reserve: int = 0,
+        constraint: SupportsIndex = 0,
+    ) -> TableMatcher:
+        """Start a sequence in the table; `max_tokens`, `count_end` and `reserve` are those of `Guide.matcher`.
 
         Raises
         ------
         LimitError
             No text is as short as `max_tokens`.
         """
-        return TableMatcher(self, self.start(constraint), max_tokens)
+        start = self.start(constraint)
+        return TableMatcher(self, start, text_tokens(max_tokens, count_end, reserve, int(self.distance[start])))
 
-    def __and__(self, other: Table) -> Table:
+    def __and__(self, other: Table | Language) -> Table:
         """What both allow; see `detent.tables.product.intersect`."""
         from detent.tables.product import intersect
 
-        return intersect(self, other) if isinstance(other, Table) else NotImplemented
+        return intersect(self, other) if isinstance(other, (Table, Language)) else NotImplemented
+
+    def __rand__(self, other: Language) -> Table:
+        return self & other
 
     def _known(self, state: SupportsIndex) -> int:
         at = index(state)

@@ -1,0 +1,63 @@
+"""TokenRule: automata over tokens, and languages of the text that these write, held to together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from detent.language import Language
+from detent.sources.nodes import EVERYTHING
+
+if TYPE_CHECKING:
+    from detent.tables.automaton import TransitionTable
+
+__all__ = ["ANY_BYTES", "TokenRule"]
+
+ANY_BYTES = Language(EVERYTHING, "any bytes")
+
+
+@final
+class TokenRule:
+    """What ``&`` makes of automata over tokens and languages: rows of tokens that all of them take.
+
+    An automaton says which tokens may follow each other, a language what their text must be; special ids have no text
+    and are the automata's alone. `detent.compile` makes it a `Table`.
+
+    >>> import detent
+    >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b"<call>", b""], eos_token_ids=[4], special_token_ids=[3])
+    >>> called = detent.token_table([("start", 3, "text"), ("text", (0, 1), "text")], "start", ["text"])
+    >>> matcher = detent.compile(called & detent.regex("(ab)+"), vocabulary).matcher()
+    >>> for token_id in (3, 0, 1):
+    ...     matcher.advance(token_id)
+    >>> matcher.allowed()  # token 2 is not the automaton's, and token 1 not the language's
+    array([0, 4], dtype=int32)
+
+    Attributes
+    ----------
+    automata : tuple of TransitionTable
+        Over tokens; one at least.
+    language : Language or None
+        What their text must be.
+    """
+
+    __slots__ = ("automata", "language")
+
+    def __init__(self, automata: tuple[TransitionTable, ...], language: Language | None) -> None:
+        self.automata = automata
+        self.language = language
+
+    def __and__(self, other: TokenRule | Language | str | bytes) -> TokenRule:
+        """What takes the other's rule too; a string or bytes is taken literally."""
+        if isinstance(other, TokenRule):
+            both = TokenRule(self.automata + other.automata, self.language)
+            return both if other.language is None else both & other.language
+        if isinstance(other, (str, bytes)):
+            other = ANY_BYTES & other
+        if not isinstance(other, Language):
+            return NotImplemented
+        return TokenRule(self.automata, other if self.language is None else self.language & other)
+
+    __rand__ = __and__
+
+    def __repr__(self) -> str:
+        parts = [*self.automata, *([] if self.language is None else [self.language])]
+        return " & ".join(map(repr, parts))
