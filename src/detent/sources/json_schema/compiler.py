@@ -76,7 +76,6 @@ class Compiler:
         self.algebra = schemas.algebra
         self.layout = layout
         self.is_ordered = is_ordered
-        self._flats: dict[Conjunction, Flat] = {}
         self._formulas: dict[tuple[Unit, int], Formula] = {}
         self._strings: dict[Literal, Strings] = {}
         self._within: dict[tuple[KeySet, str], bool] = {}
@@ -150,14 +149,15 @@ class Compiler:
 
     def flat(self, conjunction: Conjunction) -> Flat:
         """Give what a conjunction says of each kind of value."""
-        found = self._flats.get(conjunction)
-        if found is None:
-            found = self._flats[conjunction] = flatten(self.schemas, conjunction.units)
-        return found
+        if conjunction.flat is None:
+            conjunction.flat = flatten(self.schemas, conjunction.units)
+        return conjunction.flat
 
     def values(self, literals: list[Literal]) -> Conjunction:
         """Give the conjunction of a member's or item's literals; `never` if there plainly is no such value."""
-        found = self.schemas.conjunction(literals)  # type: ignore[arg-type]  # a list of literals is one of units
+        found = literals[0].conjunction if len(literals) == 1 and isinstance(literals[0], Place) else None
+        if found is None:
+            found = self.schemas.conjunction(literals)  # type: ignore[arg-type]  # a list of literals is one of units
         if found.node is None and self.flat(found).is_empty:
             return self.schemas.never
         return found

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from detent.sources.json_schema.json_values import ARRAY, EVERY_KIND, NUMBER, OBJECT, STRING, kind_of
 from detent.sources.json_schema.place import Literal, Negative, Place, Unit
+from detent.sources.json_schema.strings import evaluate
 
 if TYPE_CHECKING:
+    from detent.sources.json_schema.formula import Formula
     from detent.sources.json_schema.schemas import Schemas
 
 __all__ = ["alternatives", "exclude"]
@@ -32,6 +34,7 @@ class Surface:
         self.lacks: set[str] = set()
         self.values: dict[str, list[Literal]] = {}
         self.closed: list[Any] = []
+        self.patterns: list[Formula] = []
         self.least: dict[int, Any] = {}
         self.most: dict[int, Any] = {}
         seen: dict[Literal, None] = dict.fromkeys(literals)
@@ -49,10 +52,17 @@ class Surface:
             for kind, formulas in ((NUMBER, record.number), (STRING, record.string), (ARRAY, record.array)):
                 for formula in formulas:
                     self._range(kind, formula)
+            self.patterns += [atom for atom in record.string if atom.kind == "test" and atom.parts[0] == "pattern"]
             for unit in record.units:
                 if unit not in seen:
                     seen[unit] = None
                     work.append(unit)
+        if self.allowed and self.patterns:
+            self.allowed = {key: value for key, value in self.allowed.items() if self._is_found(schemas, value)}
+
+    def _is_found(self, schemas: Schemas, value: Any) -> bool:
+        """Whether a value is not a string that a pattern rules out."""
+        return not isinstance(value, str) or all(evaluate(schemas, atom).accepts(value) for atom in self.patterns)
 
     def _allow(self, allowed: dict[Any, Any] | None) -> None:
         if allowed is not None:

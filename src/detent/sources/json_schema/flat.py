@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from detent.errors import SchemaError
@@ -81,14 +80,16 @@ class Flat:
 _Frame = tuple[Unit, bool]
 
 
-def flatten(schemas: Schemas, units: Iterable[Unit]) -> Flat:
+def flatten(schemas: Schemas, units: tuple[Unit, ...]) -> Flat:
     """Give the parts of a conjunction."""
+    if len(units) == 1 and isinstance(units[0], Place) and not schemas.record(units[0]).units:
+        return _alone(schemas, units[0])
     flat = Flat(schemas.root)
     seen: set[Unit] = set()
     active: set[Unit] = set()
     denied: set[Any] = set()
     # Depth first in order, so that names appear as in the text; (place, True) is where a place has been left.
-    stack: list[_Frame] = [(unit, False) for unit in reversed(tuple(units))]
+    stack: list[_Frame] = [(unit, False) for unit in reversed(units)]
     while stack:
         unit, is_left = stack.pop()
         if is_left:
@@ -114,6 +115,19 @@ def flatten(schemas: Schemas, units: Iterable[Unit]) -> Flat:
             stack.append((unit, True))
             stack.extend((inner, False) for inner in reversed(record.units))
     _settle(flat, denied)
+    return flat
+
+
+def _alone(schemas: Schemas, place: Place) -> Flat:
+    """The common case: one schema without allOf and references; what its record has is shared."""
+    record = schemas.record(place)
+    flat = Flat(place)
+    flat.kinds, flat.allowed = record.kinds, record.allowed
+    flat.number, flat.string, flat.array, flat.object = record.number, record.string, record.array, record.object
+    flat.declared = dict.fromkeys(record.declared)
+    flat.choices = record.choices
+    flat.rest = [place.own, *record.choices]
+    _settle(flat, set())
     return flat
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from detent import _core
+    from detent.sources.json_schema.flat import Flat
     from detent.sources.json_schema.formula import Formula
     from detent.sources.json_schema.record import Record
     from detent.sources.json_schema.resolve import Base
@@ -94,12 +95,13 @@ Unit: TypeAlias = "Place | Negative | Own | Choice | Formula"
 
 
 class Conjunction:
-    """Units that all hold of one value, and the node of the texts of such values once it is known."""
+    """Units that all hold of one value; what they say and the node of the texts of such values, once they are known."""
 
-    __slots__ = ("node", "units")
+    __slots__ = ("flat", "node", "units")
 
     def __init__(self, units: tuple[Unit, ...]) -> None:
         self.units = units
+        self.flat: Flat | None = None
         self.node: _core.Node | None = None
 
 

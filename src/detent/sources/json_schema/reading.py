@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 
 from detent.errors import LimitError, SchemaError
@@ -12,7 +12,8 @@ from detent.limits import Limits
 
 __all__ = ["read_text"]
 
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
 _LARGEST_EXPONENT = 9
 
 
@@ -36,20 +37,14 @@ def read_text(text: str, limits: Limits) -> Any:
 
 
 def _check_depth(text: str, limit: int) -> None:
-    """The standard parser recurses over brackets, so they are counted first."""
+    """The standard parser recurses over brackets, so those outside of strings are counted first."""
     if text.count("[") + text.count("{") <= limit:
         return
-    depth = 0
-    for found in _BRACKETS.finditer(text):
-        first = found[0][0]
-        if first in "[{":
-            depth += 1
-            if depth > limit:
-                raise LimitError(
-                    f"the schema is nested over {limit} deep; flatten it, pass a dict, or raise Limits(depth=...)"
-                )
-        elif first in "]}":
-            depth -= 1
+    if "\\" in text:
+        text = text.replace("\\\\", "").replace('\\"', "")
+    outside = "".join(text.split('"')[::2]).encode("utf-8", "surrogatepass")
+    if max(accumulate(map(_STEPS.__getitem__, outside.translate(None, _NO_BRACKETS))), default=0) > limit:
+        raise LimitError(f"the schema is nested over {limit} deep; flatten it, pass a dict, or raise Limits(depth=...)")
 
 
 def _number(text: str) -> Decimal:

@@ -19,9 +19,9 @@ from detent.sources.nodes import shown
 
 __all__ = ["Base", "References"]
 
-_IDENTIFIERS = ("$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$dynamicRef", "$recursiveRef")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DYNAMIC = ("$dynamicRef", "$recursiveRef")
+_NOTED = frozenset(("$id", "id", *_REFERENCES, "$schema"))
 
 
 class Base:
@@ -45,30 +45,38 @@ class References:
         self.start = Base(dialect, self._resolver if self.has_inner_bases else None)
 
     def _scan(self) -> bool:
-        """Look for what makes a document more than one flat space of pointers."""
+        """Look for what makes a document more than one flat space of pointers, and for who would notice."""
         self._has_dynamic = self._has_standard = False
-        found = False
+        is_parted = is_noticed = False
         seen: set[int] = set()
-        work: list[Any] = [self.root]
+        work: list[Any] = [] if isinstance(self.root, bool) else [self.root]
         while work:
             value = work.pop()
+            inner = value
             if isinstance(value, dict):
                 if id(value) in seen:
                     continue
                 seen.add(id(value))
-                for keyword in _IDENTIFIERS:
-                    named = value.get(keyword)
-                    if named is not None and isinstance(named, (str, bool)):
-                        found = found or value is not self.root or keyword not in ("$id", "id")
-                        self._has_dynamic = self._has_dynamic or keyword in _DYNAMIC
-                for keyword in _REFERENCES:
-                    reference = value.get(keyword)
-                    if isinstance(reference, str) and "//json-schema.org/" in reference:
-                        self._has_standard = True
-                work.extend(inner for inner in value.values() if isinstance(inner, (dict, list)))
-            elif isinstance(value, list):
-                work.extend(inner for inner in value if isinstance(inner, (dict, list)))
-        return found
+                inner = value.values()
+                if not _NOTED.isdisjoint(value):
+                    is_parted = self._is_parted_by(value) or is_parted
+                    is_noticed = self._is_noticed_by(value) or is_noticed
+            work += [one for one in inner if isinstance(one, (dict, list))]
+        return is_parted and is_noticed
+
+    def _is_parted_by(self, schema: dict[str, Any]) -> bool:
+        """Whether references mean something else inside of a schema, or their meaning depends on the way there."""
+        self._has_dynamic = self._has_dynamic or any(isinstance(schema.get(keyword), str) for keyword in _DYNAMIC)
+        names = [schema.get("$id"), schema.get("id")] if schema is not self.root else []
+        # A mere fragment is an anchor, which parts nothing.
+        return self._has_dynamic or any(isinstance(name, str) and not name.startswith("#") for name in names)
+
+    def _is_noticed_by(self, schema: dict[str, Any]) -> bool:
+        """Whether it makes a difference to a schema which document it is in: by a reference, or its own dialect."""
+        references = [schema[keyword] for keyword in _REFERENCES if keyword in schema]
+        is_standard = any(isinstance(one, str) and "//json-schema.org/" in one for one in references)
+        self._has_standard = self._has_standard or is_standard
+        return bool(references) or ("$schema" in schema and schema is not self.root)
 
     @cached_property
     def _specification(self) -> Any:

@@ -32,6 +32,9 @@ from detent.sources.nodes import TEXT, shown
 
 __all__ = ["Schemas", "sketched"]
 
+_SCALARS = ("string", "integer", "number", "boolean", "null")
+_TYPED = frozenset(("type", "title", "description", "default", "examples", "$comment", "deprecated"))
+
 
 class Schemas:
     """The places, literals and conjunctions of one compilation."""
@@ -45,6 +48,7 @@ class Schemas:
         self._patterns: dict[str, _core.Node | None] = {}
         self.references = References(root, self._dialect(root))
         self._places: dict[tuple[int, Base], Place] = {}
+        self._scalars: dict[tuple[str, Base], Place] = {}
         self._constants: dict[Any, Place] = {}
         self._key_sets: dict[Any, KeySet] = {}
         self._conjunctions: dict[frozenset[Unit], Conjunction] = {}
@@ -78,6 +82,9 @@ class Schemas:
             return self.truth
         if schema is False:
             return self.falsity
+        if isinstance(schema, dict) and schema.get("type") in _SCALARS and schema.keys() <= _TYPED:
+            # Half of all subschemas in use say no more than this: one place serves them all.
+            return self._scalar(schema, base, parent, token)
         if self.references.has_inner_bases and not is_entered:
             base = self.references.enter(base, schema)
         key = (id(schema), base)
@@ -97,6 +104,14 @@ class Schemas:
                     "simplify it or raise Limits(positions=...)"
                 )
             found = self._places[key] = Place(schema, base, parent, token)
+        return found
+
+    def _scalar(self, schema: dict[str, Any], base: Base, parent: Place | None, token: object) -> Place:
+        """Give the one place for all schemas of a type of scalars."""
+        key = (schema["type"], base)
+        found = self._scalars.get(key)
+        if found is None:
+            found = self._scalars[key] = Place(schema, base, parent, token)
         return found
 
     def inner(self, place: Place, schema: Any, *token: object) -> Place:

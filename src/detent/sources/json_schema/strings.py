@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
 from detent import _core
@@ -22,8 +22,8 @@ _QUOTE = _core.literal(b'"')
 
 
 def spelled(text: str) -> bytes:
-    """Give the one JSON spelling of a declared name or listed string."""
-    return json.dumps(text, ensure_ascii=False).encode()
+    """Give the one JSON spelling of a declared name or listed string, that of `json.dumps(..., ensure_ascii=False)`."""
+    return encode_basestring(text).encode()
 
 
 def string_literal(text: str) -> _core.Node:
