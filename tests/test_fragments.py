@@ -46,6 +46,8 @@ _STRINGS: list[dict[str, Any]] = [
     {"maxLength": 1000},
     {"minLength": 2, "maxLength": 40},
     {"minLength": 50},
+    {"minLength": 5, "maxLength": 9},
+    {"minLength": 3, "pattern": "^[a-z ]*$"},
     {"pattern": "^[a-z]+$", "maxLength": 20},
     {"pattern": "^(\\S+\\s){0,5}\\S+$", "maxLength": 30},
     {"pattern": "a.*b", "minLength": 3},
@@ -71,6 +73,18 @@ def _schemas() -> list[Any]:
 
 
 _SCHEMAS = _schemas()
+
+
+_PATTERNS = [
+    r'(x|\n[ \t]{0,96})?"[a-z]{3,}"',
+    r"( | {2,20}|a)?[ab]{0,3}-[a-z]{9,}-b",
+    r"([a-z]{1,20}|[0-9])-foo",
+    r"(\n {0,40})?(true|null|name|namealpha)( |\n {0,40})?,",
+    r"alpha(x1(name|foo)|ab*)?",
+    r'" {0,30}[a-z]{2,40}"[0-9]+',
+    r'[a"]{4,}"b',
+    r"(ab){5,}-",
+]
 
 
 def _naive(automaton: Any, rows: dict[int, list[int]], state: int, vocabulary: detent.Vocabulary) -> set[int]:
@@ -124,6 +138,29 @@ def test_masks_are_the_naive_ones(chunk: int) -> None:
             for byte in vocabulary.token_bytes(token):
                 state = automaton.row(state)[automaton.class_of[byte]]
     assert compared > 50
+
+
+@pytest.mark.parametrize("pattern", _PATTERNS)
+def test_masks_of_patterns_are_the_naive_ones(pattern: str) -> None:
+    """Along random walks; the second guide finds the fragments of the first."""
+    language = detent.regex(pattern)
+    automaton = Questions(language._node)._core
+    rows: dict[int, list[int]] = {}
+    for seed in range(12):
+        choose = random.Random(seed)
+        vocabulary = _VOCABULARIES[seed % 2]
+        matcher = detent.compile(language, vocabulary).matcher()
+        state = automaton.start
+        for _ in range(12):
+            expected = _naive(automaton, rows, state, vocabulary)
+            assert {int(token) for token in matcher.allowed()} == expected, matcher.token_ids
+            text = sorted(expected - {len(vocabulary) - 1})
+            if not text:
+                break
+            token = choose.choice(text)
+            matcher.advance(token)
+            for byte in vocabulary.token_bytes(token):
+                state = automaton.row(state)[automaton.class_of[byte]]
 
 
 def test_a_mask_does_not_depend_on_what_was_asked_before() -> None:

@@ -241,30 +241,75 @@ ExprId Automaton::normalise(ExprId state, Horizon horizon) {
 Automaton::Beginnings Automaton::beginnings(ExprId state) {
   constexpr std::uint32_t kManyRounds = 8;
   constexpr int kElements = 4;
+  constexpr int kFewBytes = 16;
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  const bool is_choice = exprs_[state].op == Op::alternation;
-  const std::vector<ExprId> operands =
-      is_choice ? std::vector<ExprId>(exprs_.operands(state).begin(), exprs_.operands(state).end()) : std::vector<ExprId>{state};
+  const auto choices = [this](ExprId of) {
+    if (exprs_[of].op != Op::alternation) return std::vector<ExprId>{of};
+    return std::vector<ExprId>(exprs_.operands(of).begin(), exprs_.operands(of).end());
+  };
+  const auto is_loop = [this](const Expr& expr) {
+    return expr.op == Op::spelled || (expr.op == Op::repeat && expr.c >= kManyRounds);
+  };
+  // A row of single bytes from small sets, some of them counted, such as white space: few tokens go on behind it.
+  const auto is_space = [&](ExprId head) {
+    bool has_loop = false;
+    for (int i = 0; i < kElements; ++i) {
+      const bool in_row = exprs_[head].op == Op::concat;
+      const Expr& element = exprs_[in_row ? ExprId{exprs_[head].a} : head];
+      has_loop = has_loop || is_loop(element);
+      const Expr& base = element.op == Op::repeat ? exprs_[ExprId{element.a}] : element;
+      if (base.op != Op::bytes || exprs_.set(base.a).size() > kFewBytes) return false;
+      if (!in_row) return has_loop;
+      head = ExprId{exprs_[head].b};
+    }
+    return false;
+  };
   Beginnings found;
   std::vector<ExprId> others;
-  for (ExprId operand : operands) {
+  std::vector<ExprId> operands = choices(state);
+  for (std::size_t at = 0; at < operands.size(); ++at) {
+    ExprId operand = operands[at];
     if (!liveness_.live(operand)) continue;
+    if (exprs_[operand].op == Op::concat && !exprs_[operand].has_past && !exprs_[operand].has_hole) {
+      // A choice in front: white space, and the others.
+      const ExprId head{exprs_[operand].a}, rest{exprs_[operand].b};
+      const bool may_lack = exprs_[head].op == Op::repeat && exprs_[head].b == 0 && exprs_[head].c == 1;
+      std::vector<ExprId> spaces, plain;
+      for (ExprId choice : choices(may_lack ? ExprId{exprs_[head].a} : head)) {
+        (!exprs_[choice].nullable && is_space(choice) ? spaces : plain).push_back(choice);
+      }
+      if (!spaces.empty() && (may_lack || !plain.empty())) {
+        found.pairs.emplace_back(exprs_.alternation(std::move(spaces)), rest);
+        operand = exprs_.alternation(std::move(plain));
+        if (may_lack) operand = exprs_.repeat(operand, 0, 1);
+        operand = exprs_.concat(operand, rest);
+        if (exprs_[operand].op == Op::alternation) {
+          const std::vector<ExprId> more = choices(operand);
+          operands.insert(operands.end(), more.begin(), more.end());
+          continue;
+        }
+      }
+    }
     const Expr& expr = exprs_[operand];
     bool is_worth = expr.op == Op::concat && !expr.has_past && !expr.has_hole;
     std::vector<ExprId> elements;
     ExprId rest = operand;
     if (is_worth) {
-      const Expr& head = exprs_[ExprId{expr.a}];
-      is_worth = head.op == Op::spelled || (head.op == Op::repeat && head.c >= kManyRounds);
-      bool ends = false;
+      bool has_loop = false, ends = false;
       for (int i = 0; i < kElements && is_worth && !ends && rest != ExprSet::kEpsilon; ++i) {
         const bool in_row = exprs_[rest].op == Op::concat;
         elements.push_back(in_row ? ExprId{exprs_[rest].a} : rest);
         rest = in_row ? ExprId{exprs_[rest].b} : ExprSet::kEpsilon;
         const Expr& last = exprs_[elements.back()];
         is_worth &= !last.has_guard && !last.has_rule;
+        has_loop = has_loop || is_loop(last);
+        if (!has_loop) {
+          // A byte or two in front, such as a quotation mark.
+          is_worth &= last.op == Op::bytes || (last.op == Op::repeat && exprs_[ExprId{last.a}].op == Op::bytes);
+          continue;
+        }
         ends = last.op == Op::bytes;
         if (last.op == Op::text) {  // its first byte will do
           rest = exprs_.concat(exprs_.behind_first(elements.back()), rest);
@@ -275,6 +320,7 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
       is_worth &= ends;
       // Where the last byte may also stand inside, nearly every token leaves the beginning somewhere.
       for (std::size_t i = 0; is_worth && i + 1 < elements.size(); ++i) {
+        if (!is_loop(exprs_[elements[i]])) continue;
         const ExprId* row = derivatives_.row(elements[i]);
         for (unsigned byte = 0; byte < 256; ++byte) {
           const bool is_last = exprs_.set(exprs_[elements.back()].a).contains(static_cast<std::uint8_t>(byte));
@@ -293,6 +339,14 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
   found.rest = found.pairs.empty() ? state : exprs_.alternation(std::move(others));
   grow_slots();
   return found;
+}
+
+ExprId Automaton::behind_text(ExprId state, std::string& text) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  const bool in_row = exprs_[state].op == Op::concat;
+  text = exprs_.text_of(in_row ? ExprId{exprs_[state].a} : state);
+  return in_row ? ExprId{exprs_[state].b} : ExprSet::kEpsilon;
 }
 
 Automaton::Relaxed Automaton::relax(ExprId state) {
@@ -326,6 +380,23 @@ Automaton::Relaxed Automaton::relax(ExprId state) {
   relaxed.state = in_row ? exprs_.concat(wide, ExprId{exprs_[state].b}) : wide;
   grow_slots();
   return relaxed;
+}
+
+ExprId Automaton::without_minimum(ExprId beginning) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  const Expr& expr = exprs_[beginning];
+  if (expr.op != Op::concat || exprs_[ExprId{expr.b}].op != Op::bytes) return beginning;
+  const Expr& head = exprs_[ExprId{expr.a}];
+  const Expr& inner = head.op == Op::spelled ? exprs_[ExprId{head.a}] : head;
+  const bool is_bounded = inner.op == Op::repeat && inner.b > 0 && inner.c == ExprSet::kUnbounded;
+  if (!is_bounded || exprs_[ExprId{inner.a}].nullable) return beginning;
+  ExprId wide = exprs_.repeat(ExprId{inner.a}, 0, ExprSet::kUnbounded);
+  if (head.op == Op::spelled) wide = exprs_.spelled(wide, head.b, head.c);
+  const ExprId found = exprs_.concat(wide, ExprId{expr.b});
+  grow_slots();
+  return found;
 }
 
 ExprId Automaton::unconstrained(ExprId beginning) {

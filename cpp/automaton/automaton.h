@@ -68,7 +68,7 @@ class Automaton {
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
 
   // A state as a choice between beginnings whose tokens are worth to be found once for all states that begin so, each with
-  // what follows it, and the rest. A beginning has a loop or an escape in it and ends in a byte.
+  // what follows it, and the rest. A beginning has a loop or an escape in it and ends in a byte, or is white space.
   struct Beginnings {
     std::vector<std::pair<ExprId, ExprId>> pairs;
     ExprId rest;
@@ -81,8 +81,18 @@ class Automaton {
     bool alone = false;  // not in an intersection: no completion asks for more rounds
   };
   Relaxed relax(ExprId state);
+  // A beginning that is a repeat of at least so many rounds and a byte behind it, without that bound; itself if it is of
+  // another kind. Both have the same tokens up to that byte.
+  ExprId without_minimum(ExprId beginning);
   // A beginning with any string in the place of its constrained one; itself if it is of another kind.
   ExprId unconstrained(ExprId beginning);
+
+  // Whether all strings of a state begin with one text of two bytes or more; what `text` then is, and what follows it.
+  bool begins_with_text(ExprId state) const {
+    const Expr& expr = exprs_[state];
+    return expr.op == Op::text || (expr.op == Op::concat && exprs_[ExprId{expr.a}].op == Op::text);
+  }
+  ExprId behind_text(ExprId state, std::string& text);
 
   // The least of the shortest strings that lead from a live `state` to acceptance.
   std::string completion(ExprId state);

@@ -92,6 +92,7 @@ class ExprSet {
   ExprId literal(std::string_view text);
   std::uint8_t first_byte(ExprId text) const { return static_cast<std::uint8_t>(texts_[exprs_[text.value].a]); }
   ExprId behind_first(ExprId text);
+  std::string_view text_of(ExprId text) const { return std::string_view(texts_).substr(exprs_[text.value].a, exprs_[text.value].b); }
   ExprId concat(ExprId first, ExprId second) {
     if (second == kEpsilon || first == kEmpty) return first;
     Recent& recent = recent_[(first.value * 0x9E3779B1u ^ second.value * 0x85EBCA77u) >> kRecentShift];

@@ -1,6 +1,8 @@
 #include "machine/masks.h"
 
 #include <algorithm>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include "base/fork_guard.h"
@@ -16,6 +18,11 @@ std::uint32_t sum(std::uint64_t x, std::uint64_t y) { return static_cast<std::ui
 }  // namespace
 
 std::shared_ptr<const Mask> Masks::compute(ExprId state) {
+  if (!vocabulary_.spelling() && automaton_.begins_with_text(state)) {
+    MaskBuilder builder(vocabulary_.word_count());
+    walk(state, {}, builder, nullptr);
+    return builder.finish();
+  }
   Automaton::Beginnings beginnings{{}, state};
   if (!vocabulary_.spelling()) beginnings = automaton_.beginnings(state);
   std::vector<std::shared_ptr<const Mask>> fragments;
@@ -73,6 +80,9 @@ std::shared_ptr<const Mask> Masks::fragment(ExprId beginning) {
     vocabulary_.cache().insert(own, like.mask, kind);
     return like.mask;
   }
+  if (const ExprId sooner = like.mask ? beginning : automaton_.without_minimum(beginning); sooner != beginning) {
+    like = {.state = sooner, .mask = fragment(sooner), .inside = true};
+  }
   if (!like.mask) {
     // A constrained string differs from any string in few tokens: begin with that.
     const ExprId model = automaton_.unconstrained(beginning);
@@ -84,6 +94,7 @@ std::shared_ptr<const Mask> Masks::fragment(ExprId beginning) {
   }
   MaskBuilder builder(vocabulary_.word_count());
   if (like.mask) builder.copy_from(*like.mask);
+  if (like.inside) builder.reach(sum(automaton_.completion_length(beginning), kCharacter));
   Exits exits;
   walk(beginning, like, builder, &exits);
   std::shared_ptr<const Crossing> crossing = like.mask ? like.mask->crossing() : nullptr;
@@ -112,17 +123,20 @@ std::shared_ptr<const Crossing> Masks::cross(const Crossing* like, const Exits& 
     }
   }
   std::sort(added.begin(), added.end());
-  if (!like) return Crossing::of(std::move(added));
-  const auto is_lost = [&exits](const Crossing::Rest& rest) {
-    const auto behind = std::ranges::upper_bound(exits.lost, rest.place, {}, [](const auto& range) { return range.first; });
-    return behind != exits.lost.begin() && rest.place < std::prev(behind)->second;
+  if (!like) return Crossing::of(std::move(added), exits.added);
+  const auto is_lost = [&exits](std::uint32_t place) {
+    const auto behind = std::ranges::upper_bound(exits.lost, place, {}, [](const auto& range) { return range.first; });
+    return behind != exits.lost.begin() && place < std::prev(behind)->second;
   };
-  std::vector<Crossing::Rest> kept;
-  kept.reserve(like->rests.size());
-  std::ranges::remove_copy_if(like->rests, std::back_inserter(kept), is_lost);
-  std::vector<Crossing::Rest> rests(kept.size() + added.size());
-  std::ranges::merge(kept, added, rests.begin());
-  return Crossing::of(std::move(rests));
+  const auto merged = [&is_lost]<class T>(const std::vector<T>& known, const std::vector<T>& more, auto place_of) {
+    std::vector<T> kept;
+    kept.reserve(known.size());
+    std::ranges::remove_copy_if(known, std::back_inserter(kept), is_lost, place_of);
+    std::vector<T> all(kept.size() + more.size());
+    std::ranges::merge(kept, more, all.begin());
+    return all;
+  };
+  return Crossing::of(merged(like->rests, added, &Crossing::Rest::place), merged(like->exits, exits.added, std::identity{}));
 }
 
 void Masks::walk(const Crossing& crossing, ExprId state, MaskBuilder& builder) {
@@ -187,13 +201,16 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
     const ExprId* row;
     const ExprId* like;  // the row where the like state's path leads, or null if it leads nowhere
   };
+  // Where a state begins with a text, only one path can go on: from its end to `end`, and behind that at `then`.
+  struct Detour {
+    std::size_t end, then;
+  };
   const std::vector<TrieNode>& trie = vocabulary_.trie();
   const auto& class_of = automaton_.class_of();
   const bool every_byte = vocabulary_.spelling() == nullptr;
   thread_local std::vector<Place> path_buffer;
   path_buffer.resize(vocabulary_.longest() + std::size_t{1});
   Place* const path = path_buffer.data();  // path[d] is where the first d bytes of the present token lead
-  path[0] = {state, automaton_.row(state), like.mask ? automaton_.row(like.state) : nullptr};
   const auto each = [this](std::uint32_t token, auto act) {
     if (token == TrieNode::kNoToken) return;
     if (token & TrieNode::kShared) {
@@ -205,19 +222,48 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
   ExprId reached = ExprSet::kEmpty;  // by the last token
   const auto allow = [&builder](std::uint32_t id) { builder.allow(id); };
   const auto refuse = [&builder](std::uint32_t id) { builder.refuse(id); };
+  // Where tokens leave the like state; only there need one look that stays as it does inside.
+  std::span<const std::uint32_t> stops;
+  if (like.inside) stops = like.mask->crossing()->exits;
 
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    const std::uint8_t first_class = class_of[byte];
-    if (path[0].row[first_class] == (path[0].like ? path[0].like[first_class] : ExprSet::kEmpty)) continue;
-    const std::uint32_t root = vocabulary_.root(static_cast<std::uint8_t>(byte));
-    if (root < trie.size() && vocabulary_.height(root) < like.safe && vocabulary_.height(root) < 255) continue;
-    const std::size_t begin = vocabulary_.root(static_cast<std::uint8_t>(byte));
-    const std::size_t end = begin + vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
-    for (std::size_t i = begin; i < end;) {
+  std::vector<Detour> detours;
+  std::string text;
+  // Allows what begins a text among the children from `i` on; returns where to go on.
+  const auto follow_text = [&](ExprId from, std::size_t i, std::size_t end) {
+    builder.reach(automaton_.completion_length(from));
+    const ExprId behind = automaton_.behind_text(from, text);
+    std::size_t last = i, stop = end;
+    for (char byte : text) {
+      while (i < stop && trie[i].byte != static_cast<std::uint8_t>(byte)) i = trie[i].next;
+      if (i >= stop) return end;
+      each(trie[i].token, allow);
+      last = i++;
+      stop = trie[last].next;
+    }
+    if (i >= stop) return end;
+    path[trie[last].depth + std::size_t{1}] = {behind, automaton_.row(behind), nullptr};
+    detours.push_back({stop, end});
+    return i;
+  };
+  const auto scan = [&](std::size_t i, std::size_t end) {
+    while (true) {
+      while (!detours.empty() && i >= detours.back().end) {
+        i = detours.back().then;
+        detours.pop_back();
+      }
+      if (i >= end) return;
       const TrieNode& node = trie[i];
       if (std::uint32_t{node.depth} + vocabulary_.height(i) < like.safe && vocabulary_.height(i) < 255) {
         i = node.next;
         continue;
+      }
+      if (like.inside) {
+        while (!stops.empty() && stops.front() < i) stops = stops.subspan(1);
+        if (stops.empty()) return;
+        if (stops.front() >= node.next) {
+          i = node.next;
+          continue;
+        }
       }
       const Place at = path[node.depth];
       const ExprId next = at.row[class_of[node.byte]];
@@ -242,13 +288,14 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
         continue;
       }
       // The whole subtree at once, if the state loops over all of it. A counted loop does, as far as the subtree can see.
-      if (node.subtree && every_byte) {
+      if (node.subtree && every_byte && !like.inside) {
         const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
         const bool near = subtree.height <= Automaton::kNear;
         const ExprId from = near ? automaton_.at_horizon(at.state, Automaton::Horizon::near) : at.state;
         // Finding the loops costs a row: first see whether this byte rules one out.
         const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;
-        if (may_loop && subtree.used.within(automaton_.loops(from))) {
+        const bool may_leave = exits && automaton_.accepting(next);
+        if (may_loop && !may_leave && subtree.used.within(automaton_.loops(from))) {
           if (exits && like_next != ExprSet::kEmpty) exits->lost.emplace_back(static_cast<std::uint32_t>(i), node.next);
           builder.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
           // A token may end inside a character.
@@ -264,11 +311,25 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
         each(node.token, refuse);
       }
       ++i;
-      if (i < node.next) {
+      if (i < node.next && like_next == ExprSet::kEmpty && every_byte && !exits && automaton_.begins_with_text(next)) {
+        i = follow_text(next, i, node.next);
+      } else if (i < node.next) {
         path[node.depth + std::size_t{1}] = {next, next == at.state ? at.row : automaton_.row(next),
                                              like_next == ExprSet::kEmpty ? nullptr : automaton_.row(like_next)};
       }
     }
+  };
+  if (every_byte && !like.mask && !exits && automaton_.begins_with_text(state)) {
+    scan(follow_text(state, 0, trie.size()), trie.size());
+    return;
+  }
+  path[0] = {state, automaton_.row(state), like.mask ? automaton_.row(like.state) : nullptr};
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const std::uint8_t first_class = class_of[byte];
+    if (path[0].row[first_class] == (path[0].like ? path[0].like[first_class] : ExprSet::kEmpty)) continue;
+    const std::uint32_t root = vocabulary_.root(static_cast<std::uint8_t>(byte));
+    if (root < trie.size() && vocabulary_.height(root) < like.safe && vocabulary_.height(root) < 255) continue;
+    scan(root, root + std::size_t{vocabulary_.nodes_below(static_cast<std::uint8_t>(byte))});
   }
 }
 

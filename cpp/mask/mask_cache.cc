@@ -17,7 +17,7 @@ std::vector<std::uint32_t>& shared_words() {
 
 }  // namespace
 
-std::shared_ptr<const Crossing> Crossing::of(std::vector<Rest> rests) {
+std::shared_ptr<const Crossing> Crossing::of(std::vector<Rest> rests, std::vector<std::uint32_t> exits) {
   auto made = std::make_shared<Crossing>();
   Crossing& crossing = *made;
   std::vector<std::uint32_t> path;  // the nodes from the root to the last rest
@@ -42,6 +42,7 @@ std::shared_ptr<const Crossing> Crossing::of(std::vector<Rest> rests) {
   }
   close(0);
   crossing.rests = std::move(rests);
+  crossing.exits = std::move(exits);
   return made;
 }
 

@@ -39,11 +39,12 @@ struct Crossing {
   std::vector<Node> nodes;
   std::vector<std::uint32_t> ids;
   std::vector<Rest> rests;  // sorted; the vocabulary keeps the texts
+  std::vector<std::uint32_t> exits;  // the trie nodes that lead to where tokens leave, ascending
 
   // From sorted rests.
-  static std::shared_ptr<const Crossing> of(std::vector<Rest> rests);
+  static std::shared_ptr<const Crossing> of(std::vector<Rest> rests, std::vector<std::uint32_t> exits);
   std::size_t bytes() const {
-    return nodes.size() * sizeof(Node) + ids.size() * sizeof(std::uint32_t) + rests.size() * sizeof(Rest);
+    return nodes.size() * sizeof(Node) + (ids.size() + exits.size()) * sizeof(std::uint32_t) + rests.size() * sizeof(Rest);
   }
 };
 

@@ -17,8 +17,9 @@ from detent.errors import ArgumentError, SchemaError
 from detent.language import Language
 from detent.limits import Limits
 from detent.sources.json_schema.compiler import Compiler
+from detent.sources.json_schema.json_text import decode
 from detent.sources.json_schema.layout import layout
-from detent.sources.json_schema.reading import read_text
+from detent.sources.json_schema.reading import as_dicts, read_text
 from detent.sources.json_schema.schemas import Schemas, sketched
 from detent.sources.nodes import shown
 
@@ -37,7 +38,10 @@ class _JsonValue:
     """
 
     def __call__(self, text: str) -> object:
-        return json.loads(text)
+        try:
+            return json.loads(text)
+        except (RecursionError, ValueError):  # nested deeper, or an integer longer, than the standard library reads
+            return decode(text, float)
 
 
 def json_schema(
@@ -72,7 +76,7 @@ def json_schema(
 
     Parameters
     ----------
-    source : dict, bool, str or type
+    source : dict or other mapping, bool, str or type
         A schema, its JSON text, or a Python type: a pydantic model, dataclass, TypedDict, Enum, Literal, a union of
         such, or a function, whose parameters are meant.
     order : "schema" or "any"
@@ -156,6 +160,8 @@ def _describe(schema: Any) -> str:
 def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
     if isinstance(source, (dict, bool)):
         return source, _JsonValue()
+    if isinstance(source, Mapping):
+        return as_dicts(source), _JsonValue()
     if isinstance(source, str):
         schema = read_text(source, limits)
         if not isinstance(schema, (dict, bool)):

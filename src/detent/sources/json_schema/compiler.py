@@ -40,6 +40,7 @@ __all__ = ["Compiler", "Steps", "Walk"]
 
 _MOST_SPLITS = 32
 _FEW = 64
+_DEEPEST_CHOICE = 8
 _LIGHT = frozenset(
     "title description default examples $comment type required not anyOf oneOf allOf if then else properties "
     "minProperties maxProperties dependentRequired".split()
@@ -406,7 +407,7 @@ class Compiler:
             found = self._strings[literal] = evaluate(self.schemas, self.formula(literal, STRING))
         return found
 
-    def few_values(self, conjunction: Conjunction) -> dict[Any, Any] | None:
+    def few_values(self, conjunction: Conjunction, depth: int = 0) -> dict[Any, Any] | None:
         """Give values of which one is every value of a conjunction, by canonical key; None if they may be many."""
         flat = self.flat(conjunction)
         if flat.is_empty:
@@ -414,6 +415,14 @@ class Compiler:
         if flat.allowed is not None:
             return flat.allowed if len(flat.allowed) <= _FEW else None
         found: dict[Any, Any] = {}
+        for choice in flat.choices if depth < _DEEPEST_CHOICE else ():
+            if choice.kinds == EVERY_KIND:
+                several = [
+                    self.few_values(self.schemas.conjunction(list(units)), depth + 1) for units in choice.alternatives
+                ]
+                if None not in several:
+                    found = {key: value for values in several for key, value in (values or {}).items()}
+                    return found if len(found) <= _FEW else None
         if flat.kinds & ~(NULL | BOOLEAN | INTEGER):
             return None
         if flat.kinds & INTEGER:

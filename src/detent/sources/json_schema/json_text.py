@@ -1,11 +1,12 @@
 """JSON text to Python values, on an explicit stack: nesting as deep as the text is long costs memory, not recursion.
 
-Numbers stay exact: an integer is an `int` however long it is, any other number a `Decimal`.
+An integer is an `int` however long it is; any other number is a `Decimal`, exact, or what the caller makes of it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
@@ -22,7 +23,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 _to_int: Any = integer().value
 
 
-def decode(text: str) -> Any:
+def decode(text: str, fraction: Callable[[str], object] = Decimal) -> Any:
     """Give the value of a JSON text; of a member that is there twice, the last.
 
     >>> decode('{"a": [1, 2.50, "x", null]}')
@@ -35,7 +36,7 @@ def decode(text: str) -> Any:
     ArgumentError
         The text is not JSON.
     """
-    reader = _Reader(text)
+    reader = _Reader(text, fraction)
     try:
         return reader.run()
     except (ValueError, IndexError):
@@ -45,8 +46,9 @@ def decode(text: str) -> Any:
 class _Reader:
     """A text, read up to `index`; the arrays and objects that are open, and the names of members without a value."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, fraction: Callable[[str], object]) -> None:
         self.text = text
+        self.fraction = fraction
         self.index = 0
         self.open: list[Any] = []
         self.names: list[str] = []
@@ -112,7 +114,7 @@ class _Reader:
         self.index = found.end()
         if found[1] is None:
             return _WORDS[found[0]]
-        return Decimal(found[0]) if found[2] else _to_int(found[0])
+        return self.fraction(found[0]) if found[2] else _to_int(found[0])
 
     def name(self) -> None:
         """Read the name of a member and its colon, if the innermost is an object."""

@@ -174,7 +174,7 @@ def _pattern(schemas: Schemas, place: Place, record: Record, argument: Any) -> N
 def _format(schemas: Schemas, place: Place, record: Record, argument: Any) -> None:
     if not isinstance(argument, str):
         raise schemas.malformed(place, "format", "a string", argument)
-    if schemas.format(argument) is not None:
+    if schemas.format(argument, place) is not None:
         record.string.append(schemas.algebra.atom("test", "format", (argument, place), True))
 
 

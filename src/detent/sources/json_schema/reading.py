@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal
 from itertools import accumulate
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from detent.errors import LimitError, SchemaError
 from detent.limits import Limits
 
-__all__ = ["read_text"]
+__all__ = ["as_dicts", "read_text"]
 
 _STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
@@ -34,6 +35,35 @@ def read_text(text: str, limits: Limits) -> Any:
         ) from None
     except RecursionError:
         raise LimitError("the schema is nested too deeply to be read; flatten it or pass a dict") from None
+
+
+def as_dicts(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy a mapping, such as a read-only view, and those inside of it to dicts; what is there twice is copied once.
+
+    >>> from types import MappingProxyType
+    >>> as_dicts(MappingProxyType({"items": [MappingProxyType({"type": "null"})]}))
+    {'items': [{'type': 'null'}]}
+    """
+    copies: dict[int, Any] = {}
+    work: list[Any] = []
+
+    def copied(value: Any) -> Any:
+        if not isinstance(value, (Mapping, list)):
+            return value
+        if id(value) not in copies:
+            copies[id(value)] = [] if isinstance(value, list) else {}
+            work.append(value)
+        return copies[id(value)]
+
+    root: dict[str, Any] = copied(source)
+    while work:
+        value = work.pop()
+        copy = copies[id(value)]
+        if isinstance(value, list):
+            copy.extend([copied(inner) for inner in value])
+        else:
+            copy.update({name: copied(inner) for name, inner in value.items()})
+    return root
 
 
 def _check_depth(text: str, limit: int) -> None:

@@ -278,11 +278,16 @@ class Schemas:
             found = self._found[pattern] = Strings() if node is None else Strings(nodes=(node,))
         return found
 
-    def format(self, name: str) -> _core.Node | None:
-        """Give the texts of a format; None if it is unknown, so that it says nothing."""
+    def format(self, name: str, place: Place) -> _core.Node | None:
+        """Give the texts of a format; None if it is unknown or dropped, so that it says nothing."""
         if name in self.formats:
             return _core.intersection([self.formats[name]._node, TEXT])
-        node = format_node(name)
+        try:
+            node = format_node(name)
+        except UnsupportedError as error:
+            reason, _, remedy = str(error).partition("; ")
+            self.refuse(place, "format", reason, remedy)
+            return None
         if node is None:
             self.warn(
                 f"format {shown(name)} is none that the specification names, so it has no effect; "

@@ -149,7 +149,7 @@ def _test(schemas: Schemas, what: str, argument: Any, holds: bool) -> Strings:
     if what == "longest":
         return Strings(most=argument) if holds else Strings(least=argument + 1)
     text, place = argument
-    node = schemas.pattern(text, place, "pattern") if what == "pattern" else schemas.format(text)
+    node = schemas.pattern(text, place, "pattern") if what == "pattern" else schemas.format(text, place)
     if node is None:
         return Strings()  # dropped
     return Strings(nodes=(node if holds else _core.intersection([TEXT, _core.complement(node)]),))
