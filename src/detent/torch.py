@@ -20,6 +20,7 @@ import torch
 from torch.nn.functional import pad
 
 from detent.errors import ArgumentError
+from detent.mask import apply_mask
 from detent.tables import Table
 from detent.tables.compress import FINISHED, REFUSED
 
@@ -120,20 +121,13 @@ class TableProcessor(torch.nn.Module):
 
     def forward(self, logits: torch.Tensor, state: TableState) -> torch.Tensor:
         """Return logits[batch, L] with -inf where a row's state does not allow the token, and past the vocabulary."""
-        states, width = state.states, logits.shape[1]
-        rows = self.masks[self.mask_row[states].long()]
-        allowed = ((rows[:, :, None] >> self._bits) & 1).flatten(1).bool()
-        if state.budget is not None:
-            after = self.next[states].long()
-            left = state.budget - state.steps
-            in_time = (self.distance[after] < left[:, None]) | (states == FINISHED)[:, None]
-            spread = in_time[:, self.token_class.long()]
-            allowed = allowed[:, : spread.shape[1]] & spread
-        allowed = pad(allowed[:, :width], (0, max(width - allowed.shape[1], 0)))
-        return torch.where(allowed, logits, float("-inf"))
+        return torch.where(self._allowed(state, logits.shape[1]), logits, float("-inf"))
 
     def mask_(self, logits: torch.Tensor, state: TableState) -> torch.Tensor:
-        """Do what `forward` does in place: on CUDA by one Triton kernel, which gathers the rows and writes -inf only.
+        """Do what `forward` does in place, which halves what memory has to carry.
+
+        On CUDA one Triton kernel gathers the rows and writes -inf only; on the CPU, without a budget, the core does the
+        same; inside `torch.compile` it is what the compiler makes of it.
 
         >>> import detent, torch
         >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
@@ -146,8 +140,11 @@ class TableProcessor(torch.nn.Module):
         logits : float32, float16 or bfloat16 [batch, L]
             On CUDA, the last axis must be contiguous.
         """
-        if logits.device.type != "cuda":
-            return logits.copy_(self(logits, state))
+        if logits.device.type != "cuda" or torch.compiler.is_compiling():
+            if self._is_for_core(logits, state):
+                apply_mask(logits, self.masks[self.mask_row[state.states].long()])
+                return logits
+            return logits.masked_fill_(~self._allowed(state, logits.shape[1]), float("-inf"))
         from detent.integrations.cuda import mask_by_table
 
         left = None if state.budget is None else (state.budget - state.steps).int()
@@ -171,6 +168,24 @@ class TableProcessor(torch.nn.Module):
         steps = torch.where(known, steps, 0)
         moved = state._replace(steps=state.steps - steps, kept=state.kept - steps)
         return self._moved(moved, moved.steps, moved.kept, torch.where(known, moved.states.int(), REFUSED))
+
+    def _allowed(self, state: TableState, width: int) -> torch.Tensor:
+        """Return bool[batch, width]: which tokens each row's state and budget allow."""
+        states = state.states
+        rows = self.masks[self.mask_row[states].long()]
+        allowed = ((rows[:, :, None] >> self._bits) & 1).flatten(1).bool()
+        if state.budget is not None:
+            after = self.next[states].long()
+            left = state.budget - state.steps
+            in_time = (self.distance[after] < left[:, None]) | (states == FINISHED)[:, None]
+            spread = in_time[:, self.token_class.long()]
+            allowed = allowed[:, : spread.shape[1]] & spread
+        return pad(allowed[:, :width], (0, max(width - allowed.shape[1], 0)))
+
+    def _is_for_core(self, logits: torch.Tensor, state: TableState) -> bool:
+        plain = not torch.compiler.is_compiling() and logits.device.type == "cpu" and not logits.requires_grad
+        known = logits.dtype in (torch.float32, torch.float16, torch.bfloat16)
+        return plain and known and state.budget is None and logits.stride(1) == 1
 
     def _moved(self, state: TableState, steps: torch.Tensor, kept: torch.Tensor, states: torch.Tensor) -> TableState:
         size = state.history.shape[1]

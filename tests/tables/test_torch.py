@@ -95,6 +95,119 @@ def test_compiled_in_one_piece() -> None:
         assert torch.equal(decode(scores, state), compiled(scores, state))
 
 
+def test_in_place() -> None:
+    table = stack(TWO_ENDS, seed=4)
+    processor, rng = TableProcessor(table), np.random.default_rng(0)
+    rows = torch.arange(6)
+    for budget in (None, 12):
+        state = processor.start(rows, max_tokens=budget)
+        for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+            for extra in (-2, 0, 5):
+                logits = torch.from_numpy(rng.normal(size=(6, len(TWO_ENDS) + extra))).to(dtype)
+                wide = torch.zeros(6, 2 * logits.shape[1], dtype=dtype)[:, ::2]
+                expected = processor(logits, state)
+                assert processor.mask_(logits, state) is logits
+                assert torch.equal(logits, expected)
+                assert torch.equal(processor.mask_(wide, state).isfinite(), expected.isfinite())
+
+
+def test_one_graph_serves_all_constraints_and_states() -> None:
+    processor = TableProcessor(stack(TWO_ENDS, seed=4))
+
+    def step(logits: torch.Tensor, state: object, back: torch.Tensor) -> object:
+        state = processor.rollback(state, back)
+        tokens = processor.mask_(logits, state).argmax(dim=1)
+        return tokens, processor.advance(state, tokens)
+
+    torch.compiler.reset()
+    compiled = torch.compile(step, fullgraph=True, dynamic=False, backend="aot_eager")
+    random = torch.Generator().manual_seed(0)
+    first = True
+    for rows in (torch.arange(6), torch.arange(6).flip(0), torch.zeros(6, dtype=torch.int64)):
+        for budget in (15, 20):
+            state = processor.start(rows, history=3, max_tokens=budget)
+            again = state
+            for count in range(8):
+                back = torch.randint(0, 3, (6,), generator=random).clamp(max=min(count, 2)).minimum(state.kept)
+                logits = torch.randn(6, len(TWO_ENDS), generator=random)
+                tokens, state = step(logits.clone(), state, back)
+                with torch._dynamo.config.patch(error_on_recompile=not first):
+                    same, again = compiled(logits, again, back)
+                first = False
+                assert torch.equal(tokens, same)
+                assert torch.equal(state.history, again.history)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU on this machine")
+@pytest.mark.parametrize("budget", [None, 14])
+def test_a_cuda_graph_replays_as_the_reference(budget: int | None) -> None:
+    """A step with mask, choice and advance, captured once: replays follow the reference, and nothing synchronises."""
+    table = stack(TWO_ENDS, seed=4)
+    rows, width, steps = torch.arange(6), len(TWO_ENDS), 12
+    processor = TableProcessor(table).cuda()
+    fixed = processor.start(rows.cuda(), history=2, max_tokens=budget)
+    logits, chosen = torch.zeros(6, width, device="cuda"), torch.zeros(6, dtype=torch.int64, device="cuda")
+
+    def step() -> None:
+        tokens = processor.mask_(logits, fixed).argmax(dim=1)
+        after = processor.advance(fixed, tokens)
+        chosen.copy_(tokens)
+        for held, new in zip(fixed, after, strict=True):
+            if held is not None:
+                held.copy_(new)
+
+    before = [None if part is None else part.clone() for part in fixed]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):  # compiles the kernel before the capture
+        step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    for held, old in zip(fixed, before, strict=True):
+        if held is not None:
+            held.copy_(old)
+    scores = torch.randn(steps, 6, width, generator=torch.Generator().manual_seed(0))
+    on_device = scores.cuda()
+    taken = torch.zeros(steps, 6, dtype=torch.int64, device="cuda")
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for place in range(steps):
+            logits.copy_(on_device[place])
+            graph.replay()
+            taken[place].copy_(chosen)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    states, left = table.starts[rows.numpy()], None if budget is None else np.full(6, budget, np.int32)
+    for place in range(steps):
+        expected = reference.apply(table, scores[place].numpy(), states, left)
+        tokens = expected.argmax(axis=1)
+        going = np.isfinite(expected).any(axis=1)
+        assert np.array_equal(tokens[going], taken[place].cpu().numpy()[going])
+        states, left = reference.advance(table, states, tokens), None if left is None else left - 1
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU on this machine")
+@pytest.mark.parametrize("budget", [None, 14])
+def test_no_step_synchronises_on_cuda(budget: int | None) -> None:
+    processor = TableProcessor(stack(TWO_ENDS, seed=4)).cuda()
+    state = processor.start(torch.arange(6, device="cuda"), history=2, max_tokens=budget)
+    logits = torch.randn(6, len(TWO_ENDS), device="cuda")
+    back = torch.ones(6, dtype=torch.int64, device="cuda")
+    processor.mask_(logits.clone(), state)  # compiles the kernel
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for _ in range(5):
+            tokens = processor(logits, state).argmax(dim=1)
+            processor.mask_(logits.clone(), state)
+            state = processor.rollback(processor.advance(state, tokens), back)
+            state = processor.advance(state, tokens)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
 def test_half_precision_keeps_its_type() -> None:
     processor = TableProcessor(stack(TWO_ENDS, seed=4))
     for dtype in (torch.float16, torch.bfloat16):
