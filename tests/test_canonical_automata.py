@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 
 import pytest
@@ -111,6 +112,37 @@ def test_the_boolean_of_the_source():
     automaton = explore(detent.compile(detent.regex("boolean: ((true)|(false))"), vocabulary, canonical=True))
     assert (automaton.state_count, automaton.transition_count) == (5, 4)
     assert [vocabulary.token_bytes(token) for token in automaton.rows[automaton.start]] == [b"boolean"]
+
+
+@needs_shared
+def test_the_boolean_of_the_source_by_merging():
+    path = SHARED / "data" / "tokenizers" / "mistral-v3" / "tokenizer.json"
+    model = json.loads(path.read_bytes())["model"]
+    ids = model["vocab"]
+    texts = ["boolean:\u2581true", "boolean:\u2581false"]
+    rows = {}
+    for text in texts:
+        for place, character in enumerate(text):
+            rows.setdefault(text[:place], {})[ids[character]] = text[: place + 1]
+    spellings = TokenAutomaton("", frozenset(texts), rows)
+    listed = []
+    for rank, pair in enumerate(model["merges"]):
+        left, right = pair.split(" ") if isinstance(pair, str) else pair
+        if any(left + right in text for text in texts):
+            listed.append((ids[left], ids[right], rank, ids[left + right]))
+    piece_of = {number: piece for piece, number in ids.items()}
+    merges = []
+    for left, right, _, token in listed:
+        # Of several ways to make a token, one is ever taken: that by which the tokenizer makes it of its characters.
+        others = [each for each in listed if each[3] != token]
+        if merge([ids[character] for character in piece_of[token]], others) == [left, right]:
+            merges.append((left, right, token))
+    vocabulary = detent.Vocabulary.from_file(path)
+    own = {tuple(vocabulary.tokenize(text.replace("\u2581", " "))) for text in texts}
+    assert lift(spellings, merges).transition_count > 40
+    for merged in (direct_merge(spellings, merges), cartesian_merge(spellings, merges)):
+        assert language_of(merged, 13) == own
+        assert (merged.state_count, merged.transition_count) == (5, 4)
 
 
 def test_improper_tables_are_refused():
