@@ -407,6 +407,8 @@ def test_beginnings_of_texts():
     assert vocabulary.tokenize_partial("\u65e5\u672c".encode()[:-1]) == ([], "\u65e5\u672c".encode()[:-1])
     # Recent tokens that are never written before the text do not count.
     assert vocabulary.tokenize_partial("~" * 31, vocabulary.tokenize("~")) == ([], b"~" * 31)
+    many = [*vocabulary.tokenize(" and so on" * 400), *vocabulary.tokenize("b"), *vocabulary.tokenize("e")]
+    assert vocabulary.tokenize_partial("llo", many) == vocabulary.tokenize_partial("llo", many[-1:])
     text = 'def f(x):\n    return {"a": [1,  2], "b": "na\u00efve"}\n\n\n# \u4e2d\u6587 it\'s'
     for end in range(0, len(text), 3):
         tokens, rest = vocabulary.tokenize_partial(text[:end])
