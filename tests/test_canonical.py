@@ -261,6 +261,36 @@ def test_acceptance():
 
 
 @needs_shared
+def test_acceptance_by_schemas():
+    vocabulary = load("llama3")
+
+    def behind_the_brace(members, **more):
+        schema = {"type": "object", "properties": members, "additionalProperties": False, **more}
+        guide = detent.compile(detent.json_schema(schema), vocabulary, canonical=True)
+        return matcher_at(guide, vocabulary.tokenize('{"'))
+
+    text = {"type": "string"}
+    either = behind_the_brace({"orderId": text, "orderName": text})
+    assert {vocabulary.token_bytes(token) for token in either.allowed()} == {b"order", b"orderId"}
+    assert either.forced() == []
+    either.advance(vocabulary.tokenize("order")[0])
+    assert {vocabulary.token_bytes(token) for token in either.allowed()} == {b"Name"}
+    person = {"name_of_the_person": text, "age": {"type": "integer"}}
+    matcher = behind_the_brace(person, required=list(person))
+    forced = [vocabulary.token_bytes(token) for token in matcher.forced()]
+    assert forced == [b"name", b"_of", b"_the", b"_person"]  # the quotation mark may go together with a colon
+    for token in matcher.forced():
+        matcher.advance(token)
+    assert {b'"', b'":'} <= {vocabulary.token_bytes(token) for token in matcher.allowed()}
+    pieces = load("mistral-v3")
+    names = detent.compile(detent.regex("( William)|( Theodore)"), pieces, canonical=True)
+    theodore = pieces.tokenize(" Theodore")
+    assert matcher_at(names, theodore[:1]).forced() == theodore[1:]
+    truth = detent.compile(detent.regex("boolean: ((true)|(false))"), pieces, canonical=True).matcher()
+    assert [pieces.token_bytes(token) for token in truth.forced()] == [b"boolean", b":"]
+
+
+@needs_shared
 def test_masks_on_record():
     vocabulary = load("llama3")
     for case in record("llama3_finite_masks"):
@@ -377,6 +407,8 @@ def test_beginnings_of_texts():
     assert vocabulary.tokenize_partial("\u65e5\u672c".encode()[:-1]) == ([], "\u65e5\u672c".encode()[:-1])
     # Recent tokens that are never written before the text do not count.
     assert vocabulary.tokenize_partial("~" * 31, vocabulary.tokenize("~")) == ([], b"~" * 31)
+    many = [*vocabulary.tokenize(" and so on" * 400), *vocabulary.tokenize("b"), *vocabulary.tokenize("e")]
+    assert vocabulary.tokenize_partial("llo", many) == vocabulary.tokenize_partial("llo", many[-1:])
     text = 'def f(x):\n    return {"a": [1,  2], "b": "na\u00efve"}\n\n\n# \u4e2d\u6587 it\'s'
     for end in range(0, len(text), 3):
         tokens, rest = vocabulary.tokenize_partial(text[:end])

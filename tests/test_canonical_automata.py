@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 
 import pytest
@@ -15,13 +16,16 @@ from tests.conftest import SHARED, needs_shared
 from tests.toy_bpe import make_encoder, merge
 
 
-def language_of(automaton, length):
-    """Give the rows of up to `length` tokens that an automaton takes."""
-    found, level = set(), {(): automaton.start}
-    for _ in range(length + 1):
-        found |= {row for row, state in level.items() if state in automaton.accepting}
+def language_of(automaton, length, spelled=None):
+    """Give the rows that an automaton takes, of up to `length` tokens, or letters that tokens are spelled with."""
+    found, level = set(), {((), 0): automaton.start}
+    while level:
+        found |= {row for (row, _), state in level.items() if state in automaton.accepting}
         level = {
-            (*row, token): to for row, state in level.items() for token, to in automaton.rows.get(state, {}).items()
+            ((*row, token), size + (len(spelled[token]) if spelled else 1)): to
+            for (row, size), state in level.items()
+            for token, to in automaton.rows.get(state, {}).items()
+            if size + (len(spelled[token]) if spelled else 1) <= length
         }
     return found
 
@@ -58,14 +62,10 @@ def test_merging_the_automaton_is_merging_its_texts(seed):
                 direct_merge(automaton, merges)
             continue
         expected = {tuple(merge(text, ranked)) for text in texts}
-
-        def short(rows, spelled=spelled):
-            return {row for row in rows if sum(len(spelled[token]) for token in row) <= 6}
-
         direct, product = direct_merge(automaton, merges), cartesian_merge(automaton, merges)
-        assert short(language_of(direct, 6)) == expected
-        assert short(language_of(product, 6)) == expected
-        every = short(language_of(lift(automaton, merges), 6))
+        assert language_of(direct, 6, spelled) == expected
+        assert language_of(product, 6, spelled) == expected
+        every = language_of(lift(automaton, merges), 6, spelled)
         assert expected <= every
         assert {tuple(itertools.chain.from_iterable(spelled[token] for token in row)) for row in every} == texts
         assert all(direct.accepts(row) and product.accepts(row) for row in expected)
@@ -98,8 +98,8 @@ def test_what_a_guide_visits():
     stars = TokenAutomaton("a", frozenset({"a", "b"}), {"a": {0: "a", 1: "b"}, "b": {1: "b"}})
     expected = direct_merge(stars, [(0, 1, 2), (0, 0, 3)])
     assert language_of(explore(guide), 6) == language_of(expected, 6)
-    with pytest.raises(LimitError, match="max_states"):
-        explore(guide, max_states=2)
+    with pytest.raises(LimitError, match="max_transitions"):
+        explore(guide, max_transitions=2)
     with pytest.raises(ArgumentError, match="canonical=True"):
         explore(detent.compile(detent.regex("a"), vocabulary))
 
@@ -113,6 +113,37 @@ def test_the_boolean_of_the_source():
     assert [vocabulary.token_bytes(token) for token in automaton.rows[automaton.start]] == [b"boolean"]
 
 
+@needs_shared
+def test_the_boolean_of_the_source_by_merging():
+    path = SHARED / "data" / "tokenizers" / "mistral-v3" / "tokenizer.json"
+    model = json.loads(path.read_bytes())["model"]
+    ids = model["vocab"]
+    texts = ["boolean:\u2581true", "boolean:\u2581false"]
+    rows = {}
+    for text in texts:
+        for place, character in enumerate(text):
+            rows.setdefault(text[:place], {})[ids[character]] = text[: place + 1]
+    spellings = TokenAutomaton("", frozenset(texts), rows)
+    listed = []
+    for rank, pair in enumerate(model["merges"]):
+        left, right = pair.split(" ") if isinstance(pair, str) else pair
+        if any(left + right in text for text in texts):
+            listed.append((ids[left], ids[right], rank, ids[left + right]))
+    piece_of = {number: piece for piece, number in ids.items()}
+    merges = []
+    for left, right, _, token in listed:
+        # Of several ways to make a token, one is ever taken: that by which the tokenizer makes it of its characters.
+        others = [each for each in listed if each[3] != token]
+        if merge([ids[character] for character in piece_of[token]], others) == [left, right]:
+            merges.append((left, right, token))
+    vocabulary = detent.Vocabulary.from_file(path)
+    own = {tuple(vocabulary.tokenize(text.replace("\u2581", " "))) for text in texts}
+    assert lift(spellings, merges).transition_count > 40
+    for merged in (direct_merge(spellings, merges), cartesian_merge(spellings, merges)):
+        assert language_of(merged, 13) == own
+        assert (merged.state_count, merged.transition_count) == (5, 4)
+
+
 def test_improper_tables_are_refused():
     letters = TokenAutomaton(0, frozenset({0}), {0: {0: 0}})
     # (aa)*a, where the order of the merges is not that of the tokens' making.
@@ -121,3 +152,37 @@ def test_improper_tables_are_refused():
             direct_merge(letters, merges)
         with pytest.raises(ArgumentError, match="improper"):
             cartesian_merge(letters, merges)
+
+
+def test_what_is_built_is_bounded():
+    stars = TokenAutomaton(0, frozenset({0}), {0: {0: 0}})
+    doubling = [(token, token, token + 1) for token in range(3000)]  # every power of two is a token
+    for build in (direct_merge, cartesian_merge):
+        with pytest.raises(LimitError, match="over 20000 transitions"):
+            build(stars, doubling, max_transitions=20_000)
+    # Only merges that the texts can have count, however many the table has.
+    absent = [(7, 1, 1000 + number) for number in range(50_000)]
+    for build in (direct_merge, cartesian_merge, lift):
+        assert build(stars, absent, max_transitions=10).transition_count == 1
+    chain = TokenAutomaton(0, frozenset({20_000}), {state: {0: state + 1} for state in range(20_000)})
+    assert direct_merge(chain, doubling[:10]).transition_count == 21  # 19 times 1,024, 512, 32
+    vocabulary = detent.load_model().vocabulary
+    with pytest.raises(LimitError, match="max_transitions"):
+        explore(detent.compile(detent.regex(".*"), vocabulary, canonical=True), max_transitions=10_000)
+    deep = explore(detent.compile(detent.regex("q{3000}"), vocabulary, canonical=True))
+    assert deep.transition_count == len(vocabulary.tokenize("q" * 3000))
+
+
+def test_malformed_arguments():
+    letters = TokenAutomaton(0, frozenset({0}), {0: {0: 0}})
+    assert repr(letters) == "TokenAutomaton(1 states, 1 transitions)"
+    for build in (direct_merge, cartesian_merge, lift):
+        for wrong in ((0, 0), "abc", (0, 0, 1.5), None):
+            with pytest.raises(ArgumentError, match="merge 1 must be three token ids"):
+                build(letters, [(0, 0, 1), wrong])
+        with pytest.raises(ArgumentError, match="TokenAutomaton, got dict"):
+            build({}, [])
+        with pytest.raises(ArgumentError, match="max_transitions"):
+            build(letters, [], max_transitions=-1)
+    with pytest.raises(ArgumentError, match="got 3"):
+        explore(3)

@@ -5,13 +5,14 @@
     ├── PatternSyntaxError                a source text is malformed: correct it at `offset`
     │   └── SchemaError                   a JSON Schema is malformed: correct it at `pointer`
     ├── UnsupportedError                  well formed, but not expressible: write what the message says instead
-    │   └── UnsupportedSchemaError        a keyword of a JSON Schema that cannot be held exactly: see `pointer`,
-    `keyword` ├── EmptyLanguageError                nothing satisfies the rule, or the vocabulary cannot write it ├──
-    LimitError                        a limit of `Limits` was reached: raise it or simplify ├── CancelledError
-    the caller's `Cancellation` was set ├── BusyError                         one matcher used by two threads at once:
-    give each its own (`fork`) ├── StateError                        a token or call that the present state does not
-    allow ├── VocabularyError                   a tokenizer that cannot be read exactly └── ModelError
-    a model that cannot be run: wrong files, shapes or logits
+    │   └── UnsupportedSchemaError        a keyword of a JSON Schema cannot be held exactly: see `pointer`, `keyword`
+    ├── EmptyLanguageError                nothing satisfies the rule, or the vocabulary cannot write it
+    ├── LimitError                        a limit of `Limits` was reached: raise it or simplify
+    ├── CancelledError                    the caller's `Cancellation` was set
+    ├── BusyError                         one matcher used by two threads at once: give each its own (`fork`)
+    ├── StateError                        a token or call that the present state does not allow
+    ├── VocabularyError                   a tokenizer that cannot be read exactly
+    └── ModelError                        a model that cannot be run: wrong files, shapes or logits
 
 Every message says what was asked, what was found, where, and what to do; it is at most 512 bytes long.
 """

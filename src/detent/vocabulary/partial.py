@@ -16,6 +16,8 @@ from detent.vocabulary.token_table import shown
 __all__ = ["partial_tokens"]
 
 _TEXT = _core.repeat(_core.chars([(0, 0x10FFFF)]), 0, None)
+_MOST_RECENT = 32
+"""Recent tokens that count: trying them costs the square. Behind those of a split's last chunk, more change nothing."""
 _ANYTHING = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
 
 
@@ -28,6 +30,7 @@ def partial_tokens(
 ) -> list[int]:
     """Return the tokens that a text which begins with `text`, after as many of `recent` as fit, has behind these."""
     limits = Limits()
+    recent = recent[-_MOST_RECENT:]
     for skipped in range(len(recent) + 1):
         before = recent[skipped:]
         try:
@@ -41,7 +44,10 @@ def partial_tokens(
         except (StateError, EmptyLanguageError):
             continue
         return matcher.forced()
-    raise ArgumentError(f"tokenize_partial: no text begins with {shown(text)}")
+    raise ArgumentError(
+        f"tokenize_partial: no text begins with {shown(text)}; bytes must be the beginning of UTF-8, and of characters "
+        "that the tokenizer can write"
+    )
 
 
 def _beginning(text: bytes) -> _core.Node:

@@ -418,6 +418,11 @@ class Vocabulary:
 
         No package is needed, nothing is normalised, and no space is put before the text: it continues another.
 
+        >>> import detent
+        >>> vocabulary = detent.load_model().vocabulary
+        >>> [vocabulary.token_bytes(token_id) for token_id in vocabulary.tokenize("Please think")]
+        [b'Please', b' th', b'ink']
+
         Parameters
         ----------
         text : str or bytes
@@ -440,12 +445,18 @@ class Vocabulary:
     def tokenize_partial(self, text: str | bytes, recent: Sequence[int] = ()) -> tuple[list[int], bytes]:
         """Tokenize the beginning of a text: the tokens that it has however it goes on, and the bytes that are left.
 
+        >>> import detent
+        >>> vocabulary = detent.load_model().vocabulary
+        >>> tokens, rest = vocabulary.tokenize_partial("Please think of the th")
+        >>> vocabulary.decode(tokens), rest
+        (b'Please think of the', b' th')
+
         Parameters
         ----------
         text : str or bytes
             What is known of the text; bytes may end inside a character.
         recent : sequence of int
-            Tokens before it. As many of the last of them count as the tokenizer would write so before `text`.
+            Tokens before it. As many of the last 32 count as the tokenizer would write so before `text`.
 
         Returns
         -------
