@@ -219,26 +219,27 @@ def cartesian_merge(
 
 
 def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAutomaton:
-    """Return the automaton that a canonical guide's matchers walk in, all of it.
+    """Return the automaton that a guide's matchers walk in, all of it.
 
     >>> import detent
     >>> vocabulary = detent.load_model().vocabulary
-    >>> guide = detent.compile(detent.regex(" (there|thing)"), vocabulary, canonical=True)
-    >>> explore(guide).state_count, explore(guide).transition_count
-    (4, 3)
+    >>> explore(detent.compile(detent.regex(" (there|thing)"), vocabulary))
+    TokenAutomaton(9 states, 23 transitions)
+    >>> explore(detent.compile(detent.regex(" (there|thing)"), vocabulary, canonical=True))
+    TokenAutomaton(4 states, 3 transitions)
 
     Parameters
     ----------
     guide : Guide
-        Compiled with ``canonical=True``. The states are those of the text together with the last token, numbered in the
-        order in which they are met.
+        The states are those of the text, with ``canonical=True`` together with the last token, numbered in the order in
+        which they are met.
     max_transitions : int
         Bound on the transitions.
 
     Raises
     ------
     ArgumentError
-        The guide is not canonical.
+        It is no guide.
     LimitError
         There are more than `max_transitions`.
 
@@ -246,8 +247,8 @@ def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAut
     -----
     A mask for each state, a step for each transition.
     """
-    if not isinstance(guide, Guide) or not guide.canonical:
-        raise ArgumentError(f"explore needs a guide that was compiled with canonical=True, got {guide!r}")
+    if not isinstance(guide, Guide):
+        raise ArgumentError(f"explore needs a Guide, got {type(guide).__name__}; compile the language for a vocabulary")
     meter = _Meter(max_transitions)
     ends = set(guide.vocabulary.eos_token_ids)
     matcher = guide.matcher()
@@ -293,7 +294,7 @@ class _Meter:
         if self._left < 0:
             raise LimitError(
                 f"the automaton, with those on the way to it, has over {self._limit} transitions; raise "
-                "max_transitions, or walk with the matchers of compile(..., canonical=True), which build no automaton"
+                "max_transitions, or walk with the matchers of a guide, which build no automaton"
             )
 
 
