@@ -44,7 +44,7 @@ def draw(found: detent.Fidelity, path: Path) -> None:
     figure = Figure(figsize=(6.4, 2.6), layout="constrained")
     axes = figure.add_subplot()
     left = np.zeros(3)
-    for name, colour in zip(NAMES, ("#2f6f8f", "#d98c3f"), strict=True):
+    for name, colour in zip(NAMES, ("#2f6f8f", "#b8651b"), strict=True):
         text = next(text for text in found.texts if text.text == name.encode())
         shares = np.array([text.model, text.plain, text.canonical])
         axes.barh(range(3), shares, left=left, height=0.62, color=colour)
