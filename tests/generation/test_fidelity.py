@@ -236,6 +236,8 @@ def test_tables_of_many_texts_are_cut() -> None:
 def test_refusals() -> None:
     with pytest.raises(LimitError, match=r"over 10 beginnings.*samples"):
         detent.fidelity(model(0), "p", detent.regex("[ab]{4}"), max_calls=10)
+    with pytest.raises(LimitError, match=r"too far to be found.*samples"):
+        detent.fidelity(detent.load_model(), "p", detent.regex(".{0,100000}"))
     plain = CallableModel(lambda ids: [0.0] * 3, detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2]))
     with pytest.raises(UnsupportedError, match="tokenizer"):
         detent.fidelity(plain, [0], detent.literal("a"))

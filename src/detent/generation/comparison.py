@@ -223,9 +223,19 @@ def fidelity(
     rows = Rows(model, prompt_ids, language, heat)
     if samples is not None:
         return _estimate(rows, samples, max_tokens, seed)
-    if language.max_tokens(model.vocabulary) is None:
-        raise LimitError(f"{language!r} has no longest text, so its rows cannot all be visited; pass samples=1000")
+    if not _ends(language, model):
+        raise LimitError(
+            f"{language!r} has no longest text, or one that is too far to be found, so its rows cannot all be visited; "
+            "pass samples=1000 for an estimate"
+        )
     return _walk(rows, max_calls)
+
+
+def _ends(language: Language, model: Model) -> bool:
+    try:
+        return language.max_tokens(model.vocabulary) is not None
+    except LimitError:
+        return False
 
 
 def _walk(rows: Rows, max_calls: int) -> Fidelity:
