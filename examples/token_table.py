@@ -15,7 +15,7 @@ def main() -> None:
         allowed = matcher.allowed().tolist()
         print(f"{vocabulary.decode(matcher.token_ids).decode():7} then {[vocabulary.token_bytes(i) for i in allowed]}")
         matcher.advance(allowed[0])
-    print(automaton.dot(vocabulary))
+    print(detent.draw(automaton, vocabulary).dot())
 
     # Over tokens, `&` of tables: what both allow.
     twice = detent.compile(detent.regex("(...){2}"), vocabulary).to_table()
