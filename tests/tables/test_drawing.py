@@ -48,6 +48,8 @@ def test_languages_guides_tables_and_rules() -> None:
         (2, 3, ["\\xa9"]),
     ]
     assert language.accepting == {3}
+    special = detent.draw(detent.literal("a") + detent.special_token("<tool>"))
+    assert [edge.symbols for edge in special.edges] == [["a"], ["<tool>"]]
     by_token = detent.draw(detent.compile(detent.regex("12?"), DIGITS))
     assert [(edge.source, edge.target, edge.symbols) for edge in by_token.edges] == [(0, 1, ["'1'"]), (1, 2, ["'2'"])]
     assert by_token.accepting == {1, 2}

@@ -155,6 +155,16 @@ def test_the_operators() -> None:
     assert repr(tokens & language) == "token_table(2 states over tokens) & Language(regex '(ab)+')"
 
 
+def test_languages_may_ask_for_special_tokens() -> None:
+    anything = detent.token_table([(0, (0, CLOSE), 0)], 0, [0])
+    language = detent.literal("a") + detent.special_token("<call>") + detent.regex("b*")
+    matcher = detent.compile(anything & language, SMALL).matcher()
+    for token, allowed in ((0, [0, 3]), (CALL, [CALL]), (1, [1, STOP]), (1, [1, STOP])):
+        assert matcher.allowed().tolist() == allowed
+        matcher.advance(token)
+    assert (anything.table(SMALL) & language).matcher().completion() == [0, CALL]
+
+
 def test_a_recursive_grammar_is_bounded_by_the_table() -> None:
     nested = detent.ebnf('root ::= "a" root "b" | "ab"')
     at_most_six = detent.token_table([(k, (0, 3), k + 1) for k in range(6)], 0, range(7))

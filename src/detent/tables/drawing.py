@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from functools import cache
 from typing import NamedTuple, Protocol, final
 
 import numpy as np
@@ -158,16 +157,14 @@ def _by_tokens(rule: TokenRule, vocabulary: Vocabulary | None) -> Table:
     return table if rule.language is None else table & rule.language
 
 
-@cache
-def _single_bytes() -> Vocabulary:
-    return Vocabulary([*(bytes([byte]) for byte in range(256)), b""], eos_token_ids=[256])
-
-
 def _by_bytes(language: Language) -> Table:
-    """Return the table of a language over the vocabulary whose tokens are the bytes."""
+    """Return the table of a language over the vocabulary whose tokens are the bytes, and its special tokens."""
+    names = sorted(set(language._node.special_names))
+    tokens = [*(bytes([byte]) for byte in range(256)), b"", *names]
+    vocabulary = Vocabulary(tokens, eos_token_ids=[256], special_token_ids=range(257, len(tokens)))
     limits = Limits()
-    core = _core.Guide(language._node, _single_bytes()._core, limits.states, limits.memory_bytes, limits.steps)
-    return Table(explore(core, MAX_STATES, MAX_BYTES), _single_bytes(), [language])
+    core = _core.Guide(*vocabulary._lift(language._node), limits.states, limits.memory_bytes, limits.steps)
+    return Table(explore(core, MAX_STATES, MAX_BYTES), vocabulary, [language])
 
 
 def _of_automaton(rule: TransitionTable, vocabulary: Vocabulary | None, max_states: int) -> Drawing:
@@ -200,7 +197,10 @@ def _of_table(table: Table, max_states: int, *, in_bytes: bool) -> Drawing:
         for target in np.unique(row[row >= START]).tolist():
             tokens = np.flatnonzero((row == target)[table.token_class])
             if in_bytes:
-                symbols = _runs(tokens.tolist())
+                symbols = _runs(tokens[tokens < 256].tolist())
+                symbols += [
+                    table.vocabulary.token_bytes(token).decode(errors="replace") for token in tokens if token > 256
+                ]
             else:
                 symbols = [_shown(table.vocabulary, token) for token in tokens[:_SHOWN].tolist()]
             count = len(symbols) if in_bytes else len(tokens)
@@ -217,7 +217,7 @@ def _check_count(count: int, max_states: int) -> None:
 def _runs(values: Sequence[int]) -> list[str]:
     """Show the runs of a set of bytes, such as ``a-z``."""
     cuts = [place for place in range(1, len(values)) if values[place] != values[place - 1] + 1]
-    ends = zip([0, *cuts], [*cuts, len(values)], strict=True)
+    ends = zip([0, *cuts], [*cuts, len(values)], strict=True) if values else ()
     return [describe_bytes(bytes(values[first:last])) for first, last in ends]
 
 
