@@ -142,6 +142,7 @@ def test_the_operators() -> None:
     for narrowed in (table & language, language & table, table & detent.compile(language, SMALL)):
         assert np.array_equal(narrowed.next, expected.next)
     assert detent.compile(tokens & "ab", SMALL).matcher().completion() == [0, 1]
+    assert (table & b"ab").matcher().completion() == ("ab" & table).matcher().completion() == [0, 1]
     assert detent.compile("ab" & tokens, SMALL).matcher().completion() == [0, 1]
     matcher = detent.compile(called & language, SMALL).matcher()
     assert matcher.forced() == [CALL]
@@ -289,6 +290,8 @@ def test_batches_mix_tables_and_guides() -> None:
             assert np.array_equal(
                 np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")), matcher.allowed()
             )
+    with pytest.raises(detent.ArgumentError, match=r"needs matchers .* got Guide"):
+        detent.BatchMatcher(guides)  # type: ignore[arg-type]
     with pytest.raises(detent.ArgumentError, match="the mask must be int32"):
         detent.BatchMatcher(matchers).fill_mask(rows[:2])
 
