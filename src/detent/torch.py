@@ -183,7 +183,8 @@ class TableProcessor(torch.nn.Module):
         return pad(allowed[:, :width], (0, max(width - allowed.shape[1], 0)))
 
     def _is_for_core(self, logits: torch.Tensor, state: TableState) -> bool:
-        plain = not torch.compiler.is_compiling() and logits.device.type == "cpu" and not logits.requires_grad
+        traced = torch.compiler.is_compiling() or torch.jit.is_tracing()
+        plain = not traced and logits.device.type == "cpu" and not logits.requires_grad
         known = logits.dtype in (torch.float32, torch.float16, torch.bfloat16)
         return plain and known and state.budget is None and logits.stride(1) == 1
 
@@ -241,8 +242,7 @@ class TableLogitsProcessor:
                 "nor the last call's ids"
             )
         self._last = input_ids, state
-        masked: torch.Tensor = self._processor(scores, state)
-        return masked
+        return self._processor.mask_(scores.clone(memory_format=torch.contiguous_format), state)
 
     def _start(self, rows: int) -> TableState:
         if rows % len(self._constraints):
