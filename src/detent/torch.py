@@ -183,8 +183,7 @@ class TableProcessor(torch.nn.Module):
         return pad(allowed[:, :width], (0, max(width - allowed.shape[1], 0)))
 
     def _is_for_core(self, logits: torch.Tensor, state: TableState) -> bool:
-        traced = torch.compiler.is_compiling() or torch.jit.is_tracing()
-        plain = not traced and logits.device.type == "cpu" and not logits.requires_grad
+        plain = not torch.compiler.is_compiling() and logits.device.type == "cpu" and not logits.requires_grad
         known = logits.dtype in (torch.float32, torch.float16, torch.bfloat16)
         return plain and known and state.budget is None and logits.stride(1) == 1
 
