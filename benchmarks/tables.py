@@ -4,7 +4,7 @@
 
 All rows of all follow the same tokens, drawn once by walking a matcher at random. A step masks logits [batch, V] on the
 CPU and takes one token a row. What is not installed is left out; one thread, but for JAX, which has no such switch.
-The logits are the same tensor throughout: masked in place by matchers and peers, copied by tables, which are functions.
+The logits are the same tensor throughout: masked in place by matchers and peers, copied by tables but where it says so.
 """
 
 from __future__ import annotations
@@ -56,13 +56,15 @@ def by_reference(table: detent.Table, batch: int) -> Step:
     return step
 
 
-def by_torch(table: detent.Table, batch: int, *, compiled: bool) -> Step:
+def by_torch(table: detent.Table, batch: int, *, compiled: bool, in_place: bool) -> Step:
     torch = import_module("torch")
     processor = import_module("detent.torch").TableProcessor(table)
     logits, state = torch.zeros(batch, len(table.token_class)), processor.start(batch)
+    mask = processor.mask_ if in_place else processor
+    torch.compiler.reset()
 
     def both(logits: Any, state: Any, tokens: Any) -> Any:
-        return processor(logits, state), processor.advance(state, tokens)
+        return mask(logits, state), processor.advance(state, tokens)
 
     run = torch.compile(both, fullgraph=True, dynamic=False) if compiled else both
 
@@ -149,9 +151,10 @@ def engines(
     """Yield what can be measured here."""
     yield "table, NumPy reference", partial(by_reference, table)
     if find_spec("torch"):
-        yield "table, torch", partial(by_torch, table, compiled=False)
-        if compiled:
-            yield "table, torch.compile", partial(by_torch, table, compiled=True)
+        for in_place, how in ((False, ""), (True, ", in place")):
+            yield f"table, torch{how}", partial(by_torch, table, compiled=False, in_place=in_place)
+            if compiled:
+                yield f"table, torch.compile{how}", partial(by_torch, table, compiled=True, in_place=in_place)
     if find_spec("jax"):
         yield "table, jax.jit", partial(by_jax, table)
     yield "matchers", partial(by_matchers, guide)

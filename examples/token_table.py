@@ -15,11 +15,10 @@ def main() -> None:
         allowed = matcher.allowed().tolist()
         print(f"{vocabulary.decode(matcher.token_ids).decode():7} then {[vocabulary.token_bytes(i) for i in allowed]}")
         matcher.advance(allowed[0])
-    print(automaton.dot(vocabulary))
+    print(detent.draw(automaton, vocabulary).dot())
 
-    # Over tokens, `&` of tables: what both allow.
-    twice = detent.compile(detent.regex("(...){2}"), vocabulary).to_table()
-    both = (table & twice).matcher()
+    # Over tokens, `&` narrows: here by a language of the text.
+    both = detent.compile(automaton & detent.regex(".{6}"), vocabulary).matcher()
     for token_id in (1, 2, 3, 1, 2, 3):
         both.advance(token_id)
     print("with six characters exactly, after 123123:", both.allowed().tolist())

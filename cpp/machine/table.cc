@@ -120,6 +120,7 @@ class Walk {
     const auto take = [&](std::uint32_t id, ExprId next) {
       Standing to{next};
       if (held_ && (to.held = held_->step(at.held, id)) == TokenAutomaton::kRefused) return;
+      if (to.held == TokenAutomaton::kFinished && !guide_.accepting(next)) return;
       if (canonical) {
         if (!((row_[id >> 5] >> (id & 31)) & 1)) return;
         to.set = canonical->advance(next, at.last, at.set, id);

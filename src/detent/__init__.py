@@ -49,7 +49,7 @@ from detent.sources.types import (
     uuid,
 )
 from detent.sources.words import any_of_bytes, choice, containing, join, literal, special_token, text, without
-from detent.tables import Table, TransitionTable, stack_tables, token_table
+from detent.tables import Table, TransitionTable, draw, stack_tables, token_table
 from detent.vocabulary import Vocabulary, tokenizations
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ __all__ = [
     "containing",
     "date",
     "datetime",
+    "draw",
     "duration",
     "ebnf",
     "email",

@@ -248,11 +248,12 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "budget_bytes",
     ): "the {given} bytes leave no way to complete the text in the {limit} tokens left; the state is unchanged",
     ("limit", "table_states"): (
-        "the guide has more states than max_states={limit}; raise it, simplify the constraint, or keep to a matcher"
+        "there are more states than max_states={limit}; raise it (in compile: Limits(states=...)), simplify the "
+        "constraint, or keep to a guide's matcher"
     ),
     ("limit", "table_bytes"): (
-        "the table needs over {given} bytes, above max_bytes={limit}; raise it, simplify the constraint, "
-        "or keep to a matcher"
+        "the table needs over {given} bytes, above max_bytes={limit}; raise it (in compile: Limits(memory_bytes=...)), "
+        "simplify the constraint, or keep to a guide's matcher"
     ),
     ("state", "bytes"): "the {given} bytes lead out of the language; the state is unchanged",
     ("state", "early_end"): "end-of-text (token id {given}) before the text is complete; the state is unchanged",

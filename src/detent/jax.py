@@ -5,7 +5,8 @@
 
 The counterpart of the two callbacks of a stateful logits processor in Bumblebee. The state is a tree of arrays of fixed
 shapes, the table's among them, so that it may be what a loop carries. Nothing can be raised on a device: a token that
-the state does not allow and an id outside the vocabulary lead to state 0, which allows nothing.
+the state does not allow and an id outside the vocabulary lead to state 0, which allows nothing. A state is a value, so
+that going back is going on with an earlier one; where rows go back by themselves, `states` and `left` are taken by row.
 `detent.tables.reference` says the same in NumPy.
 """
 

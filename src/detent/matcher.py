@@ -148,6 +148,9 @@ class BatchMatcher:
             raise ArgumentError(f"BatchMatcher needs threads >= 1, got {threads}")
         if not matchers:
             raise ArgumentError("BatchMatcher needs at least one matcher")
+        for matcher in matchers:
+            if not hasattr(matcher, "fill_mask"):
+                raise ArgumentError(f"BatchMatcher needs matchers (guide.matcher()), got {type(matcher).__name__}")
         if len({id(matcher) for matcher in matchers}) < len(matchers):
             raise ArgumentError("BatchMatcher needs a matcher of its own for each row; use fork() for a second one")
         self.matchers = list(matchers)

@@ -241,8 +241,7 @@ class TableLogitsProcessor:
                 "nor the last call's ids"
             )
         self._last = input_ids, state
-        masked: torch.Tensor = self._processor(scores, state)
-        return masked
+        return self._processor.mask_(scores.clone(memory_format=torch.contiguous_format), state)
 
     def _start(self, rows: int) -> TableState:
         if rows % len(self._constraints):

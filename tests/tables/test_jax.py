@@ -49,6 +49,44 @@ def test_as_the_reference(name: str, batch: int) -> None:
             assert state.finished.all()
 
 
+def test_one_trace_serves_all_constraints_and_states() -> None:
+    table = stack(TWO_ENDS, seed=4)
+    traces = 0
+
+    @jax.jit
+    def step(state: object, logits: object, last: object) -> object:
+        nonlocal traces
+        traces += 1
+        return process(state, logits, last)
+
+    for rows in ([0, 1, 2], [5, 5, 0]):
+        for budget in (15, 20):
+            state, last = init(table, rows, max_tokens=budget), jnp.zeros(3, jnp.int32)
+            for _ in range(6):
+                logits, state = step(state, jnp.zeros((3, len(TWO_ENDS))), last)
+                last = logits.argmax(axis=1)
+    assert traces == 1
+
+
+def test_a_row_goes_back_to_an_earlier_state() -> None:
+    table = stack(TWO_ENDS, seed=4)
+    state, last, seen = init(table, [0, 1, 2], max_tokens=15), jnp.zeros(3, jnp.int32), []
+    for _ in range(5):
+        logits, state = process(state, jnp.zeros((3, len(TWO_ENDS))), last)
+        last = logits.argmax(axis=1)
+        seen.append((logits, state, last))
+    steps = jnp.array([0, 1, 3])
+    states = jnp.stack([state.states for _, state, _ in seen])[4 - steps, jnp.arange(3)]
+    left = jnp.stack([state.left for _, state, _ in seen])[4 - steps, jnp.arange(3)]
+    last = jnp.stack([last for _, _, last in seen])[4 - steps, jnp.arange(3)]
+    _, after = process(seen[4][1]._replace(states=states, left=left), jnp.zeros((3, len(TWO_ENDS))), last)
+    expected = [seen[place + 1][1] if place < 4 else None for place in (4, 3, 1)]
+    for row, known in enumerate(expected):
+        if known is not None:
+            assert int(after.states[row]) == int(known.states[row])
+            assert int(after.left[row]) == int(known.left[row])
+
+
 def test_a_loop_on_the_device() -> None:
     table = stack(TWO_ENDS, seed=4)
     rows, steps = list(range(6)), 30

@@ -142,6 +142,7 @@ def test_the_operators() -> None:
     for narrowed in (table & language, language & table, table & detent.compile(language, SMALL)):
         assert np.array_equal(narrowed.next, expected.next)
     assert detent.compile(tokens & "ab", SMALL).matcher().completion() == [0, 1]
+    assert (table & b"ab").matcher().completion() == ("ab" & table).matcher().completion() == [0, 1]
     assert detent.compile("ab" & tokens, SMALL).matcher().completion() == [0, 1]
     matcher = detent.compile(called & language, SMALL).matcher()
     assert matcher.forced() == [CALL]
@@ -153,6 +154,16 @@ def test_the_operators() -> None:
     with pytest.raises(TypeError):
         tokens & 3  # type: ignore[operator]
     assert repr(tokens & language) == "token_table(2 states over tokens) & Language(regex '(ab)+')"
+
+
+def test_languages_may_ask_for_special_tokens() -> None:
+    anything = detent.token_table([(0, (0, CLOSE), 0)], 0, [0])
+    language = detent.literal("a") + detent.special_token("<call>") + detent.regex("b*")
+    matcher = detent.compile(anything & language, SMALL).matcher()
+    for token, allowed in ((0, [0, 3]), (CALL, [CALL]), (1, [1, STOP]), (1, [1, STOP])):
+        assert matcher.allowed().tolist() == allowed
+        matcher.advance(token)
+    assert (anything.table(SMALL) & language).matcher().completion() == [0, CALL]
 
 
 def test_a_recursive_grammar_is_bounded_by_the_table() -> None:
@@ -279,6 +290,8 @@ def test_batches_mix_tables_and_guides() -> None:
             assert np.array_equal(
                 np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")), matcher.allowed()
             )
+    with pytest.raises(detent.ArgumentError, match=r"needs matchers .* got Guide"):
+        detent.BatchMatcher(guides)  # type: ignore[arg-type]
     with pytest.raises(detent.ArgumentError, match="the mask must be int32"):
         detent.BatchMatcher(matchers).fill_mask(rows[:2])
 

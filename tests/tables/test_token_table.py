@@ -114,19 +114,6 @@ def test_over_text() -> None:
     assert (json_text & detent.json_value()).shortest() == b"0"
 
 
-def test_a_drawing() -> None:
-    drawn = detent.token_table([("a", (1, 4), "b"), ("b", 0, "b")], "a", ["b"]).dot(DIGITS)
-    assert drawn.splitlines()[5:] == [
-        '  0 [label="a"]',
-        '  1 [label="b", shape=doublecircle]',
-        "  0 -> 1 [label=\"'1', '2', '3', '4'\"]",
-        "  1 -> 1 [label=\"'0'\"]",
-        "}",
-    ]
-    hostile = detent.token_table([('"];', "\\", '"];')], '"];', ['"];'], over="characters").dot()
-    assert r'[label="\"];", shape=doublecircle]' in hostile
-
-
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"transitions": [(1, 1, 2), (1, 1, 3)]}, "not deterministic: from state 1, symbol 1 leads to 2 and to 3"),
     ({"transitions": [(1, (0, 100), 2), (1, 5, 2), (1, 50, 1)]}, "from state 1, symbol 50 leads to 2 and to 1"),

@@ -13,7 +13,6 @@ from detent.language import Language
 from detent.limits import Limits
 from detent.sources.nodes import EVERYTHING
 from detent.tables.compress import FINISHED, START, UNREACHABLE, Ints, Moves, compress, distances
-from detent.tables.drawing import draw
 from detent.tables.rule import TokenRule
 from detent.tables.table import MAX_BYTES, Table
 from detent.tables.transitions import Longs, Over, Transitions, read_transitions, shown_name
@@ -119,26 +118,6 @@ class TransitionTable:
         token_class[ends] = self._moves.symbol_class[-1]
         texts = Language(EVERYTHING, repr(self))
         return Table(self._moves._replace(symbol_class=token_class), vocabulary, [texts], max_bytes=max_bytes)
-
-    def dot(self, vocabulary: Vocabulary | None = None) -> str:
-        """Return a drawing in Graphviz' language; with a `vocabulary`, tokens are shown by their bytes.
-
-        >>> import detent
-        >>> print(detent.token_table([(1, 1, 2), (2, 2, 3), (3, 3, 1)], 1, [1]).dot())
-        digraph {
-          rankdir=LR
-          node [shape=circle]
-          start [shape=point]
-          start -> 0
-          0 [label="1", shape=doublecircle]
-          1 [label="2"]
-          2 [label="3"]
-          0 -> 1 [label="1"]
-          1 -> 2 [label="2"]
-          2 -> 0 [label="3"]
-        }
-        """
-        return draw(self._edges(), self.names, set(self.accepting), self.over, vocabulary)
 
     def __and__(self, other: Language | str | bytes | TransitionTable | TokenRule) -> Language | TokenRule:
         """What both take: a `Language` over text, and a `TokenRule` where one of them is over tokens."""

@@ -1,43 +1,245 @@
-"""Drawings of automata, in the language of Graphviz."""
+"""Drawings of small automata: `draw` makes one, as SVG or in the language of Graphviz, which is not needed."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence, Set
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple, Protocol, final
 
-from detent.tables.transitions import Over, shown_symbols
+import numpy as np
 
-if TYPE_CHECKING:
-    from detent.vocabulary import Vocabulary
+from detent import _core
+from detent.errors import ArgumentError, LimitError
+from detent.language import Language
+from detent.limits import Limits
+from detent.matcher import describe_bytes
+from detent.tables.automaton import TransitionTable
+from detent.tables.compress import START
+from detent.tables.explore import explore
+from detent.tables.layout import svg
+from detent.tables.rule import TokenRule
+from detent.tables.table import MAX_BYTES, MAX_STATES, Table
+from detent.tables.transitions import shown_symbols
+from detent.vocabulary import Vocabulary
 
-__all__ = ["draw"]
+__all__ = ["Drawing", "Edge", "draw"]
 
-_SHOWN = 12  # ranges of symbols on one edge
+_SHOWN = 12  # symbols on one edge
+
+
+class _Guide(Protocol):
+    def to_table(self) -> Table: ...
+
+
+class Edge(NamedTuple):
+    """What leads from one state to another: the first dozen of its symbols or ranges, and how many there are."""
+
+    source: int
+    target: int
+    symbols: list[str]
+    size: int
+
+
+@final
+class Drawing:
+    """An automaton to look at; made by `draw`. Notebooks show it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What each state is called; the first is the start.
+    accepting : frozenset of int
+        The states where the text may end, by number: drawn with two circles.
+    edges : list of Edge
+        Sorted.
+    """
+
+    __slots__ = ("accepting", "edges", "names")
+
+    def __init__(self, names: Iterable[Hashable], accepting: Iterable[int], edges: Iterable[Edge]) -> None:
+        self.names = tuple(map(str, names))
+        self.accepting = frozenset(accepting)
+        self.edges = sorted(edges)
+
+    def svg(self) -> str:
+        """Return an SVG document: states from left to right by their distance from the start.
+
+        >>> import detent
+        >>> detent.draw(detent.regex("ab?")).svg()[:42]
+        '<svg xmlns="http://www.w3.org/2000/svg" vi'
+        """
+        labels = {(source, target): _lines(shown, count) for source, target, shown, count in self.edges}
+        return svg(self.names, self.accepting, labels)
+
+    def dot(self) -> str:
+        """Return it in Graphviz' language.
+
+        >>> import detent
+        >>> print(detent.draw(detent.token_table([(1, 1, 2), (2, 2, 3), (3, 3, 1)], 1, [1])).dot())
+        digraph {
+          rankdir=LR
+          node [shape=circle]
+          start [shape=point]
+          start -> 0
+          0 [label="1", shape=doublecircle]
+          1 [label="2"]
+          2 [label="3"]
+          0 -> 1 [label="1"]
+          1 -> 2 [label="2"]
+          2 -> 0 [label="3"]
+        }
+        """
+        lines = ["rankdir=LR", "node [shape=circle]", "start [shape=point]", "start -> 0"]
+        for number, name in enumerate(self.names):
+            shape = ", shape=doublecircle" if number in self.accepting else ""
+            lines.append(f"{number} [label={_quoted(name)}{shape}]")
+        for source, target, shown, count in self.edges:
+            label = ", ".join(shown) + (", …" if count > len(shown) else "")
+            lines.append(f"{source} -> {target} [label={_quoted(label)}]")
+        return "digraph {\n" + "".join(f"  {line}\n" for line in lines) + "}"
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __repr__(self) -> str:
+        return f"Drawing({len(self.names)} states, {len(self.edges)} edges)"
 
 
 def draw(
-    edges: Sequence[tuple[int, int, int, int]],
-    names: Sequence[Hashable],
-    accepting: Set[Hashable],
-    over: Over,
-    vocabulary: Vocabulary | None,
-) -> str:
-    """Return a digraph whose nodes are numbered; labels hold names and symbols, a dozen ranges an edge at most."""
-    lines = ["rankdir=LR", "node [shape=circle]", "start [shape=point]", "start -> 0"]
-    for number, name in enumerate(names):
-        shape = ", shape=doublecircle" if name in accepting else ""
-        lines.append(f"{number} [label={_quoted(str(name))}{shape}]")
+    rule: Language | TransitionTable | TokenRule | Table | _Guide,
+    vocabulary: Vocabulary | None = None,
+    *,
+    max_states: int = 64,
+) -> Drawing:
+    """Draw a constraint: a language by its bytes, a guide or table by its tokens, a `token_table` as it is.
+
+    >>> import detent
+    >>> drawing = detent.draw(detent.regex("[a-z]+(,[a-z]+)*"))
+    >>> drawing
+    Drawing(2 states, 3 edges)
+    >>> drawing.edges[0]
+    Edge(source=0, target=1, symbols=['a-z'], size=1)
+
+    Parameters
+    ----------
+    rule : Language, TransitionTable, TokenRule, Guide or Table
+        What is drawn; of a table with several constraints the first. Equal states are one.
+    vocabulary : Vocabulary, optional
+        Of an automaton over tokens: to show tokens by their bytes. Needed for a `TokenRule`.
+    max_states : int
+        More cannot be looked at.
+
+    Raises
+    ------
+    LimitError
+        There are more than `max_states` states.
+    """
+    if isinstance(rule, TransitionTable):
+        return _of_automaton(rule, vocabulary, max_states)
+    if isinstance(rule, Language):
+        return _of_table(_by_bytes(rule), max_states, in_bytes=True)
+    if isinstance(rule, TokenRule):
+        table = _by_tokens(rule, vocabulary)
+    elif isinstance(rule, Table):
+        table = rule
+    elif hasattr(rule, "to_table"):
+        table = rule.to_table()
+    else:
+        raise ArgumentError(f"draw needs a language, guide, table or token_table, got {type(rule).__name__}")
+    return _of_table(table, max_states, in_bytes=False)
+
+
+def _by_tokens(rule: TokenRule, vocabulary: Vocabulary | None) -> Table:
+    if vocabulary is None:
+        raise ArgumentError("a rule over tokens and text is drawn for a vocabulary; pass it")
+    table, *others = [automaton.table(vocabulary) for automaton in rule.automata]
+    for other in others:
+        table = table & other
+    return table if rule.language is None else table & rule.language
+
+
+def _by_bytes(language: Language) -> Table:
+    """Return the table of a language over the vocabulary whose tokens are the bytes, and its special tokens."""
+    names = sorted(set(language._node.special_names))
+    tokens = [*(bytes([byte]) for byte in range(256)), b"", *names]
+    vocabulary = Vocabulary(tokens, eos_token_ids=[256], special_token_ids=range(257, len(tokens)))
+    limits = Limits()
+    core = _core.Guide(*vocabulary._lift(language._node), limits.states, limits.memory_bytes, limits.steps)
+    return Table(explore(core, MAX_STATES, MAX_BYTES), vocabulary, [language])
+
+
+def _of_automaton(rule: TransitionTable, vocabulary: Vocabulary | None, max_states: int) -> Drawing:
+    _check_count(len(rule.names), max_states)
+    number = {name: place for place, name in enumerate(rule.names)}
     symbols: dict[tuple[int, int], list[str]] = {}
-    for source, low, high, target in edges:
-        shown = symbols.setdefault((source, target), [])
-        if over == "tokens" and vocabulary is not None:
-            shown += [repr(vocabulary.token_bytes(token))[1:] for token in range(low, min(high + 1, low + _SHOWN + 1))]
+    counts: dict[tuple[int, int], int] = {}
+    for source, (low, high), target in rule.transitions:
+        edge = number[source], number[target]
+        shown = symbols.setdefault(edge, [])
+        by_bytes = rule.over == "tokens" and vocabulary is not None
+        counts[edge] = counts.get(edge, 0) + (high - low + 1 if by_bytes else 1)
+        if by_bytes and vocabulary is not None:
+            shown += [_shown(vocabulary, token) for token in range(low, min(high + 1, low + _SHOWN))]
         else:
-            shown.append(shown_symbols(low, high, over))
-    for (source, target), shown in symbols.items():
-        label = ", ".join(shown[:_SHOWN]) + (", …" if len(shown) > _SHOWN else "")
-        lines.append(f"{source} -> {target} [label={_quoted(label)}]")
-    return "digraph {\n" + "".join(f"  {line}\n" for line in lines) + "}"
+            shown.append(shown_symbols(low, high, rule.over))
+    edges = [Edge(*edge, shown[:_SHOWN], counts[edge]) for edge, shown in symbols.items()]
+    return Drawing(rule.names, [number[name] for name in rule.accepting], edges)
+
+
+def _of_table(table: Table, max_states: int, *, in_bytes: bool) -> Drawing:
+    order = [table.start()]
+    for state in order:  # grows while it is read
+        order += [after for after in dict.fromkeys(table.next[state].tolist()) if after >= START and after not in order]
+        _check_count(len(order), max_states)
+    number = {state: place for place, state in enumerate(order)}
+    edges = []
+    for source in order:
+        row = table.next[source]
+        for target in np.unique(row[row >= START]).tolist():
+            tokens = np.flatnonzero((row == target)[table.token_class])
+            if in_bytes:
+                symbols = _runs(tokens[tokens < 256].tolist())
+                symbols += [
+                    table.vocabulary.token_bytes(token).decode(errors="replace") for token in tokens if token > 256
+                ]
+            else:
+                symbols = [_shown(table.vocabulary, token) for token in tokens[:_SHOWN].tolist()]
+            count = len(symbols) if in_bytes else len(tokens)
+            edges.append(Edge(number[source], number[target], symbols[:_SHOWN], count))
+    accepting = [number[state] for state in order if table.distance[state] == 0]
+    return Drawing(range(len(order)), accepting, edges)
+
+
+def _check_count(count: int, max_states: int) -> None:
+    if count > max_states:
+        raise LimitError(f"over max_states={max_states} states, which a drawing does not show; draw less, or raise it")
+
+
+def _runs(values: Sequence[int]) -> list[str]:
+    """Show the runs of a set of bytes, such as ``a-z``."""
+    cuts = [place for place in range(1, len(values)) if values[place] != values[place - 1] + 1]
+    ends = zip([0, *cuts], [*cuts, len(values)], strict=True) if values else ()
+    return [describe_bytes(bytes(values[first:last])) for first, last in ends]
+
+
+def _shown(vocabulary: Vocabulary, token: int) -> str:
+    known = token < len(vocabulary) and vocabulary.token_bytes(token)
+    return repr(known)[1:] if known else f"#{token}"
+
+
+def _lines(symbols: Sequence[str], count: int) -> list[str]:
+    """Break a label: three lines of some twenty characters, and how many symbols there are if not all are shown."""
+    lines: list[str] = []
+    for place, symbol in enumerate(symbols):
+        shown = symbol if len(symbol) <= 24 else symbol[:23] + "…"
+        if lines and len(lines[-1]) + len(shown) < 20:
+            lines[-1] += " " + shown
+        elif len(lines) == 3:
+            return [*lines, f"… {count} in all"]
+        else:
+            lines.append(shown)
+        if place == len(symbols) - 1 and count > len(symbols):
+            lines.append(f"… {count} in all")
+    return lines
 
 
 def _quoted(text: str) -> str:

@@ -31,7 +31,7 @@ def explore(guide: _core.Guide, max_states: int, max_bytes: int, held: Table | N
             raise ArgumentError(f"{name} must be an integer from 1 to 2**31 - 1, got {value!r}")
     also = None
     if held is not None:
-        ends = (held.distance == 0).astype(np.uint32)
+        ends = (held.distance <= 0).astype(np.uint32)
         arrays = (held.next.tobytes(), held.token_class.tobytes(), ends.tobytes())
         also = (held.start(), held.size.classes, *arrays)
     found = guide.explore(max_states, max_bytes, also)

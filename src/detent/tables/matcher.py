@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
 import numpy as np
 
 from detent.errors import ArgumentError, LimitError, from_core
 from detent.mask import check_mask
+from detent.matcher import index_of
 from detent.tables.compress import FINISHED, REFUSED, Ints
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class TableMatcher:
 
     def advance(self, token_id: SupportsIndex) -> None:
         """Take a token; raise `StateError` where it is not allowed."""
-        token = index(token_id)
+        token = index_of(token_id)
         after = self.guide.step(self.state, token)
         left = self._left()
         if left is not None and self.guide.distance[after] >= left:
@@ -110,7 +110,7 @@ class TableMatcher:
 
     def rollback(self, steps: SupportsIndex = 1) -> None:
         """Undo steps, end-of-text included."""
-        count = index(steps)
+        count = index_of(steps)
         if not 0 <= count <= len(self._tokens):
             raise from_core("state", "rollback", count, len(self._tokens))
         keep = len(self._tokens) - count
@@ -148,7 +148,7 @@ class TableMatcher:
         >>> print(detent.compile(detent.regex("ab"), vocabulary).to_table().matcher().explain(1))
         token 1 b'b' refused: the table does not allow it here; the shortest completion is b'ab'
         """
-        token, vocabulary = index(token_id), self.guide.vocabulary
+        token, vocabulary = index_of(token_id), self.guide.vocabulary
         name = f"token {token} {vocabulary.token_bytes(token)[:80]!r}"
         if self.is_finished:
             return f"{name} refused: the text has ended"

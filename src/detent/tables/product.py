@@ -27,7 +27,8 @@ def intersect(a: Table, b: Table | Language, *, max_states: int = MAX_STATES, ma
     >>> bin(both.mask(both.step(both.start(), 0))[0])
     '0b11'
 
-    The text that tokens write may be held to a `Language` as well; special ids have no text and stay the table's:
+    The text that tokens write may be held to a `Language` as well. Special ids have no text and stay the table's,
+    unless the language asks for special tokens itself (`detent.special_token`); then it says where they are too.
 
     >>> both = intersect(even, detent.regex("ab|aab|b"))
     >>> [both.step(both.start(), 0), both.mask(both.start())]

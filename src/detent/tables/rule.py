@@ -19,8 +19,9 @@ ANY_BYTES = Language(EVERYTHING, "any bytes")
 class TokenRule:
     """What ``&`` makes of automata over tokens and languages: rows of tokens that all of them take.
 
-    An automaton says which tokens may follow each other, a language what their text must be; special ids have no text
-    and are the automata's alone. `detent.compile` makes it a `Table`.
+    An automaton says which tokens may follow each other, a language what their text must be. Special ids have no text
+    and are the automata's alone, unless the language asks for special tokens itself. `detent.compile` makes it a
+    `Table`.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b"<call>", b""], eos_token_ids=[4], special_token_ids=[3])

@@ -25,6 +25,7 @@ from detent.errors import ArgumentError, LimitError, StateError, from_core
 from detent.language import Language
 from detent.tables.compress import FINISHED, REFUSED, START, Ints, Moves
 from detent.tables.matcher import TableMatcher, text_tokens
+from detent.tables.rule import ANY_BYTES
 
 if TYPE_CHECKING:
     from detent.vocabulary import Vocabulary
@@ -179,13 +180,15 @@ class Table:
         start = self.start(constraint)
         return TableMatcher(self, start, text_tokens(max_tokens, count_end, reserve, int(self.distance[start])))
 
-    def __and__(self, other: Table | Language) -> Table:
-        """What both allow; see `detent.tables.product.intersect`."""
+    def __and__(self, other: Table | Language | str | bytes) -> Table:
+        """What both allow; see `detent.tables.product.intersect`. A string or bytes is taken literally."""
         from detent.tables.product import intersect
 
+        if isinstance(other, (str, bytes)):
+            other = ANY_BYTES & other
         return intersect(self, other) if isinstance(other, (Table, Language)) else NotImplemented
 
-    def __rand__(self, other: Language) -> Table:
+    def __rand__(self, other: Language | str | bytes) -> Table:
         return self & other
 
     def _known(self, state: SupportsIndex) -> int:

@@ -25,12 +25,13 @@ from detent.testing.violation import LawViolation
 if TYPE_CHECKING:
     from detent.guide import Guide
     from detent.matcher import Matcher
+    from detent.tables import Table, TableMatcher
 
 __all__ = ["check_matcher"]
 
 
 def check_matcher(
-    guide: Guide,
+    guide: Guide | Table,
     rng: Random,
     *,
     max_tokens: int | None = None,
@@ -48,7 +49,7 @@ def check_matcher(
 
     Parameters
     ----------
-    guide : Guide
+    guide : Guide or Table
         What is checked.
     rng : Random
         Chooses the way and the tokens that are tried.
@@ -85,7 +86,7 @@ def check_matcher(
 
 
 class _Walk:
-    def __init__(self, guide: Guide, rng: Random, matcher: Matcher, tries: int) -> None:
+    def __init__(self, guide: Guide | Table, rng: Random, matcher: Matcher | TableMatcher, tries: int) -> None:
         self.guide, self.rng, self.matcher, self.tries = guide, rng, matcher, tries
         self.vocabulary = guide.vocabulary
         self.end_ids = set(self.vocabulary.eos_token_ids)
@@ -99,7 +100,7 @@ class _Walk:
         taken = self.matcher.token_ids
         return b"".join(self.vocabulary.token_bytes(token_id) for token_id in taken if token_id not in self.end_ids)
 
-    def mask(self, matcher: Matcher) -> set[int]:
+    def mask(self, matcher: Matcher | TableMatcher) -> set[int]:
         """Return the allowed ids, having checked the row bit by bit."""
         size = len(self.vocabulary)
         row = allocate_mask(1, size)[0]

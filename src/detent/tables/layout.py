@@ -1,0 +1,224 @@
+"""Layout: a small directed graph as an SVG document, in layers from left to right.
+
+A node's layer is its distance from the first node, so that no edge skips a layer forwards. Within layers, nodes are
+ordered by the mean place of their neighbours (Sugiyama, Tagawa & Toda 1981), in a few sweeps. Edges back bow below,
+edges within a layer to the side, loops above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from math import hypot
+from typing import Literal, NamedTuple
+from xml.sax.saxutils import escape
+
+__all__ = ["svg"]
+
+_RADIUS = 18.0
+_CHARACTER, _LINE = 7.3, 14.0  # of the 12 px monospace font
+_GAP = 56.0  # between circles
+
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]  # left, top, width, height
+Edges = Mapping[tuple[int, int], Sequence[str]]
+
+
+def svg(names: Sequence[str], accepting: Set[int], edges: Edges) -> str:
+    """Return an SVG document.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the nodes; all can be reached from the first.
+    accepting : set of int
+        The nodes with two circles.
+    edges : mapping
+        The lines of the label by (source, target).
+    """
+    at = _places(names, edges)
+    paths, labels, nodes = [], [], []
+    corners: list[Point] = []
+    taken: list[Box] = [
+        (x - _RADIUS, y - _RADIUS, 2 * _RADIUS, 2 * _RADIUS) for x, y in at
+    ] * 4  # to cover one is worse
+    for edge, lines in edges.items():
+        curve = _curve(at, *edge)
+        paths.append(f'<path d="{curve.path}"/>{_head(curve.bend, curve.end)}')
+        box = _box(curve, lines, taken)
+        taken.append(box)
+        left, top, width, height = box
+        place = f'x="{left:.0f}" y="{top:.0f}" width="{width:.0f}" height="{height:.0f}"'
+        labels.append(f'<rect {place} fill="#fff" fill-opacity="0.85"/>')
+        for row, line in enumerate(lines):
+            labels.append(_text(left + width / 2, top + (row + 0.8) * _LINE, line, "label"))
+        corners += [(left, top), (left + width, top + height)]
+    start = at[0]
+    edge_of_start = start[0] - _RADIUS, start[1]
+    paths.append(
+        f'<path d="M{start[0] - 2 * _RADIUS - 8:.0f} {start[1]:.0f}H{edge_of_start[0]:.0f}"/>'
+        + _head((start[0] - 2 * _RADIUS, start[1]), edge_of_start)
+    )
+    for number, (x, y) in enumerate(at):
+        nodes.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{_RADIUS:.0f}"/>')
+        if number in accepting:
+            nodes.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{_RADIUS - 4:.0f}"/>')
+        name = names[number] if len(names[number]) <= 12 else names[number][:11] + "…"
+        nodes.append(_text(x, y + 4, name, "name"))
+        wide = max(_RADIUS, len(name) * _CHARACTER / 2)
+        corners += [(x - wide, y - _RADIUS), (x + wide, y + _RADIUS)]
+    corners.append((start[0] - 2 * _RADIUS - 16, start[1]))
+    left, top = min(x for x, _ in corners) - 8, min(y for _, y in corners) - 8
+    width, height = max(x for x, _ in corners) + 8 - left, max(y for _, y in corners) + 8 - top
+    view = f"{left:.0f} {top:.0f} {width:.0f} {height:.0f}"
+    return _HEAD.format(view=view, width=width, height=height, left=left, top=top) + "\n".join(
+        [*paths, *labels, *nodes, "</svg>\n"]
+    )
+
+
+_HEAD = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" width="{width:.0f}" height="{height:.0f}">\n'
+    "<style>path, circle {{ fill: none; stroke: #333; stroke-width: 1.2 }} circle {{ fill: #fff }} "
+    "polygon {{ fill: #333 }} text {{ font: 12px monospace; text-anchor: middle; white-space: pre }} "
+    ".label {{ fill: #05a }}</style>\n"
+    '<rect x="{left:.0f}" y="{top:.0f}" width="{width:.0f}" height="{height:.0f}" fill="#fff"/>\n'
+)
+
+
+class _Curve(NamedTuple):
+    path: str
+    bend: Point  # where the end's tangent comes from
+    end: Point
+    label: tuple[Point, ...]  # where it may be, best first
+    side: Literal["above", "on", "below"]
+
+
+def _box(curve: _Curve, lines: Sequence[str], taken: Sequence[Box]) -> Box:
+    """Return where a label goes: the first of its places that covers least of others."""
+    width, height = max(map(len, lines)) * _CHARACTER, _LINE * len(lines)
+    boxes: list[Box] = []
+    for x, y in curve.label:
+        top = {"above": y - height - 4, "on": y - height / 2, "below": y + 4}[curve.side]
+        boxes.append((x - width / 2, top, width, height))
+    return min(boxes, key=lambda box: sum(_overlap(box, other) for other in taken))
+
+
+def _overlap(a: Box, b: Box) -> float:
+    wide = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    high = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    return max(wide, 0.0) * max(high, 0.0)
+
+
+def _head(before: Point, tip: Point) -> str:
+    """Return an arrow's head."""
+    length = hypot(tip[0] - before[0], tip[1] - before[1]) or 1.0
+    x, y = (tip[0] - before[0]) / length, (tip[1] - before[1]) / length
+    corners = [
+        tip,
+        (tip[0] - 9 * x - 3.5 * y, tip[1] - 9 * y + 3.5 * x),
+        (tip[0] - 9 * x + 3.5 * y, tip[1] - 9 * y - 3.5 * x),
+    ]
+    return '<polygon points="' + " ".join(f"{a:.1f},{b:.1f}" for a, b in corners) + '"/>'
+
+
+def _text(x: float, y: float, text: str, kind: str) -> str:
+    visible = "".join(character if character.isprintable() else "\ufffd" for character in text)  # XML has no controls
+    return f'<text x="{x:.0f}" y="{y:.0f}" class="{kind}">{escape(visible)}</text>'
+
+
+def _places(names: Sequence[str], edges: Edges) -> list[Point]:
+    layer = [-1] * len(names)
+    layer[0], queue = 0, [0]
+    after: dict[int, list[int]] = {}
+    for source, target in edges:
+        after.setdefault(source, []).append(target)
+    for node in queue:  # grows while it is read
+        for target in after.get(node, []):
+            if layer[target] < 0:
+                layer[target] = layer[node] + 1
+                queue.append(target)
+    layers: list[list[int]] = [[] for _ in range(max(layer) + 1)]
+    for node in queue:
+        layers[layer[node]].append(node)
+    _order(layers, layer, edges)
+    looped = {source for source, target in edges if source == target}
+    at: list[Point] = [(0.0, 0.0)] * len(names)
+    x = 0.0
+    for place, nodes in enumerate(layers):
+        labels = [
+            max(map(len, lines))
+            for (source, target), lines in edges.items()
+            if {layer[source], layer[target]} == {place, place - 1} or (layer[source], layer[target]) == (place, place)
+        ]
+        x += (2 * _RADIUS + max(_GAP, max(labels, default=0) * _CHARACTER + 32)) if place else 0
+        heights = [
+            2 * _RADIUS + _GAP * 1.1 + (_LINE * len(edges[node, node]) + 24 if node in looped else 0) for node in nodes
+        ]
+        y = -sum(heights) / 2
+        for node, height in zip(nodes, heights, strict=True):
+            at[node] = x, y + height - _RADIUS - _GAP * 0.5
+            y += height
+    return at
+
+
+def _order(layers: list[list[int]], layer: Sequence[int], edges: Edges) -> None:
+    """Sort each layer by the mean place of the neighbours in the one before, then in the one after, four times."""
+    beside: dict[int, set[int]] = {}
+    for source, target in edges:
+        beside.setdefault(source, set()).add(target)
+        beside.setdefault(target, set()).add(source)
+    for sweep in range(8):
+        step = 1 if sweep % 2 == 0 else -1
+        for place in range(len(layers))[::step]:
+            fixed = place - step
+            if not 0 <= fixed < len(layers):
+                continue
+            row = {node: number / len(layers[fixed]) for number, node in enumerate(layers[fixed])}
+            own = {node: number / len(layers[place]) for number, node in enumerate(layers[place])}
+
+            def mean(node: int, row: dict[int, float] = row, own: dict[int, float] = own) -> float:
+                found = [row[other] for other in beside.get(node, ()) if other in row]
+                return sum(found) / len(found) if found else own[node]
+
+            layers[place].sort(key=mean)
+
+
+def _curve(at: Sequence[Point], source: int, target: int) -> _Curve:
+    (x1, y1), (x2, y2) = at[source], at[target]
+    if source == target:
+        side, rise = _RADIUS * 0.55, _RADIUS * 0.83
+        bend, end = (x1 + 26, y1 - 52), (x1 + side, y1 - rise)
+        path = f"M{x1 - side:.0f} {y1 - rise:.0f}C{x1 - 26:.0f} {y1 - 52:.0f} {bend[0]:.0f} {bend[1]:.0f} "
+        return _Curve(f"{path}{end[0]:.0f} {end[1]:.0f}", bend, end, ((x1, y1 - 43),), "above")
+    where: Literal["above", "on", "below"]
+    if x2 > x1:
+        bend, where = ((x1 + x2) / 2, (y1 + y2) / 2), "above" if abs(y2 - y1) < 1 else "on"
+    elif x2 == x1:
+        down = 1 if y2 > y1 else -1
+        bend, where = (x1 + down * (30 + abs(y2 - y1) / 4), (y1 + y2) / 2), "on"
+    else:
+        bend, where = ((x1 + x2) / 2, max(y1, y2) + 50 + (x1 - x2) / 5), "below"
+        others = [place for place in at if place not in (at[source], at[target])]
+        for _ in range(24):  # deeper, until the curve is clear of other nodes
+            curve = [_along(at[source], bend, at[target], part / 24) for part in range(1, 24)]
+            if all(hypot(x - a, y - b) > _RADIUS + 6 for x, y in curve for a, b in others):
+                break
+            bend = bend[0], bend[1] + 20
+    start, end = _towards(at[source], bend), _towards(at[target], bend)
+    spots = [_along(start, bend, end, part) for part in (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)]
+    path = f"M{start[0]:.0f} {start[1]:.0f}Q{bend[0]:.0f} {bend[1]:.0f} {end[0]:.0f} {end[1]:.0f}"
+    return _Curve(path, bend, end, tuple(spots), where)
+
+
+def _along(start: Point, bend: Point, end: Point, part: float) -> Point:
+    """Return the point of a quadratic curve that is so far along it."""
+    near, middle, far = (1 - part) ** 2, 2 * part * (1 - part), part**2
+    return near * start[0] + middle * bend[0] + far * end[0], near * start[1] + middle * bend[1] + far * end[1]
+
+
+def _towards(centre: Point, to: Point) -> Point:
+    """Return the point of a circle that is nearest to another point."""
+    length = hypot(to[0] - centre[0], to[1] - centre[1]) or 1.0
+    return (
+        centre[0] + (to[0] - centre[0]) * _RADIUS / length,
+        centre[1] + (to[1] - centre[1]) * _RADIUS / length,
+    )
