@@ -9,7 +9,6 @@ each value that it occurs at most once. Otherwise it is refused: no grammar comp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from detent import _core
@@ -74,7 +73,7 @@ class _Facet:
         # From `last` on, an item's index does not matter: neither for its schema nor for the length.
         self.last = max(self.uniform, self.least if self.most is None else self.most)
         self._walks: dict[tuple[int, Formula], Any] = {}
-        self._derived: dict[Formula, _Options] = {}
+        self._options: dict[tuple[int, Formula], list[tuple[Conjunction, Formula]]] = {}
 
     def _cut(self) -> int | None:
         """End the array before the first item that no value can be."""
@@ -158,17 +157,17 @@ class _Facet:
 
     # The walk.
 
-    def options(self, index: int, formula: Formula) -> Iterator[tuple[Conjunction, Formula]]:
+    def options(self, index: int, formula: Formula) -> list[tuple[Conjunction, Formula]]:
         """Give the ways on by the item at an index: its value, and what is left of the formula for the rest."""
         if self.most is not None and index >= self.most:
-            return
-        derived = self._derived.get(formula)
-        if derived is None:
-            derived = self._derived[formula] = self.derive(formula)
-        for literals, left in derived:
-            value = self.value(index, literals)
-            if value is not self.compiler.schemas.never and left is not self.compiler.algebra.false:
-                yield value, left
+            return []
+        key = (min(index, self.uniform), formula)
+        found = self._options.get(key)
+        if found is None:
+            never, false = self.compiler.schemas.never, self.compiler.algebra.false
+            ways = [(self.value(index, literals), left) for literals, left in self.derive(formula)]
+            found = self._options[key] = [way for way in ways if way[0] is not never and way[1] is not false]
+        return found
 
     def derive(self, formula: Formula) -> _Options:
         """Give the literals of an item's value, and what is left of the formula, for each way to go on."""

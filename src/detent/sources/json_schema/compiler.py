@@ -81,6 +81,9 @@ class Compiler:
         self._strings: dict[Literal, Strings] = {}
         self._within: dict[tuple[KeySet, str], bool] = {}
         self._weights: dict[Conjunction, int] = {}
+        # What is left of a formula without a member of a name, and the ways on with one: what `objects` knows already.
+        self.absent: dict[tuple[Formula, str], Formula] = {}
+        self.derived: dict[Any, list[tuple[tuple[Literal, ...], Formula]]] = {}
         self._work = 0
 
     # The loop.
