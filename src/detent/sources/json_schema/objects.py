@@ -174,7 +174,10 @@ class Facet:
             return [((), formula)]
         if kind == "lacks":
             return []
-        return [((), algebra.true)] if kind == "has" else [((parts[1],), algebra.true)]
+        decided = True if kind == "has" else self.compiler.decided(tuple(base), parts[1])
+        if decided is None:
+            return [((parts[1],), algebra.true)]
+        return [((), algebra.true)] if decided else []
 
     def _derive_names(self, formula: Formula, name: str, cell: Cell | None) -> _Options:
         algebra, schemas = self.compiler.algebra, self.compiler.schemas
