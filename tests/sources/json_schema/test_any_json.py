@@ -10,6 +10,7 @@ import json
 import math
 import sys
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -358,6 +359,16 @@ def test_deep_nesting_is_read_without_recursion() -> None:
     assert ANY.accepts("[" * depth + "]" * depth)
     assert not ANY.accepts("[" * depth + "]" * (depth - 1))
     assert ANY.accepts('{"a":' * depth + "1" + "}" * depth)
+
+
+def test_values_nest_deeper_than_the_standard_library_reads() -> None:
+    depth = 20 * sys.getrecursionlimit()
+    value: Any = ANY.parse("[" * depth + "2.5" + "]" * depth)
+    for _ in range(depth):
+        (value,) = value
+    assert value == 2.5
+    assert isinstance(value, float)
+    assert ANY.parse("7" * 9000) == int("7" * 100) * sum(10 ** (100 * i) for i in range(90))
 
 
 def test_types_are_told_apart() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import warnings
+from collections import ChainMap
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -33,7 +36,7 @@ _STRINGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
         ({"items": {"$ref": "http://127.0.0.1:1/x.json"}}, "/items", "$ref"),
         ({"$ref": "/etc/passwd"}, "", "$ref"),
         ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}, "/$defs/a", ""),
-        ({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, "/anyOf/0", ""),
+        ({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, "", ""),
         ('{"a": ', "", ""),
         ("[]", "", ""),
     ],
@@ -52,6 +55,7 @@ def test_malformed(schema: Any, pointer: str, keyword: str) -> None:
         ({"type": "object", "minProperties": 2}, "", "minProperties"),
         ({"type": "string", "pattern": r"(a)\1"}, "", "pattern"),
         ({"$schema": "http://json-schema.org/draft-03/schema#"}, "", "$schema"),
+        ({"properties": {"host": {"format": "idn-hostname"}}}, "/properties/host", "format"),
     ],
 )
 def test_unsupported(schema: Any, pointer: str, keyword: str) -> None:
@@ -99,6 +103,26 @@ def test_sources_of_a_wrong_type(source: Any) -> None:
 def test_arguments_of_a_wrong_type(arguments: dict[str, Any]) -> None:
     with pytest.raises((detent.ArgumentError, detent.PatternSyntaxError)):
         detent.json_schema({}, **arguments)
+
+
+def test_mappings_that_are_no_dicts_are_schemas() -> None:
+    shared = MappingProxyType({"type": "integer"})
+    source = MappingProxyType(
+        {"type": "object", "properties": ChainMap({"a": shared}, {"b": shared}), "required": ["a"]}
+    )
+    language = detent.json_schema(source, order="any")
+    assert language.accepts('{"a": 1, "b": 2}')
+    assert not language.accepts('{"a": 1, "b": "x"}')
+    assert not language.accepts('{"b": 1}')
+
+
+def test_depth_counts_brackets_outside_of_strings() -> None:
+    titles = [{"title": "[{" * 200 + '\\"[' * 100 + "\\\\"}, {"title": "}" * 300}]
+    assert detent.json_schema(json.dumps({"anyOf": titles})).accepts("1")
+    deep = '{"title": "]]}}\\\\", "items": ' * 300 + "true" + "}" * 300
+    with pytest.raises(detent.LimitError, match="nested over 256 deep"):
+        detent.json_schema(deep)
+    assert detent.json_schema(deep, limits=detent.Limits(depth=300)).accepts("1")
 
 
 def test_limits() -> None:

@@ -174,6 +174,79 @@ CASES: dict[str, tuple[Any, list[Any], list[Any]]] = {
         [[2]],
     ),
     "the metaschema": ({"$ref": "http://json-schema.org/draft-04/schema#/definitions/positiveInteger"}, [0, 4], [-1]),
+    "a fragment as id is an anchor": (
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "properties": {"a": {"$ref": "#whole"}, "b": {"$ref": "#/definitions/x"}},
+            "definitions": {"x": {"$id": "#whole", "type": "integer"}},
+        },
+        [{"a": 1}, {"b": 1}],
+        [{"a": "x"}, {"b": "x"}],
+    ),
+    "identifiers that nothing refers to": (
+        {"properties": {"a": {"$id": "-b", "type": "integer"}, "b": {"$id": "%", "anyOf": [{"$id": ":"}]}}},
+        [{"a": 1, "b": []}],
+        [{"a": "x"}],
+    ),
+    "a schema of another draft inside": (
+        {"items": {"id": "x:y", "$schema": "http://json-schema.org/draft-04/schema#", "const": 1}},
+        [[1], [2]],
+        [],
+    ),
+    "references to references": (
+        {
+            "properties": {"a": {"$ref": "#/$defs/x"}, "b": {"allOf": [{"$ref": "#/$defs/x"}]}},
+            "not": {"properties": {"a": {"$ref": "#/$defs/x"}}, "required": ["b", "a"]},
+            "$defs": {"x": {"description": "as y", "$ref": "#/$defs/y"}, "y": {"enum": [1, 2]}},
+        },
+        [{"a": 1}, {"b": 2}],
+        [{"a": 3}, {"b": 3}, {"a": 1, "b": 1}],
+    ),
+    "one of patterns of listed values": (
+        {
+            "oneOf": [
+                {
+                    "properties": {"k": {"enum": ["ax", "bx"], "pattern": "^a"}, "v": {"type": "integer"}},
+                    "required": ["k"],
+                },
+                {
+                    "properties": {"k": {"enum": ["ax", "bx"], "pattern": "^b"}, "v": {"type": "string"}},
+                    "required": ["k"],
+                },
+            ]
+        },
+        [{"k": "ax", "v": 1}, {"k": "bx", "v": "s"}],
+        [{"k": "ax", "v": "s"}, {"k": "bx", "v": 1}, {"k": "c"}, {}],
+    ),
+    "one of objects told apart by what may be left out": (
+        {
+            "type": "object",
+            "oneOf": [
+                {"properties": {"k": {"const": "a"}, "v": {"type": "integer"}}},
+                {"properties": {"k": {"const": "b"}, "v": {"type": "string"}}},
+            ],
+        },
+        [{"k": "a"}, {"k": "b", "v": "s"}, {"v": 1}, {"v": "s"}],
+        [{}, {"k": "c"}, {"k": "a", "v": "s"}, {"v": None}],
+    ),
+    "one of arrays that share the empty one": (
+        {
+            "type": "array",
+            "maxItems": 3,
+            "oneOf": [{"items": {"enum": ["a", "b"]}}, {"items": {"enum": ["c"]}}, {"items": {"enum": ["d", "a"]}}],
+        },
+        [["a", "b"], ["c", "c"], ["d"], ["a", "d"]],
+        [[], ["a"], ["a", "c"], ["a", "a", "a"], ["c", "c", "c", "c"]],
+    ),
+    "unique items of a choice": (
+        {
+            "type": "array",
+            "items": {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}, {"const": "a"}]},
+            "uniqueItems": True,
+        },
+        [[], ["a", None], ["b", "a", None]],
+        [["a", "a"], [None, None], ["a", None, "b", "a"]],
+    ),
     "draft 4 exclusive bounds": (
         {
             "$schema": "http://json-schema.org/draft-04/schema#",

@@ -9,7 +9,6 @@ each value that it occurs at most once. Otherwise it is refused: no grammar comp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from detent import _core
@@ -74,7 +73,7 @@ class _Facet:
         # From `last` on, an item's index does not matter: neither for its schema nor for the length.
         self.last = max(self.uniform, self.least if self.most is None else self.most)
         self._walks: dict[tuple[int, Formula], Any] = {}
-        self._derived: dict[Formula, _Options] = {}
+        self._options: dict[tuple[int, Formula], list[tuple[Conjunction, Formula]]] = {}
 
     def _cut(self) -> int | None:
         """End the array before the first item that no value can be."""
@@ -84,10 +83,13 @@ class _Facet:
                 return index
         return most
 
+    def literals_at(self, index: int) -> tuple[Literal, ...]:
+        """Give the literals that an item satisfies in any case."""
+        return (*self.items.get(index, ()), *(literal for start, literal in self.rest if start <= index))
+
     def value(self, index: int, literals: tuple[Literal, ...]) -> Conjunction:
         """Give the conjunction of an item."""
-        found = [*self.items.get(index, ()), *(literal for start, literal in self.rest if start <= index), *literals]
-        return self.compiler.values(found)
+        return self.compiler.values([*self.literals_at(index), *literals])
 
     def _counted(self, formula: Formula) -> Formula:
         """Decide the counts in the residual that the bounds of the length decide."""
@@ -158,20 +160,20 @@ class _Facet:
 
     # The walk.
 
-    def options(self, index: int, formula: Formula) -> Iterator[tuple[Conjunction, Formula]]:
+    def options(self, index: int, formula: Formula) -> list[tuple[Conjunction, Formula]]:
         """Give the ways on by the item at an index: its value, and what is left of the formula for the rest."""
         if self.most is not None and index >= self.most:
-            return
-        derived = self._derived.get(formula)
-        if derived is None:
-            derived = self._derived[formula] = self.derive(formula)
-        for literals, left in derived:
-            value = self.value(index, literals)
-            if value is not self.compiler.schemas.never and left is not self.compiler.algebra.false:
-                yield value, left
+            return []
+        key = (min(index, self.uniform), formula)
+        found = self._options.get(key)
+        if found is None:
+            never, false = self.compiler.schemas.never, self.compiler.algebra.false
+            ways = [(self.value(index, more), left) for more, left in self.derive(formula, self.literals_at(index))]
+            found = self._options[key] = [way for way in ways if way[0] is not never and way[1] is not false]
+        return found
 
-    def derive(self, formula: Formula) -> _Options:
-        """Give the literals of an item's value, and what is left of the formula, for each way to go on."""
+    def derive(self, formula: Formula, base: tuple[Literal, ...]) -> _Options:
+        """Give more literals of an item's value, and what is left of the formula, for each way to go on."""
         kind, parts, algebra = formula.kind, formula.parts, self.compiler.algebra
         if kind == "and":
             options: _Options = [((), algebra.true)]
@@ -180,15 +182,35 @@ class _Facet:
                     [
                         ((*literals, *more), algebra.conjunction((left, right)))
                         for literals, left in options
-                        for more, right in self.derive(part)
+                        for more, right in self.derive(part, base)
                     ]
                 )
             return options
         if kind == "or":
-            return self._merged([option for part in parts for option in self.derive(part)])
-        return self._derive_atom(kind, parts, formula)
+            return self._merged([option for part in parts for option in self.derive(part, base)])
+        return self._derive_atom(kind, parts, formula, base)
 
-    def _derive_atom(self, kind: str, parts: tuple[Any, ...], formula: Formula) -> _Options:
+    def _derive_atom(self, kind: str, parts: tuple[Any, ...], formula: Formula, base: tuple[Literal, ...]) -> _Options:
+        if kind not in ("item", "rest", "many", "few") or parts[0] > 0:
+            return self._passed(kind, parts, formula)
+        algebra, literal = self.compiler.algebra, parts[1]
+        holds = algebra.true if kind == "item" else formula
+        if kind in ("many", "few"):
+            holds = getattr(algebra, kind)(0, literal, parts[2] - 1)
+        fails = formula if kind in ("many", "few") else algebra.false
+        decided = self.compiler.decided(base, literal)
+        if decided is not None:
+            return [((), holds if decided else fails)]
+        found: _Options = [((literal,), holds)]
+        if kind == "many":
+            # Its negation is not asked for: that the item counts is another way.
+            found.append(((), fails))
+        elif kind == "few":
+            found.append(((algebra.opposite(literal),), fails))
+        return found
+
+    def _passed(self, kind: str, parts: tuple[Any, ...], formula: Formula) -> _Options:
+        """The same for what does not ask of the first item."""
         algebra = self.compiler.algebra
         if kind == "at_least":
             return [((), algebra.at_least(parts[0] - 1))]
@@ -196,16 +218,7 @@ class _Facet:
             return [((), algebra.at_most(parts[0] - 1))] if parts[0] > 0 else []
         if kind in ("true", "false"):
             return [((), formula)] if kind == "true" else []
-        start, literal = parts[0], parts[1]
-        if start > 0:
-            return [((), getattr(algebra, kind)(start - 1, *parts[1:]))]
-        if kind == "item":
-            return [((literal,), algebra.true)]
-        if kind == "rest":
-            return [((literal,), formula)]
-        if kind == "many":
-            return [((literal,), algebra.many(0, literal, parts[2] - 1)), ((), formula)]
-        return [((algebra.opposite(literal),), formula), ((literal,), algebra.few(0, literal, parts[2] - 1))]
+        return [((), getattr(algebra, kind)(parts[0] - 1, *parts[1:]))]
 
     def _merged(self, options: _Options) -> _Options:
         if len(options) < 2:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from detent import _core
 from detent.errors import LimitError, SchemaError
 from detent.sources.json_schema import arrays, objects
+from detent.sources.json_schema.exclusive import exclude
 from detent.sources.json_schema.flat import Flat, circle, flatten
 from detent.sources.json_schema.formula import Formula
 from detent.sources.json_schema.json_values import (
@@ -81,6 +82,10 @@ class Compiler:
         self._strings: dict[Literal, Strings] = {}
         self._within: dict[tuple[KeySet, str], bool] = {}
         self._weights: dict[Conjunction, int] = {}
+        self._decided: dict[tuple[tuple[Literal, ...], Literal], bool | None] = {}
+        # What is left of a formula without a member of a name, and the ways on with one: what `objects` knows already.
+        self.absent: dict[tuple[Formula, str], Formula] = {}
+        self.derived: dict[Any, list[tuple[tuple[Literal, ...], Formula]]] = {}
         self._work = 0
 
     # The loop.
@@ -162,6 +167,19 @@ class Compiler:
         if found.node is None and self.flat(found).is_empty:
             return self.schemas.never
         return found
+
+    def decided(self, base: tuple[Literal, ...], literal: Literal) -> bool | None:
+        """Whether each value of some literals is one of another literal, or none is; None if that is not plain."""
+        key = (base, literal)
+        if key not in self._decided:
+            opposite = self.algebra.opposite(literal)
+            verdict: bool | None = None
+            if literal in base or exclude(self.schemas, list(base), [opposite]):
+                verdict = True
+            elif opposite in base or exclude(self.schemas, list(base), [literal]):
+                verdict = False
+            self._decided[key] = verdict
+        return self._decided[key]
 
     def at_once(self, conjunction: Conjunction) -> _core.Node | None:
         """Give the node if it is known, or needs no others."""
@@ -414,15 +432,17 @@ class Compiler:
             return {}
         if flat.allowed is not None:
             return flat.allowed if len(flat.allowed) <= _FEW else None
-        found: dict[Any, Any] = {}
         for choice in flat.choices if depth < _DEEPEST_CHOICE else ():
-            if choice.kinds == EVERY_KIND:
-                several = [
-                    self.few_values(self.schemas.conjunction(list(units)), depth + 1) for units in choice.alternatives
-                ]
-                if None not in several:
-                    found = {key: value for values in several for key, value in (values or {}).items()}
-                    return found if len(found) <= _FEW else None
+            parts = [self.schemas.conjunction(list(units)) for units in choice.alternatives]
+            several = [self.few_values(part, depth + 1) for part in parts] if choice.kinds == EVERY_KIND else [None]
+            if None not in several:
+                found = {key: value for values in several for key, value in (values or {}).items()}
+                return found if len(found) <= _FEW else None
+        return self._few_plain(flat)
+
+    def _few_plain(self, flat: Flat) -> dict[Any, Any] | None:
+        """The same where nothing is listed."""
+        found: dict[Any, Any] = {}
         if flat.kinds & ~(NULL | BOOLEAN | INTEGER):
             return None
         if flat.kinds & INTEGER:

@@ -14,7 +14,7 @@ held, and is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from detent import _core
 from detent.errors import LimitError
@@ -34,7 +34,7 @@ _MOST_CELLS = 64
 _MOST_OPTIONS = 256
 _COUNTS = frozenset(("at_least", "at_most"))
 
-_Options = list[tuple[tuple[Literal, ...], Formula]]
+_Options: TypeAlias = "list[tuple[tuple[Literal, ...], Formula]]"
 
 
 def node(compiler: Compiler, conjunction: Conjunction, declared: Iterable[str], formulas: list[Formula]) -> Steps:
@@ -137,8 +137,12 @@ class Facet:
         if kind in ("and", "or"):
             if name not in algebra.mentioned(formula):
                 return formula
-            combine = algebra.conjunction if kind == "and" else algebra.disjunction
-            return combine(self.absent(part, name) for part in formula.parts)
+            known = self.compiler.absent.get((formula, name))
+            if known is None:
+                combine = algebra.conjunction if kind == "and" else algebra.disjunction
+                known = combine([self.absent(part, name) for part in formula.parts])
+                self.compiler.absent[formula, name] = known
+            return known
         if kind in ("has", "lacks", "value") and formula.parts[0] == name:
             return algebra.false if kind == "has" else algebra.true
         return formula
@@ -151,11 +155,16 @@ class Facet:
         kind, parts, algebra = formula.kind, formula.parts, self.compiler.algebra
         if not formula.is_general and name not in algebra.mentioned(formula):
             return [((), formula)]
-        if kind == "and":
-            return self._derive_all(formula, name, cell, base)
-        if kind == "or":
-            options = [option for part in parts for option in self._derive(part, name, cell, base)]
-            return self._merged(options, base)
+        if kind in ("and", "or"):
+            key = (formula, cell or name, tuple(base))
+            known = self.compiler.derived.get(key)
+            if known is None:
+                if kind == "and":
+                    known = self._derive_all(formula, name, cell, base)
+                else:
+                    known = self._merged([way for part in parts for way in self._derive(part, name, cell, base)], base)
+                self.compiler.derived[key] = known
+            return known
         if kind in ("every", "some"):
             return self._derive_names(formula, name, cell)
         if kind in ("at_least", "at_most"):
@@ -165,7 +174,10 @@ class Facet:
             return [((), formula)]
         if kind == "lacks":
             return []
-        return [((), algebra.true)] if kind == "has" else [((parts[1],), algebra.true)]
+        decided = True if kind == "has" else self.compiler.decided(tuple(base), parts[1])
+        if decided is None:
+            return [((parts[1],), algebra.true)]
+        return [((), algebra.true)] if decided else []
 
     def _derive_names(self, formula: Formula, name: str, cell: Cell | None) -> _Options:
         algebra, schemas = self.compiler.algebra, self.compiler.schemas

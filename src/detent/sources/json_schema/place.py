@@ -22,7 +22,7 @@ __all__ = ["Choice", "Conjunction", "Literal", "Negative", "Own", "Place", "Unit
 class Place:
     """A schema, its base for references, and where it stands."""
 
-    __slots__ = ("base", "conjunction", "negative", "own", "parent", "record", "schema", "token")
+    __slots__ = ("base", "conjunction", "negative", "own", "parent", "record", "schema", "target", "token")
 
     def __init__(self, schema: Any, base: Base, parent: Place | None, token: object) -> None:
         self.schema = schema
@@ -32,6 +32,7 @@ class Place:
         self.negative = Negative(self)
         self.own = Own(self)
         self.record: Record | None = None
+        self.target: Place | None = None
         self.conjunction: Conjunction | None = None
 
     def pointer(self) -> str:

@@ -45,10 +45,11 @@ class Record:
         self.declared: tuple[str, ...] = ()
         self.properties: dict[str, Literal] = {}
 
+    def says_itself(self) -> bool:
+        """Whether it says more than that other literals hold."""
+        said = self.number or self.string or self.array or self.object or self.choices
+        return self.kinds != EVERY_KIND or self.allowed is not None or bool(said)
+
     def is_trivial(self) -> bool:
         """Whether every value is valid."""
-        return (
-            self.kinds == EVERY_KIND
-            and self.allowed is None
-            and not (self.number or self.string or self.array or self.object or self.units or self.choices)
-        )
+        return not (self.units or self.says_itself())

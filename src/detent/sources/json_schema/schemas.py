@@ -131,6 +131,23 @@ class Schemas:
             place.record = read(self, place)
         return place.record
 
+    def target(self, place: Place) -> Place:
+        """Give the place that a schema leads to which says nothing but that another one holds, by $ref or allOf."""
+        if place.target is None:
+            found, seen = place, {place}
+            while True:
+                record = self.record(found)
+                following = record.units[0] if len(record.units) == 1 and not record.says_itself() else None
+                if not isinstance(following, Place):
+                    break
+                if following in seen:  # a circle; who flattens it says so
+                    found = place
+                    break
+                found = following.target or following
+                seen.add(found)
+            place.target = found
+        return place.target
+
     def constant(self, value: Any, place: Place) -> Place:
         """Give a place for one value."""
         key = canonical(value)
@@ -186,7 +203,8 @@ class Schemas:
         if len(units) == 1 and isinstance(units[0], Place) and units[0] is not self.falsity:
             only = units[0]
             if only.conjunction is None:
-                only.conjunction = Conjunction((only,))
+                target = self.target(only)
+                only.conjunction = self.conjunction([target]) if target is not only else Conjunction((only,))
             return only.conjunction
         kept = self._kept(units)
         if kept is None:
@@ -211,10 +229,15 @@ class Schemas:
         return kept
 
     def _plain(self, unit: Unit) -> Unit:
-        """Give true for the negation of false, and false for that of true."""
-        if isinstance(unit, Negative) and unit.place in (self.truth, self.falsity):
-            return self.falsity if unit.place is self.truth else self.truth
-        return unit
+        """Look through references; give true for the negation of false, and false for that of true."""
+        if isinstance(unit, Place):
+            return self.target(unit)
+        if not isinstance(unit, Negative):
+            return unit
+        place = self.target(unit.place)
+        if place is self.truth:
+            return self.falsity
+        return self.truth if place is self.falsity else place.negative
 
     # Names.
 
