@@ -148,7 +148,9 @@ class Stream(Iterator[str]):
     def _choose(self) -> Step:
         logits = self._reader.logits(self._draft.token_ids, keep=self._draft.is_watched)
         log_mass, log_total, top = measure(logits, self._mask)
+        began = perf_counter()
         apply_mask(logits, self._mask)
+        self._mask_seconds += perf_counter() - began
         token_id = self._sampler.pick(logits)
         return Step(token_id, top, log_mass, float(logits[token_id]) - log_total)
 
