@@ -1,19 +1,25 @@
-"""Generation with and without a constraint: tokens a second, model calls, and the share of masks.
+"""Generation with and without a constraint: tokens a second, model calls, and what is spent beside the model.
 
-    OPENBLAS_NUM_THREADS=1 python -m benchmarks.generation
-    python -m benchmarks.generation --model path/to/a/folder --repeats 10 --tokens 100
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.generation
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.generation --large ../shared/data/tokenizers/llama3
 
-A record of a schema with long fixed keys, greedy, with the schema alone and with banned words; and the plainest loop
-there is, without detent: read the logits, take the best token, append it, as many times as the record has tokens. The
-embedded model, or any folder that transformers loads. Figures are medians of the repeats, after one that warms up.
-On busy cores, more threads make NumPy's passes of a few tokens slow: hence OPENBLAS_NUM_THREADS.
+A record of a schema with long fixed keys, greedy: with the schema alone, with the tokenizer's own tokens only, and with
+banned words. Beside them the plainest loop there is, without detent: read the logits, take the best token, append it,
+as many times as the record has tokens. Models are the embedded one and the same weights in transformers; or with
+`--large`, a random Llama of transformers with the vocabulary of a real tokenizer, as large as makes a step take about
+10 ms on one core. Then eight rows, one after the other and together.
+
+All of one model is measured in one run, in turns, after one turn that warms up; figures are medians. "Beside the model"
+is all the time that is not spent in forward passes: masks, and for each choice the report's masses and the sampler too.
 """
 
 from __future__ import annotations
 
 import argparse
+import runpy
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,63 +44,135 @@ SCHEMA: dict[str, Any] = {
     ],
     "additionalProperties": False,
 }
+BANNED = ["0", "an", "tr"]
+ROWS = 8
+
+Reports = list[detent.Report]
 
 
-def load(folder: Path | None) -> Model:
-    if folder is None:
-        return detent.load_model()
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).eval()
-    return Transformers(model, AutoTokenizer.from_pretrained(folder, local_files_only=True))
+def same_in_transformers() -> Model:
+    """Load the embedded model's weights with transformers."""
+    example = Path(__file__).parents[1] / "examples" / "transformers_generate.py"
+    load: Callable[[Path], Model] = runpy.run_path(str(example))["load"]
+    return load(Path(detent.__file__).parent / "models" / "weights")
 
 
-def row(name: str, reports: list[detent.Report]) -> str:
-    tokens = statistics.median(len(report.steps) for report in reports)
-    calls = statistics.median(report.model_calls for report in reports)
-    rate = statistics.median(report.tokens_per_second for report in reports)
-    per_step = statistics.median(report.mask_seconds / len(report.steps) for report in reports)
-    share = statistics.median(report.mask_share for report in reports)
-    rewinds = statistics.median(len(report.rewinds) for report in reports)
-    cells = (name, f"{tokens:.0f}", f"{calls:.0f}", f"{rate:.0f}", f"{100 * share:.1f} %", f"{1e6 * per_step:.0f}")
-    return f"| {' | '.join(cells)} | {rewinds:.0f} |"
+def large(folder: Path) -> Model:
+    """Make a random Llama with the vocabulary of a tokenizer."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    file = folder / "tokenizer.json" if folder.is_dir() else folder
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(file), eos_token="<|end_of_text|>")
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=192, intermediate_size=512, num_hidden_layers=6, num_attention_heads=6,
+        tie_word_embeddings=True, bos_token_id=None, eos_token_id=tokenizer.eos_token_id, initializer_range=0.1,
+    )  # fmt: skip
+    return Transformers(LlamaForCausalLM(config).eval(), tokenizer)
 
 
 def plain_loop(model: Model, count: int) -> detent.Report:
     """Write `count` tokens without detent, past any end of text."""
     started = time.perf_counter()
     session = model.start(model.encode(PROMPT))
-    steps = []
+    steps, inside = [], 0.0
     for _ in range(count):
-        token_id = int(session.logits.argmax())
+        began = time.perf_counter()
+        logits = session.logits
+        inside += time.perf_counter() - began
+        token_id = int(logits.argmax())
         steps.append(Step(token_id, token_id))
         session.append([token_id])
-    return detent.Report(steps=tuple(steps), model_calls=count, seconds=time.perf_counter() - started)
+    return detent.Report(
+        steps=tuple(steps), model_calls=count, seconds=time.perf_counter() - started, model_seconds=inside
+    )
+
+
+def median(reports: Reports, figure: Callable[[detent.Report], float]) -> float:
+    return statistics.median(figure(report) for report in reports)
+
+
+def row(name: str, reports: Reports) -> str:
+    cells = (
+        name,
+        f"{median(reports, lambda report: len(report.steps)):.0f}",
+        f"{median(reports, lambda report: report.model_calls):.0f}",
+        f"{median(reports, lambda report: report.tokens_per_second):.0f}",
+        f"{median(reports, lambda report: 1e3 * report.model_seconds / report.model_calls):.2f}",
+        f"{median(reports, lambda report: 1e6 * report.mask_seconds / len(report.steps)):.0f}",
+        f"{median(reports, lambda r: 1e6 * (r.seconds - r.model_seconds) / len(r.steps)):.0f}",
+        f"{median(reports, lambda report: 100 * report.mask_share):.2f} %",
+        f"{median(reports, lambda report: len(report.rewinds)):.0f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def one_text(model: Model, max_tokens: int, repeats: int) -> None:
+    """Compare ways to write one text, in turns."""
+    language = detent.json_schema(SCHEMA, whitespace="compact")
+    guides = {False: detent.compile(language, model.vocabulary)}
+    guides[True] = guides[False]
+
+    def generate(canonical: bool, ban: list[str]) -> detent.Report:
+        guide = guides[canonical]
+        return detent.generate(model, PROMPT, guide, max_tokens=max_tokens, temperature=0, ban=ban).report
+
+    count = len(generate(False, []).steps)
+    ways: dict[str, Callable[[], detent.Report]] = {
+        "a plain loop, unconstrained": lambda: plain_loop(model, count),
+        "schema": lambda: generate(False, []),
+        "schema, 3 banned words": lambda: generate(False, BANNED),
+        "schema, canonical": lambda: generate(True, []),
+        "schema, canonical, 3 banned words": lambda: generate(True, BANNED),
+    }
+    reports: dict[str, Reports] = {name: [] for name in ways}
+    for turn in range(repeats + 1):
+        for name, write in ways.items():
+            report = write()
+            if turn:
+                reports[name].append(report)
+    print("| | tokens | model calls | tokens a second | ms a pass | us in masks a token | us beside the model a token "
+          "| time in masks | rewinds |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, found in reports.items():
+        print(row(name, found))
+
+
+def many_texts(model: Model, max_tokens: int, repeats: int) -> None:
+    """Compare rows one after the other with rows read together."""
+    guide = detent.compile(detent.json_schema(SCHEMA, whitespace="compact"), model.vocabulary)
+    requests = [
+        detent.Request(PROMPT, guide, max_tokens=max_tokens, samples=ROWS // 2, seed=0),
+        detent.Request("Tell me a story about a dog.", max_tokens=max_tokens, samples=ROWS - ROWS // 2, seed=0),
+    ]
+    seconds: dict[int, list[float]] = {1: [], ROWS: []}
+    tokens = 0
+    for turn in range(repeats + 1):
+        for batch_size, times in seconds.items():
+            started = time.perf_counter()
+            outs = detent.generate_batch(model, requests, batch_size=batch_size)
+            if turn:
+                times.append(time.perf_counter() - started)
+            tokens = sum(len(out.token_ids) for out in outs)
+    alone, together = (tokens / statistics.median(seconds[size]) for size in (1, ROWS))
+    print(f"\n{ROWS} rows of two prompts, {tokens} tokens: {alone:.0f} a second one by one, {together:.0f} together")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, help="a folder that transformers loads (default: the embedded model)")
+    parser.add_argument("--large", type=Path, help="a tokenizer.json, or its folder, for a model of 10 ms a step")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--tokens", type=int, default=120, help="max_tokens")
     options = parser.parse_args()
-    model = load(options.model)
-    guide = detent.compile(detent.json_schema(SCHEMA, whitespace="compact"), model.vocabulary)
-
-    def constrained(**more: Any) -> list[detent.Report]:
-        outputs = [
-            detent.generate(model, PROMPT, guide, max_tokens=options.tokens, temperature=0, **more)
-            for _ in range(options.repeats + 1)
-        ]
-        return [out.report for out in outputs[1:]]
-
-    schema = constrained()
-    plain = [plain_loop(model, len(schema[0].steps)) for _ in range(options.repeats + 1)][1:]
-    print("| | tokens | model calls | tokens a second | time in masks | us of masks a token | rewinds |")
-    print("|---|---|---|---|---|---|---|")
-    print(row("a plain loop, unconstrained", plain))
-    print(row("schema", schema))
-    print(row("schema, 3 banned words", constrained(ban=["0", "an", "tr"])))
+    models: dict[str, Callable[[], Model]] = {"embedded": detent.load_model, "transformers": same_in_transformers}
+    if options.large is not None:
+        models = {"random Llama": lambda: large(options.large)}
+    for name, load in models.items():
+        model = load()
+        print(f"\n{name}, {len(model.vocabulary)} tokens\n")
+        one_text(model, options.tokens, options.repeats)
+        many_texts(model, options.tokens, max(options.repeats // 3, 1))
 
 
 if __name__ == "__main__":

@@ -76,6 +76,12 @@ class TestText:
         broken.write_bytes(b"\xff")
         assert "not UTF-8, at byte 0" in run("generate", "--json-schema", str(broken), "Go").err
 
+    def test_what_it_cost(self, run: Any) -> None:
+        result = run("generate", "--temperature", "0", "--min-p", "0.1", "--report", "--ban", "listen", "Can we talk?")
+        assert result.out.startswith("Of course. I am here to help")
+        assert "1 rewinds" in result.err
+        assert "model calls" in result.err
+
     def test_banned_words(self, run: Any) -> None:
         plain = run("generate", "--temperature", "0", "Can we talk?")
         assert "listen" in plain.out

@@ -100,9 +100,13 @@ def _parser() -> argparse.ArgumentParser:
         "--top-p", metavar="P", type=float, help="choose among the likeliest tokens of total probability P"
     )
     generate.add_argument(
+        "--min-p", metavar="P", type=float, help="choose among tokens at least P times as likely as the likeliest"
+    )
+    generate.add_argument(
         "--ban", metavar="WORD", action="append", help="a word that must not be in the text, in any case; repeat it"
     )
     generate.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
+    generate.add_argument("--report", action="store_true", help="say on standard error what the rule cost")
     return parser
 
 
@@ -121,6 +125,7 @@ def _generate(options: argparse.Namespace) -> int:
         temperature=options.temperature,
         top_k=options.top_k,
         top_p=options.top_p,
+        min_p=options.min_p,
         seed=options.seed,
         ban=options.ban,
         ban_ignore_case=True,
@@ -131,6 +136,9 @@ def _generate(options: argparse.Namespace) -> int:
         if live:
             sys.stdout.flush()
     sys.stdout.write("\n")
+    if options.report:
+        sys.stdout.flush()
+        sys.stderr.write(f"{pieces.output.report}\n")
     return 0
 
 
@@ -162,6 +170,8 @@ def _read(option: str, path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ArgumentError(f"{option} {path}: is not UTF-8, at byte {error.start}") from None
+    except OSError as error:
+        raise ArgumentError(f"{option} {path}: {error.strerror}") from None
 
 
 def _model(path: Path | None) -> Model:

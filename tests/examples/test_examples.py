@@ -14,6 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 NEEDS = {
     "table_jax_loop": ("jax",),
     "table_static_cache": ("torch", "transformers"),
+    "transformers_generate": ("torch", "transformers"),
     "transformers_processor": ("torch", "transformers"),
 }
 SHOWS = {
@@ -28,6 +29,8 @@ SHOWS = {
     "table_jax_loop": r"a date +'\d{4}-\d\d-\d\d' +True\n(.*True\n){2}\d+ steps of 3 rows, .* nothing transferred\n",
     "table_static_cache": r"\d{4}-\d\d-\d\d \(True\)\n.* (Yes|No) \(True\)\n",
     "token_table": r"12312 +then \[b'3'\]\n123123 +then \[b'</s>'\]\n(.|\n)*after 123123: \[4\]\n",
+    "transformers_generate": r"likes: .*listen.*\nWithout .*: +'((?!listen|talk).)*'\n.*b'listen' cost 0 passes\n"
+    r"( +-\d.*'((?!listen).)*'\n){2}.*'2021-03-07'\n.*Anna Berg.*34(.|\n)*",
     "transformers_processor": r"greedy +\['\d{4}-\d\d-\d\d'\]\n(.|\n)*a row +\['\d{4}-\d\d-\d\d', '(Yes|No)'\]\n",
 }
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import re
+import runpy
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -278,9 +280,15 @@ def test_going_back_leaves_the_model_as_if_it_had_never_been_there(kind: str) ->
         ids.append(step.token_id)
 
 
-def test_the_demonstration() -> None:
+@pytest.mark.parametrize("kind", ["embedded", "transformers"])
+def test_the_demonstration(kind: str) -> None:
     """The question of a lonely user: the plain answer offers to listen, the other one does not say the word."""
-    model = detent.load_model()
+    model: detent.models.Model = detent.load_model()
+    if kind == "transformers":  # the same weights, in the network of transformers
+        pytest.importorskip("torch", reason="needs torch")
+        pytest.importorskip("transformers", reason="needs transformers")
+        load = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "transformers_generate.py"))["load"]
+        model = load(Path(detent.__file__).parent / "models" / "weights")
     plain = detent.generate(model, "Can we talk?", temperature=0)
     assert "listen" in plain.text
     out = detent.generate(model, "Can we talk?", temperature=0, ban=["talk", "listen"], ban_ignore_case=True)

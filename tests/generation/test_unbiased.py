@@ -59,6 +59,15 @@ def test_texts_have_the_models_probabilities(pattern: str, temperature: float) -
     assert distance(detent.sample_unbiased(model(1), "p", language, **options), exact) < 0.04  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("words", [["aa"], ["bb", "ab"], ["Ba"]])
+def test_banned_words_are_left_out_of_the_language(words: list[str]) -> None:
+    language = detent.regex("(a|b){1,4}")
+    rest = language - detent.containing(*words, ignore_case=True)
+    options = {"count": 3000, "max_tokens": MOST, "seed": 5, "ban": words, "ban_ignore_case": True}
+    outs = detent.sample_unbiased(model(1), "p", language, **options)  # type: ignore[arg-type]
+    assert distance(outs, distribution(1, rest, 1.0)) < 0.04
+
+
 def test_masks_alone_are_biased() -> None:
     language = detent.regex(LANGUAGES[2])
     exact = distribution(1, language, 1.0)

@@ -84,9 +84,9 @@ def test_shared_key_heads_equal_those_of_transformers(key_heads: int) -> None:
     tensors = {name: tensor.numpy() for name, tensor in reference.state_dict().items()}
     config = Config(**sizes, rope_theta=500.0)
     network, cache = Llama(config, tensors), Cache(config, room=2)
-    np.testing.assert_allclose(network.forward(ids[:7], cache), expected[6], atol=1e-3)
-    np.testing.assert_allclose(network.forward(ids[7:8], cache), expected[7], atol=1e-3)
-    np.testing.assert_allclose(network.forward(ids[8:], cache), expected[-1], atol=1e-3)
+    np.testing.assert_allclose(network.forward([(ids[:7], cache)])[0], expected[6], atol=1e-3)
+    np.testing.assert_allclose(network.forward([(ids[7:8], cache)])[0], expected[7], atol=1e-3)
+    np.testing.assert_allclose(network.forward([(ids[8:], cache)])[0], expected[-1], atol=1e-3)
 
 
 # ---------------------------------------------------------------- sessions

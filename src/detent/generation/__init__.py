@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from detent.generation.beams import beam_search
 from detent.generation.comparison import Distance, Fidelity, TextProbability, fidelity
 from detent.generation.output import Output
 from detent.generation.partial import PartialStream
@@ -26,6 +27,7 @@ __all__ = [
     "Step",
     "Stream",
     "TextProbability",
+    "beam_search",
     "fidelity",
     "generate",
     "generate_batch",

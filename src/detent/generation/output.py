@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from detent.generation.report import Report
+from detent.generation.text import TextDecoder
+from detent.language import Language
+from detent.vocabulary import Vocabulary
 
-__all__ = ["FinishReason", "Output"]
+__all__ = ["FinishReason", "Output", "make_output"]
 
 FinishReason = Literal["stop", "length"]
 
@@ -48,3 +51,21 @@ class Output:
     prompt_token_count: int
     stop_string: str | None = None
     report: Report = field(default=_NO_REPORT, compare=False, repr=False)
+
+
+def make_output(
+    vocabulary: Vocabulary, language: Language, report: Report, finish_reason: FinishReason, prompt_token_count: int
+) -> Output:
+    """Make the output of a text whose steps are known."""
+    ids = [step.token_id for step in report.steps if step.token_id not in vocabulary.eos_token_ids]
+    decoder = TextDecoder()
+    text = decoder.feed(vocabulary.decode(ids)) + decoder.finish(cut=finish_reason == "length")
+    return Output(
+        text=text,
+        token_ids=tuple(ids),
+        finish_reason=finish_reason,
+        value=text if language.value is None else language.value(text),
+        squeezed_at=report.squeezed_at,
+        prompt_token_count=prompt_token_count,
+        report=report,
+    )

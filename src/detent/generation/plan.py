@@ -1,8 +1,8 @@
 """Request and Plan: what is to be written, and the same with its arguments checked and its languages compiled.
 
 Without a language it is the guide of all byte strings, which leaves out only ids that are no text (special and padding
-ids), so the text is always what the model wrote and never the spelling of a control token. Where words are banned or a
-string ends the text, bytes must be characters: then it is the guide of all text.
+ids), so the text is always what the model wrote and never the spelling of a control token. Where words are banned, a
+string ends the text, or tokens are to be canonical, bytes must be characters: then it is the guide of all text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from detent.errors import ArgumentError, EmptyLanguageError
-from detent.generation.bans import BanMode, read_bans
+from detent.generation.bans import BanMode, Bans, read_bans
 from detent.generation.draft import Draft
 from detent.generation.finder import Finder
 from detent.generation.reader import Reader
@@ -25,7 +25,7 @@ from detent.models.base import Model
 from detent.sources.nodes import EVERYTHING, TEXT
 from detent.tables import Table, TokenRule, TransitionTable
 
-__all__ = ["Plan", "Request", "check_model", "read_guide", "read_prompt"]
+__all__ = ["Plan", "Request", "check_model", "keep_out", "read_guide", "read_prompt", "text_before"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Request:
 
     Parameters
     ----------
-    prompt, language, max_tokens, temperature, top_k, top_p, min_p, seed, stop
+    prompt, language, canonical, max_tokens, temperature, top_k, top_p, min_p, seed, stop
         As in `generate`.
     samples : int
         How many texts; the i-th has the seed ``seed + i``.
@@ -48,6 +48,7 @@ class Request:
     prompt: str | Sequence[int]
     language: Rule | None = None
     samples: int = 1
+    canonical: bool = False
     max_tokens: int = 256
     temperature: float = 1.0
     top_k: int | None = None
@@ -93,10 +94,10 @@ class Plan:
         )
         self._stops = _stops(request.stop, request.language)
         self.prompt_ids = read_prompt(request.prompt, model)
-        self._before = _text_before(model, self.prompt_ids)
+        self._before = text_before(model, self.prompt_ids)
         in_text = self._bans is not None or self._stops is not None
-        self.guide = guide or read_guide(request.language, model, in_text=in_text)
-        self._safe = self._compile_safe()
+        self.guide = guide or read_guide(request.language, model, in_text=in_text, canonical=request.canonical)
+        self._safe = None if self._bans is None else keep_out(self._bans, self.guide, self._before, self._stops)
         self._draft()  # a budget that is too small is told before anything is written
 
     def stream(self, sample: int = 0, reader: Reader | None = None) -> Stream:
@@ -115,21 +116,6 @@ class Plan:
         request = self.request
         seed = None if request.seed is None else whole_number("seed", request.seed, least=0) + sample
         return Sampler(request.temperature, request.top_k, request.top_p, seed, request.min_p)
-
-    def _compile_safe(self) -> Guide | Table | None:
-        """Compile the language less the banned words."""
-        if self._bans is None:
-            return None
-        language = self._bans.keep_out_of(self.guide.language, self._before, self._stops)
-        try:
-            if isinstance(self.guide, Table):
-                return self.guide & language
-            return compile(language, self.guide.vocabulary)
-        except EmptyLanguageError:
-            raise EmptyLanguageError(
-                f"Every text of {self.guide.language!r} has one of the banned words, so there is nothing to write; "
-                "ban fewer"
-            ) from None
 
     def _draft(self) -> Draft:
         if self._bans is None or self._safe is None:
@@ -164,19 +150,34 @@ def _stops(stop: str | Sequence[str] | None, language: Rule | None) -> Finder | 
     return Finder(strings, "stop") if strings else None
 
 
-def _text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:
+def keep_out(bans: Bans, guide: Guide | Table, before: bytes, stops: Finder | None = None) -> Guide | Table:
+    """Return what is left of a guide or table without the banned words."""
+    language = bans.keep_out_of(guide.language, before, stops)
+    try:
+        if isinstance(guide, Table):
+            return guide & language
+        return compile(language, guide.vocabulary, canonical=guide.canonical)
+    except EmptyLanguageError:
+        raise EmptyLanguageError(
+            f"Every text of {guide.language!r} has one of the banned words, so there is nothing to write; ban fewer"
+        ) from None
+
+
+def text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:
     """Return the text of the prompt after its last special token."""
     special = model.vocabulary.special_token_ids
     last = max((place for place, token_id in enumerate(prompt_ids) if token_id in special), default=-1)
     return model.vocabulary.decode(prompt_ids[last + 1 :])
 
 
-def read_guide(language: Rule | None, model: Model, *, in_text: bool) -> Guide | Table:
+def read_guide(language: Rule | None, model: Model, *, in_text: bool, canonical: bool) -> Guide | Table:
     """Return the guide or table of a language for a model; that of any text or bytes for None."""
+    if not isinstance(canonical, bool):
+        raise ArgumentError(f"canonical must be True or False, got {canonical!r}")
     if language is None:
-        language = Language(TEXT, "text") if in_text else Language(EVERYTHING, "any bytes")
+        language = Language(TEXT, "text") if in_text or canonical else Language(EVERYTHING, "any bytes")
     if isinstance(language, (Language, TransitionTable, TokenRule)):
-        return compile(language, model.vocabulary)
+        return compile(language, model.vocabulary, canonical=canonical)
     if not isinstance(language, (Guide, Table)):
         raise ArgumentError(
             f"language must be a Language, what detent.compile makes of one, or None, got {type(language).__name__}; "
@@ -186,6 +187,11 @@ def read_guide(language: Rule | None, model: Model, *, in_text: bool) -> Guide |
         raise ArgumentError(
             f"{language!r} is for {language.vocabulary!r} but the model has {model.vocabulary!r}; "
             "compile it with detent.compile(language, model.vocabulary)"
+        )
+    if canonical and not (isinstance(language, Guide) and language.canonical):
+        raise ArgumentError(
+            f"canonical=True says how a language is to be compiled, and {language!r} is compiled already; "
+            "write detent.compile(language, model.vocabulary, canonical=True)"
         )
     return language
 

@@ -37,6 +37,7 @@ class Reader:
         self._session: Session | None = None
         self._count = 0
         self._rows: dict[int, Row] = {}
+        self._is_read = False
         self.calls = 0
         self.seconds = 0.0
 
@@ -50,9 +51,10 @@ class Reader:
         row = self._rows.get(place)
         if row is None:
             started = perf_counter()
-            row = self._ask(token_ids)
+            row = self._checked(self.session(token_ids).logits)
             self.seconds += perf_counter() - started
-            self.calls += 1
+            self.calls += not self._is_read
+            self._is_read = False
             if keep:
                 self._rows[place] = row
         return row.copy() if keep else row
@@ -70,18 +72,42 @@ class Reader:
         for place in [place for place in self._rows if place < count]:
             del self._rows[place]
 
-    def take_over(self, other: Reader) -> None:
-        """Go on with the session of a reader of the same prompt, which is at its end: the prompt is read already."""
-        other.crop(0)
-        self._session, other._session = other._session, None
+    def lacks(self, count: int) -> bool:
+        """Whether the model is still to be asked for the logits after `count` tokens."""
+        return count not in self._rows
 
-    def _ask(self, token_ids: Sequence[int]) -> Row:
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a session."""
+        return self._session is not None
+
+    def open(self, session: Session) -> None:
+        """Go on with a session that holds the prompt and nothing else."""
+        self._session = session
+
+    def close(self) -> Session | None:
+        """Give the session away, cut to the prompt."""
+        self.crop(0)
+        session, self._session = self._session, None
+        return session
+
+    def session(self, token_ids: Sequence[int]) -> Session:
+        """Hand the tokens over to the session, and return it."""
         if self._session is None:
             self._session = self._model.start(self.prompt_ids)
         if self._count < len(token_ids):
             self._session.append(list(token_ids[self._count :]))
             self._count = len(token_ids)
-        logits = np.array(self._session.logits, dtype=np.float32)
+        return self._session
+
+    def was_read(self, seconds: float, *, passes: int = 1) -> None:
+        """Take note that the session was read in a pass with others."""
+        self.seconds += seconds
+        self.calls += passes
+        self._is_read = True
+
+    def _checked(self, logits: Row) -> Row:
+        logits = np.array(logits, dtype=np.float32)
         width = len(self._model.vocabulary)
         if logits.shape != (width,):
             raise ModelError(

@@ -7,13 +7,19 @@ probability that the model, left alone, keeps to the language as long as the tex
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Report", "Rewind", "Step", "measure"]
+from detent.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Report", "Rewind", "Step", "measure", "spelled"]
 
 
 class Step(NamedTuple):
@@ -74,13 +80,15 @@ class Report:
     masked_from : int or None
         How many tokens stood when banned words were left to the mask, for want of retries; 0 with ``ban_mode="mask"``.
     retries : int
-        Texts that `generate(unbiased=True)` rejected before this one.
+        Texts that `sample_unbiased` rejected before this one.
     squeezed_at : int or None
         As `Output.squeezed_at`.
     model_calls : int
         Passes of the model, that of the prompt among them.
     seconds, model_seconds, mask_seconds : float
         Wall time in all, in the model, and in computing masks and following the text.
+    tokens : mapping of int to bytes
+        The bytes of the ids that steps name, as far as they are text.
     """
 
     steps: tuple[Step, ...] = ()
@@ -92,11 +100,17 @@ class Report:
     seconds: float = 0.0
     model_seconds: float = 0.0
     mask_seconds: float = 0.0
+    tokens: Mapping[int, bytes] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def log_mass(self) -> float:
         """The steps' `log_mass` added up: 0 if the model was asked for nothing."""
         return float(sum(step.log_mass for step in self.steps if step.log_mass is not None))
+
+    @property
+    def log_probability(self) -> float:
+        """The steps' `log_probability` added up: how likely the model, left alone, finds the tokens that it chose."""
+        return float(sum(step.log_probability for step in self.steps if step.log_probability is not None))
 
     @property
     def forced_share(self) -> float:
@@ -118,6 +132,19 @@ class Report:
         asked = [step for step in self.steps if step.log_mass is not None and step.log_mass == step.log_mass]
         return tuple(sorted(asked, key=lambda step: step.log_mass or 0.0)[:count])
 
+    def plot(self) -> Figure:
+        """Draw the allowed mass of each step, and the model's own choice beside the token that was written.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Show it in a notebook, or save it: ``report.plot().savefig("report.png")``. Needs matplotlib: the extra
+            ``plot``.
+        """
+        from detent.generation.plot import draw
+
+        return draw(self)
+
     def __str__(self) -> str:
         """Return a few lines for people."""
         lines = [
@@ -136,17 +163,23 @@ class Report:
         return "\n".join(lines)
 
 
+def spelled(steps: Sequence[Step], vocabulary: Vocabulary) -> dict[int, bytes]:
+    """Return the bytes of the ids that steps name, end-of-text ids left out."""
+    ids = {step.token_id for step in steps} | {step.top_token_id for step in steps if step.top_token_id is not None}
+    return {token_id: vocabulary.token_bytes(token_id) for token_id in ids.difference(vocabulary.eos_token_ids)}
+
+
 def measure(logits: NDArray[np.float32], mask: NDArray[np.int32]) -> tuple[float, float, int]:
     """Return the log of the mass that a mask row allows, the log of the sum of all exponentials, and the top id.
 
-    A few passes over the logits in float32: 0.2 ms for 128,000.
+    A few passes over the logits in float32: 0.15 ms for 128,000.
     """
     top = int(logits.argmax())
     peak = float(logits[top])
     if not np.isfinite(peak):  # NaN comes first in argmax
         return float("nan"), float("nan"), top
     weights = np.exp(logits - logits[top])
-    total = float(weights.sum(dtype=np.float64))
+    total = float(weights.sum())  # NumPy adds pairwise
     # Products with zeros and ones: picking half of the entries out by index takes ten times as long.
     allowed = np.unpackbits(mask.view(np.uint8), count=weights.size, bitorder="little")
     inside = float(weights @ allowed.astype(np.float32))

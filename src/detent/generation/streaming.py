@@ -4,12 +4,13 @@
       reader.logits <──────────────── draft.append <────────────────┘
 
 Nothing here knows about regexes, caches or banned words: the model is a `Reader`, the text a `Draft`, the choice a
-`Sampler`. Where the mask has a single token, it is taken and the model is not asked.
+`Sampler`. Where the mask has a single token, it is taken and the model is not asked. Before it is asked, the stream can
+be halted (`run`), so that several of them ask together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from time import perf_counter
 
 import numpy as np
@@ -20,10 +21,11 @@ from detent.generation.draft import Draft
 from detent.generation.ends import end_of_text_row
 from detent.generation.output import FinishReason, Output
 from detent.generation.reader import Reader
-from detent.generation.report import Report, Step, measure
+from detent.generation.report import Report, Step, measure, spelled
 from detent.generation.sampler import Sampler
 from detent.generation.text import TextDecoder
 from detent.mask import allocate_mask, apply_mask
+from detent.models.base import Session
 from detent.vocabulary import Vocabulary
 
 __all__ = ["Stream"]
@@ -59,7 +61,22 @@ class Stream(Iterator[str]):
         return self
 
     def __next__(self) -> str:
-        return next(self._pieces)
+        while (piece := next(self._pieces)) is None:  # the model is asked, by this stream itself
+            pass
+        return piece
+
+    def run(self) -> bool:
+        """Go on until the model is to be asked: False if the text has ended before. For those who ask for many rows."""
+        return any(piece is None for piece in self._pieces)
+
+    @property
+    def reader(self) -> Reader:
+        """The model's side."""
+        return self._reader
+
+    def session(self) -> Session:
+        """Return the session to be read, with the tokens so far."""
+        return self._reader.session(self._draft.token_ids)
 
     @property
     def output(self) -> Output:
@@ -74,14 +91,15 @@ class Stream(Iterator[str]):
             raise StateError("The stream has not ended, so it has no output yet; iterate it to its end first")
         return self._output
 
-    def _write(self) -> Iterator[str]:
+    def _write(self) -> Iterator[str | None]:
+        """Yield pieces, and None before the model is asked."""
         started, waited = perf_counter(), 0.0
         draft, decoder = self._draft, TextDecoder()
         pieces: list[str] = []
         shown = 0
         finish_reason: FinishReason | None = None
         while finish_reason is None:
-            finish_reason = self._advance()
+            finish_reason = yield from self._advance()
             if draft.shown() > shown:
                 piece = decoder.feed(bytes(draft.text[shown : draft.shown()]))
                 shown = draft.shown()
@@ -95,7 +113,7 @@ class Stream(Iterator[str]):
             yield piece
         self._output = self._finish("".join(pieces), finish_reason, perf_counter() - started - waited)
 
-    def _advance(self) -> FinishReason | None:
+    def _advance(self) -> Generator[None, None, FinishReason | None]:
         """Add a token to the draft, or end it and say why, or take tokens back."""
         draft, mask = self._draft, self._mask
         began = perf_counter()
@@ -111,6 +129,8 @@ class Stream(Iterator[str]):
             spent = len(draft.token_ids) == self._max_tokens
             cut = spent and bool(draft.matcher.expected_bytes())
             return ("length" if cut else "stop") if self._end() else None
+        if only is None and self._reader.lacks(len(draft.token_ids)):
+            yield
         step = self._choose() if only is None else Step(only)
         if step.token_id in self._vocabulary.eos_token_ids:
             if not self._end():
@@ -128,7 +148,9 @@ class Stream(Iterator[str]):
     def _choose(self) -> Step:
         logits = self._reader.logits(self._draft.token_ids, keep=self._draft.is_watched)
         log_mass, log_total, top = measure(logits, self._mask)
+        began = perf_counter()
         apply_mask(logits, self._mask)
+        self._mask_seconds += perf_counter() - began
         token_id = self._sampler.pick(logits)
         return Step(token_id, top, log_mass, float(logits[token_id]) - log_total)
 
@@ -159,6 +181,7 @@ class Stream(Iterator[str]):
                 seconds=seconds,
                 model_seconds=reader.seconds,
                 mask_seconds=self._mask_seconds,
+                tokens=spelled(draft.steps, self._vocabulary),
             ),
         )
 

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import LimitError, ModelError
-from detent.generation.output import FinishReason, Output
+from detent.generation.output import FinishReason, Output, make_output
 from detent.generation.reader import Reader
-from detent.generation.report import Report, Step
-from detent.generation.text import TextDecoder
+from detent.generation.report import Report, Step, spelled
 from detent.guide import Guide
+from detent.language import Language
 from detent.mask import allocate_mask
 from detent.tables import Table
 
@@ -60,7 +60,9 @@ class UnbiasedSampler:
     Parameters
     ----------
     guide : Guide or Table
-        The language.
+        What may be written.
+    language : Language
+        What the texts are of: their values.
     reader : Reader
         The model after the prompt.
     max_tokens : int
@@ -78,6 +80,7 @@ class UnbiasedSampler:
     def __init__(
         self,
         guide: Guide | Table,
+        language: Language,
         reader: Reader,
         *,
         max_tokens: int,
@@ -87,7 +90,7 @@ class UnbiasedSampler:
         tries: int,
     ) -> None:
         self._vocabulary = guide.vocabulary
-        self._value = guide.language.value
+        self._language = language
         self._matcher = guide.matcher(max_tokens)
         self._reader = reader
         self._max_tokens = max_tokens
@@ -130,8 +133,11 @@ class UnbiasedSampler:
                     seconds=perf_counter() - started,
                     model_seconds=self._reader.seconds - model_seconds,
                     mask_seconds=self._mask_seconds,
+                    tokens=spelled(steps, self._vocabulary),
                 )
-                return self._output(steps, report)
+                is_short = len(steps) < self._max_tokens or steps[-1].token_id in self._vocabulary.eos_token_ids
+                reason: FinishReason = "stop" if is_short else "length"
+                return make_output(self._vocabulary, self._language, report, reason, self._prompt_token_count)
         raise LimitError(
             f"{self._tries} texts were rejected: the model itself writes the language with a probability of at most "
             f"{self._root_bound:.2g}; raise tries, or use generate, whose texts are biased"
@@ -212,20 +218,3 @@ class UnbiasedSampler:
                 before.weights[index] = np.exp(before.logs[index]) * place.weights.sum()
         if path:
             self._root_bound = float(path[0][0].weights.sum())
-
-    def _output(self, steps: Sequence[Step], report: Report) -> Output:
-        ends = self._vocabulary.eos_token_ids
-        ids = [step.token_id for step in steps if step.token_id not in ends]
-        decoder = TextDecoder()
-        has_end = len(ids) < len(steps)
-        finish_reason: FinishReason = "stop" if has_end or len(ids) < self._max_tokens else "length"
-        text = decoder.feed(self._vocabulary.decode(ids)) + decoder.finish(cut=finish_reason == "length")
-        return Output(
-            text=text,
-            token_ids=tuple(ids),
-            finish_reason=finish_reason,
-            value=text if self._value is None else self._value(text),
-            squeezed_at=report.squeezed_at,
-            prompt_token_count=self._prompt_token_count,
-            report=report,
-        )

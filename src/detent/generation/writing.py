@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import Literal, overload
 
 from detent.errors import ArgumentError
-from detent.generation.bans import BanMode
+from detent.generation.bans import BanMode, read_bans
 from detent.generation.output import Output
 from detent.generation.partial import PartialStream
-from detent.generation.plan import Plan, Request, check_model, read_guide, read_prompt
+from detent.generation.plan import Plan, Request, check_model, keep_out, read_guide, read_prompt, text_before
 from detent.generation.reader import Reader
 from detent.generation.sampler import Sampler, whole_number
 from detent.generation.streaming import Stream
+from detent.generation.together import write_rows
 from detent.generation.unbiased import UnbiasedSampler
 from detent.guide import Guide, Rule
 from detent.models.base import Model
@@ -29,6 +30,7 @@ def generate(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
+    canonical: bool = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -63,6 +65,9 @@ def generate(
         Text, or token ids as the model's `encode` would give them.
     language : Language, token_table, Guide, Table or None
         What may be written. None: any text that ids of the vocabulary spell; special ids other than end-of-text never.
+    canonical : bool
+        Write only the tokens that the tokenizer itself would write for the text, as `compile` has it. A text that is
+        fixed is then fixed in its tokens, which are written without asking the model.
     max_tokens : int
         The most tokens to write, end-of-text not counted. A text of a language is complete by then: a token is written
         only if the rest fits into the tokens left.
@@ -99,6 +104,7 @@ def generate(
         model,
         prompt,
         language,
+        canonical=canonical,
         max_tokens=max_tokens,
         temperature=temperature,
         top_k=top_k,
@@ -124,6 +130,7 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
+    canonical: bool = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -145,6 +152,7 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
+    canonical: bool = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -166,6 +174,7 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
+    canonical: bool = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -186,6 +195,7 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
+    canonical: bool = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -222,6 +232,7 @@ def stream(
     request = Request(
         prompt,
         language,
+        canonical=canonical,
         max_tokens=max_tokens,
         temperature=temperature,
         top_k=top_k,
@@ -240,7 +251,7 @@ def stream(
     return PartialStream(pieces) if partial else pieces
 
 
-def generate_batch(model: Model, requests: Sequence[Request]) -> list[Output]:
+def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int = 16) -> list[Output]:
     """Continue several prompts, each with a language, a budget, bans and a sampler of its own.
 
     >>> import detent
@@ -251,8 +262,11 @@ def generate_batch(model: Model, requests: Sequence[Request]) -> list[Output]:
     [True, True, True, True]
 
     A row is what `generate` writes for it, whatever the other rows are: sample i of a request has the seed
-    ``seed + i``. Rows are written one after the other. A prompt that several rows in a row begin with is read once, and
-    a language that several requests share is compiled once.
+    ``seed + i``. The model reads all rows in one pass, if it can (`detent.models.BatchModel`: the embedded one, and
+    those of transformers that keep every position); otherwise they are written one after the other. A row that ends
+    makes room for the next. A prompt that several rows begin with is read once, and a language that several requests
+    share is compiled once. A pass of several rows rounds otherwise than a pass of one, which can tip a choice between
+    tokens that are nearly equal.
 
     Parameters
     ----------
@@ -260,6 +274,8 @@ def generate_batch(model: Model, requests: Sequence[Request]) -> list[Output]:
         As in `generate`.
     requests : sequence of Request
         What to write. All are checked, and their languages compiled, before the first row.
+    batch_size : int
+        The most rows that the model reads together: each needs room for its keys and values.
 
     Returns
     -------
@@ -274,26 +290,15 @@ def generate_batch(model: Model, requests: Sequence[Request]) -> list[Output]:
     if not isinstance(requests, Sequence) or not all(isinstance(request, Request) for request in requests):
         raise ArgumentError("generate_batch needs a list of detent.Request(prompt, language, ...)")
     check_model(model)
-    guides: dict[int, Guide | Table] = {}
+    batch_size = whole_number("batch_size", batch_size, least=1)
+    guides: dict[tuple[int, bool], Guide | Table] = {}
     plans = []
     for request in requests:
-        guide = guides.get(id(request.language))
-        plans.append(Plan(model, request, guide))
+        language = id(request.language), request.canonical
+        plans.append(Plan(model, request, guides.get(language)))
         if request.language is not None:
-            guides[id(request.language)] = plans[-1].guide
-    outputs = []
-    last: Reader | None = None
-    for plan in plans:
-        for sample in range(plan.request.samples):
-            reader = Reader(model, plan.prompt_ids)
-            if last is not None and last.prompt_ids == plan.prompt_ids:
-                reader.take_over(last)
-            pieces = plan.stream(sample, reader)
-            for _ in pieces:
-                pass
-            outputs.append(pieces.output)
-            last = reader
-    return outputs
+            guides[language] = plans[-1].guide
+    return write_rows(model, [(plan, sample) for plan in plans for sample in range(plan.request.samples)], batch_size)
 
 
 def sample_unbiased(
@@ -306,6 +311,11 @@ def sample_unbiased(
     temperature: float = 1.0,
     seed: int | None = None,
     tries: int = 1000,
+    canonical: bool = False,
+    ban: Sequence[str | bytes] | None = None,
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
 ) -> list[Output]:
     """Draw texts exactly as the model would write them, given that they are in the language.
 
@@ -334,6 +344,8 @@ def sample_unbiased(
         Above 0: the model is what it is at this temperature.
     tries : int
         How many texts may be rejected for one that is accepted.
+    canonical, ban, ban_ignore_case, ban_whole_words, ban_across_prompt
+        As in `generate`; the words are left out of the language.
 
     Returns
     -------
@@ -353,9 +365,12 @@ def sample_unbiased(
     count, tries = whole_number("count", count, least=0), whole_number("tries", tries, least=1)
     max_tokens = whole_number("max_tokens", max_tokens, least=1)
     check_model(model)
+    bans = read_bans(ban, "mask", ban_ignore_case, ban_whole_words, ban_across_prompt, 0)
     prompt_ids = read_prompt(prompt, model)
+    guide = read_guide(language, model, in_text=False, canonical=canonical)
     sampler = UnbiasedSampler(
-        read_guide(language, model, in_text=False),
+        guide if bans is None else keep_out(bans, guide, text_before(model, prompt_ids)),
+        guide.language,
         Reader(model, prompt_ids),
         max_tokens=max_tokens,
         prompt_token_count=len(prompt_ids),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from detent.vocabulary.vocabulary import Vocabulary
 
-__all__ = ["Model", "Session"]
+__all__ = ["BatchModel", "Model", "Session"]
 
 
 @runtime_checkable
@@ -56,3 +56,14 @@ class Model(Protocol):
 
     def start(self, token_ids: Sequence[int]) -> Session:
         """Begin a session with a prompt of at least one token."""
+
+
+@runtime_checkable
+class BatchModel(Model, Protocol):
+    """A model that reads several sessions in one pass; what only `Model` asks for is read one session at a time."""
+
+    def read(self, sessions: Sequence[Session]) -> None:
+        """Compute the `logits` of all sessions, which are this model's own, in one pass."""
+
+    def fork(self, session: Session) -> Session:
+        """Return an independent session with the same tokens, without reading them again."""

@@ -5,7 +5,8 @@ fills in JSON records, writes calls, dates, lists and short stories. It is there
 know things.
 
 A session keeps the tokens and a cache of keys and values. The network runs when `logits` is read, over all tokens that
-the cache lacks: appended runs cost one pass, and cropping costs the pass of one token.
+the cache lacks: appended runs cost one pass, and cropping costs the pass of one token. Several sessions may be read in
+one pass, which puts the tokens of all in a row: matrix products do not care whose they are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, ModelError
+from detent.models.base import Session
 from detent.models.bpe import ByteLevelBPE
 from detent.models.llama import Cache, Config, Llama
 from detent.models.tensors import read_tensors
@@ -141,6 +143,14 @@ class EmbeddedModel:
         session.append(token_ids)
         return session
 
+    def read(self, sessions: Sequence[Session]) -> None:
+        """Compute the logits of several sessions in one pass."""
+        _read(self._network, [_own(session) for session in sessions])
+
+    def fork(self, session: Session) -> EmbeddedSession:
+        """Return an independent session with the same tokens, without reading them again."""
+        return _own(session).fork()
+
 
 class EmbeddedSession:
     """One text under way on an `EmbeddedModel`.
@@ -172,10 +182,8 @@ class EmbeddedSession:
         Cost: the first reading after a change runs the network over the tokens that it has not seen yet.
         """
         if self._logits is None:
-            for start in range(self._cache.length, len(self._ids), _PASS):
-                logits = self._network.forward(self._ids[start : start + _PASS], self._cache)
-            logits.flags.writeable = False
-            self._logits = logits
+            _read(self._network, [self])
+        assert self._logits is not None  # noqa: S101 - what reading is
         return self._logits
 
     def append(self, token_ids: Sequence[int]) -> None:
@@ -217,6 +225,34 @@ class EmbeddedSession:
             del self._ids[length:]
             self._cache.length = min(self._cache.length, length - 1)
             self._logits = None
+
+    def fork(self) -> EmbeddedSession:
+        """Return an independent session with the same tokens."""
+        made = EmbeddedSession(self._network)
+        made._cache, made._ids, made._logits = self._cache.copy(), list(self._ids), self._logits
+        return made
+
+
+def _own(session: Session) -> EmbeddedSession:
+    if not isinstance(session, EmbeddedSession):
+        raise ArgumentError(f"expected a session that this model started, got {type(session).__name__}")
+    return session
+
+
+def _read(network: Llama, sessions: Sequence[EmbeddedSession]) -> None:
+    """Read what the sessions' caches lack, in passes of at most `_PASS` tokens a session."""
+    left = [session for session in sessions if session._logits is None]
+    while left:
+        starts = [session._cache.length for session in left]
+        rows = [
+            (session._ids[start : start + _PASS], session._cache) for session, start in zip(left, starts, strict=True)
+        ]
+        logits = network.forward(rows)
+        logits.flags.writeable = False
+        for session, row in zip(left, logits, strict=True):
+            if session._cache.length == len(session._ids):
+                session._logits = row
+        left = [session for session in left if session._logits is None]
 
 
 def _read_config(path: Path) -> Any:

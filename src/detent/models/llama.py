@@ -11,6 +11,7 @@ Sources: Touvron et al. 2023 (Llama), Su et al. 2021 (rotary positions), Shazeer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -92,15 +93,6 @@ class _Layer(NamedTuple):
     down: Array
 
 
-class _Place(NamedTuple):
-    """Where the tokens of a pass stand: their rotations, and -inf where a token must not see a later one."""
-
-    start: int
-    total: int
-    turns: NDArray[np.complex64]
-    causal: Array | None
-
-
 class Cache:
     """Keys and values of the first `length` tokens of a text; room doubles when it is full.
 
@@ -122,9 +114,25 @@ class Cache:
             self.keys = np.pad(self.keys, ((0, 0), (0, 0), (0, 0), (0, more)))
             self.values = np.pad(self.values, ((0, 0), (0, 0), (0, more), (0, 0)))
 
+    def copy(self) -> Cache:
+        """Return an independent cache of the same tokens."""
+        made = object.__new__(Cache)
+        made.length, made.keys, made.values = self.length, self.keys.copy(), self.values.copy()
+        return made
+
+
+class _Place(NamedTuple):
+    """One row of a pass: its tokens among those of all rows, where they stand, and -inf where one must not look."""
+
+    rows: slice
+    cache: Cache
+    start: int
+    total: int
+    causal: Array | None
+
 
 class Llama:
-    """The network: `forward` reads tokens into a cache and gives the logits after the last of them.
+    """The network: `forward` reads tokens into caches and gives the logits after the last of each row.
 
     Parameters
     ----------
@@ -181,38 +189,51 @@ class Llama:
         angles = np.outer(np.arange(config.max_position_embeddings), frequencies)
         self._rotation = np.exp(1j * angles).astype(np.complex64)[:, None, :]
 
-    def forward(self, token_ids: list[int], cache: Cache) -> Array:
-        """Read tokens after those in the cache, and return the logits after the last: float32, shape (V,).
+    def forward(self, rows: Sequence[tuple[list[int], Cache]]) -> Array:
+        """Read tokens after those in each cache, and return the logits after the last of each row: float32, (rows, V).
 
-        Cost: one pass of matrix products for all tokens; attention takes tokens times length.
+        Cost: one pass of matrix products for the tokens of all rows; attention takes tokens times length, row by row.
         """
         config = self.config
-        start, count = cache.length, len(token_ids)
-        total = start + count
-        cache.make_room(total)
-        causal = np.triu(np.full((count, total), -np.inf, np.float32), start + 1) if count > 1 else None
-        place = _Place(start, total, self._rotation[start:total], causal)
-        x = self.embedding[token_ids]
+        places, end = [], 0
+        for token_ids, cache in rows:
+            start, total = cache.length, cache.length + len(token_ids)
+            cache.make_room(total)
+            many = len(token_ids) > 1
+            causal = np.triu(np.full((total - start, total), -np.inf, np.float32), start + 1) if many else None
+            places.append(_Place(slice(end, end := end + len(token_ids)), cache, start, total, causal))
+        turns = np.concatenate([self._rotation[place.start : place.total] for place in places])
+        x = self.embedding[[token_id for token_ids, _ in rows for token_id in token_ids]]
         for index, layer in enumerate(self._layers):
-            x = x + self._attention(x, layer, cache.keys[index], cache.values[index], place) @ layer.out
+            x = x + self._attention(x, layer, index, places, turns) @ layer.out
             joined = _normal(x, config.rms_norm_eps) @ layer.gate_up
             gate, up = joined[:, : config.intermediate_size], joined[:, config.intermediate_size :]
             # SiLU(g) = g / (1 + exp(-g)) = g (1 + tanh(g / 2)) / 2, which cannot overflow; the last half is in `down`.
             x = x + (gate * (1 + np.tanh(gate * np.float32(0.5))) * up) @ layer.down
-        cache.length = total
-        logits: Array = _normal(x[-1:], config.rms_norm_eps)[0] @ self._head
+        for place in places:
+            place.cache.length = place.total
+        logits: Array = _normal(x[[place.rows.stop - 1 for place in places]], config.rms_norm_eps) @ self._head
         return logits
 
-    def _attention(self, x: Array, layer: _Layer, keys: Array, values: Array, place: _Place) -> Array:
-        """Store the keys and values of the tokens in `x`, and mix the values of all tokens up to each."""
+    def _attention(self, x: Array, layer: _Layer, index: int, places: Sequence[_Place], turns: NDArray[Any]) -> Array:
+        """Store the keys and values of the tokens in `x`, and mix the values of all tokens of its row up to each."""
         config, count = self.config, len(x)
         heads, key_heads, head = config.num_attention_heads, config.num_key_value_heads, config.head_dim
-        start, total, turns, causal = place
         qkv = _normal(x, config.rms_norm_eps) @ layer.qkv
         turning = qkv[:, : (heads + key_heads) * head].view(np.complex64).reshape(count, heads + key_heads, head // 2)
         turned = (turning * turns).view(np.float32)
+        fresh = qkv[:, (heads + key_heads) * head :].reshape(count, key_heads, head)
+        mixed = [self._mix(turned[place.rows], fresh[place.rows], index, place) for place in places]
+        return mixed[0] if len(mixed) == 1 else np.concatenate(mixed)
+
+    def _mix(self, turned: Array, fresh: Array, index: int, place: _Place) -> Array:
+        """Attend, in one row: queries and keys are in `turned`, values in `fresh`."""
+        config, count = self.config, len(turned)
+        heads, key_heads, head = config.num_attention_heads, config.num_key_value_heads, config.head_dim
+        start, total, causal = place.start, place.total, place.causal
+        keys, values = place.cache.keys[index], place.cache.values[index]
         keys[:, :, start:total] = turned[:, heads:].transpose(1, 2, 0)
-        values[:, start:total] = qkv[:, (heads + key_heads) * head :].reshape(count, key_heads, head).transpose(1, 0, 2)
+        values[:, start:total] = fresh.transpose(1, 0, 2)
         # Queries that share a key head stand together: (key heads, queries of the group times tokens, head size).
         q = turned[:, :heads].reshape(count, key_heads, -1, head).transpose(1, 2, 0, 3).reshape(key_heads, -1, head)
         scores: Array = q @ keys[:, :, :total]

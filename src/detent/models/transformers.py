@@ -1,25 +1,13 @@
-"""Transformers: a decoder of the transformers library and its tokenizer, as a model with a KV cache.
-
-A session keeps the ids and a cache of the first `cached` of them. Appending and cropping only move these two; the
-forward pass runs when logits are next read, over all ids that are not cached yet, so several appended tokens cost
-one pass.
-
-Cropping cuts the cache only where every layer keeps every position (`DynamicLayer` itself). Sliding-window and
-recurrent layers have thrown away what a shorter sequence would need, so there the session starts afresh: slower,
-and exact.
-"""
+"""Transformers: a decoder of the transformers library and its tokenizer, as a model with a KV cache."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from detent.errors import ArgumentError, ModelError
 from detent.models.base import Session
+from detent.models.shelves import ShelfSession, read_together
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -102,81 +90,21 @@ class Transformers:
 
     def start(self, token_ids: Sequence[int]) -> Session:
         """Begin a sequence with the ids of a prompt."""
-        return _TransformersSession(self.model, token_ids)
+        return ShelfSession(self.model, token_ids)
+
+    def read(self, sessions: Sequence[Session]) -> None:
+        """Compute the logits of several sessions in one pass, and in one more where some have not been read before."""
+        read_together([_own(session) for session in sessions])
+
+    def fork(self, session: Session) -> Session:
+        """Return an independent session with the same tokens, without reading them again."""
+        return _own(session).fork()
 
 
-class _TransformersSession:
-    def __init__(self, model: PreTrainedModel, token_ids: Sequence[int]) -> None:
-        if not token_ids:
-            raise ArgumentError(
-                "The prompt has no tokens; a transformers model needs at least one, such as the beginning-of-text id"
-            )
-        self._model = model
-        # Without this, a long prompt costs its length times the vocabulary in memory.
-        keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
-        self._last_only: dict[str, Any] = {"logits_to_keep": 1} if keeps else {}
-        self._limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        self._token_ids = list(token_ids)
-        self._cache: Any = None
-        self._cached = 0
-        self._logits: NDArray[np.float32] | None = None
-
-    @property
-    def token_ids(self) -> list[int]:
-        return list(self._token_ids)
-
-    @property
-    def logits(self) -> NDArray[np.float32]:
-        if self._logits is None:
-            self._logits = self._forward()
-        return self._logits
-
-    def append(self, token_ids: Sequence[int]) -> None:
-        if len(token_ids):
-            self._token_ids.extend(token_ids)
-            self._logits = None
-
-    def crop(self, length: int) -> None:
-        if not 1 <= length <= len(self._token_ids):
-            raise ArgumentError(f"Cannot crop a sequence of {len(self._token_ids)} tokens to {length}")
-        if length == len(self._token_ids):
-            return
-        del self._token_ids[length:]
-        self._logits = None
-        surplus = self._cached - (length - 1)  # the last token is run again, for its logits
-        if surplus > 0 and _keeps_every_position(self._cache):
-            self._cache.crop(-surplus)
-            self._cached -= surplus
-        elif surplus > 0:
-            self._cache, self._cached = None, 0
-
-    def _forward(self) -> NDArray[np.float32]:
-        import torch
-        from transformers import DynamicCache
-
-        if self._limit is not None and len(self._token_ids) > self._limit:
-            raise ModelError(
-                f"The sequence has {len(self._token_ids)} tokens, but the model was built for at most {self._limit}; "
-                "shorten the prompt or lower max_tokens"
-            )
-        if self._cache is None:
-            self._cache = DynamicCache(config=self._model.config)
-        fresh = torch.tensor([self._token_ids[self._cached :]], dtype=torch.long, device=self._model.device)
-        try:
-            with torch.no_grad():
-                outputs = self._model(input_ids=fresh, past_key_values=self._cache, use_cache=True, **self._last_only)
-        except BaseException:  # out of memory or Ctrl-C between two layers leaves them at different lengths
-            self._cache, self._cached = None, 0
-            raise
-        self._cached = len(self._token_ids)
-        logits: NDArray[np.float32] = outputs.logits[0, -1].float().cpu().numpy()
-        return logits
-
-
-def _keeps_every_position(cache: Any) -> bool:
-    from transformers.cache_utils import DynamicLayer
-
-    return bool(cache.is_croppable) and all(type(layer) is DynamicLayer for layer in cache.layers)
+def _own(session: Session) -> ShelfSession:
+    if not isinstance(session, ShelfSession):
+        raise ArgumentError(f"expected a session that this model started, got {type(session).__name__}")
+    return session
 
 
 def _vocabulary(model: Any, tokenizer: Any) -> Vocabulary:

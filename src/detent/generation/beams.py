@@ -1,0 +1,238 @@
+"""Beam search: the likeliest texts of a language, by the model's own probabilities.
+
+A beam is a beginning of a text: a matcher, a session of the model, and the logarithm of its probability. At each step
+every beam is continued by the tokens that the mask allows, and the best continuations of all are the next beams:
+matchers and sessions are forked for them, so that nothing is read again. A text that ends is set aside. Since going on
+never makes a beginning likelier, the search is over when no beam is as likely as the texts that it has: with as many
+beams as there are beginnings, what it finds is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detent.errors import ModelError
+from detent.generation.bans import read_bans
+from detent.generation.output import FinishReason, Output, make_output
+from detent.generation.plan import check_model, keep_out, read_guide, read_prompt, text_before
+from detent.generation.report import Report, Step, spelled
+from detent.generation.sampler import whole_number
+from detent.guide import Guide, Rule
+from detent.language import Language
+from detent.mask import allocate_mask
+from detent.matcher import Matcher
+from detent.models.base import BatchModel, Model, Session
+from detent.tables import Table, TableMatcher
+
+__all__ = ["beam_search"]
+
+
+def beam_search(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Rule | None = None,
+    *,
+    num_beams: int = 4,
+    count: int = 1,
+    canonical: bool = False,
+    max_tokens: int = 256,
+    ban: Sequence[str | bytes] | None = None,
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+) -> list[Output]:
+    """Search for the likeliest texts of `language` after `prompt`.
+
+    >>> import detent
+    >>> model = detent.load_model()
+    >>> outs = detent.beam_search(model, "Is a dog an animal?", detent.choice("Yes", "No"), count=2)
+    >>> sorted(out.text for out in outs), outs[0].report.log_probability >= outs[1].report.log_probability
+    (['No', 'Yes'], True)
+
+    A text's score is the logarithm of the probability that the model gives to its tokens, end of text included, before
+    any mask: `Report.log_probability`. So tokens that are the only ones allowed count too, and the model is asked for
+    each. One pass of the model a token, for all beams together if it can (`detent.models.BatchModel`).
+
+    Parameters
+    ----------
+    model, prompt, language, canonical, max_tokens
+        As in `generate`.
+    num_beams : int
+        How many beginnings are kept at each step.
+    count : int
+        How many different texts to return at most.
+    ban, ban_ignore_case, ban_whole_words, ban_across_prompt
+        As in `generate`; the words are left out of the language.
+
+    Returns
+    -------
+    list of Output
+        The likeliest first; fewer than `count` if the language has, or the beams found, no more. Times in their reports
+        are those of the whole search.
+
+    Raises
+    ------
+    ArgumentError, ModelError, LimitError, EmptyLanguageError
+        As in `generate`.
+    """
+    num_beams, count = whole_number("num_beams", num_beams, least=1), whole_number("count", count, least=1)
+    max_tokens = whole_number("max_tokens", max_tokens, least=1)
+    check_model(model)
+    bans = read_bans(ban, "mask", ban_ignore_case, ban_whole_words, ban_across_prompt, 0)
+    prompt_ids = read_prompt(prompt, model)
+    guide = read_guide(language, model, in_text=bans is not None, canonical=canonical)
+    strict = guide if bans is None else keep_out(bans, guide, text_before(model, prompt_ids))
+    search = _Search(model, strict, prompt_ids, num_beams, count, max_tokens)
+    return search.run(guide.language)
+
+
+@dataclass
+class _Beam:
+    """A beginning of a text, and how likely the model finds it."""
+
+    matcher: Matcher | TableMatcher
+    session: Session
+    steps: tuple[Step, ...]
+    score: float
+
+
+@dataclass
+class _Text:
+    """A text that has ended."""
+
+    steps: tuple[Step, ...]
+    score: float
+    finish_reason: FinishReason
+    squeezed_at: int | None
+
+
+class _Search:
+    def __init__(
+        self, model: Model, guide: Guide | Table, prompt_ids: list[int], num_beams: int, count: int, max_tokens: int
+    ) -> None:
+        self._model = model
+        self._vocabulary = guide.vocabulary
+        self._num_beams = num_beams
+        self._count = count
+        self._max_tokens = max_tokens
+        self._prompt_ids = prompt_ids
+        self._ends = np.array(self._vocabulary.eos_token_ids, dtype=np.intp)
+        self._mask = allocate_mask(1, len(self._vocabulary))[0]
+        self._matcher = guide.matcher(max_tokens)
+        self._texts: dict[bytes, _Text] = {}
+        self._calls = 0
+        self._model_seconds = self._mask_seconds = 0.0
+
+    def run(self, language: Language) -> list[Output]:
+        started = perf_counter()
+        beams = [_Beam(self._matcher, self._model.start(self._prompt_ids), (), 0.0)]
+        while beams:
+            logits = self._read([beam.session for beam in beams])
+            found = [(step, beam) for beam, row in zip(beams, logits, strict=True) for step in self._next(beam, row)]
+            found.sort(key=lambda pair: -(pair[1].score + (pair[0].log_probability or 0.0)))
+            least = self._least()
+            kept = [(step, beam) for step, beam in found if beam.score + (step.log_probability or 0.0) > least]
+            beams = self._continue(kept[: self._num_beams])
+        if not self._texts:
+            raise ModelError(
+                "The model gives every text of the language probability 0, so none can be found; "
+                "check the model's output, or allow more with the language"
+            )
+        seconds = perf_counter() - started
+        return [self._output(text, language, seconds) for text in self._best()]
+
+    def _read(self, sessions: Sequence[Session]) -> list[NDArray[np.float32]]:
+        began = perf_counter()
+        together = isinstance(self._model, BatchModel)
+        if isinstance(self._model, BatchModel):
+            self._model.read(sessions)
+        logits = [session.logits for session in sessions]
+        self._model_seconds += perf_counter() - began
+        self._calls += 1 if together else len(sessions)
+        return logits
+
+    def _next(self, beam: _Beam, logits: NDArray[np.float32]) -> Iterator[Step]:
+        """Yield the best tokens to go on with, and set the text aside if it may end here."""
+        began = perf_counter()
+        beam.matcher.fill_mask(self._mask)
+        allowed = np.unpackbits(self._mask.view(np.uint8), count=len(self._vocabulary), bitorder="little").astype(bool)
+        self._mask_seconds += perf_counter() - began
+        if not allowed.any():  # a vocabulary without end of text, or a text at its last token
+            self._set_aside(beam, ())
+            return
+        if logits.shape != allowed.shape:
+            raise ModelError(
+                f"The model gives logits of shape {logits.shape} but its vocabulary has {len(allowed)} ids; if the "
+                f"model's logits are padded, pass size={logits.shape[-1] if logits.ndim else 1} to the Vocabulary"
+            )
+        top = int(logits.argmax())
+        if not np.isfinite(logits[top]):
+            raise ModelError(f"The model gives token {top} the logit {logits[top]}; logits must be finite or -inf")
+        exact = logits.astype(np.float64)
+        logs = exact - np.logaddexp.reduce(exact)
+        ids = np.flatnonzero(allowed)
+        log_mass = min(float(np.logaddexp.reduce(logs[ids])), 0.0)
+        steps = {int(i): Step(int(i), top, log_mass, float(logs[i])) for i in self._ends[allowed[self._ends]]}
+        allowed[self._ends] = False
+        ids = np.flatnonzero(allowed)
+        for step in steps.values():
+            self._set_aside(beam, (step,), is_cut=not ids.size)
+        best = ids[np.argsort(-logs[ids], kind="stable")[: self._num_beams]]
+        yield from (Step(int(i), top, log_mass, float(logs[i])) for i in best if logs[i] > -np.inf)
+
+    def _set_aside(self, beam: _Beam, end: tuple[Step, ...], *, is_cut: bool = True) -> None:
+        """Remember a text, unless it is known in a likelier spelling."""
+        score = beam.score + sum(step.log_probability or 0.0 for step in end)
+        text = self._vocabulary.decode([step.token_id for step in beam.steps])
+        known = self._texts.get(text)
+        if score > -np.inf and (known is None or known.score < score):
+            spent = is_cut and len(beam.steps) == self._max_tokens and bool(beam.matcher.expected_bytes())
+            reason: FinishReason = "length" if spent else "stop"
+            self._texts[text] = _Text(beam.steps + end, score, reason, beam.matcher.squeezed_at)
+
+    def _best(self) -> list[_Text]:
+        return sorted(self._texts.values(), key=lambda text: -text.score)[: self._count]
+
+    def _least(self) -> float:
+        """Return what a beginning must be likelier than for its texts to be of interest."""
+        best = self._best()
+        return best[-1].score if len(best) == self._count else -np.inf
+
+    def _continue(self, kept: Sequence[tuple[Step, _Beam]]) -> list[_Beam]:
+        """Make the next beams: the last child of a beam takes over its matcher and session, others get forks."""
+        last = {id(beam): place for place, (_, beam) in enumerate(kept)}
+        made = []
+        for place, (step, beam) in enumerate(kept):
+            matcher, session = beam.matcher, beam.session
+            if place != last[id(beam)]:
+                matcher, session = matcher.fork(), self._fork(session)
+            made.append((matcher, session, step, beam))
+        for matcher, session, step, _ in made:
+            matcher.advance(step.token_id)
+            session.append([step.token_id])
+        return [
+            _Beam(matcher, session, (*beam.steps, step), beam.score + (step.log_probability or 0.0))
+            for matcher, session, step, beam in made
+        ]
+
+    def _fork(self, session: Session) -> Session:
+        if isinstance(self._model, BatchModel):
+            return self._model.fork(session)
+        return self._model.start(session.token_ids)
+
+    def _output(self, text: _Text, language: Language, seconds: float) -> Output:
+        report = Report(
+            steps=text.steps,
+            squeezed_at=text.squeezed_at,
+            model_calls=self._calls,
+            seconds=seconds,
+            model_seconds=self._model_seconds,
+            mask_seconds=self._mask_seconds,
+            tokens=spelled(text.steps, self._vocabulary),
+        )
+        return make_output(self._vocabulary, language, report, text.finish_reason, len(self._prompt_ids))

@@ -1,0 +1,146 @@
+"""A picture of a report: one column a token, in bands that are read like lines of text.
+
+    above   what the mask took: a bar hangs from 1 down to the mass that was allowed, on a logarithmic axis
+    below   the token that was written, and under it the model's own choice where that is another
+
+Colours are those of Okabe & Ito (2008), which colour-blind readers tell apart; tokens without a bar were forced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from detent.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from detent.generation.report import Report, Rewind, Step
+
+__all__ = ["draw"]
+
+_BAND = 64
+"""Most tokens beside each other."""
+_LEAST = 1e-9
+"""Masses below this are drawn as this."""
+_LONGEST = 14
+"""Characters of a token that are shown."""
+_FONT = "DejaVu Sans Mono"  # comes with matplotlib
+_FORCED, _OWN, _OTHER, _REWIND = "#9A9A9A", "#0072B2", "#D55E00", "#CC79A7"
+
+
+def draw(report: Report) -> Figure:
+    """Draw a report; see `Report.plot`."""
+    from matplotlib.figure import Figure
+
+    steps = report.steps
+    if not steps:
+        raise ArgumentError("The report has no steps, so there is nothing to draw")
+    bands = -(-len(steps) // _BAND)
+    width = min(len(steps), _BAND)
+    figure = Figure(figsize=(max(6.0, 1.2 + 0.2 * width), 0.7 + 3.0 * bands), layout="constrained")
+    rows: Any = figure.subplots(2 * bands, 1, squeeze=False, height_ratios=[5, 4] * bands)[:, 0]
+    least = min((_mass(step) for step in steps), default=1.0)
+    floor = min(0.1, 10.0 ** math.floor(math.log10(least) - 0.1))
+    for band in range(bands):
+        first = band * _BAND
+        shown = steps[first : first + _BAND]
+        rewinds = [rewind for rewind in report.rewinds if 0 <= rewind.place - first < len(shown)]
+        _draw_masses(rows[2 * band], shown, rewinds, first, floor)
+        _draw_tokens(rows[2 * band + 1], shown, report.tokens)
+        for axes in rows[2 * band : 2 * band + 2]:
+            axes.set_xlim(-0.8, max(width, 20) - 0.2)
+    figure.suptitle(_title(report), fontsize=10, x=0.01, ha="left")
+    _legend(figure, report)
+    return figure
+
+
+def _draw_masses(axes: Axes, steps: Sequence[Step], rewinds: Sequence[Rewind], first: int, floor: float) -> None:
+    axes.set_yscale("log")
+    axes.set_ylim(floor, 1.6)
+    axes.axhline(1, color="#333333", linewidth=0.8, zorder=3)
+    for place, step in enumerate(steps):
+        if step.is_forced:
+            axes.plot(place, 1, marker="s", markersize=3.5, color=_FORCED, zorder=4)
+            continue
+        mass = max(_mass(step), floor)
+        colour = _OWN if step.token_id == step.top_token_id else _OTHER
+        axes.bar(place, mass - 1, bottom=1, width=0.7, color=colour)
+        axes.plot(place, 1, marker="s", markersize=3.5, color=colour, zorder=4)
+    for rewind in rewinds:
+        axes.plot(rewind.place - first, 1.28, marker="v", markersize=5, color=_REWIND, clip_on=False, zorder=5)
+    axes.set_ylabel("allowed mass", fontsize=8)
+    axes.tick_params(labelsize=7)
+    axes.set_xticks(range(0, len(steps), 10), [str(first + place) for place in range(0, len(steps), 10)])
+    axes.grid(axis="y", color="#E5E5E5", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_tokens(axes: Axes, steps: Sequence[Step], tokens: Mapping[int, bytes]) -> None:
+    axes.set_ylim(0, 1)
+    axes.axis("off")
+    style: dict[str, Any] = {
+        "rotation": 90, "ha": "center", "va": "top", "fontsize": 7, "family": _FONT, "parse_math": False,
+    }  # fmt: skip
+    for place, step in enumerate(steps):
+        colour = _FORCED if step.is_forced else "#222222"
+        axes.text(place, 1, _label(step.token_id, tokens), color=colour, **style)
+        if step.top_token_id is not None and step.top_token_id != step.token_id:
+            axes.text(place, 0.5, _label(step.top_token_id, tokens), color=_OTHER, **style)
+
+
+def _title(report: Report) -> str:
+    parts = [
+        f"{len(report.steps)} steps, {100 * report.forced_share:.0f} % forced",
+        f"{report.model_calls} model calls",
+        f"allowed mass in all 10^{report.log_mass / math.log(10):.1f}",
+    ]
+    if report.squeezed_at is not None:
+        parts.append(f"squeezed by max_tokens after {report.squeezed_at}")
+    return "  ·  ".join(parts)
+
+
+def _legend(figure: Figure, report: Report) -> None:
+    from matplotlib.lines import Line2D
+
+    asked = [step for step in report.steps if not step.is_forced]
+    kinds = [
+        ("s", _OWN, "the model's own choice", any(step.token_id == step.top_token_id for step in asked)),
+        ("s", _OTHER, "another (the model's own below it)", any(s.token_id != s.top_token_id for s in asked)),
+        ("s", _FORCED, "forced, model not asked", len(asked) < len(report.steps)),
+        ("v", _REWIND, "went back here", bool(report.rewinds)),
+    ]
+    marks = [
+        Line2D([], [], marker=marker, color=colour, linestyle="", markersize=5, label=label)
+        for marker, colour, label, is_there in kinds
+        if is_there
+    ]
+    figure.legend(handles=marks, loc="outside lower left", ncols=len(marks), fontsize=7.5, frameon=False)
+
+
+def _mass(step: Step) -> float:
+    if step.log_mass is None or step.log_mass != step.log_mass:  # NaN
+        return 1.0
+    return max(math.exp(step.log_mass), _LEAST)
+
+
+def _label(token_id: int, tokens: Mapping[int, bytes]) -> str:
+    if (data := tokens.get(token_id)) is None:
+        return "(end)"
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("latin-1").encode("unicode_escape").decode()
+    text = text.replace(" ", "·").replace("\n", "↵").replace("\t", "→")
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return "".join(character if _has_glyph(character) else "▯" for character in text)
+
+
+def _has_glyph(character: str) -> bool:
+    from matplotlib.font_manager import findfont, get_font
+
+    return ord(character) in get_font(findfont(_FONT)).get_charmap()
