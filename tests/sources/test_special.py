@@ -118,18 +118,32 @@ def test_bytes_of_a_frame_write_no_special_token() -> None:
 
 
 def test_an_end_of_text_that_is_asked_for_ends_the_text() -> None:
-    vocabulary = detent.Vocabulary([b"a", b"<eot>", b"</s>"], eos_token_ids=[1, 2])
-    turns = (detent.literal("a") + detent.special_token("<eot>")).repeat(2, 2) + detent.literal("a").optional()
-    matcher = detent.compile(turns, vocabulary).matcher()
-    for token in (0, 1, 0):
+    vocabulary = detent.Vocabulary([b"a", b"<eot>", b"</s>", b"<s>"], eos_token_ids=[1, 2], special_token_ids=[3])
+    turn = detent.special_token("<s>") + detent.literal("a") + detent.special_token("<eot>")
+    matcher = detent.compile(turn, vocabulary).matcher()
+    for token in (3, 0, 1):
+        assert not matcher.is_finished
         assert matcher.allowed().tolist() == [token]
         matcher.advance(token)
-    assert not matcher.is_finished
-    matcher.advance(1)
     assert matcher.is_finished
     assert matcher.allowed().tolist() == [1, 2]
     matcher.rollback(1)
     assert matcher.allowed().tolist() == [1]
+    for more in (turn.repeat(1, 2), turn + "a", turn + detent.special_token("<s>"), turn.repeat(1, None)):
+        with pytest.raises(detent.ArgumentError, match="goes on behind '<eot>'"):
+            detent.compile(more, vocabulary)
+    detent.compile(turn.repeat(1, None) & detent.literal("a"), vocabulary)
+
+
+def test_a_model_writes_special_tokens() -> None:
+    model = detent.load_model()
+    said = detent.special_token("<|user|>") + detent.regex("[a-z ]{3,9}") + detent.special_token("<|end|>")
+    output = detent.generate(model, "Hello", said, max_tokens=12, temperature=0)
+    assert model.vocabulary.token_bytes(output.token_ids[0]) == b"<|user|>"
+    assert said.accepts(output.text)
+    assert output.finish_reason == "stop"
+    banned = detent.generate(model, "Hello", said, max_tokens=12, temperature=0, ban=[output.text[:2]])
+    assert output.text[:2] not in banned.text
 
 
 def test_a_budget_counts_special_tokens() -> None:
@@ -144,10 +158,10 @@ def test_a_budget_counts_special_tokens() -> None:
 
 
 def test_tables_know_special_tokens() -> None:
-    vocabulary = detent.Vocabulary([b"a", b"<eot>", b"</s>"], eos_token_ids=[1, 2])
-    language = detent.special_token("<eot>") + detent.literal("a") + detent.special_token("<eot>")
+    vocabulary = detent.Vocabulary([b"a", b"<eot>", b"</s>", b"<s>"], eos_token_ids=[1, 2], special_token_ids=[3])
+    language = detent.special_token("<s>") + detent.literal("a") + detent.special_token("<eot>")
     guide = detent.compile(language, vocabulary)
-    for tokens in [(), (1,), (1, 0), (1, 0, 1)]:
+    for tokens in [(), (3,), (3, 0), (3, 0, 1)]:
         plain, by_table = guide.matcher(), guide.to_table().matcher()
         for token in tokens:
             plain.advance(token)

@@ -14,9 +14,11 @@ from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 
-from detent._core import Node, TokenSteps, special_as_text
+from detent._core import Guide as CoreGuide
+from detent._core import Node, TokenSteps, byte_set, concat, intersection, repeat, special, special_as_text, union
 from detent._core import Vocabulary as CoreVocabulary
-from detent.errors import ArgumentError, UnsupportedError, VocabularyError
+from detent.errors import ArgumentError, EmptyLanguageError, UnsupportedError, VocabularyError
+from detent.limits import Limits
 from detent.vocabulary.arguments import read_end_of_text, read_ids, read_size, read_tokens
 from detent.vocabulary.bpe import Bpe
 from detent.vocabulary.codec import Codec
@@ -525,7 +527,26 @@ class Vocabulary:
         if self._framed is None:
             object.__setattr__(self, "_framed", self._core.with_special())
         assert self._framed is not None  # noqa: S101 - set above
-        return special_as_text(node, sorted(texts)), self._framed
+        found = special_as_text(node, sorted(texts))
+        for name in sorted(set(found.special_names) & {self._tokens[token] for token in self.eos_token_ids}):
+            self._check_end(found, name, self._framed)
+        return found, self._framed
+
+    def _check_end(self, node: Node, name: bytes, framed: CoreVocabulary) -> None:
+        """Raise where a text goes on behind an end-of-text: whoever runs the model stops there."""
+        names = {self._tokens[token] for token in self.special_token_ids} - {b""}
+        unit = union([byte_set(bytes(range(255))), *map(special, sorted(names))])
+        longer = concat([repeat(unit, 0, None), special(name), repeat(unit, 1, None)])
+        limits = Limits()
+        try:
+            CoreGuide(intersection([node, longer]), framed, limits.states, limits.memory_bytes, limits.steps)
+        except EmptyLanguageError:
+            return
+        shown_name = shown(name.decode(errors="replace"))
+        raise ArgumentError(
+            f"the language goes on behind {shown_name}, which ends a text of this vocabulary; end the language there, "
+            "or make the vocabulary with other eos_token_ids"
+        )
 
     def _missing(self, name: bytes) -> NoReturn:
         known = sorted({self._tokens[token].decode(errors="replace") for token in self.special_token_ids} - {""})

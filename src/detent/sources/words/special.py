@@ -23,8 +23,7 @@ def special_token(name: str) -> Language:
 
     No row of other tokens writes it, and it has no text: questions about texts pass it over, and so does
     `Vocabulary.decode`. The vocabulary is known at `compile`: where it has the name as a token of text (as Qwen has
-    ``<tool_call>``), that text is meant. An end-of-text token that a language asks for ends the text wherever the
-    language lets the text end.
+    ``<tool_call>``), that text is meant. An end-of-text token may be asked for at the end of a text alone.
 
     Parameters
     ----------
@@ -34,8 +33,8 @@ def special_token(name: str) -> Language:
     Returns
     -------
     Language
-        It combines as any other. `compile` raises `VocabularyError` where the vocabulary has no such token, and
-        `UnsupportedError` with ``canonical=True``.
+        It combines as any other. `compile` raises `VocabularyError` where the vocabulary has no such token,
+        `ArgumentError` where a text goes on behind an end-of-text, and `UnsupportedError` with ``canonical=True``.
 
     Raises
     ------
