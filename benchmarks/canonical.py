@@ -9,9 +9,10 @@
 4. *warm mask*: the same walks again.
 
 Then the valid instances of MaskBench, as `json.dumps` writes them: which share of their tokens and bytes one mask alone
-decides, under plain masks and canonical ones. Every instance's own tokens are walked, so that one that a mask refused
-would stop the run. Times are CPU times of one thread. Source: Tran-Thien 2024 (see `detent.canonical`): 20.9 s,
-0.687 s, 27.3 s and 1.53 ms with the vocabulary of Mistral 7B.
+decides, under plain masks and canonical ones, and which llguidance forces, where it is installed, on the instances that
+both take. Every instance's own tokens are walked, so that one that a mask refused would stop the run. Times are CPU
+times of one thread. Source: Tran-Thien 2024 (see `detent.canonical`): 20.9 s, 0.687 s, 27.3 s and 1.53 ms with the
+vocabulary of Mistral 7B.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ import statistics
 import sys
 import time
 import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,6 +36,7 @@ from detent.errors import DetentError, SchemaWarning
 from detent.vocabulary.bpe import bpe_of
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+FIXED = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 TEXT, NUMBER, WHOLE, YES = ({"type": kind} for kind in ("string", "number", "integer", "boolean"))
 CALLS: dict[str, dict[str, Any]] = {
     "get_weather": {"location": TEXT, "unit": {"enum": ["celsius", "fahrenheit"]}},
@@ -107,43 +112,106 @@ def steps_of(path: Path) -> list[str]:
     ]
 
 
-def instances(path: Path, count: int) -> list[tuple[detent.Language, str]]:
-    """Return valid instances with their languages; schemas that are refused, or ask for another order, are left out."""
+def instances(path: Path, count: int) -> list[tuple[str, str]]:
+    """Return valid instances behind their schemas, but for those that detent refuses or wants in another order."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     Random(1).shuffle(lines)
-    found: list[tuple[detent.Language, str]] = []
+    found: list[tuple[str, str]] = []
     for line in lines:
+        schema = json.dumps(line["schema"])
         for test in line["tests"]:
             if not test["valid"] or len(found) == count:
                 continue
             text = json.dumps(test["data"], ensure_ascii=False)
             try:
-                language = detent.json_schema(line["schema"])
-                if language.accepts(text):
-                    found.append((language, text))
+                if all(detent.json_schema(schema, whitespace=space).accepts(text) for space in ("bounded", "single")):
+                    found.append((schema, text))
             except DetentError:
                 continue
     return found
 
 
-def forced_share(vocabulary: detent.Vocabulary, cases: list[tuple[detent.Language, str]], *, canonical: bool) -> str:
-    """Return the share of tokens, and of bytes, that a mask alone decides along the instances."""
-    tokens = forced = bytes_of_all = forced_bytes = 0
-    row = detent.allocate_mask(1, len(vocabulary))[0]
-    for language, text in cases:
+class Share:
+    """How many of the tokens, and of their bytes, are forced."""
+
+    def __init__(self, vocabulary: detent.Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self.counts = [0, 0, 0, 0]
+
+    def add(self, token: int, *, forced: bool) -> None:
+        """Count a token."""
+        size = len(self._vocabulary.token_bytes(token))
+        for place, number in enumerate((forced, 1, forced * size, size)):
+            self.counts[place] += number
+
+    def __str__(self) -> str:
+        forced, tokens, forced_bytes, all_bytes = self.counts
+        return f"{forced / tokens:.1%} of {tokens} tokens, {forced_bytes / all_bytes:.1%} of the bytes"
+
+
+def share_of_detent(
+    vocabulary: detent.Vocabulary, cases: list[tuple[str, str]], whitespace: str, *, canonical: bool
+) -> str:
+    """Return the share that a mask alone decides along the instances."""
+    share, row = Share(vocabulary), detent.allocate_mask(1, len(vocabulary))[0]
+    for schema, text in cases:
+        language = detent.json_schema(schema, whitespace=whitespace)
         matcher = detent.compile(language, vocabulary, canonical=canonical).matcher()
         for token in vocabulary.tokenize(text):
             matcher.fill_mask(row)
-            size = len(vocabulary.token_bytes(token))
-            tokens, bytes_of_all = tokens + 1, bytes_of_all + size
             bits = row[row != 0]
-            if len(bits) == 1 and int(bits[0]) & (int(bits[0]) - 1) == 0:
-                forced, forced_bytes = forced + 1, forced_bytes + size
+            share.add(token, forced=len(bits) == 1 and int(bits[0]) & (int(bits[0]) - 1) == 0)
             matcher.advance(token)
         if not matcher.is_accepting:
             raise AssertionError(f"{text} is not complete")
-    return f"{forced / tokens:.1%} of {tokens} tokens, {forced_bytes / bytes_of_all:.1%} of the bytes"
+    return str(share)
+
+
+class Peer:
+    """llguidance, which tells forced tokens by `compute_ff_tokens`."""
+
+    def __init__(self, path: Path, vocabulary: detent.Vocabulary) -> None:
+        self._llguidance = import_module("llguidance")
+        self._vocabulary = vocabulary
+        self._tokenizer = self._llguidance.LLTokenizer(str(path))
+
+    def matcher(self, schema: str, overrides: dict[str, Any] | None) -> Any:
+        """Return a matcher at the start; one with an error where the schema is refused."""
+        matcher = self._llguidance.LLMatcher
+        return matcher(self._tokenizer, matcher.grammar_from_json_schema(schema, overrides=overrides), log_level=0)
+
+    def takes(self, schema: str, text: str) -> bool:
+        """Whether the instance's own tokens are accepted, with each white space that is compared."""
+        for overrides in (None, FIXED):
+            matcher = self.matcher(schema, overrides)
+            if matcher.is_error() or not matcher.consume_tokens(self._vocabulary.tokenize(text)):
+                return False
+            if not matcher.is_accepting():
+                return False
+        return True
+
+    def share(self, cases: list[tuple[str, str]], overrides: dict[str, Any] | None) -> str:
+        """Return the share that it forces, and how often it forces what the tokenizer does not write there."""
+        share, others = Share(self._vocabulary), 0
+        for schema, text in cases:
+            matcher = self.matcher(schema, overrides)
+            tokens = self._vocabulary.tokenize(text)
+            at = 0
+            while at < len(tokens):
+                run = matcher.compute_ff_tokens()
+                alike = [
+                    found
+                    for found, _ in takewhile(lambda pair: pair[0] == pair[1], zip(run, tokens[at:], strict=False))
+                ]
+                others += len(alike) < len(run)
+                taken = alike or tokens[at : at + 1]
+                for token in taken:
+                    share.add(token, forced=bool(alike))
+                if not matcher.consume_tokens(taken):
+                    raise AssertionError(matcher.get_error())
+                at += len(taken)
+        return f"{share}; {others} runs with a token that the tokenizer does not write there"
 
 
 def main() -> int:
@@ -159,12 +227,19 @@ def main() -> int:
         return 0
     warnings.simplefilter("ignore", SchemaWarning)
     cases = instances(SHARED / "maskbench-dev.jsonl.gz", options.instances)
-    print(f"\nForced along {len(cases)} instances of MaskBench:\n")
     for name in options.tokenizers:
-        vocabulary = detent.Vocabulary.from_file(SHARED / "tokenizers" / name / "tokenizer.json")
-        for canonical in (False, True):
-            kind = "canonical" if canonical else "plain"
-            print(f"- {name}, {kind} masks: {forced_share(vocabulary, cases, canonical=canonical)}", flush=True)
+        path = SHARED / "tokenizers" / name / "tokenizer.json"
+        vocabulary = detent.Vocabulary.from_file(path)
+        peer = Peer(path, vocabulary) if find_spec("llguidance") and not vocabulary.leading_space else None
+        shown = [case for case in cases if peer is None or peer.takes(*case)]
+        print(f"\nForced along {len(shown)} of {len(cases)} instances of MaskBench, {name}:\n")
+        print("| masks | white space of each engine's default | white space fixed |\n|---|---|---|")
+        for kind in (False, True):
+            cells = [share_of_detent(vocabulary, shown, space, canonical=kind) for space in ("bounded", "single")]
+            print(f"| detent, {'canonical' if kind else 'plain'} | " + " | ".join(cells) + " |", flush=True)
+        if peer is not None:
+            cells = [peer.share(shown, overrides) for overrides in (None, FIXED)]
+            print("| llguidance | " + " | ".join(cells) + " |", flush=True)
     return 0
 
 

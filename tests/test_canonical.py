@@ -148,7 +148,7 @@ def test_endless_languages_without_dead_ends():
 
 @needs_shared
 def test_sequences_on_record():
-    for case in record("toy_canonical")[::12]:
+    for case in record("toy_canonical")[::5]:
         texts = case["tokens"]
         index = {text: number for number, text in enumerate(texts)}
         merges = case["pair_rank"] or [
@@ -427,13 +427,8 @@ def test_what_is_refused():
         detent.compile(detent.regex("a"), plain, canonical="yes")
     vocabulary = vocabulary_of([b"a", b"b", b"ab"], [(0, 1, 0, 2)])
     guide = detent.compile(detent.regex("[ab]*"), vocabulary, canonical=True)
-    for call in (
-        lambda: guide.matcher(5),
-        lambda: guide.matcher().advance_bytes(b"a"),
-        lambda: guide.matcher().completion(),
-    ):
-        with pytest.raises(UnsupportedError):
-            call()
+    with pytest.raises(UnsupportedError, match="which tokens they are"):
+        guide.matcher().advance_bytes(b"a")
     with pytest.raises(EmptyLanguageError, match="own tokens"):
         detent.compile(detent.any_of_bytes(b"\xff"), vocabulary_of([b"a", b"\xff"], []), canonical=True)
     limits = detent.Limits(memory_bytes=40_000)

@@ -458,10 +458,11 @@ NB_MODULE(_core, m) {
       .def_prop_ro("memory_bytes", &Guide::memory_bytes, nb::call_guard<WithoutGil>());
 
   nb::class_<Matcher>(m, "Matcher")
-      .def("__init__", [](Matcher* matcher, std::shared_ptr<Guide> guide, std::optional<std::uint32_t> max_tokens) {
+      .def("__init__", [](Matcher* matcher, std::shared_ptr<Guide> guide, std::optional<std::uint32_t> max_tokens,
+                          const std::vector<std::uint32_t>& after) {
         const WithoutGil release;
-        new (matcher) Matcher(std::move(guide), max_tokens.value_or(Matcher::kNoBudget));
-      }, "guide"_a, "max_tokens"_a = nb::none())
+        new (matcher) Matcher(std::move(guide), max_tokens.value_or(Matcher::kNoBudget), after);
+      }, "guide"_a, "max_tokens"_a = nb::none(), "after"_a = std::vector<std::uint32_t>{})
       .def(nb::init<const Matcher&>(), "other"_a)
       .def("fill_mask", &fill, "row"_a.none(), nb::sig("def fill_mask(self, row: object) -> None"))
       .def("advance", &advance, "token_id"_a.none(), nb::sig("def advance(self, token_id: typing.SupportsIndex) -> None"))

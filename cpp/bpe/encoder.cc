@@ -107,6 +107,7 @@ std::vector<std::uint32_t> Encoder::merge(std::string_view part) const {
 std::vector<std::uint32_t> Encoder::encode(std::string_view text) const {
   if (!is_utf8(text)) throw Error(ErrorKind::argument, "not_text");
   if (one_chunk_) {
+    if (const std::uint32_t whole = whole_at(whole_step(kRoot, text)); whole != kNone) return {whole};
     std::vector<std::uint32_t> tokens = merge(text);
     if (tokens.empty() && !text.empty()) throw Error(ErrorKind::argument, "no_token");
     return tokens;

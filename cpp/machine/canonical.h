@@ -9,12 +9,16 @@
 //
 // Dead ends are told by certificates where these suffice: a text that ends the chunk and begins with a token that fits. Where
 // the first one that is found does not, all continuations are searched, token by token, and what is found is remembered.
+//
+// What tells that a place is no dead end also gives its *end*: a row of tokens that completes the text from there. It is the
+// same whatever was asked before, and need not be the one of the fewest tokens. Budgets count by it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -23,6 +27,7 @@
 #include "automaton/automaton.h"
 #include "base/hash.h"
 #include "machine/token_steps.h"
+#include "machine/walk.h"
 #include "mask/mask_cache.h"
 
 namespace detent {
@@ -33,20 +38,33 @@ class Canonical {
   static constexpr std::uint32_t kNoToken = UINT32_MAX;
   static constexpr SetId kFresh = 0;
   static constexpr SetId kRefused = UINT32_MAX;
+  static constexpr std::uint32_t kNever = UINT32_MAX;  // as a length
 
   Canonical(Automaton& automaton, std::shared_ptr<TokenSteps> steps, const Limits& limits,
             std::shared_ptr<const CancelFlag> cancel);
 
   const TokenSteps& steps() const { return *steps_; }
 
-  // Each takes the state of the language, the last token (kNoToken at the start) and the set of places.
-  // Whether some text of the language has a row of tokens that goes on so; true wherever `advance` leads.
-  bool live(ExprId state, std::uint32_t last, SetId set);
-  bool accepting(ExprId state, std::uint32_t last, SetId set);
-  // Writes the row of text tokens that may follow. Cost: at the first visit of a state and place a walk over the trie.
-  void fill(ExprId state, std::uint32_t last, SetId set, std::uint32_t* row);
+  // The last token and the set of places.
+  struct Context {
+    std::uint32_t last = kNoToken;
+    SetId set = kFresh;
+  };
+  // Where a text of the language from `state` on stands that continues a prompt. What is no text, such as a special token,
+  // and what the tokenizer would not write so, cut the prompt: what is behind the last cut counts. The set is kRefused if
+  // no text of the language goes on there.
+  Context after(ExprId state, std::span<const std::uint32_t> prompt);
+
+  bool accepting(ExprId state, const Context& at);
+  // Writes the row of text tokens that may follow, or only those behind which the end takes at most `tokens_after`. Returns
+  // whether that may have taken any away. Cost: at the first visit of a state and place a walk over the trie.
+  bool fill(ExprId state, const Context& at, std::uint32_t* row, std::uint32_t tokens_after = kNever);
   // The set behind `token`, which leads the language to `next`, or kRefused.
-  SetId advance(ExprId next, std::uint32_t last, SetId set, std::uint32_t token);
+  SetId advance(ExprId next, const Context& at, std::uint32_t token);
+
+  // The end of a live place, and its length.
+  std::vector<std::uint32_t> end(ExprId state, const Context& at);
+  std::uint32_t end_length(ExprId state, const Context& at);
 
  private:
   using PlaceId = TokenSteps::PlaceId;
@@ -66,6 +84,13 @@ class Canonical {
     enum class Kind : std::uint8_t { none, found, unknown } kind = Kind::unknown;  // none: there is no such text
     std::uint32_t first = kNoToken;                                                // its first token
     std::string text;
+    ExprId state{};           // behind it
+    std::uint16_t marks = 0;
+    std::uint32_t length = kNever;  // in tokens, once it was asked for
+  };
+  // How long a text is that ends the language behind a mark.
+  struct Length {
+    std::uint32_t bytes, tokens;
   };
   struct Node {
     ExprId state;
@@ -83,6 +108,10 @@ class Canonical {
   static Id id(ExprId state, PlaceId place) { return std::uint64_t{state.value} << 32 | place; }
   static PlaceId border(std::uint16_t marks, bool marked) { return TokenSteps::id({marks, 0, marked}); }
   SetId intern(std::vector<Where> set);
+  // The places behind a token, whatever the language.
+  std::vector<Where> behind(const std::vector<Where>& set, std::uint32_t last, std::uint32_t token) const;
+  // Called as a search grows to that size.
+  void grow(std::size_t size);
 
   // Whether a chunk may end before the next character, which the language then goes on from; `state` is of the marks.
   bool may_mark(ExprId state, std::uint16_t marks);
@@ -92,22 +121,46 @@ class Canonical {
   bool goes_on(ExprId state);
   // The byte on a short way to an end, and the state behind it.
   std::pair<std::uint8_t, ExprId> towards_end(ExprId state);
-  const Tail& tail(ExprId state, PlaceId place);
+  // The length in bytes of the text that this way is, or kNever if it is none.
+  std::uint32_t straight(ExprId state);
+  // A text that ends the language behind a chunk that may end there.
+  std::string end_text(ExprId state, std::uint16_t marks);
+  std::optional<std::string> straight_text(ExprId state, std::uint16_t marks);
+  const Length& end_of(ExprId state, std::uint16_t marks);
+  // At least the tokens of that text.
+  std::uint32_t reach(ExprId state, std::uint16_t marks);
+  Tail& tail(ExprId state, PlaceId place);
   Tail find_tail(ExprId state, PlaceId place);
   Tail tail_of_chunk(ExprId state, PlaceId place);
   Tail tail_to_end(ExprId state, PlaceId place);
+  std::vector<std::uint32_t> tail_tokens(PlaceId place, const Tail& tail) const;
   const std::vector<Step>& successors(ExprId state, PlaceId place);
 
   bool ends_chunk(const Node& node);
-  // Whether the row of tokens may end in `last`, there.
-  bool live(const Node& node);
-  std::optional<bool> at_once(const Node& node);
-  bool search(const Node& start);
+  // The tail that the row of tokens may end with, or null.
+  Tail* fitting_tail(const Node& node);
+  // At least the tokens of an end of the row that ends in `last`, there, or kNever if it has none.
+  std::uint32_t live(const Node& node);
+  std::optional<std::uint32_t> at_once(const Node& node);
+  // The fewest tokens to where an end is told at once, and at least how long it is from there.
+  struct Way {
+    std::uint32_t steps = kNever;
+    std::uint32_t rest = kNever;
+  };
+  Way way_from(const Node& node);
+  Way search(const Node& start);
+  Node first_of_way(const Node& node);
+  std::uint32_t end_length(const Node& node);
   std::uint32_t whole_behind(std::uint32_t whole, std::uint32_t token) const {
     return whole == Encoder::kOff ? whole : steps_->encoder().whole_step(whole, steps_->vocabulary().bytes(token));
   }
 
+  // Calls visit(token, state behind it) for each token that the language allows. Returns the trie nodes seen.
+  template <class Visit>
+  std::int64_t walk(ExprId state, Visit visit);
   std::shared_ptr<const Mask> mask_of(ExprId state, const Where& where);
+  // Adds to a row those of the mask behind which the end takes at most so many tokens.
+  void add_within(const Mask& mask, ExprId state, const Where& where, std::uint32_t tokens_after, std::uint32_t* row);
 
   Automaton& automaton_;
   std::shared_ptr<TokenSteps> steps_;
@@ -119,9 +172,29 @@ class Canonical {
   std::unordered_map<Id, bool> texts_;
   std::unordered_map<std::uint32_t, bool> goes_on_;
   std::unordered_map<std::uint32_t, std::pair<std::uint8_t, ExprId>> towards_;
+  std::unordered_map<std::uint32_t, std::uint32_t> straight_;
+  std::unordered_map<Id, Length> ends_;  // by state, and place behind the mark
   std::unordered_map<Id, Tail> tails_;
   std::unordered_map<Id, std::vector<Step>> successors_;
-  std::unordered_map<Node, bool, NodeHash> live_;
+  std::unordered_map<Node, Way, NodeHash> ways_;  // of those that are not told at once
+  std::unordered_map<Node, std::uint32_t, NodeHash> worst_;  // the longest end behind a token of a mask; no last token
 };
+
+template <class Visit>
+std::int64_t Canonical::walk(ExprId state, Visit visit) {
+  const Vocabulary& vocabulary = steps_->vocabulary();
+  return walk_tokens(
+      vocabulary, automaton_, state,
+      [&](const TrieNode& node, ExprId next) {
+        if (node.token & TrieNode::kShared) {
+          for (std::uint32_t token : vocabulary.shared_ids(node.token)) visit(token, next);
+        } else {
+          visit(node.token, next);
+        }
+      },
+      [&](const Subtree& subtree, ExprId next) {
+        for (std::uint32_t k = subtree.first; k < subtree.last; ++k) visit(vocabulary.ids_in_order()[k], next);
+      });
+}
 
 }  // namespace detent

@@ -23,7 +23,7 @@ Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabula
   if (!automaton_.spellable(start())) throw Error(ErrorKind::empty, "spelling");
   if (steps) {
     canonical_ = std::make_unique<Canonical>(automaton_, std::move(steps), limits, std::move(cancel));
-    if (!canonical_->live(start(), Canonical::kNoToken, Canonical::kFresh)) throw Error(ErrorKind::empty, "canonical");
+    if (canonical_->after(start(), {}).set == Canonical::kRefused) throw Error(ErrorKind::empty, "canonical");
     return;
   }
   mask_of(start());  // the slowest: after it most of what the first steps ask is known

@@ -5,9 +5,19 @@
 
 namespace detent {
 
-Matcher::Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens)
+Matcher::Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens, std::span<const std::uint32_t> prompt)
     : guide_(std::move(guide)), steps_{{guide_->start(), kNoToken}}, max_tokens_(max_tokens) {
-  if (max_tokens_ != kNoBudget && guide_->canonical()) throw Error(ErrorKind::unsupported, "canonical_budget");
+  if (Canonical* canonical = guide_->canonical()) {
+    const Canonical::Context start = canonical->after(guide_->start(), prompt);
+    if (start.set == Canonical::kRefused) throw Error(ErrorKind::empty, "after");
+    steps_[0] = {guide_->start(), static_cast<std::int32_t>(start.last), start.set};
+    if (max_tokens_ == kNoBudget || canonical->end_length(state(), context()) <= max_tokens_) return;
+    std::optional<std::vector<std::uint32_t>> other;
+    if (guide_->budget().within(state(), max_tokens_)) other = other_end();
+    if (!other || other->size() > max_tokens_) throw Error(ErrorKind::limit, "max_tokens", max_tokens_);
+    ends_.emplace_back(0, std::move(*other));
+    return;
+  }
   if (max_tokens_ != kNoBudget && !guide_->budget().within(guide_->start(), max_tokens_)) {
     throw Error(ErrorKind::limit, "max_tokens", max_tokens_);
   }
@@ -20,6 +30,7 @@ Matcher::Matcher(const Matcher& other) {
   max_tokens_ = other.max_tokens_;
   byte_steps_ = other.byte_steps_;
   squeezed_at_ = other.squeezed_at_;
+  ends_ = other.ends_;
 }
 
 std::uint32_t Matcher::tokens_left() const {
@@ -50,20 +61,60 @@ void Matcher::advance(std::int64_t token_id) {
   if (!vocabulary.is_text(id)) throw Error(ErrorKind::state, "no_text", token_id);
   const ExprId next = guide_->advance(state(), vocabulary.bytes(id));
   if (next == ExprSet::kEmpty) throw Error(ErrorKind::state, "token", token_id);
-  if (max_tokens_ != kNoBudget && (tokens_left() == 0 || !guide_->budget().within(next, tokens_left() - 1))) {
-    throw Error(ErrorKind::state, "budget", token_id, tokens_left());
+  Canonical* canonical = guide_->canonical();
+  if (!canonical) {
+    if (max_tokens_ != kNoBudget && (tokens_left() == 0 || !guide_->budget().within(next, tokens_left() - 1))) {
+      throw Error(ErrorKind::state, "budget", token_id, tokens_left());
+    }
+    steps_.push_back({next, static_cast<std::int32_t>(token_id)});
+    return;
   }
-  Canonical::SetId set = Canonical::kFresh;
-  if (Canonical* canonical = guide_->canonical()) {
-    set = canonical->advance(next, last_token(), steps_.back().set, id);
-    if (set == Canonical::kRefused) throw Error(ErrorKind::state, "not_canonical", token_id);
+  const Canonical::SetId set = canonical->advance(next, context(), id);
+  if (set == Canonical::kRefused) throw Error(ErrorKind::state, "not_canonical", token_id);
+  if (max_tokens_ != kNoBudget && (tokens_left() == 0 || canonical->end_length(next, {id, set}) > tokens_left() - 1)) {
+    std::vector<std::uint32_t> end = known_end();
+    if (end.empty() || end.front() != id || end.size() > tokens_left()) {
+      throw Error(ErrorKind::state, "budget", token_id, tokens_left());
+    }
+    end.erase(end.begin());
+    ends_.emplace_back(steps_.size(), std::move(end));
   }
   // An end-of-text token that the language itself asks for ends the text where this may be.
   steps_.push_back({ends && guide_->accepting(next) ? kFinished : next, static_cast<std::int32_t>(token_id), set});
 }
 
+std::vector<std::uint32_t> Matcher::known_end() const {
+  if (!ends_.empty() && ends_.back().first == steps_.size() - 1) return ends_.back().second;
+  return guide_->canonical()->end(state(), context());
+}
+
+std::optional<std::vector<std::uint32_t>> Matcher::other_end() const {
+  std::vector<std::uint32_t> tokens;
+  try {
+    tokens = guide_->budget().shortest(state());
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::limit) return std::nullopt;  // too far away to search for
+    throw;
+  }
+  const Vocabulary& vocabulary = guide_->vocabulary();
+  Canonical& canonical = *guide_->canonical();
+  if (context().last == Canonical::kNoToken) {
+    std::string text;
+    for (std::uint32_t token : tokens) text += vocabulary.bytes(token);
+    tokens = canonical.steps().encoder().encode(text);
+  }
+  ExprId at = state();
+  Canonical::Context there = context();
+  for (std::uint32_t token : tokens) {
+    at = guide_->advance(at, vocabulary.bytes(token));
+    there = {token, canonical.advance(at, there, token)};
+    if (there.set == Canonical::kRefused) return std::nullopt;
+  }
+  return canonical.accepting(at, there) ? std::optional(tokens) : std::nullopt;
+}
+
 bool Matcher::at_end() const {
-  if (Canonical* canonical = guide_->canonical()) return canonical->accepting(state(), last_token(), steps_.back().set);
+  if (Canonical* canonical = guide_->canonical()) return canonical->accepting(state(), context());
   return guide_->accepting(state());
 }
 
@@ -87,6 +138,7 @@ void Matcher::rollback(std::int64_t steps) {
   const std::size_t left = steps_.size() - static_cast<std::size_t>(steps);
   for (std::size_t i = left; i < steps_.size(); ++i) byte_steps_ -= steps_[i].token_id == kNoToken;
   steps_.resize(left, steps_[0]);
+  while (!ends_.empty() && ends_.back().first >= left) ends_.pop_back();
   if (squeezed_at_ != SIZE_MAX && squeezed_at_ >= left) squeezed_at_ = SIZE_MAX;
 }
 
@@ -95,9 +147,7 @@ void Matcher::fill(std::uint32_t* row) {
   if (state() == kFinished) {
     guide_->fill_end(row);
   } else if (Canonical* canonical = guide_->canonical()) {
-    canonical->fill(state(), last_token(), steps_.back().set, row);
-    if (!at_end()) return;
-    for (std::uint32_t id : guide_->vocabulary().end_ids()) row[id >> 5] |= 1u << (id & 31);
+    fill_canonical(*canonical, row);
   } else if (roomy()) {
     guide_->fill(state(), row);
   } else if (tokens_left() == 0) {
@@ -108,6 +158,25 @@ void Matcher::fill(std::uint32_t* row) {
   } else if (guide_->fill_within(state(), tokens_left() - 1, row) && squeezed_at_ == SIZE_MAX) {
     squeezed_at_ = steps_.size() - 1;
   }
+}
+
+void Matcher::fill_canonical(Canonical& canonical, std::uint32_t* row) {
+  const std::uint32_t left = max_tokens_ == kNoBudget ? Canonical::kNever : tokens_left();
+  const std::size_t words = guide_->vocabulary().word_count();
+  bool squeezed = left == 0;
+  if (left == 0) {
+    std::fill_n(row, words, 0u);
+  } else if (canonical.fill(state(), context(), row, left == Canonical::kNever ? left : left - 1)) {
+    squeezed = true;
+    if (const std::vector<std::uint32_t> end = known_end(); !end.empty()) row[end[0] >> 5] |= 1u << (end[0] & 31);
+  }
+  if (squeezed && squeezed_at_ == SIZE_MAX) {
+    std::vector<std::uint32_t> all(words);
+    canonical.fill(state(), context(), all.data());
+    if (!std::equal(all.begin(), all.end(), row)) squeezed_at_ = steps_.size() - 1;
+  }
+  if (!at_end()) return;
+  for (std::uint32_t id : guide_->vocabulary().end_ids()) row[id >> 5] |= 1u << (id & 31);
 }
 
 bool Matcher::fill_at_once(std::uint32_t* row) {
@@ -135,7 +204,7 @@ Matcher::Refusal Matcher::refusal(std::string_view text) const {
 
 std::vector<std::uint32_t> Matcher::completion() const {
   const Use use(*this);
-  if (guide_->canonical()) throw Error(ErrorKind::unsupported, "canonical_completion");
+  if (guide_->canonical() && state() != kFinished) return known_end();
   return state() == kFinished ? std::vector<std::uint32_t>{} : guide_->budget().shortest(state());
 }
 

@@ -6,7 +6,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -19,8 +22,10 @@ class Matcher {
   static constexpr std::uint32_t kNoBudget = UINT32_MAX;
 
   // With a budget of text tokens the text is complete when they are spent. Throws `limit` ("max_tokens") if no text is
-  // that short.
-  explicit Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens = kNoBudget);
+  // that short; with a canonical guide, if no text is known to be. `prompt` are the tokens before the text; they matter to
+  // canonical guides only (see Canonical::after). Throws `empty` ("after") if no text goes on there.
+  explicit Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens = kNoBudget,
+                   std::span<const std::uint32_t> prompt = {});
 
   // A fork: an independent matcher at the same place.
   Matcher(const Matcher& other);
@@ -50,7 +55,7 @@ class Matcher {
   };
   // How far `text` may go from here.
   Refusal refusal(std::string_view text) const;
-  // A shortest sequence of text tokens that completes the text.
+  // A shortest sequence of text tokens that completes the text; with a canonical guide, a short one.
   std::vector<std::uint32_t> completion() const;
   // The tokens that every way on begins with: those taken while the text may not end and one token alone is allowed.
   // Cost: a mask for each.
@@ -83,7 +88,12 @@ class Matcher {
   };
 
   ExprId state() const { return steps_.back().state; }
-  std::uint32_t last_token() const { return static_cast<std::uint32_t>(steps_.back().token_id); }
+  Canonical::Context context() const { return {static_cast<std::uint32_t>(steps_.back().token_id), steps_.back().set}; }
+  // Tokens of a canonical guide that complete the text within the budget.
+  std::vector<std::uint32_t> known_end() const;
+  // Others, from the fewest of any tokens, where these lead on.
+  std::optional<std::vector<std::uint32_t>> other_end() const;
+  void fill_canonical(Canonical& canonical, std::uint32_t* row);
   // Whether the text may end here.
   bool at_end() const;
   std::uint32_t tokens_left() const;
@@ -95,6 +105,8 @@ class Matcher {
   std::uint32_t max_tokens_;
   std::uint32_t byte_steps_ = 0;  // steps that cost no token
   std::size_t squeezed_at_ = SIZE_MAX;
+  // What is left of ends that are followed because those of the places behind them are too long; by step, ascending.
+  std::vector<std::pair<std::size_t, std::vector<std::uint32_t>>> ends_;
   mutable std::atomic<bool> busy_{false};
 };
 

@@ -109,21 +109,21 @@ class Walk {
   bool accepting(const Standing& at) {
     if (held_ && !held_->accepting[at.held]) return false;
     Canonical* canonical = guide_.canonical();
-    return canonical ? canonical->accepting(at.state, at.last, at.set) : guide_.accepting(at.state);
+    return canonical ? canonical->accepting(at.state, {at.last, at.set}) : guide_.accepting(at.state);
   }
 
   // Calls visit(id, where it leads) for every token but end-of-text that may follow.
   template <class Visit>
   void expand(const Standing& at, Visit visit) {
     Canonical* canonical = guide_.canonical();
-    if (canonical) canonical->fill(at.state, at.last, at.set, row_.data());
+    if (canonical) canonical->fill(at.state, {at.last, at.set}, row_.data());
     const auto take = [&](std::uint32_t id, ExprId next) {
       Standing to{next};
       if (held_ && (to.held = held_->step(at.held, id)) == TokenAutomaton::kRefused) return;
       if (to.held == TokenAutomaton::kFinished && !guide_.accepting(next)) return;
       if (canonical) {
         if (!((row_[id >> 5] >> (id & 31)) & 1)) return;
-        to.set = canonical->advance(next, at.last, at.set, id);
+        to.set = canonical->advance(next, {at.last, at.set}, id);
         if (to.set == Canonical::kRefused) return;
         to.last = id;
       }

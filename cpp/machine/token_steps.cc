@@ -8,6 +8,8 @@
 namespace detent {
 namespace {
 
+constexpr std::int64_t kMostCells = 64 << 20;  // 128 MiB
+
 std::uint64_t next_salt() {
   static std::atomic<std::uint64_t> count{0};
   return 0x63616e6f6eULL << 24 | ++count;
@@ -20,6 +22,8 @@ TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared
   if (vocabulary_->size() != encoder_->size()) {
     throw Error(ErrorKind::argument, "encoder_size", encoder_->size(), vocabulary_->size());
   }
+  const auto cells = static_cast<std::int64_t>(encoder_->split().state_count()) * 2 * encoder_->size();
+  if (cells > kMostCells) throw Error(ErrorKind::unsupported, "split_states", cells, kMostCells);
   if (encoder_->characters().node_count() > INT16_MAX) throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);
 }
 
@@ -46,10 +50,10 @@ TokenSteps::Table TokenSteps::build(PlaceId from) const {
     bool is_known;  // all characters so far are pieces
   };
   Table table;
-  table.target_of.assign(vocabulary_->size(), Table::kRefused);
   std::unordered_map<PlaceId, std::uint16_t> known;
   const Place start = place(from);
   const bool at_border = start.node == 0;
+  if (at_border) table.of_all.assign(vocabulary_->size(), Table::kRefused);
   std::vector<Open> path(vocabulary_->longest() + std::size_t{1});
   path[0] = {start, true};
   const std::vector<TrieNode>& trie = vocabulary_->trie();
@@ -83,7 +87,11 @@ TokenSteps::Table TokenSteps::build(PlaceId from) const {
       if (!fits) return;
       const auto [target, is_new] = known.try_emplace(id(behind.place), static_cast<std::uint16_t>(table.targets.size()));
       if (is_new) table.targets.push_back(id(behind.place));
-      table.target_of[token] = target->second;
+      if (at_border) {
+        table.of_all[token] = target->second;
+      } else {
+        table.of_few.emplace_back(token, target->second);
+      }
     };
     if (node.token != TrieNode::kNoToken) {
       if (node.token & TrieNode::kShared) {
@@ -94,6 +102,7 @@ TokenSteps::Table TokenSteps::build(PlaceId from) const {
     }
     ++i;
   }
+  std::ranges::sort(table.of_few);
   return table;
 }
 

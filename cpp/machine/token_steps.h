@@ -2,14 +2,17 @@
 //
 // A place is where a text stands in the split: the state of the marks behind its last whole character, the bytes of the next
 // character so far, and whether this one begins a chunk. For each place that a token begins at, a table has the place that
-// each token leads to, or that it cannot stand there. A token never has a mark inside it.
+// each token leads to, or that it cannot stand there. A token never has a mark inside it. Few tokens begin inside a character:
+// those tables are lists.
 // One object serves all guides of a vocabulary. Safe for threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bpe/encoder.h"
@@ -22,7 +25,7 @@ class TokenSteps {
   using PlaceId = std::uint32_t;
   static constexpr PlaceId kDead = UINT32_MAX;
 
-  // Throws `argument` where the two have other numbers of ids.
+  // Throws `argument` where the two have other numbers of ids, and `unsupported` where all tables together would be too large.
   TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder);
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
@@ -45,8 +48,15 @@ class TokenSteps {
 
   struct Table {
     static constexpr std::uint16_t kRefused = UINT16_MAX;
-    std::vector<std::uint16_t> target_of;  // by token: an index into targets
     std::vector<PlaceId> targets;
+    // The index of where a token leads, or kRefused.
+    std::uint16_t target_of(std::uint32_t token) const {
+      if (!of_all.empty()) return of_all[token];
+      const auto found = std::ranges::lower_bound(of_few, token, {}, &std::pair<std::uint32_t, std::uint16_t>::first);
+      return found != of_few.end() && found->first == token ? found->second : kRefused;
+    }
+    std::vector<std::uint16_t> of_all;                                // by token; empty inside a character
+    std::vector<std::pair<std::uint32_t, std::uint16_t>> of_few;  // ascending
   };
   const Table& table(PlaceId from);
 

@@ -219,6 +219,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("empty", "canonical"): (
         "no text of the language is made of the tokenizer's own tokens: each has bytes that are no text to it"
     ),
+    ("empty", "after"): (
+        "no text of the language goes on from the prompt's last tokens as the tokenizer would write both; take the "
+        "prompt's end back into the language with vocabulary.tokenize_partial, or leave out after="
+    ),
     ("empty", "spelling"): (
         "no text of the language can be written with the vocabulary's tokens: it lacks bytes that every text needs"
     ),
@@ -279,13 +283,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("unsupported", "split_states"): (
         "the tokenizer's split needs over {limit} states; only the splits of known tokenizers are held exactly"
     ),
-    ("unsupported", "canonical_budget"): (
-        "max_tokens cannot be held together with canonical=True; bound the length of the text in the language"
-    ),
     ("unsupported", "canonical_bytes"): (
-        "advance_bytes takes bytes that are no token, and with canonical=True every step is one; advance by tokens"
+        "advance_bytes takes bytes without saying which tokens they are, and with canonical=True what may follow "
+        "depends on these; advance by vocabulary.tokenize's tokens"
     ),
-    ("unsupported", "canonical_completion"): "the shortest completion is not known with canonical=True",
     ("unsupported", "left_recursion"): "rule {given} may call itself before it reads a byte; remove left recursion",
     ("unsupported", "open_reference"): (
         "a complement, intersection, assertion or string of a grammar's own rules has no least meaning; "

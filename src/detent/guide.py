@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, final, overload
+from typing import TYPE_CHECKING, TypeAlias, final, overload
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from detent.tables.product import hold_to, intersect
 from detent.tables.rule import ANY_BYTES, TokenRule
 from detent.tables.table import MAX_BYTES, MAX_STATES, Table
 from detent.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Cancellation", "Guide", "Rule", "compile"]
 
@@ -90,7 +93,14 @@ class Guide:
         """Bytes of expressions and rows held so far; `Limits.memory_bytes` bounds it."""
         return self._core.memory_bytes
 
-    def matcher(self, max_tokens: int | None = None, *, count_end: bool = False, reserve: int = 0) -> Matcher:
+    def matcher(
+        self,
+        max_tokens: int | None = None,
+        *,
+        count_end: bool = False,
+        reserve: int = 0,
+        after: Sequence[int] = (),
+    ) -> Matcher:
         """Start a sequence: a matcher before the first token.
 
         Parameters
@@ -98,43 +108,57 @@ class Guide:
         max_tokens : int, optional
             The text is complete when this many tokens are spent: a token is allowed only if the rest can be written in
             the tokens left, and every token for which it can be is allowed. Costs nothing until the limit nears.
+            With a canonical guide, or a recursive language, a token is refused too if no end is *known* to fit.
         count_end : bool
             Whether the host counts the end-of-text token among `max_tokens`.
         reserve : int
             Close the text this many tokens before `max_tokens`, or as early as the shortest text lets it.
+        after : sequence of int
+            The prompt's tokens, or the last of them. A canonical guide then allows what continues them as the tokenizer
+            would write both together; other guides need no prompt. What counts is what stands behind the last special
+            token, and behind the last place where the prompt itself is not as the tokenizer would write it.
 
         Raises
         ------
         LimitError
-            No text of the language is that short; the message has the shortest.
-        UnsupportedError
-            `max_tokens` with a canonical guide; its table (`to_table`) takes it.
+            No text of the language is that short; the message has the shortest, or the shortest known.
+        EmptyLanguageError
+            No text of the language continues `after` as the tokenizer would write both.
         """
+        prompt = [self._vocabulary._known(token) for token in after]
         if max_tokens is None:
             if count_end or reserve:
                 raise ArgumentError("count_end and reserve say how max_tokens is spent; pass max_tokens too")
-            return self._start(None)
+            return self._start(None, prompt)
         if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or not 0 <= max_tokens < 1 << 32:
             raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {max_tokens!r}")
         if not isinstance(reserve, int) or isinstance(reserve, bool) or reserve < 0:
             raise ArgumentError(f"reserve must be an integer from 0 on, got {reserve!r}")
-        if self._canonical:
-            raise UnsupportedError(
-                "a guide with canonical=True does not hold max_tokens; its table does: to_table().matcher(max_tokens)"
-            )
         text_tokens = min(max_tokens - count_end, (1 << 32) - 2)
-        if text_tokens >= 0 and self._core.completes_within(text_tokens):
+        if text_tokens >= 0 and self._completes_within(text_tokens, prompt):
             planned = text_tokens - reserve
-            if reserve and not (planned >= 0 and self._core.completes_within(planned)):
-                planned = len(self._core.shortest())
-            return self._start(planned)
-        shortest = self._core.shortest()
+            if reserve and not (planned >= 0 and self._completes_within(planned, prompt)):
+                planned = len(self._shortest(prompt))
+            return self._start(planned, prompt)
+        shortest = self._shortest(prompt)
         text = b"".join(self._vocabulary.token_bytes(token_id) for token_id in shortest)
         count = f"{len(shortest)} token{'' if len(shortest) == 1 else 's'}{' and end-of-text' if count_end else ''}"
         raise LimitError(
-            f"max_tokens={max_tokens} is too few: the shortest text of {self._language!r} is {_shown(text)}, {count}; "
-            f"raise max_tokens to at least {len(shortest) + count_end}"
+            f"max_tokens={max_tokens} is too few: the shortest {'known ' * self._canonical}text of "
+            f"{self._language!r} is {_shown(text)}, {count}; raise max_tokens to at least {len(shortest) + count_end}"
         )
+
+    def _completes_within(self, tokens: int, prompt: list[int]) -> bool:
+        if not self._canonical:
+            return self._core.completes_within(tokens)
+        try:
+            self._start(tokens, prompt)
+        except LimitError:
+            return False
+        return True
+
+    def _shortest(self, prompt: list[int]) -> list[int]:
+        return self._start(None, prompt).completion() if self._canonical else self._core.shortest()
 
     def to_table(self, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> Table:
         """Return the guide as a table, for decoding loops that stay on a device.
@@ -186,8 +210,8 @@ class Guide:
                     )
         return hold_to(table, self._core, self._language, max_states=max_states, max_bytes=max_bytes)
 
-    def _start(self, text_tokens: int | None) -> Matcher:
-        matcher = Matcher(self._core, text_tokens)
+    def _start(self, text_tokens: int | None, prompt: list[int]) -> Matcher:
+        matcher = Matcher(self._core, text_tokens, prompt)
         matcher.guide = self
         return matcher
 
@@ -262,7 +286,8 @@ def compile(
         The model's tokens.
     canonical : bool
         Allow only the tokens that the tokenizer itself would write: a token is allowed exactly when the sequence so far
-        with it is the beginning of ``vocabulary.tokenize(text)`` for some text of the language.
+        with it is the beginning of ``vocabulary.tokenize(text)`` for some text of the language; behind a prompt's
+        tokens (``Guide.matcher(after=...)``), of the two together.
     limits : Limits, optional
         Bounds on what the guide may cost; `Limits()` by default.
     cancel : Cancellation, optional
@@ -304,13 +329,14 @@ def compile(
             f"canonical=True knows tokens of text only, and {language!r} asks for special tokens; hold the parts "
             "between them to languages of their own"
         )
+    steps = _token_steps(vocabulary) if canonical else None
     core = _core.Guide(
         *vocabulary._lift(_without_added(language._node, vocabulary) if canonical else language._node),
         bounds.states,
         bounds.memory_bytes,
         bounds.steps,
         cancel._flag if cancel else None,
-        vocabulary._token_steps() if canonical else None,
+        steps,
     )
     return Guide(core, language, vocabulary, canonical=canonical)
 
@@ -330,6 +356,16 @@ def _compile_tokens(
         language = ANY_BYTES
     guide = compile(language, vocabulary, canonical=canonical, limits=limits, cancel=cancel)
     return guide._hold(table, max_states, max_bytes)
+
+
+def _token_steps(vocabulary: Vocabulary) -> _core.TokenSteps:
+    try:
+        return vocabulary._token_steps()
+    except UnsupportedError as error:
+        raise UnsupportedError(
+            f"canonical=True is exact or refused: {str(error).rstrip('.')}. Without it, masks allow every row of "
+            "tokens that spells a text, the tokenizer's own among them"
+        ) from None
 
 
 def _without_added(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from detent import _core
-from detent.errors import ArgumentError, LimitError, StateError, UnsupportedError
+from detent.errors import ArgumentError, LimitError, StateError
 from detent.mask import WORD_BITS, allocate_mask, check_mask
 
 if TYPE_CHECKING:
@@ -100,16 +100,23 @@ class Matcher(_core.Matcher):
             wanted = " or ".join(filter(None, [bytes_wanted, *ends]))
             found = text[offset : offset + 1]
             return f"{name} refused at byte {offset}, where {found!r} stands: expected {wanted}{rest}"
-        if spellable and self.guide.canonical:
+        if spellable and self.guide.canonical and not self._fits_but_for_budget(index):
             return f"{name} refused: the tokenizer writes no text of the language so"
         if spellable:
             return f"{name} refused: it leaves no way to complete the text in the tokens left{rest}"
         return f"{name} refused: the vocabulary cannot write what would have to follow{rest}"
 
+    def _fits_but_for_budget(self, token_id: int) -> bool:
+        try:
+            self.fork().advance(token_id)
+        except StateError as error:
+            return "tokens left" in str(error)
+        return True
+
     def _shown_completion(self) -> str:
         try:
             tokens = self.completion()
-        except (LimitError, UnsupportedError):  # too far away to search for, or a canonical guide
+        except LimitError:  # too far away to search for
             return ""
         text = b"".join(self.guide.vocabulary.token_bytes(token_id) for token_id in tokens)
         return f"; the shortest completion is {_shown(text)}" if tokens else ""

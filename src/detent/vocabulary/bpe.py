@@ -157,6 +157,8 @@ def _check_pieces(normalizers: list[dict[str, Any]], parts: list[dict[str, Any]]
 
 
 def _pieces(ids: dict[str, int], merges: bytes, size: int, *, byte_fallback: bool) -> _core.Encoder:
+    if METASPACE not in ids:
+        raise _refusal("no token stands for a space alone, so that its bytes would be those of U+2581")
     bytes_of = {number: byte for piece, number in ids.items() if (byte := byte_of(piece)) is not None}
     byte_pieces = [number for number, _ in sorted(bytes_of.items(), key=lambda item: item[1])]
     if not byte_fallback or len(set(bytes_of.values())) != 256 or len(byte_pieces) != 256:

@@ -1,0 +1,484 @@
+// Whether a row of tokens goes on, and how it ends (machine/canonical.h).
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/fork_guard.h"
+#include "machine/canonical.h"
+
+namespace detent {
+
+void Canonical::grow(std::size_t size) {
+  meter_.step();
+  if (size % 1024 == 0) meter_.expect(static_cast<std::int64_t>(size) * 96);
+}
+
+std::uint32_t Canonical::end_length(ExprId state, const Context& at) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart(cancel_);
+  if (at.last == kNoToken) return end_of(state, Split::kFresh).tokens;
+  std::uint32_t least = kNever;
+  for (const Where& where : std::vector<Where>(sets_[at.set])) {
+    least = std::min(least, end_length(Node{state, where.place, where.whole, at.last}));
+  }
+  return least;
+}
+
+std::vector<std::uint32_t> Canonical::end(ExprId state, const Context& at) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart(cancel_);
+  const Encoder& encoder = steps_->encoder();
+  if (at.last == kNoToken) return encoder.encode(end_text(state, Split::kFresh));
+  std::uint32_t least = kNever;
+  Node node{};
+  for (const Where& where : std::vector<Where>(sets_[at.set])) {
+    const Node here{state, where.place, where.whole, at.last};
+    const std::uint32_t length = end_length(here);
+    if (length < least) least = length, node = here;
+  }
+  std::vector<std::uint32_t> tokens;
+  // Behind what is searched, if anything is, the end is told at once.
+  while (!ends_chunk(node) && !fitting_tail(node)) {
+    node = first_of_way(node);
+    tokens.push_back(node.last);
+  }
+  const bool may_end = ends_chunk(node);
+  const std::uint16_t marks = TokenSteps::place(node.place).state;
+  Tail* tail = fitting_tail(node);
+  if (tail && may_end && end_of(node.state, marks).tokens <= end_length(node)) tail = nullptr;
+  const auto add = [&](const std::vector<std::uint32_t>& more) { tokens.insert(tokens.end(), more.begin(), more.end()); };
+  if (tail) add(tail_tokens(node.place, *tail));
+  add(encoder.encode(tail ? end_text(tail->state, tail->marks) : end_text(node.state, marks)));
+  return tokens;
+}
+
+bool Canonical::may_mark(ExprId state, std::uint16_t marks) {
+  if (automaton_.accepting(state) && steps_->encoder().split().may_end(marks)) return true;
+  return has_text(state, border(marks, true));
+}
+
+// Shortest texts first, until what follows is free of what was marked.
+bool Canonical::has_text(ExprId state, PlaceId place) {
+  if (const auto known = texts_.find(id(state, place)); known != texts_.end()) return known->second;
+  struct Open {
+    ExprId state;
+    PlaceId place;
+    std::size_t from;
+  };
+  const Split& split = steps_->encoder().split();
+  std::vector<Open> open{{state, place, 0}};
+  std::unordered_set<Id> seen{id(state, place)};
+  const auto succeed = [&](std::size_t at) {
+    for (;; at = open[at].from) {
+      texts_[id(open[at].state, open[at].place)] = true;
+      if (at == 0) return true;
+    }
+  };
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const ExprId* row = automaton_.row(open[i].state);
+    meter_.step(32);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const ExprId next = row[automaton_.class_of()[byte]];
+      if (next == ExprSet::kEmpty) continue;
+      const PlaceId there = steps_->step(open[i].place, static_cast<std::uint8_t>(byte));
+      if (there == TokenSteps::kDead) continue;
+      const TokenSteps::Place at = TokenSteps::place(there);
+      const auto look = [&](PlaceId from_there) {
+        if (!seen.insert(id(next, from_there)).second) return false;
+        const auto known = texts_.find(id(next, from_there));
+        if (known != texts_.end()) return known->second;
+        grow(open.size());
+        open.push_back({next, from_there, i});
+        return false;
+      };
+      if (at.node != 0) {
+        if (look(there)) return succeed(i);
+        continue;
+      }
+      if (automaton_.accepting(next) && split.may_end(at.state)) return succeed(i);
+      if (split.free(at.state) && goes_on(next)) return succeed(i);
+      if (look(there) || look(border(at.state, true))) return succeed(i);
+    }
+  }
+  meter_.allocate(static_cast<std::int64_t>(open.size()) * 48);
+  for (const Open& each : open) texts_[id(each.state, each.place)] = false;
+  return false;
+}
+
+std::pair<std::uint8_t, ExprId> Canonical::towards_end(ExprId state) {
+  if (const auto known = towards_.find(state.value); known != towards_.end()) return known->second;
+  const ExprId* row = automaton_.row(state);
+  std::pair<std::uint8_t, ExprId> found;
+  std::uint32_t least = UINT32_MAX;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const ExprId to = row[automaton_.class_of()[byte]];
+    if (to == ExprSet::kEmpty || (byte > 0 && to == row[automaton_.class_of()[byte - 1]])) continue;
+    const std::uint32_t length = automaton_.completion_length(to);
+    if (length >= least) continue;
+    least = length;
+    found = {static_cast<std::uint8_t>(byte), to};
+  }
+  meter_.step(8);
+  meter_.allocate(48);
+  return towards_[state.value] = found;
+}
+
+std::uint32_t Canonical::straight(ExprId state) {
+  const Characters& characters = steps_->encoder().characters();
+  std::vector<std::pair<ExprId, std::uint32_t>> borders;
+  std::uint32_t length = 0;
+  std::uint16_t node = 0;
+  for (ExprId at = state;; ++length) {
+    if (node == 0) {
+      const auto known = straight_.find(at.value);
+      if (known != straight_.end()) {
+        length = known->second == kNever ? kNever : length + known->second;
+        break;
+      }
+      borders.emplace_back(at, length);
+      if (automaton_.accepting(at)) break;
+    } else if (automaton_.accepting(at)) {
+      length = kNever;
+      break;
+    }
+    const auto [byte, next] = towards_end(at);
+    const Characters::Step step = characters.step(node, byte);
+    if (step.dead) {
+      length = kNever;
+      break;
+    }
+    node = step.node;
+    at = next;
+  }
+  meter_.allocate(static_cast<std::int64_t>(borders.size()) * 40);
+  for (const auto& [at, offset] : borders) straight_[at.value] = length == kNever ? kNever : length - offset;
+  return length;
+}
+
+bool Canonical::goes_on(ExprId state) {
+  if (straight(state) != kNever) return true;
+  if (const auto known = goes_on_.find(state.value); known != goes_on_.end()) return known->second;
+  const Characters& characters = steps_->encoder().characters();
+  std::vector<std::pair<ExprId, std::uint16_t>> open{{state, 0}};
+  std::unordered_set<Id> seen{id(state, 0)};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const ExprId* row = automaton_.row(open[i].first);
+    meter_.step(32);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const ExprId next = row[automaton_.class_of()[byte]];
+      if (next == ExprSet::kEmpty) continue;
+      const Characters::Step step = characters.step(open[i].second, static_cast<std::uint8_t>(byte));
+      if (step.dead) continue;
+      if (step.node == 0 && automaton_.accepting(next)) return goes_on_[state.value] = true;
+      if (!seen.insert(id(next, step.node)).second) continue;
+      grow(open.size());
+      open.push_back({next, step.node});
+    }
+  }
+  meter_.allocate(static_cast<std::int64_t>(open.size()) * 40);
+  for (const auto& [at, inside] : open) {
+    if (inside == 0) goes_on_[at.value] = false;
+  }
+  return false;
+}
+
+std::optional<std::string> Canonical::straight_text(ExprId state, std::uint16_t marks) {
+  if (straight(state) == kNever) return std::nullopt;
+  const Split& split = steps_->encoder().split();
+  std::string text;
+  std::vector<PlaceId> places{border(marks, true)}, next;
+  for (ExprId at = state; !automaton_.accepting(at) || TokenSteps::place(places[0]).node != 0;) {
+    const auto [byte, to] = towards_end(at);
+    text += static_cast<char>(byte);
+    next.clear();
+    for (PlaceId place : places) {
+      const PlaceId there = steps_->step(place, byte);
+      if (there == TokenSteps::kDead) continue;
+      next.push_back(there);
+      if (TokenSteps::place(there).node == 0) next.push_back(border(TokenSteps::place(there).state, true));
+    }
+    std::ranges::sort(next);
+    next.erase(std::unique(next.begin(), next.end()), next.end());
+    if (next.empty()) return std::nullopt;
+    std::swap(places, next);
+    at = to;
+  }
+  meter_.step(static_cast<std::int64_t>(text.size()) + 1);
+  const bool ends = std::ranges::any_of(places, [&](PlaceId id) {
+    const TokenSteps::Place place = TokenSteps::place(id);
+    return !place.marked && split.may_end(place.state);
+  });
+  return ends ? std::optional(text) : std::nullopt;
+}
+
+std::string Canonical::end_text(ExprId state, std::uint16_t marks) {
+  const Split& split = steps_->encoder().split();
+  if (automaton_.accepting(state) && split.may_end(marks)) return {};
+  if (std::optional<std::string> text = straight_text(state, marks)) return *std::move(text);
+  struct Open {
+    ExprId state;
+    PlaceId place;
+    std::size_t from;
+    std::uint8_t byte;
+  };
+  std::vector<Open> open{{state, border(marks, true), 0, 0}};
+  std::unordered_set<Id> seen{id(state, border(marks, true))};
+  for (std::size_t i = 0;; ++i) {
+    if (i == open.size()) throw Error(ErrorKind::empty, "canonical");
+    const ExprId* row = automaton_.row(open[i].state);
+    meter_.step(32);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const ExprId next = row[automaton_.class_of()[byte]];
+      if (next == ExprSet::kEmpty) continue;
+      const PlaceId there = steps_->step(open[i].place, static_cast<std::uint8_t>(byte));
+      if (there == TokenSteps::kDead) continue;
+      const TokenSteps::Place at = TokenSteps::place(there);
+      const auto look = [&](PlaceId from_there) {
+        if (!seen.insert(id(next, from_there)).second) return;
+        grow(open.size());
+        open.push_back({next, from_there, i, static_cast<std::uint8_t>(byte)});
+      };
+      const bool done = at.node == 0 && automaton_.accepting(next) && split.may_end(at.state);
+      if (done || (at.node == 0 && split.free(at.state) && straight(next) != kNever)) {
+        std::string text{static_cast<char>(byte)};
+        for (std::size_t k = i; k != 0; k = open[k].from) text += static_cast<char>(open[k].byte);
+        std::ranges::reverse(text);
+        for (ExprId to = next; !done && !automaton_.accepting(to);) {
+          const auto [more, behind] = towards_end(to);
+          text += static_cast<char>(more);
+          to = behind;
+        }
+        return text;
+      }
+      look(there);
+      if (at.node == 0) look(border(at.state, true));
+    }
+  }
+}
+
+const Canonical::Length& Canonical::end_of(ExprId state, std::uint16_t marks) {
+  const Id key = id(state, border(marks, true));
+  if (const auto known = ends_.find(key); known != ends_.end()) return known->second;
+  const std::string text = end_text(state, marks);
+  const Length found{static_cast<std::uint32_t>(text.size()),
+                     static_cast<std::uint32_t>(steps_->encoder().encode(text).size())};
+  meter_.step(static_cast<std::int64_t>(text.size()));
+  meter_.allocate(64);
+  return ends_[key] = found;
+}
+
+std::uint32_t Canonical::reach(ExprId state, std::uint16_t marks) {
+  const Split& split = steps_->encoder().split();
+  const std::uint32_t length = straight(state);
+  if (length == 0 && split.may_end(marks)) return 0;
+  if (length == 0 || length == kNever) return end_of(state, marks).bytes;
+  // The straight text is the end if every text may follow its first character.
+  PlaceId place = border(marks, true);
+  ExprId at = state;
+  do {
+    const auto [byte, next] = towards_end(at);
+    place = steps_->step(place, byte);
+    at = next;
+  } while (place != TokenSteps::kDead && TokenSteps::place(place).node != 0);
+  const bool free = place != TokenSteps::kDead && split.free(TokenSteps::place(place).state);
+  return free ? length : end_of(state, marks).bytes;
+}
+
+Canonical::Tail& Canonical::tail(ExprId state, PlaceId place) {
+  if (const auto known = tails_.find(id(state, place)); known != tails_.end()) return known->second;
+  Tail found = find_tail(state, place);
+  meter_.allocate(static_cast<std::int64_t>(found.text.size()) + 96);
+  return tails_[id(state, place)] = std::move(found);
+}
+
+Canonical::Tail Canonical::find_tail(ExprId state, PlaceId place) {
+  return steps_->encoder().one_chunk() ? tail_to_end(state, place) : tail_of_chunk(state, place);
+}
+
+Canonical::Tail Canonical::tail_of_chunk(ExprId state, PlaceId place) {
+  struct Open {
+    ExprId state;
+    PlaceId place;
+    std::size_t from;
+    std::uint8_t byte;
+  };
+  std::vector<Open> open{{state, place, 0, 0}};
+  std::unordered_set<Id> seen;  // not the start: a text may come back to it, and end there
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const ExprId* row = automaton_.row(open[i].state);
+    meter_.step(32);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const ExprId next = row[automaton_.class_of()[byte]];
+      if (next == ExprSet::kEmpty) continue;
+      const PlaceId there = steps_->step(open[i].place, static_cast<std::uint8_t>(byte));
+      if (there == TokenSteps::kDead || !seen.insert(id(next, there)).second) continue;
+      grow(open.size());
+      open.push_back({next, there, i, static_cast<std::uint8_t>(byte)});
+      const TokenSteps::Place at = TokenSteps::place(there);
+      if (at.node != 0 || !may_mark(next, at.state)) continue;
+      Tail tail{Tail::Kind::found, kNoToken, {}, next, at.state};
+      for (std::size_t k = open.size() - 1; k != 0; k = open[k].from) tail.text += static_cast<char>(open[k].byte);
+      std::ranges::reverse(tail.text);
+      tail.first = steps_->encoder().merge(tail.text).front();
+      return tail;
+    }
+  }
+  Tail none;
+  none.kind = Tail::Kind::none;
+  return none;
+}
+
+Canonical::Tail Canonical::tail_to_end(ExprId state, PlaceId place) {
+  const Encoder& encoder = steps_->encoder();
+  const TokenSteps::Place start = TokenSteps::place(place);
+  Tail tail;
+  PlaceId at = place;
+  bool inside = start.node != 0;
+  for (ExprId q = state; !automaton_.accepting(q) || TokenSteps::place(at).node != 0;) {
+    if (automaton_.accepting(q)) return {};
+    const auto [byte, next] = towards_end(q);
+    if (inside && encoder.pieces()) {
+      const Characters::Step step = encoder.characters().step(TokenSteps::place(at).node, byte);
+      if (!step.dead && step.node == 0 && step.of_class != 1) return {};
+      inside = step.node != 0;
+    }
+    at = steps_->step(at, byte);
+    if (at == TokenSteps::kDead) return {};
+    tail.text += static_cast<char>(byte);
+    tail.state = q = next;
+  }
+  if (tail.text.empty() || !encoder.split().may_end(TokenSteps::place(at).state)) return {};
+  tail.kind = Tail::Kind::found;
+  tail.first = tail_tokens(place, tail).front();
+  tail.marks = TokenSteps::place(at).state;
+  return tail;
+}
+
+std::vector<std::uint32_t> Canonical::tail_tokens(PlaceId place, const Tail& tail) const {
+  const Encoder& encoder = steps_->encoder();
+  std::string_view text = tail.text;
+  std::vector<std::uint32_t> tokens;
+  std::uint16_t node = encoder.pieces() ? TokenSteps::place(place).node : 0;
+  while (node != 0) {  // the rest of a character that is no piece
+    const auto byte = static_cast<std::uint8_t>(text[0]);
+    tokens.push_back(encoder.byte_piece(byte));
+    text.remove_prefix(1);
+    node = encoder.characters().step(node, byte).node;
+  }
+  const std::vector<std::uint32_t> merged = encoder.merge(text);
+  tokens.insert(tokens.end(), merged.begin(), merged.end());
+  return tokens;
+}
+
+const std::vector<Canonical::Step>& Canonical::successors(ExprId state, PlaceId place) {
+  if (const auto known = successors_.find(id(state, place)); known != successors_.end()) return known->second;
+  const TokenSteps::Table& table = steps_->table(place);
+  std::vector<Step> found;
+  const std::int64_t visited = walk(state, [&](std::uint32_t token, ExprId next) {
+    const std::uint16_t target = table.target_of(token);
+    if (target != TokenSteps::Table::kRefused) found.push_back({token, next, table.targets[target]});
+  });
+  found.shrink_to_fit();
+  meter_.step(visited / 8 + 1);
+  meter_.allocate(static_cast<std::int64_t>(found.size() * sizeof(Step)) + 64);
+  return successors_[id(state, place)] = std::move(found);
+}
+
+bool Canonical::ends_chunk(const Node& node) {
+  const TokenSteps::Place place = TokenSteps::place(node.place);
+  const Encoder& encoder = steps_->encoder();
+  if (place.node != 0 || (!encoder.whole_only(node.last) && encoder.whole_at(node.whole) != kNoToken)) return false;
+  return may_mark(node.state, place.state);
+}
+
+Canonical::Tail* Canonical::fitting_tail(const Node& node) {
+  const Encoder& encoder = steps_->encoder();
+  if (!encoder.merged(node.last)) return nullptr;
+  Tail& end = tail(node.state, node.place);
+  if (end.kind != Tail::Kind::found || !encoder.follows(node.last, end.first)) return nullptr;
+  const std::uint32_t whole = node.whole == Encoder::kOff ? node.whole : encoder.whole_step(node.whole, end.text);
+  return encoder.whole_at(whole) == kNoToken ? &end : nullptr;
+}
+
+std::optional<std::uint32_t> Canonical::at_once(const Node& node) {
+  if (ends_chunk(node)) return reach(node.state, TokenSteps::place(node.place).state);
+  if (!steps_->encoder().merged(node.last)) return kNever;
+  if (const Tail* end = fitting_tail(node)) {
+    return static_cast<std::uint32_t>(end->text.size()) + reach(end->state, end->marks);
+  }
+  return tail(node.state, node.place).kind == Tail::Kind::none ? std::optional(kNever) : std::nullopt;
+}
+
+std::uint32_t Canonical::live(const Node& node) {
+  if (const std::optional<std::uint32_t> known = at_once(node)) return *known;
+  const Way way = way_from(node);
+  return way.steps == kNever ? kNever : way.steps + way.rest;
+}
+
+Canonical::Way Canonical::way_from(const Node& node) {
+  if (const std::optional<std::uint32_t> known = at_once(node)) return {*known == kNever ? kNever : 0, *known};
+  if (const auto known = ways_.find(node); known != ways_.end()) return known->second;
+  return search(node);
+}
+
+// Breadth first, up to the first that is told at once. Of what is known only dead ends are used, so that the way is always the
+// same; the rest of a way is the way of where it stands.
+Canonical::Way Canonical::search(const Node& start) {
+  struct Open {
+    Node node;
+    std::size_t from;
+    std::uint32_t depth;
+  };
+  const Encoder& encoder = steps_->encoder();
+  std::vector<Open> open{{start, 0, 0}};
+  std::unordered_set<Node, NodeHash> seen{start};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const Node node = open[i].node;
+    const std::uint32_t depth = open[i].depth + 1;
+    for (const Step& step : successors(node.state, node.place)) {
+      meter_.step();
+      if (!encoder.follows(node.last, step.token)) continue;
+      const Node next{step.state, step.place, whole_behind(node.whole, step.token), step.token};
+      if (const std::optional<std::uint32_t> known = at_once(next)) {
+        if (*known == kNever) continue;
+        for (std::size_t k = i;; k = open[k].from) {
+          meter_.allocate(64);
+          ways_[open[k].node] = {depth - open[k].depth, *known};
+          if (k == 0) return {depth, *known};
+        }
+      }
+      const auto before = ways_.find(next);
+      if ((before != ways_.end() && before->second.steps == kNever) || !seen.insert(next).second) continue;
+      grow(open.size());
+      open.push_back({next, i, depth});
+    }
+  }
+  meter_.allocate(static_cast<std::int64_t>(open.size()) * 64);
+  for (const Open& each : open) ways_[each.node] = {};
+  return {};
+}
+
+// The first node of the way that `way_from` tells.
+Canonical::Node Canonical::first_of_way(const Node& node) {
+  const Way way = way_from(node);
+  for (const Step& step : successors(node.state, node.place)) {
+    if (!steps_->encoder().follows(node.last, step.token)) continue;
+    const Node next{step.state, step.place, whole_behind(node.whole, step.token), step.token};
+    if (way_from(next).steps == way.steps - 1) return next;
+  }
+  throw Error(ErrorKind::empty, "canonical");  // there is one
+}
+
+std::uint32_t Canonical::end_length(const Node& node) {
+  std::uint32_t least = kNever;
+  if (ends_chunk(node)) least = end_of(node.state, TokenSteps::place(node.place).state).tokens;
+  if (Tail* end = least > 1 ? fitting_tail(node) : nullptr) {
+    if (end->length == kNever) end->length = static_cast<std::uint32_t>(tail_tokens(node.place, *end).size());
+    least = std::min(least, end->length + end_of(end->state, end->marks).tokens);
+  }
+  return least == kNever ? live(node) : least;
+}
+
+}  // namespace detent

@@ -1,0 +1,201 @@
+"""Canonical guides among threads, under limits, cancelled, and given what is hostile."""
+
+from __future__ import annotations
+
+import functools
+import random
+import threading
+
+import numpy as np
+import pytest
+
+import detent
+from detent.errors import CancelledError, DetentError, LimitError, StateError
+from detent.integrations.transformers import LogitsProcessor
+from detent.vocabulary.split_pattern import read_split
+from tests.conftest import SHARED, needs_shared
+from tests.sources.regex.test_hostile import corpus, expand  # noqa: F401
+from tests.test_canonical import SPLITS, vocabulary_of
+
+PATTERNS = (
+    r'"([^"\\]|\\[nt"])*"',
+    r"(The|the) (there|thing|think)( \w+){0,5}\.",
+    r"\s*a\s*b\s*(\n+c)?",
+    r"( {1,9}|\t)*(if|for) [a-z]+:\n",
+    r"(.|\n){0,30}",
+)
+
+
+@functools.cache
+def vocabulary():
+    return detent.load_model().vocabulary
+
+
+def walks(guide, seeds, *, max_tokens=None):
+    """Take random walks; give the rows of all masks."""
+    found = []
+    for seed in seeds:
+        rng, matcher = random.Random(seed), guide.matcher(max_tokens)
+        while len(matcher) < 25:
+            row = detent.allocate_mask(1, len(guide.vocabulary))[0]
+            matcher.fill_mask(row)
+            found.append(row)
+            following = [token for token in matcher.allowed().tolist() if token not in guide.vocabulary.eos_token_ids]
+            if not following:
+                break
+            matcher.advance(rng.choice(following))
+    return found
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("max_tokens", [None, 12])
+def test_masks_do_not_depend_on_what_was_asked_before(pattern, max_tokens):
+    seeds = range(6)
+    language = detent.regex(pattern)
+    expected = {
+        seed: walks(detent.compile(language, vocabulary(), canonical=True), [seed], max_tokens=max_tokens)
+        for seed in seeds
+    }
+    guide = detent.compile(language, vocabulary(), canonical=True)
+    found: dict[int, list[np.ndarray]] = {}
+
+    def work(thread):
+        for seed in seeds[::-1] if thread % 2 else seeds:
+            found[thread, seed] = walks(guide, [seed], max_tokens=max_tokens)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 24
+    for (_, seed), rows in found.items():
+        assert np.array_equal(rows, expected[seed])
+
+
+@pytest.mark.parametrize("pattern", ["[ab]{1,60}", "(a|b| )*b", "a+ ?(b+ )+", r"( {1,9}a|\n\n?b)*"])
+def test_a_limit_is_never_a_verdict(pattern):
+    def toy():
+        """A vocabulary whose cache has no masks yet."""
+        tokens = [b"a", b"b", b" ", b"\n", b"ab", b"  ", b" a", b"ba", b"aba", b"\n\n"]
+        merges = [(0, 1, 0, 4), (2, 2, 1, 5), (2, 0, 2, 6), (1, 0, 3, 7), (4, 0, 4, 8), (3, 3, 5, 9)]
+        return vocabulary_of(tokens, merges, split=SPLITS["llama3"])
+
+    language, seeds = detent.regex(pattern), range(4)
+    expected = {seed: walks(detent.compile(language, toy(), canonical=True), [seed]) for seed in seeds}
+    reached, compared = 0, 0
+    for memory in (*range(1_000, 8_000, 500), *range(8_000, 60_000, 6_000)):
+        try:
+            guide = detent.compile(language, toy(), canonical=True, limits=detent.Limits(memory_bytes=memory))
+        except LimitError:
+            reached += 1
+            continue
+        for seed in seeds:
+            rows = iter(expected[seed])
+            rng, matcher = random.Random(seed), guide.matcher()
+            try:
+                while len(matcher) < 25:
+                    row = detent.allocate_mask(1, 11)[0]
+                    for attempt in range(3):
+                        try:
+                            matcher.fill_mask(row)
+                            break
+                        except LimitError:  # asked again, it is no other verdict
+                            if attempt == 2:
+                                raise
+                    assert np.array_equal(row, next(rows))
+                    compared += 1
+                    following = [token for token in matcher.allowed().tolist() if token != 10]
+                    if not following:
+                        break
+                    matcher.advance(rng.choice(following))
+            except LimitError:
+                reached += 1
+                break
+    assert reached
+    assert compared
+
+
+def test_an_endless_search_is_bounded_and_cancelled():
+    # The split waits for a 1 that never comes, however deep the brackets.
+    split = read_split(r"\p{L}{2,}(?=1)|\p{L}|1+(?!\p{L})|[\s\S]")
+    words = vocabulary_of([b"a", b"b", b"aa"], [(0, 0, 0, 2)], split=split)
+    nested = detent.grammar('start: "a" start "b" | "aab"')
+    with pytest.raises(LimitError):
+        walks(detent.compile(nested, words, canonical=True, limits=detent.Limits(states=20_000)), range(3))
+    stop = detent.Cancellation()
+    guide = detent.compile(nested, words, canonical=True, cancel=stop)
+    stop.cancel()
+    with pytest.raises(CancelledError):
+        walks(guide, range(3))
+
+
+@needs_shared
+def test_hostile_patterns(expand):  # noqa: F811
+    path = SHARED / "data" / "tokenizers" / "gpt2" / "tokenizer.json"
+    words = detent.Vocabulary.from_file(path)
+    held = 0
+    for case in corpus():
+        try:
+            language = detent.regex(expand(case["input"]))
+            guide = detent.compile(language, words, canonical=True, limits=detent.Limits(steps=2_000_000))
+            guide.matcher().allowed()
+            for text in [text for kind in ("accept", "reject") for text in map(expand, case.get(kind, []))]:
+                matcher = guide.matcher()
+                try:
+                    for token in words.tokenize(text):
+                        matcher.advance(token)
+                    accepted = matcher.is_accepting
+                except StateError:
+                    accepted = False
+                assert accepted == language.accepts(text)
+                held += 1
+        except DetentError as error:
+            assert len(str(error).encode()) <= 512
+    assert held > 50
+
+
+def test_transformers_rows_are_held_to_canonical_guides():
+    torch = pytest.importorskip("torch", reason="the logits processor takes its tensors")
+    guide = detent.compile(detent.regex(" (there|thing)"), vocabulary(), canonical=True)
+    processor = LogitsProcessor(guide)
+    scores = torch.zeros(1, len(vocabulary()))
+    prompt = vocabulary().tokenize("over")
+    first = processor(torch.tensor([prompt]), scores)[0]
+    assert torch.isfinite(first).nonzero().flatten().tolist() == guide.matcher().allowed().tolist()
+    token = guide.matcher().allowed().tolist()[0]
+    matcher = guide.matcher()
+    matcher.advance(token)
+    second = processor(torch.tensor([[*prompt, token]]), scores)[0]
+    assert torch.isfinite(second).nonzero().flatten().tolist() == matcher.allowed().tolist()
+
+
+def test_a_prompt_goes_before():
+    words = vocabulary()
+    guide = detent.compile(detent.regex("(re|ing|m)? ?x"), words, canonical=True)
+
+    def texts(matcher):
+        return {words.token_bytes(token) for token in matcher.allowed()}
+
+    after_the = guide.matcher(after=words.tokenize("in the"))
+    assert b"re" not in texts(after_the)  # " there" is one token
+    assert b"re" in texts(guide.matcher())
+    assert texts(guide.matcher(after=words.tokenize("in th"))) != texts(after_the)
+    # A special token, and what the tokenizer would not have written so, cut the prompt.
+    end = words.eos_token_ids[0]
+    assert texts(guide.matcher(after=[*words.tokenize("in the"), end])) == texts(guide.matcher())
+    cut = [*words.tokenize("t"), *words.tokenize("h"), *words.tokenize(" the")]
+    assert texts(guide.matcher(after=cut)) == texts(after_the)
+    with pytest.raises(detent.EmptyLanguageError, match="tokenize_partial"):
+        detent.compile(detent.literal("re"), words, canonical=True).matcher(after=words.tokenize(" the"))
+    with pytest.raises(detent.VocabularyError, match="not in the vocabulary"):
+        guide.matcher(after=[len(words)])
+    # A plain guide takes any tokens, whatever stands before.
+    plain = detent.compile(detent.literal("re"), words)
+    assert texts(plain.matcher(after=words.tokenize(" the"))) == texts(plain.matcher())
+    # Rolling back ends at the prompt, which is no part of the text.
+    token = int(after_the.allowed()[0])
+    after_the.advance(token)
+    assert len(after_the) == 1
+    after_the.rollback()
+    assert texts(after_the.fork()) == texts(guide.matcher(after=words.tokenize("in the")))
