@@ -66,7 +66,8 @@ void Matcher::advance(std::int64_t token_id) {
     if (max_tokens_ != kNoBudget && (tokens_left() == 0 || !guide_->budget().within(next, tokens_left() - 1))) {
       throw Error(ErrorKind::state, "budget", token_id, tokens_left());
     }
-    steps_.push_back({next, static_cast<std::int32_t>(token_id)});
+    // An end-of-text that the language itself asks for ends the text.
+    steps_.push_back({ends && guide_->accepting(next) ? kFinished : next, static_cast<std::int32_t>(token_id)});
     return;
   }
   const Canonical::SetId set = canonical->advance(next, context(), id);
@@ -79,8 +80,7 @@ void Matcher::advance(std::int64_t token_id) {
     end.erase(end.begin());
     ends_.emplace_back(steps_.size(), std::move(end));
   }
-  // An end-of-text token that the language itself asks for ends the text where this may be.
-  steps_.push_back({ends && guide_->accepting(next) ? kFinished : next, static_cast<std::int32_t>(token_id), set});
+  steps_.push_back({next, static_cast<std::int32_t>(token_id), set});
 }
 
 std::vector<std::uint32_t> Matcher::known_end() const {
