@@ -3,11 +3,11 @@
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.generation
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.generation --large ../shared/data/tokenizers/llama3
 
-A record of a schema with long fixed keys, greedy: with the schema alone, and with banned words. Beside them the
-plainest loop there is, without detent: read the logits, take the best token, append it, as many times as the record has
-tokens. Models are the embedded one and the same weights in transformers; or with `--large`, a random Llama of
-transformers with the vocabulary of a real tokenizer, as large as makes a step take about 10 ms on one core. Then eight
-rows, one after the other and together.
+A record of a schema with long fixed keys, greedy: with the schema alone, with banned words, and with the tokenizer's
+own tokens only. Beside them the plainest loop there is, without detent: read the logits, take the best token, append
+it, as many times as the record of the schema alone has tokens. Models are the embedded one and the same weights in
+transformers; or with `--large`, a random Llama of transformers with the vocabulary of a real tokenizer, as large as
+makes a step take about 10 ms on one core. Then eight rows, one after the other and together.
 
 All of one model is measured in one run, in turns, after one turn that warms up; figures are medians. "Beside the model"
 is all the time that is not spent in forward passes: masks, and for each choice the report's masses and the sampler too.
@@ -111,9 +111,10 @@ def row(name: str, reports: Reports) -> str:
 def one_text(model: Model, max_tokens: int, repeats: int) -> None:
     """Compare ways to write one text, in turns."""
     language = detent.json_schema(SCHEMA, whitespace="compact")
-    guide = detent.compile(language, model.vocabulary)
+    guides = {way: detent.compile(language, model.vocabulary, canonical=way) for way in (False, True)}
 
-    def generate(ban: list[str]) -> detent.Report:
+    def generate(ban: list[str], canonical: bool = False) -> detent.Report:
+        guide = guides[canonical]
         return detent.generate(model, PROMPT, guide, max_tokens=max_tokens, temperature=0, ban=ban).report
 
     count = len(generate([]).steps)
@@ -121,6 +122,8 @@ def one_text(model: Model, max_tokens: int, repeats: int) -> None:
         "a plain loop, unconstrained": lambda: plain_loop(model, count),
         "schema": lambda: generate([]),
         "schema, 3 banned words": lambda: generate(BANNED),
+        "schema, canonical": lambda: generate([], canonical=True),
+        "schema, canonical, 3 banned words": lambda: generate(BANNED, canonical=True),
     }
     reports: dict[str, Reports] = {name: [] for name in ways}
     for turn in range(repeats + 1):

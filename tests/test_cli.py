@@ -82,6 +82,13 @@ class TestText:
         assert "1 rewinds" in result.err
         assert "model calls" in result.err
 
+    def test_the_tokenizers_own_tokens(self, run: Any) -> None:
+        arguments = ("generate", "--temperature", "0", "--report", "--choice", "an interesting answer", "Well?")
+        plain, own = run(*arguments), run(*arguments, "--canonical")
+        assert own.out == plain.out == "an interesting answer\n"
+        assert " 100 % forced, 0 model calls" in own.err
+        assert " 100 % forced" not in plain.err
+
     def test_banned_words(self, run: Any) -> None:
         plain = run("generate", "--temperature", "0", "Can we talk?")
         assert "listen" in plain.out

@@ -105,6 +105,9 @@ def _parser() -> argparse.ArgumentParser:
     generate.add_argument(
         "--ban", metavar="WORD", action="append", help="a word that must not be in the text, in any case; repeat it"
     )
+    generate.add_argument(
+        "--canonical", action="store_true", help="write only tokens that the model's tokenizer would write for the text"
+    )
     generate.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
     generate.add_argument("--report", action="store_true", help="say on standard error what the rule cost")
     return parser
@@ -116,11 +119,12 @@ def _generate(options: argparse.Namespace) -> int:
     with _progress("loading the model"):
         model = _model(options.model)
     with _progress("compiling the language"):
-        guide = None if language is None else compile(language, model.vocabulary)
+        guide = None if language is None else compile(language, model.vocabulary, canonical=options.canonical)
     pieces = stream(
         model,
         prompt,
         guide,
+        canonical=options.canonical,
         max_tokens=options.max_tokens,
         temperature=options.temperature,
         top_k=options.top_k,

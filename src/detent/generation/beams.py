@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from detent.errors import ModelError
 from detent.generation.bans import read_bans
 from detent.generation.output import FinishReason, Output, make_output
-from detent.generation.plan import check_model, keep_out, read_guide, read_prompt, text_before
+from detent.generation.plan import begin, check_model, keep_out, read_guide, read_prompt, text_before
 from detent.generation.report import Report, Step, spelled
 from detent.generation.sampler import whole_number
 from detent.guide import Guide, Rule
@@ -123,7 +123,7 @@ class _Search:
         self._prompt_ids = prompt_ids
         self._ends = np.array(self._vocabulary.eos_token_ids, dtype=np.intp)
         self._mask = allocate_mask(1, len(self._vocabulary))[0]
-        self._matcher = guide.matcher(max_tokens)
+        self._matcher = begin(guide, max_tokens, prompt_ids)
         self._texts: dict[bytes, _Text] = {}
         self._calls = 0
         self._model_seconds = self._mask_seconds = 0.0

@@ -19,9 +19,8 @@ from detent.errors import StateError
 from detent.generation.bans import Bans
 from detent.generation.finder import Finder, Found, Mark, Scan
 from detent.generation.report import Rewind, Step
-from detent.guide import Guide
 from detent.matcher import Matcher
-from detent.tables import Table, TableMatcher
+from detent.tables import TableMatcher
 from detent.vocabulary import Vocabulary
 
 __all__ = ["Draft"]
@@ -32,36 +31,33 @@ class Draft:
 
     Parameters
     ----------
-    guide : Guide or Table
-        The language, less the banned words where they are left to the mask.
-    safe : Guide, Table or None
-        The language less the banned words, where they are watched by rewinding.
-    bans : Bans or None
-        The words to watch.
+    vocabulary : Vocabulary
+        The bytes of each id.
+    matcher : Matcher or TableMatcher
+        In the language, less the banned words where they are left to the mask.
+    safe : Matcher, TableMatcher or None
+        In the language less the banned words, where they are watched by rewinding.
+    bans : Bans and bytes, or None
+        The words to watch, and the text before, for words that begin in it.
     stops : Finder or None
         The strings that end the text.
-    prompt : bytes
-        The text before, for words that begin in it.
-    max_tokens : int
-        The budget of both guides.
     """
 
     def __init__(
         self,
-        guide: Guide | Table,
-        safe: Guide | Table | None,
-        bans: Bans | None,
+        vocabulary: Vocabulary,
+        matcher: Matcher | TableMatcher,
+        safe: Matcher | TableMatcher | None,
+        bans: tuple[Bans, bytes] | None,
         stops: Finder | None,
-        prompt: bytes,
-        max_tokens: int,
     ) -> None:
-        self._vocabulary: Vocabulary = guide.vocabulary
-        self._safe: Matcher | TableMatcher | None = None if safe is None else safe.matcher(max_tokens)
-        self.matcher: Matcher | TableMatcher = guide.matcher(max_tokens)
+        self._vocabulary = vocabulary
+        self._safe = safe
+        self.matcher = matcher
         self._scan: Scan | None = None
-        if safe is not None and bans is not None:
-            self._scan = bans.scan(prompt)
-            self._retries = bans.retries
+        if bans is not None:
+            self._scan = bans[0].scan(bans[1])
+            self._retries = bans[0].retries
         self._stops: Scan | None = None if stops is None else stops.scan()
         self.token_ids: list[int] = []
         self.steps: list[Step] = []

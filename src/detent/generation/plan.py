@@ -21,11 +21,12 @@ from detent.generation.sampler import Sampler, whole_number
 from detent.generation.streaming import Stream
 from detent.guide import Guide, Rule, compile
 from detent.language import Language
+from detent.matcher import Matcher
 from detent.models.base import Model
 from detent.sources.nodes import EVERYTHING, TEXT
-from detent.tables import Table, TokenRule, TransitionTable
+from detent.tables import Table, TableMatcher, TokenRule, TransitionTable
 
-__all__ = ["Plan", "Request", "check_model", "keep_out", "read_guide", "read_prompt", "text_before"]
+__all__ = ["Plan", "Request", "begin", "check_model", "keep_out", "read_guide", "read_prompt", "text_before"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +119,14 @@ class Plan:
         return Sampler(request.temperature, request.top_k, request.top_p, seed, request.min_p)
 
     def _draft(self) -> Draft:
-        if self._bans is None or self._safe is None:
-            return Draft(self.guide, None, None, self._stops, self._before, self._max_tokens)
+        matcher, safe = begin(self.guide, self._max_tokens, self.prompt_ids), None
+        if self._safe is not None:
+            safe = begin(self._safe, self._max_tokens, self.prompt_ids)
+        if self._bans is None or safe is None:
+            return Draft(self._model.vocabulary, matcher, None, None, self._stops)
         if self._bans.mode == "rewind":
-            return Draft(self.guide, self._safe, self._bans, self._stops, self._before, self._max_tokens)
-        draft = Draft(self._safe, None, None, self._stops, self._before, self._max_tokens)
+            return Draft(self._model.vocabulary, matcher, safe, (self._bans, self._before), self._stops)
+        draft = Draft(self._model.vocabulary, safe, None, None, self._stops)
         draft.masked_from = 0
         return draft
 
@@ -161,6 +165,13 @@ def keep_out(bans: Bans, guide: Guide | Table, before: bytes, stops: Finder | No
         raise EmptyLanguageError(
             f"Every text of {guide.language!r} has one of the banned words, so there is nothing to write; ban fewer"
         ) from None
+
+
+def begin(guide: Guide | Table, max_tokens: int, prompt_ids: Sequence[int]) -> Matcher | TableMatcher:
+    """Return a matcher; that of a canonical guide continues the prompt as the tokenizer would."""
+    if isinstance(guide, Guide) and guide.canonical:
+        return guide.matcher(max_tokens, after=prompt_ids)
+    return guide.matcher(max_tokens)
 
 
 def text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:

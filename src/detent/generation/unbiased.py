@@ -27,10 +27,11 @@ from detent.errors import LimitError, ModelError
 from detent.generation.output import FinishReason, Output, make_output
 from detent.generation.reader import Reader
 from detent.generation.report import Report, Step, spelled
-from detent.guide import Guide
 from detent.language import Language
 from detent.mask import allocate_mask
-from detent.tables import Table
+from detent.matcher import Matcher
+from detent.tables import TableMatcher
+from detent.vocabulary import Vocabulary
 
 __all__ = ["UnbiasedSampler"]
 
@@ -59,8 +60,10 @@ class UnbiasedSampler:
 
     Parameters
     ----------
-    guide : Guide or Table
-        What may be written.
+    vocabulary : Vocabulary
+        The bytes of each id.
+    matcher : Matcher or TableMatcher
+        At the start of what may be written.
     language : Language
         What the texts are of: their values.
     reader : Reader
@@ -79,7 +82,8 @@ class UnbiasedSampler:
 
     def __init__(
         self,
-        guide: Guide | Table,
+        vocabulary: Vocabulary,
+        matcher: Matcher | TableMatcher,
         language: Language,
         reader: Reader,
         *,
@@ -89,9 +93,9 @@ class UnbiasedSampler:
         seed: int | None,
         tries: int,
     ) -> None:
-        self._vocabulary = guide.vocabulary
+        self._vocabulary = vocabulary
         self._language = language
-        self._matcher = guide.matcher(max_tokens)
+        self._matcher = matcher
         self._reader = reader
         self._max_tokens = max_tokens
         self._prompt_token_count = prompt_token_count

@@ -12,7 +12,7 @@ from detent.errors import ArgumentError
 from detent.generation.bans import BanMode, read_bans
 from detent.generation.output import Output
 from detent.generation.partial import PartialStream
-from detent.generation.plan import Plan, Request, check_model, keep_out, read_guide, read_prompt, text_before
+from detent.generation.plan import Plan, Request, begin, check_model, keep_out, read_guide, read_prompt, text_before
 from detent.generation.reader import Reader
 from detent.generation.sampler import Sampler, whole_number
 from detent.generation.streaming import Stream
@@ -66,8 +66,8 @@ def generate(
     language : Language, token_table, Guide, Table or None
         What may be written. None: any text that ids of the vocabulary spell; special ids other than end-of-text never.
     canonical : bool
-        Write only the tokens that the tokenizer itself would write for the text, as `compile` has it. A text that is
-        fixed is then fixed in its tokens, which are written without asking the model.
+        Write only the tokens that the tokenizer itself would write for the prompt and the text, as `compile` has it. A
+        text that is fixed is then fixed in its tokens, which are written without asking the model.
     max_tokens : int
         The most tokens to write, end-of-text not counted. A text of a language is complete by then: a token is written
         only if the rest fits into the tokens left.
@@ -368,8 +368,10 @@ def sample_unbiased(
     bans = read_bans(ban, "mask", ban_ignore_case, ban_whole_words, ban_across_prompt, 0)
     prompt_ids = read_prompt(prompt, model)
     guide = read_guide(language, model, in_text=False, canonical=canonical)
+    strict = guide if bans is None else keep_out(bans, guide, text_before(model, prompt_ids))
     sampler = UnbiasedSampler(
-        guide if bans is None else keep_out(bans, guide, text_before(model, prompt_ids)),
+        model.vocabulary,
+        begin(strict, max_tokens, prompt_ids),
         guide.language,
         Reader(model, prompt_ids),
         max_tokens=max_tokens,
