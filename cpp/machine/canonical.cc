@@ -7,9 +7,9 @@
 
 namespace detent {
 
-Canonical::Canonical(Automaton& automaton, std::shared_ptr<TokenSteps> steps, const Limits& limits,
+Canonical::Canonical(Automaton& automaton, Masks& masks, std::shared_ptr<TokenSteps> steps, const Limits& limits,
                      std::shared_ptr<const CancelFlag> cancel)
-    : automaton_(automaton), steps_(std::move(steps)), meter_(limits), cancel_(std::move(cancel)) {
+    : automaton_(automaton), masks_(masks), steps_(std::move(steps)), meter_(limits), cancel_(std::move(cancel)) {
   const std::uint32_t root = steps_->encoder().has_wholes() ? Encoder::kRoot : Encoder::kOff;
   intern({{border(Split::kFresh, true), root}});
 }
@@ -88,7 +88,7 @@ bool Canonical::fill(ExprId state, const Context& at, std::uint32_t* row, std::u
   // First what must fit to the last token, then what follows a mark.
   const bool may_go_on = at.last != kNoToken && encoder.merged(at.last);
   for (const Where& where : set) {
-    if (!may_go_on || tail(state, where.place).kind == Tail::Kind::none) continue;
+    if (!may_go_on || tails(state, where.place)[0].kind == Tail::Kind::none) continue;
     add(where);
     any = true;
   }
@@ -130,6 +130,41 @@ Canonical::SetId Canonical::advance(ExprId next, const Context& at, std::uint32_
   return found.empty() ? kRefused : intern(std::move(found));
 }
 
+// As in `Masks`, what is found of a beginning serves all states that begin so, of all languages.
+Canonical::Inside Canonical::inside(ExprId beginning, PlaceId from) {
+  const Vocabulary& vocabulary = steps_->vocabulary();
+  const Hash128 own = mix(mix(mix(automaton_.hash(beginning), steps_->salt()), from), 0x696e);
+  const Hash128 key_of_unsure = mix(own, 1);
+  constexpr auto kind = MaskCache::Kind::fragment;
+  Inside found{vocabulary.cache().find(own, kind), vocabulary.cache().find(key_of_unsure, kind)};
+  if (found.sure && found.unsure) return found;
+  const TokenSteps::Table& table = steps_->table(from);
+  std::unordered_map<Id, std::uint32_t> lengths;  // of straight ends, by state and marks, or kNever
+  std::vector<std::uint32_t> unsure;
+  MaskBuilder builder(vocabulary.word_count());
+  const std::int64_t visited = walk(beginning, [&](std::uint32_t token, ExprId next) {
+    const std::uint16_t target = table.target_of(token);
+    if (target == TokenSteps::Table::kRefused) return;
+    const TokenSteps::Place place = TokenSteps::place(table.targets[target]);
+    const auto [length, is_new] = lengths.try_emplace(id(next, table.targets[target]), kNever);
+    if (is_new && place.node == 0 && ends_straight(next, place.state)) length->second = straight(next);
+    if (length->second == kNever) {
+      unsure.push_back(token);
+    } else {
+      builder.allow(token);
+      builder.reach(length->second);
+    }
+  });
+  meter_.step(visited / 8 + 1);
+  found.sure = builder.finish();
+  MaskBuilder others(vocabulary.word_count());
+  for (std::uint32_t token : unsure) others.allow(token);
+  found.unsure = others.finish();
+  vocabulary.cache().insert(own, found.sure, kind);
+  vocabulary.cache().insert(key_of_unsure, found.unsure, kind);
+  return found;
+}
+
 std::shared_ptr<const Mask> Canonical::mask_of(ExprId state, const Where& where) {
   const Vocabulary& vocabulary = steps_->vocabulary();
   const std::uint64_t from = std::uint64_t{where.place} << 32 | where.whole;
@@ -142,10 +177,9 @@ std::shared_ptr<const Mask> Canonical::mask_of(ExprId state, const Where& where)
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> verdicts;  // by state and target: how far an end is at a mark
   ExprId present = ExprSet::kEmpty;
   std::vector<std::uint32_t>* of_present = nullptr;
-  MaskBuilder builder(vocabulary.word_count());
-  const std::int64_t visited = walk(state, [&](std::uint32_t token, ExprId next) {
+  const auto length_behind = [&](std::uint32_t token, ExprId next) {
     const std::uint16_t target = table.target_of(token);
-    if (target == TokenSteps::Table::kRefused) return;
+    if (target == TokenSteps::Table::kRefused) return kNever;
     const PlaceId place = table.targets[target];
     if (next != present) {
       present = next;
@@ -161,12 +195,59 @@ std::shared_ptr<const Mask> Canonical::mask_of(ExprId state, const Where& where)
     }
     // A token that begins a chunk is all of it so far; one that merging gives is no chunk that stays whole.
     const bool known = verdict != kNever && (begins_chunk || where.whole == Encoder::kOff);
-    const std::uint32_t length = known ? verdict : live(Node{next, place, whole_behind(where.whole, token), token});
-    if (length == kNever) return;
+    return known ? verdict : live(Node{next, place, whole_behind(where.whole, token), token});
+  };
+  const auto behind = [&](std::uint32_t token) {
+    ExprId next = state;
+    for (char byte : vocabulary.bytes(token)) next = automaton_.row(next)[automaton_.class_of()[static_cast<std::uint8_t>(byte)]];
+    return next;
+  };
+
+  // Before a mask is built, which a thread does one at a time, the parts that it is built from.
+  Automaton::Beginnings beginnings{{}, state};
+  if (!vocabulary.spelling() && !steps_->encoder().one_chunk()) beginnings = automaton_.beginnings(state);
+  Inside inside_first;
+  std::shared_ptr<const Crossing> crossing;
+  std::vector<std::uint32_t> refused;
+  std::uint32_t rest_length = kNever;
+  if (beginnings.pairs.size() == 1) rest_length = straight(beginnings.pairs[0].second);
+  if (rest_length != kNever) {
+    inside_first = inside(beginnings.pairs[0].first, where.place);
+    crossing = masks_.fragment(beginnings.pairs[0].first)->crossing();
+    if (!begins_chunk) {
+      std::vector<std::uint32_t> bits(vocabulary.word_count());
+      inside_first.sure->add_to(bits.data());
+      for (std::uint32_t token : steps_->completing(where.whole)) {
+        if ((bits[token >> 5] >> (token & 31) & 1) && length_behind(token, behind(token)) == kNever) refused.push_back(token);
+      }
+    }
+  }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> others;  // tokens, and how far an end is
+  const auto visit = [&](std::uint32_t token, ExprId next) {
+    if (const std::uint32_t length = length_behind(token, next); length != kNever) others.emplace_back(token, length);
+  };
+  if (rest_length == kNever) {
+    meter_.step(walk(state, visit) / 8 + 1);
+  } else {
+    // A token may be one of several of these: what counts is where it leads from the whole state.
+    const auto visit_behind = [&](std::uint32_t token, ExprId) { visit(token, behind(token)); };
+    inside_first.unsure->each([&](std::uint32_t token) { visit(token, behind(token)); });
+    masks_.walk(*crossing, beginnings.pairs[0].second, visit_behind);
+    if (beginnings.rest != ExprSet::kEmpty) meter_.step(walk(beginnings.rest, visit_behind) / 8 + 1);
+  }
+
+  MaskBuilder builder(vocabulary.word_count());
+  if (refused.empty() && inside_first.sure) {
+    builder.add(inside_first.sure);
+  } else if (inside_first.sure) {
+    builder.copy_from(*inside_first.sure);
+    for (std::uint32_t token : refused) builder.refuse(token);
+  }
+  if (inside_first.sure) builder.reach(inside_first.sure->farthest() + rest_length);
+  for (const auto& [token, length] : others) {
     builder.allow(token);
     builder.reach(length);
-  });
-  meter_.step(visited / 8 + 1);
+  }
   std::shared_ptr<const Mask> mask = builder.finish();
   vocabulary.cache().insert(key, mask);
   return mask;

@@ -26,6 +26,7 @@
 
 #include "automaton/automaton.h"
 #include "base/hash.h"
+#include "machine/masks.h"
 #include "machine/token_steps.h"
 #include "machine/walk.h"
 #include "mask/mask_cache.h"
@@ -40,7 +41,7 @@ class Canonical {
   static constexpr SetId kRefused = UINT32_MAX;
   static constexpr std::uint32_t kNever = UINT32_MAX;  // as a length
 
-  Canonical(Automaton& automaton, std::shared_ptr<TokenSteps> steps, const Limits& limits,
+  Canonical(Automaton& automaton, Masks& masks, std::shared_ptr<TokenSteps> steps, const Limits& limits,
             std::shared_ptr<const CancelFlag> cancel);
 
   const TokenSteps& steps() const { return *steps_; }
@@ -88,6 +89,9 @@ class Canonical {
     std::uint16_t marks = 0;
     std::uint32_t length = kNever;  // in tokens, once it was asked for
   };
+  // A few that begin with different tokens, or one that is no text.
+  using Tails = std::vector<Tail>;
+  static constexpr std::size_t kTails = 4;
   // How long a text is that ends the language behind a mark.
   struct Length {
     std::uint32_t bytes, tokens;
@@ -127,11 +131,13 @@ class Canonical {
   std::string end_text(ExprId state, std::uint16_t marks);
   std::optional<std::string> straight_text(ExprId state, std::uint16_t marks);
   const Length& end_of(ExprId state, std::uint16_t marks);
+  // Whether this text is the straight one, whatever follows `state`, which does not accept.
+  bool ends_straight(ExprId state, std::uint16_t marks);
   // At least the tokens of that text.
   std::uint32_t reach(ExprId state, std::uint16_t marks);
-  Tail& tail(ExprId state, PlaceId place);
-  Tail find_tail(ExprId state, PlaceId place);
-  Tail tail_of_chunk(ExprId state, PlaceId place);
+  Tails& tails(ExprId state, PlaceId place);
+  Tails tails_of_chunk(ExprId state, PlaceId place);
+  std::uint32_t first_token(const std::string& text);
   Tail tail_to_end(ExprId state, PlaceId place);
   std::vector<std::uint32_t> tail_tokens(PlaceId place, const Tail& tail) const;
   const std::vector<Step>& successors(ExprId state, PlaceId place);
@@ -158,11 +164,18 @@ class Canonical {
   // Calls visit(token, state behind it) for each token that the language allows. Returns the trie nodes seen.
   template <class Visit>
   std::int64_t walk(ExprId state, Visit visit);
+  // The tokens that stay inside a beginning (Automaton::beginnings): those behind which the chunk may surely end, and the end
+  // is straight, whatever follows the beginning; and others that the split lets stand there.
+  struct Inside {
+    std::shared_ptr<const Mask> sure, unsure;
+  };
+  Inside inside(ExprId beginning, PlaceId place);
   std::shared_ptr<const Mask> mask_of(ExprId state, const Where& where);
   // Adds to a row those of the mask behind which the end takes at most so many tokens.
   void add_within(const Mask& mask, ExprId state, const Where& where, std::uint32_t tokens_after, std::uint32_t* row);
 
   Automaton& automaton_;
+  Masks& masks_;
   std::shared_ptr<TokenSteps> steps_;
   std::mutex mutex_;
   Meter meter_;
@@ -174,7 +187,8 @@ class Canonical {
   std::unordered_map<std::uint32_t, std::pair<std::uint8_t, ExprId>> towards_;
   std::unordered_map<std::uint32_t, std::uint32_t> straight_;
   std::unordered_map<Id, Length> ends_;  // by state, and place behind the mark
-  std::unordered_map<Id, Tail> tails_;
+  std::unordered_map<Id, Tails> tails_;
+  std::unordered_map<std::string, std::uint32_t> first_tokens_;  // of tails, as merging gives them
   std::unordered_map<Id, std::vector<Step>> successors_;
   std::unordered_map<Node, Way, NodeHash> ways_;  // of those that are not told at once
   std::unordered_map<Node, std::uint32_t, NodeHash> worst_;  // the longest end behind a token of a mask; no last token

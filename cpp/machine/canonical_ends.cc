@@ -269,65 +269,77 @@ const Canonical::Length& Canonical::end_of(ExprId state, std::uint16_t marks) {
   return ends_[key] = found;
 }
 
+// It is if every text may follow its first character.
+bool Canonical::ends_straight(ExprId state, std::uint16_t marks) {
+  if (automaton_.accepting(state) || straight(state) == kNever) return false;
+  PlaceId place = border(marks, true);
+  do {
+    const auto [byte, next] = towards_end(state);
+    place = steps_->step(place, byte);
+    state = next;
+  } while (place != TokenSteps::kDead && TokenSteps::place(place).node != 0);
+  return place != TokenSteps::kDead && steps_->encoder().split().free(TokenSteps::place(place).state);
+}
+
 std::uint32_t Canonical::reach(ExprId state, std::uint16_t marks) {
   const Split& split = steps_->encoder().split();
   const std::uint32_t length = straight(state);
   if (length == 0 && split.may_end(marks)) return 0;
   if (length == 0 || length == kNever) return end_of(state, marks).bytes;
-  // The straight text is the end if every text may follow its first character.
-  PlaceId place = border(marks, true);
-  ExprId at = state;
-  do {
-    const auto [byte, next] = towards_end(at);
-    place = steps_->step(place, byte);
-    at = next;
-  } while (place != TokenSteps::kDead && TokenSteps::place(place).node != 0);
-  const bool free = place != TokenSteps::kDead && split.free(TokenSteps::place(place).state);
-  return free ? length : end_of(state, marks).bytes;
+  return ends_straight(state, marks) ? length : end_of(state, marks).bytes;
 }
 
-Canonical::Tail& Canonical::tail(ExprId state, PlaceId place) {
+Canonical::Tails& Canonical::tails(ExprId state, PlaceId place) {
   if (const auto known = tails_.find(id(state, place)); known != tails_.end()) return known->second;
-  Tail found = find_tail(state, place);
-  meter_.allocate(static_cast<std::int64_t>(found.text.size()) + 96);
+  Tails found = steps_->encoder().one_chunk() ? Tails{tail_to_end(state, place)} : tails_of_chunk(state, place);
+  for (const Tail& tail : found) meter_.allocate(static_cast<std::int64_t>(tail.text.size()) + 96);
   return tails_[id(state, place)] = std::move(found);
 }
 
-Canonical::Tail Canonical::find_tail(ExprId state, PlaceId place) {
-  return steps_->encoder().one_chunk() ? tail_to_end(state, place) : tail_of_chunk(state, place);
+std::uint32_t Canonical::first_token(const std::string& text) {
+  if (const auto known = first_tokens_.find(text); known != first_tokens_.end()) return known->second;
+  meter_.allocate(static_cast<std::int64_t>(text.size()) + 64);
+  return first_tokens_[text] = steps_->encoder().merge(text).front();
 }
 
-Canonical::Tail Canonical::tail_of_chunk(ExprId state, PlaceId place) {
+// The shortest texts; of equal length, as many as there are first tokens.
+Canonical::Tails Canonical::tails_of_chunk(ExprId state, PlaceId place) {
   struct Open {
     ExprId state;
     PlaceId place;
     std::size_t from;
+    std::size_t depth;
     std::uint8_t byte;
   };
-  std::vector<Open> open{{state, place, 0, 0}};
-  std::unordered_set<Id> seen;  // not the start: a text may come back to it, and end there
-  for (std::size_t i = 0; i < open.size(); ++i) {
+  std::vector<Open> open{{state, place, 0, 0, 0}};
+  // How often a place was come to, but for the start: a text may come back to it, and end there. Inside a character several
+  // ways count: their first tokens may be others.
+  std::unordered_map<Id, std::size_t> seen;
+  Tails found;
+  for (std::size_t i = 0; i < open.size() && found.size() < kTails; ++i) {
+    if (!found.empty() && open[i].depth >= found[0].text.size()) break;
     const ExprId* row = automaton_.row(open[i].state);
     meter_.step(32);
-    for (unsigned byte = 0; byte < 256; ++byte) {
+    for (unsigned byte = 0; byte < 256 && found.size() < kTails; ++byte) {
       const ExprId next = row[automaton_.class_of()[byte]];
       if (next == ExprSet::kEmpty) continue;
       const PlaceId there = steps_->step(open[i].place, static_cast<std::uint8_t>(byte));
-      if (there == TokenSteps::kDead || !seen.insert(id(next, there)).second) continue;
-      grow(open.size());
-      open.push_back({next, there, i, static_cast<std::uint8_t>(byte)});
+      if (there == TokenSteps::kDead) continue;
       const TokenSteps::Place at = TokenSteps::place(there);
-      if (at.node != 0 || !may_mark(next, at.state)) continue;
-      Tail tail{Tail::Kind::found, kNoToken, {}, next, at.state};
-      for (std::size_t k = open.size() - 1; k != 0; k = open[k].from) tail.text += static_cast<char>(open[k].byte);
-      std::ranges::reverse(tail.text);
-      tail.first = steps_->encoder().merge(tail.text).front();
-      return tail;
+      if (at.node == 0 && may_mark(next, at.state)) {
+        Tail tail{Tail::Kind::found, kNoToken, {static_cast<char>(byte)}, next, at.state};
+        for (std::size_t k = i; k != 0; k = open[k].from) tail.text += static_cast<char>(open[k].byte);
+        std::ranges::reverse(tail.text);
+        tail.first = first_token(tail.text);
+        if (std::ranges::find(found, tail.first, &Tail::first) == found.end()) found.push_back(std::move(tail));
+      }
+      if (!found.empty() || seen[id(next, there)]++ >= (at.node != 0 ? kTails : 1)) continue;
+      grow(open.size());
+      open.push_back({next, there, i, open[i].depth + 1, static_cast<std::uint8_t>(byte)});
     }
   }
-  Tail none;
-  none.kind = Tail::Kind::none;
-  return none;
+  if (found.empty()) found.emplace_back().kind = Tail::Kind::none;
+  return found;
 }
 
 Canonical::Tail Canonical::tail_to_end(ExprId state, PlaceId place) {
@@ -396,10 +408,12 @@ bool Canonical::ends_chunk(const Node& node) {
 Canonical::Tail* Canonical::fitting_tail(const Node& node) {
   const Encoder& encoder = steps_->encoder();
   if (!encoder.merged(node.last)) return nullptr;
-  Tail& end = tail(node.state, node.place);
-  if (end.kind != Tail::Kind::found || !encoder.follows(node.last, end.first)) return nullptr;
-  const std::uint32_t whole = node.whole == Encoder::kOff ? node.whole : encoder.whole_step(node.whole, end.text);
-  return encoder.whole_at(whole) == kNoToken ? &end : nullptr;
+  for (Tail& end : tails(node.state, node.place)) {
+    if (end.kind != Tail::Kind::found || !encoder.follows(node.last, end.first)) continue;
+    const std::uint32_t whole = node.whole == Encoder::kOff ? node.whole : encoder.whole_step(node.whole, end.text);
+    if (encoder.whole_at(whole) == kNoToken) return &end;
+  }
+  return nullptr;
 }
 
 std::optional<std::uint32_t> Canonical::at_once(const Node& node) {
@@ -408,7 +422,7 @@ std::optional<std::uint32_t> Canonical::at_once(const Node& node) {
   if (const Tail* end = fitting_tail(node)) {
     return static_cast<std::uint32_t>(end->text.size()) + reach(end->state, end->marks);
   }
-  return tail(node.state, node.place).kind == Tail::Kind::none ? std::optional(kNever) : std::nullopt;
+  return tails(node.state, node.place)[0].kind == Tail::Kind::none ? std::optional(kNever) : std::nullopt;
 }
 
 std::uint32_t Canonical::live(const Node& node) {

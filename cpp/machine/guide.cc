@@ -22,7 +22,7 @@ Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabula
   if (start() == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
   if (!automaton_.spellable(start())) throw Error(ErrorKind::empty, "spelling");
   if (steps) {
-    canonical_ = std::make_unique<Canonical>(automaton_, std::move(steps), limits, std::move(cancel));
+    canonical_ = std::make_unique<Canonical>(automaton_, masks_, std::move(steps), limits, std::move(cancel));
     if (canonical_->after(start(), {}).set == Canonical::kRefused) throw Error(ErrorKind::empty, "canonical");
     return;
   }

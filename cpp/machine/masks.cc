@@ -38,7 +38,11 @@ std::shared_ptr<const Mask> Masks::compute(ExprId state) {
   for (std::size_t i = 0; i < fragments.size(); ++i) {
     builder.add(fragments[i]);
     builder.reach(sum(fragments[i]->farthest(), automaton_.completion_length(beginnings.pairs[i].second)));
-    walk(*fragments[i]->crossing(), beginnings.pairs[i].second, builder);
+    ExprId reached = ExprSet::kEmpty;  // by the last token
+    walk(*fragments[i]->crossing(), beginnings.pairs[i].second, [&](std::uint32_t id, ExprId next) {
+      builder.allow(id);
+      if (next != reached) builder.reach(automaton_.completion_length(reached = next));
+    });
   }
   const ExprId rest = beginnings.rest;
   if (rest == ExprSet::kEmpty) return builder.finish();
@@ -137,25 +141,6 @@ std::shared_ptr<const Crossing> Masks::cross(const Crossing* like, const Exits& 
     return all;
   };
   return Crossing::of(merged(like->rests, added, &Crossing::Rest::place), merged(like->exits, exits.added, std::identity{}));
-}
-
-void Masks::walk(const Crossing& crossing, ExprId state, MaskBuilder& builder) {
-  const auto& class_of = automaton_.class_of();
-  thread_local std::vector<const ExprId*> path;
-  path.resize(vocabulary_.longest() + std::size_t{1});
-  path[0] = automaton_.row(state);
-  ExprId reached = ExprSet::kEmpty;  // by the last token
-  for (std::size_t i = 0; i < crossing.nodes.size();) {
-    const Crossing::Node& node = crossing.nodes[i];
-    const ExprId next = path[node.depth][class_of[node.byte]];
-    if (next == ExprSet::kEmpty) {
-      i = node.next;
-      continue;
-    }
-    for (std::uint32_t k = node.first; k < node.last; ++k) builder.allow(crossing.ids[k]);
-    if (node.first < node.last && next != reached) builder.reach(automaton_.completion_length(reached = next));
-    if (++i < node.next) path[node.depth + std::size_t{1}] = automaton_.row(next);
-  }
 }
 
 Masks::Like Masks::find_like(ExprId state, Examples& examples, std::uint64_t kind) {

@@ -18,6 +18,11 @@ class Masks {
 
   // Cost: about linear in the part of the trie that the state tells apart.
   std::shared_ptr<const Mask> compute(ExprId state);
+  // The mask of a beginning (Automaton::beginnings), with what is left of the tokens that leave it.
+  std::shared_ptr<const Mask> fragment(ExprId beginning);
+  // Calls visit(id, state behind it) for the tokens of which `state` allows what is left.
+  template <class Visit>
+  void walk(const Crossing& crossing, ExprId state, Visit visit);
 
  private:
   // A state, with its mask, most tokens of which lead where those of another state lead; or no mask.
@@ -46,10 +51,7 @@ class Masks {
   };
   // Adds the tokens that `state` allows.
   void walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* exits);
-  // Adds the tokens of which `state` allows what is left.
-  void walk(const Crossing& crossing, ExprId state, MaskBuilder& builder);
   std::shared_ptr<const Mask> cached(ExprId state);
-  std::shared_ptr<const Mask> fragment(ExprId beginning);
   std::shared_ptr<const Crossing> cross(const Crossing* like, const Exits& exits) const;
   ExprId near(ExprId state) {
     return state == ExprSet::kEmpty ? state : automaton_.at_horizon(state, Automaton::Horizon::near);
@@ -62,5 +64,22 @@ class Masks {
   Examples masks_;
   Examples fragments_;
 };
+
+template <class Visit>
+void Masks::walk(const Crossing& crossing, ExprId state, Visit visit) {
+  const auto& class_of = automaton_.class_of();
+  std::vector<const ExprId*> path(vocabulary_.longest() + std::size_t{1});
+  path[0] = automaton_.row(state);
+  for (std::size_t i = 0; i < crossing.nodes.size();) {
+    const Crossing::Node& node = crossing.nodes[i];
+    const ExprId next = path[node.depth][class_of[node.byte]];
+    if (next == ExprSet::kEmpty) {
+      i = node.next;
+      continue;
+    }
+    for (std::uint32_t k = node.first; k < node.last; ++k) visit(crossing.ids[k], next);
+    if (++i < node.next) path[node.depth + std::size_t{1}] = automaton_.row(next);
+  }
+}
 
 }  // namespace detent

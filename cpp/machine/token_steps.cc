@@ -24,6 +24,15 @@ TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared
   }
   const auto cells = static_cast<std::int64_t>(encoder_->split().state_count()) * 2 * encoder_->size();
   if (cells > kMostCells) throw Error(ErrorKind::unsupported, "split_states", cells, kMostCells);
+  for (std::uint32_t token = 0; token < encoder_->size(); ++token) {
+    if (!encoder_->whole_only(token)) continue;
+    const std::string_view text = vocabulary_->bytes(token);
+    for (std::size_t read = 1; read < text.size(); ++read) {
+      const std::vector<std::uint32_t> rest = vocabulary_->with_bytes(text.substr(read));
+      std::vector<std::uint32_t>& known = completing_[encoder_->whole_step(Encoder::kRoot, text.substr(0, read))];
+      known.insert(known.end(), rest.begin(), rest.end());
+    }
+  }
   if (encoder_->characters().node_count() > INT16_MAX) throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);
 }
 
@@ -42,6 +51,12 @@ const TokenSteps::Table& TokenSteps::table(PlaceId from) {
   std::unique_ptr<const Table>& known = tables_[from];
   if (!known) known = std::make_unique<const Table>(build(from));
   return *known;
+}
+
+const std::vector<std::uint32_t>& TokenSteps::completing(std::uint32_t whole) const {
+  static const std::vector<std::uint32_t> none;
+  const auto known = completing_.find(whole);
+  return known == completing_.end() ? none : known->second;
 }
 
 TokenSteps::Table TokenSteps::build(PlaceId from) const {

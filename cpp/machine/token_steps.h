@@ -60,12 +60,16 @@ class TokenSteps {
   };
   const Table& table(PlaceId from);
 
+  // The tokens that bring a chunk that was read up to there (Encoder::whole_step) to its end as a token that stays whole.
+  const std::vector<std::uint32_t>& completing(std::uint32_t whole) const;
+
  private:
   Table build(PlaceId from) const;
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::shared_ptr<const Encoder> encoder_;
   std::uint64_t salt_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> completing_;
   std::mutex mutex_;
   std::unordered_map<PlaceId, std::unique_ptr<const Table>> tables_;
 };

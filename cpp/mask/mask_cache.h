@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -54,6 +55,17 @@ class Mask {
  public:
   // Overwrites a row of `count` words.
   void write(std::uint32_t* row, std::size_t count) const;
+  // Calls visit(id) for each.
+  template <class Visit>
+  void each(Visit visit) const {
+    if (base_) base_->each(visit);
+    for (std::uint32_t id : ids_) visit(id);
+    for (std::uint32_t i = 0; i < words_.size(); ++i) {
+      for (std::uint32_t word = words_[i]; word != 0; word &= word - 1) {
+        visit(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
+      }
+    }
+  }
   // Adds to a row.
   void add_to(std::uint32_t* row) const;
   std::size_t bytes() const {

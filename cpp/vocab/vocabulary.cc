@@ -185,6 +185,13 @@ void Vocabulary::find_subtrees() {
   while (!path.empty()) close();
 }
 
+std::vector<std::uint32_t> Vocabulary::with_bytes(std::string_view text) const {
+  const auto first = std::ranges::lower_bound(ids_in_order_, text, {}, [this](std::uint32_t id) { return bytes(id); });
+  auto last = first;
+  while (last != ids_in_order_.end() && bytes(*last) == text) ++last;
+  return {first, last};
+}
+
 std::vector<std::uint32_t> Vocabulary::fewest_tokens(std::string_view text) const {
   struct Best {
     std::uint32_t count = UINT32_MAX;

@@ -77,6 +77,9 @@ class Vocabulary {
   const std::vector<Subtree>& subtrees() const { return subtrees_; }
   const std::vector<std::uint32_t>& ids_in_order() const { return ids_in_order_; }
 
+  // The ids with exactly these bytes, which are not none.
+  std::vector<std::uint32_t> with_bytes(std::string_view text) const;
+
   // How `text` is written in the fewest tokens: the least id of each. Only where every byte is a token.
   // Cost: the text's length times the trie nodes beside the paths of its parts.
   std::vector<std::uint32_t> fewest_tokens(std::string_view text) const;
