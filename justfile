@@ -73,7 +73,7 @@ _instrument switch name:
     rm -rf {{ sanitizers }}/{{ name }}/package
     mkdir {{ sanitizers }}/{{ name }}/package
     cp -rs "$PWD/src/detent" {{ sanitizers }}/{{ name }}/package/
-    cp {{ sanitizers }}/{{ name }}/_core.*so {{ sanitizers }}/{{ name }}/package/detent/
+    cp --remove-destination {{ sanitizers }}/{{ name }}/_core.*so {{ sanitizers }}/{{ name }}/package/detent/
 
 # -S: the environment's packages without its .pth files, one of which is the editable installation of the ordinary build
 _instrumented name libraries *arguments:

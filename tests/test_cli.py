@@ -277,7 +277,7 @@ class TestTerminal:
     def test_an_interrupt(self) -> None:
         master, slave = pty.openpty()
         process = command(
-            "generate", "--regex", "[ab]{1000}", "--max-tokens", "1500", "Go", stdout=slave, stderr=subprocess.PIPE
+            "generate", "--regex", "[ab]{20000}", "--max-tokens", "30000", "Go", stdout=slave, stderr=subprocess.PIPE
         )
         os.close(slave)
         os.read(master, 1)  # the first piece: a terminal gets each at once

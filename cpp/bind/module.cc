@@ -124,7 +124,7 @@ nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text
 std::vector<std::uint32_t> numbers(const nb::bytes& raw) {
   if (raw.size() % sizeof(std::uint32_t) != 0) throw Error(ErrorKind::argument, "numbers");
   std::vector<std::uint32_t> found(raw.size() / sizeof(std::uint32_t));
-  std::memcpy(found.data(), raw.data(), raw.size());
+  if (!found.empty()) std::memcpy(found.data(), raw.data(), raw.size());
   return found;
 }
 
