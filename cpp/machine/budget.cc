@@ -103,12 +103,20 @@ bool Budget::slack(ExprId state, std::uint32_t tokens) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  if (bounds(state).worst == kUnknown) {
+  if (bounds(state).worst == kUnknown && !(every_byte && guide_.has_rule(state))) {
     std::uint32_t worst = 0;
     for (ExprId next : successors(state)) worst = std::max(worst, bounds(next).upper);
     bounds_[state.value].worst = worst;
   }
   return bounds_[state.value].worst <= tokens && bounds_[state.value].worst != kUnknown;
+}
+
+void Budget::settle(ExprId state, const std::vector<ExprId>& successors) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  std::uint32_t worst = 0;
+  for (ExprId next : successors) worst = std::max(worst, bounds(next).upper);
+  bounds(state).worst = std::min(bounds(state).worst, worst);
 }
 
 std::vector<std::uint32_t> Budget::shortest(ExprId state) {

@@ -30,6 +30,8 @@ class Budget {
 
   // Whether every token that `state` allows leads to a state within `tokens`. False may mean "not known to".
   bool slack(ExprId state, std::uint32_t tokens);
+  // Remembers how far the ends are behind `state`, whose successors, all of them, are known to end.
+  void settle(ExprId state, const std::vector<ExprId>& successors);
 
   // A shortest sequence of tokens that leads from `state` to acceptance.
   std::vector<std::uint32_t> shortest(ExprId state);
@@ -42,7 +44,7 @@ class Budget {
   struct Bounds {
     std::uint32_t lower = 1;
     std::uint32_t upper = kUnknown;
-    std::uint32_t worst = kUnknown;  // the largest `upper` among the successors, once they were looked at
+    std::uint32_t worst = kUnknown;  // at least the largest `upper` among the successors, once they were looked at
     bool asked = false;              // whether `upper` has its first value
     bool written = false;            // whether `upper` comes from an end that was written in the fewest tokens
   };

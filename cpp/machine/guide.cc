@@ -79,7 +79,7 @@ bool Guide::fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t*
   // Where the mask is that of a state alike up to the horizon, the lengths of ends beyond it may be others.
   const bool every_byte = vocabulary_->spelling() == nullptr;
   if (every_byte && automaton_.keeps_lengths(state) && mask->farthest() <= tokens_after) return false;
-  if (!(every_byte && has_rule(state)) && budget_.slack(state, tokens_after)) return false;
+  if (budget_.slack(state, tokens_after)) return false;
   std::unordered_map<std::uint32_t, bool> verdicts;
   bool squeezed = false;
   const auto in_time = [&](ExprId next) {
@@ -103,6 +103,11 @@ bool Guide::fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t*
         if (in_time(next)) return;
         for (std::uint32_t k = subtree.first; k < subtree.last; ++k) refuse(vocabulary_->ids_in_order()[k]);
       });
+  if (!squeezed) {
+    std::vector<ExprId> successors;
+    for (const auto& [next, verdict] : verdicts) successors.push_back(ExprId{next});
+    budget_.settle(state, successors);
+  }
   return squeezed;
 }
 
