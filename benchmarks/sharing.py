@@ -139,7 +139,7 @@ def main() -> int:
     }
     if options.instances:
         found = instances(SHARED / "maskbench-dev.jsonl.gz", options.instances)
-        corpora["MaskBench"] = [(language, [text]) for language, text in found]
+        corpora["MaskBench"] = [(detent.json_schema(schema), [text]) for schema, text in found]
     print("| languages | masks | steps | made | fragments found | a mask that is made: median, mean |")
     print("|---|---|---|---|---|---|")
     for name, cases in corpora.items():
