@@ -50,6 +50,10 @@ def report(set_up: dict[str, dict[str, Any]], every: list[dict[str, Any]], condi
     parts = ["# MaskBench, side by side\n", f"{conditions}\n{versions}.\n", NOTES]
     parts += ["## Verdicts\n", _verdicts(every, engines)]
     parts += ["## Times\n", _times(every, engines)]
+    for other in engines[1:]:
+        both = [case for case in every if all("first_ns" in case[name] for name in (engines[0], other))]
+        parts += [f"## Times on the {len(both)} schemas that both {engines[0]} and {other} take\n"]
+        parts += [_times(both, [engines[0], other])]
     parts += ["## Right, by subset\n", _subsets(every, engines)]
     parts += ["## Why detent refuses\n", _reasons(every, [name for name in engines if name.startswith("detent")])]
     return "\n".join(parts)
