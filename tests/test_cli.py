@@ -38,11 +38,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
     return run
 
 
-def hear_interrupts() -> None:
-    """Take interrupts as a command in a terminal does, also where tests run in the background and ignore them."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def command(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-m", "detent", *arguments], **options)
 
@@ -281,10 +276,12 @@ class TestTerminal:
 
     def test_an_interrupt(self) -> None:
         master, slave = pty.openpty()
+        # A command takes over what its parent ignores, as tests in the background do.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         process = command(
-            "generate", "--regex", "[ab]{1000}", "--max-tokens", "1500", "Go", stdout=slave, stderr=subprocess.PIPE,
-            preexec_fn=hear_interrupts,
-        )  # fmt: skip
+            "generate", "--regex", "[ab]{1000}", "--max-tokens", "1500", "Go", stdout=slave, stderr=subprocess.PIPE
+        )
+        signal.signal(signal.SIGINT, before)
         os.close(slave)
         os.read(master, 1)  # the first piece: a terminal gets each at once
         process.send_signal(signal.SIGINT)
