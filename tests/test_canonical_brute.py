@@ -195,20 +195,10 @@ def random_language(rng, letters):
     return detent.regex(first) & ~detent.regex(second), lambda text: matches(text) and not excluded(text)
 
 
-def random_case(rng, path):
-    """Draw a case; None if the language has no text or no text of tokens."""
-    letters = rng.choice(LETTERS)
-    data = (of_pieces if rng.random() < 0.25 else of_bytes)(rng, letters)
+def opened(data, path):
+    """Return the vocabulary of a tokenizer, and what the tokenizer does."""
     path.write_text(json.dumps({"version": "1.0", **data}), encoding="utf-8")
     backend = tokenizers.Tokenizer.from_file(str(path))
-    vocabulary = detent.Vocabulary.from_file(path, eos_token_ids=[data["added_tokens"][-1]["id"]])
-    language, accepts = random_language(rng, letters)
-    words = [
-        word
-        for length in range(LONGEST[len(letters)] + 1)
-        for word in map("".join, itertools.product(letters, repeat=length))
-        if accepts(word)
-    ]
     known: dict[str, tuple[int, ...]] = {}
 
     def encode(text):
@@ -216,6 +206,21 @@ def random_case(rng, path):
             known[text] = tuple(backend.encode(text, add_special_tokens=False).ids)
         return known[text]
 
+    return detent.Vocabulary.from_file(path, eos_token_ids=[data["added_tokens"][-1]["id"]]), encode
+
+
+def random_case(rng, path):
+    """Draw a case; None if the language has no text or no text of tokens."""
+    letters = rng.choice(LETTERS)
+    data = (of_pieces if rng.random() < 0.25 else of_bytes)(rng, letters)
+    vocabulary, encode = opened(data, path)
+    language, accepts = random_language(rng, letters)
+    words = [
+        word
+        for length in range(LONGEST[len(letters)] + 1)
+        for word in map("".join, itertools.product(letters, repeat=length))
+        if accepts(word)
+    ]
     case = Case(vocabulary, language, letters, words, accepts, encode)
     try:
         return case, detent.compile(language, vocabulary, canonical=True)
@@ -325,3 +330,65 @@ def test_a_space_that_is_no_piece_is_refused(tmp_path):
     vocabulary = detent.Vocabulary.from_file(path, eos_token_ids=[1])
     with pytest.raises(UnsupportedError, match="no token stands for a space"):
         detent.compile(detent.regex("a"), vocabulary, canonical=True)
+
+
+ENDS = ('"', '"x', '", a', "x", ", a", " a", "a", "")
+PARTS = "ab1 \n\u00e9\u00e8"
+"""What stands in the strings of `test_strings_share_their_insides`; the last two begin with the same byte."""
+
+
+def ways_on(language: detent.Language, text: bytes, most: int):
+    """Yield texts of the language that begin so, with the end of a character, letters, and an end."""
+    for first, count in itertools.product((b"", b"\xa9", b"\xa8"), range(most + 1)):
+        for inner in itertools.product(PARTS, repeat=count):
+            for end in ENDS:
+                word = text + first + "".join(inner).encode() + end.encode()
+                if language.accepts(word):
+                    yield word.decode()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_strings_share_their_insides(seed, tmp_path):
+    """Strings with other texts behind them, of one vocabulary: what is found of one string serves the others."""
+    rng = random.Random(seed)
+    data = of_bytes(rng, 'ab1 \u00e9"')
+    split = SPLITS[1:][seed % 5]
+    if split != GPT2_PATTERN:
+        data["pre_tokenizer"]["pretokenizers"] = [
+            {"type": "Split", "pattern": {"Regex": split}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        ]
+    data["model"]["ignore_merges"] |= seed % 2 == 0
+    vocabulary, encode = opened(data, tmp_path / "tokenizer.json")
+    string = f'"[{PARTS}]*"'
+    compared = 0
+    for pattern in (string, f"{string}x", f'{string}, a|"ab"', f"({string}(, a)?)"):
+        language = detent.regex(pattern)
+        try:
+            guide = detent.compile(language, vocabulary, canonical=True)
+        except (EmptyLanguageError, UnsupportedError):
+            continue
+        letters = {
+            token
+            for token in range(len(vocabulary))
+            if set(vocabulary.token_bytes(token)) <= set('"x, ab1\n\u00e9\u00e8'.encode())
+        }
+        for _ in range(2):
+            matcher, row = guide.matcher(), []
+            for _ in range(6):
+                text = vocabulary.decode(row)
+                allowed = set(matcher.allowed().tolist()) - set(vocabulary.eos_token_ids)
+                assert allowed <= letters
+                for token in letters:
+                    longer = (*row, token)
+                    written = text + vocabulary.token_bytes(token)
+                    most = 3 if token in allowed else 1
+                    found = any(encode(word)[: len(longer)] == longer for word in ways_on(language, written, most))
+                    assert found == (token in allowed), (pattern, longer, written)
+                    compared += 1
+                if not allowed:
+                    break
+                token = rng.choice(sorted(allowed))
+                matcher.advance(token)
+                row.append(token)
+    assert compared > 0

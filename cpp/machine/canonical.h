@@ -109,6 +109,8 @@ class Canonical {
     }
   };
 
+  class EndsBehind;
+
   static Id id(ExprId state, PlaceId place) { return std::uint64_t{state.value} << 32 | place; }
   static PlaceId border(std::uint16_t marks, bool marked) { return TokenSteps::id({marks, 0, marked}); }
   SetId intern(std::vector<Where> set);
@@ -171,6 +173,7 @@ class Canonical {
   };
   Inside inside(ExprId beginning, PlaceId place);
   std::shared_ptr<const Mask> mask_of(ExprId state, const Where& where);
+  std::shared_ptr<const Mask> make_mask(ExprId state, const Where& where);
   // Adds to a row those of the mask behind which the end takes at most so many tokens.
   void add_within(const Mask& mask, ExprId state, const Where& where, std::uint32_t tokens_after, std::uint32_t* row);
 

@@ -1,0 +1,185 @@
+// The masks of a place (machine/canonical.h), made of parts that all languages share where these suffice.
+#include <algorithm>
+
+#include "machine/canonical.h"
+
+namespace detent {
+
+// How far an end is, at least, behind each token that a state and a place allow. Tokens that lead to the same state and the
+// same marks share the answer.
+class Canonical::EndsBehind {
+ public:
+  EndsBehind(Canonical& canonical, ExprId state, const Where& where)
+      : canonical_(canonical), state_(state), where_(where), table_(canonical.steps_->table(where.place)) {
+    const TokenSteps::Place place = TokenSteps::place(where.place);
+    // A token that begins a chunk is all of it so far, and one that merging gives is no chunk that stays whole.
+    never_whole_ = (place.node == 0 && place.marked) || where.whole == Encoder::kOff;
+  }
+
+  // Whether a chunk that stays whole may be the one that stands there.
+  bool maybe_whole() const { return !never_whole_; }
+
+  // Where a token that the language allows leads it.
+  ExprId next(std::uint32_t token) const {
+    ExprId next = state_;
+    for (char byte : canonical_.steps_->vocabulary().bytes(token)) {
+      next = canonical_.automaton_.row(next)[canonical_.automaton_.class_of()[static_cast<std::uint8_t>(byte)]];
+    }
+    return next;
+  }
+
+  // kNever if there is none. `next` is the state behind the token.
+  std::uint32_t operator()(std::uint32_t token, ExprId next) {
+    const std::uint16_t target = table_.target_of(token);
+    if (target == TokenSteps::Table::kRefused) return kNever;
+    const PlaceId place = table_.targets[target];
+    const std::uint32_t at_mark = at_mark_of(next, target);
+    if (at_mark != kNever && never_whole_) return at_mark;
+    return canonical_.live(Node{next, place, canonical_.whole_behind(where_.whole, token), token});
+  }
+
+ private:
+  static constexpr std::uint32_t kUnknown = kNever - 1;
+
+  // The end where the chunk ends behind the token, or kNever where it may not.
+  std::uint32_t at_mark_of(ExprId next, std::uint16_t target) {
+    if (next != last_state_) {
+      last_state_ = next;
+      const auto [known, is_new] = known_.try_emplace(next.value);
+      if (is_new) known->second.assign(table_.targets.size(), kUnknown);
+      of_last_state_ = &known->second;
+    }
+    std::uint32_t& end = (*of_last_state_)[target];
+    if (end == kUnknown) {
+      const TokenSteps::Place place = TokenSteps::place(table_.targets[target]);
+      const bool ends = place.node == 0 && canonical_.may_mark(next, place.state);
+      end = ends ? std::min(canonical_.reach(next, place.state), kUnknown - 1) : kNever;
+    }
+    return end;
+  }
+
+  Canonical& canonical_;
+  ExprId state_;
+  Where where_;
+  const TokenSteps::Table& table_;
+  bool never_whole_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> known_;  // by state and target
+  ExprId last_state_ = ExprSet::kEmpty;
+  std::vector<std::uint32_t>* of_last_state_ = nullptr;
+};
+
+// As in `Masks`, what is found of a beginning serves all states that begin so, of all languages.
+Canonical::Inside Canonical::inside(ExprId beginning, PlaceId from) {
+  const Vocabulary& vocabulary = steps_->vocabulary();
+  const Hash128 own = mix(mix(mix(automaton_.hash(beginning), steps_->salt()), from), 0x696e);
+  const Hash128 key_of_unsure = mix(own, 1);
+  constexpr auto kind = MaskCache::Kind::fragment;
+  Inside found{vocabulary.cache().find(own, kind), vocabulary.cache().find(key_of_unsure, kind)};
+  if (found.sure && found.unsure) return found;
+  const TokenSteps::Table& table = steps_->table(from);
+  std::unordered_map<Id, std::uint32_t> lengths;  // of straight ends, by state and marks, or kNever
+  std::vector<std::uint32_t> unsure;
+  MaskBuilder builder(vocabulary.word_count());
+  const std::int64_t visited = walk(beginning, [&](std::uint32_t token, ExprId next) {
+    const std::uint16_t target = table.target_of(token);
+    if (target == TokenSteps::Table::kRefused) return;
+    const TokenSteps::Place place = TokenSteps::place(table.targets[target]);
+    const auto [length, is_new] = lengths.try_emplace(id(next, table.targets[target]), kNever);
+    if (is_new && place.node == 0 && ends_straight(next, place.state)) length->second = straight(next);
+    if (length->second == kNever) {
+      unsure.push_back(token);
+    } else {
+      builder.allow(token);
+      builder.reach(length->second);
+    }
+  });
+  meter_.step(visited / 8 + 1);
+  found.sure = builder.finish();
+  MaskBuilder others(vocabulary.word_count());
+  for (std::uint32_t token : unsure) others.allow(token);
+  found.unsure = others.finish();
+  vocabulary.cache().insert(own, found.sure, kind);
+  vocabulary.cache().insert(key_of_unsure, found.unsure, kind);
+  return found;
+}
+
+std::shared_ptr<const Mask> Canonical::mask_of(ExprId state, const Where& where) {
+  const std::uint64_t from = std::uint64_t{where.place} << 32 | where.whole;
+  const Hash128 key = mix(mix(automaton_.hash(state), steps_->salt()), from);
+  MaskCache& cache = steps_->vocabulary().cache();
+  if (std::shared_ptr<const Mask> known = cache.find(key)) return known;
+  std::shared_ptr<const Mask> mask = make_mask(state, where);
+  cache.insert(key, mask);
+  return mask;
+}
+
+// A thread builds one mask at a time, so the parts come first and the builder last.
+std::shared_ptr<const Mask> Canonical::make_mask(ExprId state, const Where& where) {
+  const Vocabulary& vocabulary = steps_->vocabulary();
+  EndsBehind ends(*this, state, where);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> tokens;  // and how far their ends are
+  const auto visit = [&](std::uint32_t token, ExprId next) {
+    if (const std::uint32_t length = ends(token, next); length != kNever) tokens.emplace_back(token, length);
+  };
+  Automaton::Beginnings beginnings{{}, state};
+  if (!vocabulary.spelling() && !steps_->encoder().one_chunk()) beginnings = automaton_.beginnings(state);
+  const bool has_part = beginnings.pairs.size() == 1;
+  const std::uint32_t rest_length = has_part ? straight(beginnings.pairs[0].second) : kNever;
+  Inside part;                         // none if the state begins with none, or with several
+  std::vector<std::uint32_t> refused;  // of the tokens that are sure but for what the chunk may be
+  if (rest_length == kNever) {
+    meter_.step(walk(state, visit) / 8 + 1);
+  } else {
+    const auto& [beginning, rest] = beginnings.pairs[0];
+    part = inside(beginning, where.place);
+    if (ends.maybe_whole()) {
+      std::vector<std::uint32_t> sure(vocabulary.word_count());
+      part.sure->add_to(sure.data());
+      for (std::uint32_t token : steps_->completing(where.whole)) {
+        if ((sure[token >> 5] >> (token & 31) & 1) && ends(token, ends.next(token)) == kNever) refused.push_back(token);
+      }
+    }
+    // A token may be one of several of these: what counts is where it leads from the whole state.
+    const auto visit_from_state = [&](std::uint32_t token, ExprId) { visit(token, ends.next(token)); };
+    part.unsure->each([&](std::uint32_t token) { visit(token, ends.next(token)); });
+    masks_.walk(*masks_.fragment(beginning)->crossing(), rest, visit_from_state);
+    if (beginnings.rest != ExprSet::kEmpty) meter_.step(walk(beginnings.rest, visit_from_state) / 8 + 1);
+    meter_.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
+  }
+
+  MaskBuilder builder(vocabulary.word_count());
+  if (part.sure) {
+    if (refused.empty()) {
+      builder.add(part.sure);
+    } else {
+      builder.copy_from(*part.sure);
+      for (std::uint32_t token : refused) builder.refuse(token);
+    }
+    builder.reach(part.sure->farthest() + rest_length);
+  }
+  for (const auto& [token, length] : tokens) {
+    builder.allow(token);
+    builder.reach(length);
+  }
+  return builder.finish();
+}
+
+void Canonical::add_within(const Mask& mask, ExprId state, const Where& where, std::uint32_t tokens_after,
+                           std::uint32_t* row) {
+  const TokenSteps::Table& table = steps_->table(where.place);
+  std::vector<std::uint32_t> bits(steps_->vocabulary().word_count());
+  mask.add_to(bits.data());
+  std::uint32_t worst = 0;
+  const std::int64_t visited = walk(state, [&](std::uint32_t token, ExprId next) {
+    if ((bits[token >> 5] >> (token & 31) & 1) == 0) return;
+    const PlaceId place = table.targets[table.target_of(token)];
+    const std::uint32_t length = end_length(Node{next, place, whole_behind(where.whole, token), token});
+    worst = std::max(worst, length);
+    if (length <= tokens_after) row[token >> 5] |= 1u << (token & 31);
+  });
+  meter_.step(visited / 8 + 1);
+  meter_.allocate(64);
+  worst_[Node{state, where.place, where.whole, kNoToken}] = worst;
+}
+
+}  // namespace detent
