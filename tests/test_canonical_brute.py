@@ -332,26 +332,53 @@ def test_a_space_that_is_no_piece_is_refused(tmp_path):
         detent.compile(detent.regex("a"), vocabulary, canonical=True)
 
 
-ENDS = ('"', '"x', '", a', "x", ", a", " a", "a", "")
 PARTS = "ab1 \n\u00e9\u00e8"
-"""What stands in the strings of `test_strings_share_their_insides`; the last two begin with the same byte."""
+"""What stands in the strings of the tests below; the last two begin with the same byte."""
+ENDS = ('"', '"x', '", a', "x", ", a", " a", "a", "")
 
 
-def ways_on(language: detent.Language, text: bytes, most: int):
-    """Yield texts of the language that begin so, with the end of a character, letters, and an end."""
+def ways_on(language: detent.Language, text: bytes, most: int, parts):
+    """Yield texts of the language that begin so, with the end of a character, a few parts, and an end."""
     for first, count in itertools.product((b"", b"\xa9", b"\xa8"), range(most + 1)):
-        for inner in itertools.product(PARTS, repeat=count):
+        for inner in itertools.product(parts, repeat=count):
             for end in ENDS:
                 word = text + first + "".join(inner).encode() + end.encode()
                 if language.accepts(word):
                     yield word.decode()
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_strings_share_their_insides(seed, tmp_path):
-    """Strings with other texts behind them, of one vocabulary: what is found of one string serves the others."""
-    rng = random.Random(seed)
-    data = of_bytes(rng, 'ab1 \u00e9"')
+def check_walks(rng, language, vocabulary, encode, parts, letters):
+    """Hold the masks along two walks to what texts tell of the tokens of `letters`; return how many were compared."""
+    try:
+        guide = detent.compile(language, vocabulary, canonical=True)
+    except (EmptyLanguageError, UnsupportedError):
+        return 0
+    ends = set(vocabulary.eos_token_ids)
+    known = {token for token in range(len(vocabulary)) if set(vocabulary.token_bytes(token)) <= set(letters.encode())}
+    compared = 0
+    for _ in range(2):
+        matcher, row = guide.matcher(), []
+        for _ in range(6):
+            text = vocabulary.decode(row)
+            allowed = (set(matcher.allowed().tolist()) - ends) & known
+            for token in known:
+                longer = (*row, token)
+                written = text + vocabulary.token_bytes(token)
+                ways = ways_on(language, written, 3 if token in allowed else 1, parts)
+                found = any(encode(word)[: len(longer)] == longer for word in ways)
+                assert found == (token in allowed), (language, longer, written)
+                compared += 1
+            if not allowed:
+                break
+            token = rng.choice(sorted(allowed))
+            matcher.advance(token)
+            row.append(token)
+    return compared
+
+
+def small_tokenizer(rng, seed, letters, path):
+    """Draw a byte-level tokenizer with a split; every second one leaves chunks whole that are tokens."""
+    data = of_bytes(rng, letters)
     split = SPLITS[1:][seed % 5]
     if split != GPT2_PATTERN:
         data["pre_tokenizer"]["pretokenizers"] = [
@@ -359,36 +386,30 @@ def test_strings_share_their_insides(seed, tmp_path):
             {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
         ]
     data["model"]["ignore_merges"] |= seed % 2 == 0
-    vocabulary, encode = opened(data, tmp_path / "tokenizer.json")
+    return opened(data, path)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_strings_share_their_insides(seed, tmp_path):
+    """Strings with other texts behind them, of one vocabulary: what is found of one string serves the others."""
+    rng = random.Random(seed)
+    vocabulary, encode = small_tokenizer(rng, seed, 'ab1 \u00e9"', tmp_path / "tokenizer.json")
     string = f'"[{PARTS}]*"'
+    patterns = (string, f"{string}x", f'{string}, a|"ab"', f"({string}(, a)?)", f'"[{PARTS}]{{0,40}}"x')
+    assert sum(
+        check_walks(rng, detent.regex(pattern), vocabulary, encode, PARTS, f'"x, {PARTS}') for pattern in patterns
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounded_strings_take_what_unbounded_ones_found(seed, tmp_path):
+    """JSON strings of few and of many characters, with the escapes that may stand for these."""
+    rng = random.Random(seed)
+    letters = "ab1 \u00e9\u00e8"
+    vocabulary, encode = small_tokenizer(rng, seed, letters + '"\\u0', tmp_path / "tokenizer.json")
+    parts = [*letters, *(f"\\u{ord(letter):04x}" for letter in letters)]
     compared = 0
-    for pattern in (string, f"{string}x", f'{string}, a|"ab"', f"({string}(, a)?)"):
-        language = detent.regex(pattern)
-        try:
-            guide = detent.compile(language, vocabulary, canonical=True)
-        except (EmptyLanguageError, UnsupportedError):
-            continue
-        letters = {
-            token
-            for token in range(len(vocabulary))
-            if set(vocabulary.token_bytes(token)) <= set('"x, ab1\n\u00e9\u00e8'.encode())
-        }
-        for _ in range(2):
-            matcher, row = guide.matcher(), []
-            for _ in range(6):
-                text = vocabulary.decode(row)
-                allowed = set(matcher.allowed().tolist()) - set(vocabulary.eos_token_ids)
-                assert allowed <= letters
-                for token in letters:
-                    longer = (*row, token)
-                    written = text + vocabulary.token_bytes(token)
-                    most = 3 if token in allowed else 1
-                    found = any(encode(word)[: len(longer)] == longer for word in ways_on(language, written, most))
-                    assert found == (token in allowed), (pattern, longer, written)
-                    compared += 1
-                if not allowed:
-                    break
-                token = rng.choice(sorted(allowed))
-                matcher.advance(token)
-                row.append(token)
-    assert compared > 0
+    for most in (40, 1, 2, 3, 12):
+        schema = {"type": "string", "maxLength": most, "pattern": f"^[{letters}]*$"}
+        compared += check_walks(rng, detent.json_schema(schema), vocabulary, encode, parts, letters + '"')
+    assert compared

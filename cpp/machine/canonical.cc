@@ -88,7 +88,7 @@ bool Canonical::fill(ExprId state, const Context& at, std::uint32_t* row, std::u
   // First what must fit to the last token, then what follows a mark.
   const bool may_go_on = at.last != kNoToken && encoder.merged(at.last);
   for (const Where& where : set) {
-    if (!may_go_on || tails(state, where.place)[0].kind == Tail::Kind::none) continue;
+    if (!may_go_on || tails(state, where.place).texts[0].kind == Tail::Kind::none) continue;
     add(where);
     any = true;
   }

@@ -90,7 +90,10 @@ class Canonical {
     std::uint32_t length = kNever;  // in tokens, once it was asked for
   };
   // A few that begin with different tokens, or one that is no text.
-  using Tails = std::vector<Tail>;
+  struct Tails {
+    std::vector<Tail> texts;
+    bool all = true;  // every text of their lengths ends the chunk, and no shorter one could end the language
+  };
   static constexpr std::size_t kTails = 4;
   // How long a text is that ends the language behind a mark.
   struct Length {
@@ -131,10 +134,16 @@ class Canonical {
   std::uint32_t straight(ExprId state);
   // A text that ends the language behind a chunk that may end there.
   std::string end_text(ExprId state, std::uint16_t marks);
+  // Such a text by a search among fewer than `limit` beginnings; if there is a limit, only one that is found whatever follows
+  // the state.
+  std::optional<std::string> search_end(ExprId state, std::uint16_t marks, std::size_t limit);
+  static constexpr std::size_t kSureEnds = 256;
   std::optional<std::string> straight_text(ExprId state, std::uint16_t marks);
   const Length& end_of(ExprId state, std::uint16_t marks);
   // Whether this text is the straight one, whatever follows `state`, which does not accept.
   bool ends_straight(ExprId state, std::uint16_t marks);
+  // At least the bytes of that text as far as `state` tells, whatever follows it, or kNever if it does not.
+  std::uint32_t sure_end(ExprId state, std::uint16_t marks);
   // At least the tokens of that text.
   std::uint32_t reach(ExprId state, std::uint16_t marks);
   Tails& tails(ExprId state, PlaceId place);
@@ -147,6 +156,10 @@ class Canonical {
   bool ends_chunk(const Node& node);
   // The tail that the row of tokens may end with, or null.
   Tail* fitting_tail(const Node& node);
+  // The tails, if they are the same whatever follows the state, or null.
+  const Tails* sure_tails(ExprId state, PlaceId place);
+  // At least the tokens of an end that begins with one token, and then with a mark, as `sure_end` tells it.
+  std::uint32_t sure_step(ExprId state, PlaceId place, std::uint32_t last);
   // At least the tokens of an end of the row that ends in `last`, there, or kNever if it has none.
   std::uint32_t live(const Node& node);
   std::optional<std::uint32_t> at_once(const Node& node);
@@ -154,11 +167,15 @@ class Canonical {
   struct Way {
     std::uint32_t steps = kNever;
     std::uint32_t rest = kNever;
+    bool operator==(const Way&) const = default;
   };
   Way way_from(const Node& node);
   Way search(const Node& start);
   Node first_of_way(const Node& node);
   std::uint32_t end_length(const Node& node);
+  Node behind_step(const Node& node, const Step& step) const {
+    return {step.state, step.place, whole_behind(node.whole, step.token), step.token};
+  }
   std::uint32_t whole_behind(std::uint32_t whole, std::uint32_t token) const {
     return whole == Encoder::kOff ? whole : steps_->encoder().whole_step(whole, steps_->vocabulary().bytes(token));
   }

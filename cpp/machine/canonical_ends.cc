@@ -214,9 +214,15 @@ std::optional<std::string> Canonical::straight_text(ExprId state, std::uint16_t 
 }
 
 std::string Canonical::end_text(ExprId state, std::uint16_t marks) {
-  const Split& split = steps_->encoder().split();
-  if (automaton_.accepting(state) && split.may_end(marks)) return {};
+  if (automaton_.accepting(state) && steps_->encoder().split().may_end(marks)) return {};
   if (std::optional<std::string> text = straight_text(state, marks)) return *std::move(text);
+  if (std::optional<std::string> text = search_end(state, marks, SIZE_MAX)) return *std::move(text);
+  throw Error(ErrorKind::empty, "canonical");
+}
+
+std::optional<std::string> Canonical::search_end(ExprId state, std::uint16_t marks, std::size_t limit) {
+  const Split& split = steps_->encoder().split();
+  const bool whatever_follows = limit != SIZE_MAX;
   struct Open {
     ExprId state;
     PlaceId place;
@@ -225,8 +231,8 @@ std::string Canonical::end_text(ExprId state, std::uint16_t marks) {
   };
   std::vector<Open> open{{state, border(marks, true), 0, 0}};
   std::unordered_set<Id> seen{id(state, border(marks, true))};
-  for (std::size_t i = 0;; ++i) {
-    if (i == open.size()) throw Error(ErrorKind::empty, "canonical");
+  for (std::size_t i = 0; i < open.size() && open.size() < limit; ++i) {
+    if (whatever_follows && automaton_.accepting(open[i].state)) return std::nullopt;
     const ExprId* row = automaton_.row(open[i].state);
     meter_.step(32);
     for (unsigned byte = 0; byte < 256; ++byte) {
@@ -240,7 +246,9 @@ std::string Canonical::end_text(ExprId state, std::uint16_t marks) {
         grow(open.size());
         open.push_back({next, from_there, i, static_cast<std::uint8_t>(byte)});
       };
-      const bool done = at.node == 0 && automaton_.accepting(next) && split.may_end(at.state);
+      const bool accepts = automaton_.accepting(next);
+      if (whatever_follows && accepts) return std::nullopt;
+      const bool done = at.node == 0 && accepts && split.may_end(at.state);
       if (done || (at.node == 0 && split.free(at.state) && straight(next) != kNever)) {
         std::string text{static_cast<char>(byte)};
         for (std::size_t k = i; k != 0; k = open[k].from) text += static_cast<char>(open[k].byte);
@@ -256,6 +264,7 @@ std::string Canonical::end_text(ExprId state, std::uint16_t marks) {
       if (at.node == 0) look(border(at.state, true));
     }
   }
+  return std::nullopt;
 }
 
 const Canonical::Length& Canonical::end_of(ExprId state, std::uint16_t marks) {
@@ -281,6 +290,13 @@ bool Canonical::ends_straight(ExprId state, std::uint16_t marks) {
   return place != TokenSteps::kDead && steps_->encoder().split().free(TokenSteps::place(place).state);
 }
 
+std::uint32_t Canonical::sure_end(ExprId state, std::uint16_t marks) {
+  if (automaton_.accepting(state)) return kNever;
+  if (ends_straight(state, marks)) return straight(state);
+  const std::optional<std::string> text = search_end(state, marks, kSureEnds);
+  return text ? static_cast<std::uint32_t>(text->size()) : kNever;
+}
+
 std::uint32_t Canonical::reach(ExprId state, std::uint16_t marks) {
   const Split& split = steps_->encoder().split();
   const std::uint32_t length = straight(state);
@@ -291,8 +307,8 @@ std::uint32_t Canonical::reach(ExprId state, std::uint16_t marks) {
 
 Canonical::Tails& Canonical::tails(ExprId state, PlaceId place) {
   if (const auto known = tails_.find(id(state, place)); known != tails_.end()) return known->second;
-  Tails found = steps_->encoder().one_chunk() ? Tails{tail_to_end(state, place)} : tails_of_chunk(state, place);
-  for (const Tail& tail : found) meter_.allocate(static_cast<std::int64_t>(tail.text.size()) + 96);
+  Tails found = steps_->encoder().one_chunk() ? Tails{{tail_to_end(state, place)}, false} : tails_of_chunk(state, place);
+  for (const Tail& tail : found.texts) meter_.allocate(static_cast<std::int64_t>(tail.text.size()) + 96);
   return tails_[id(state, place)] = std::move(found);
 }
 
@@ -315,9 +331,11 @@ Canonical::Tails Canonical::tails_of_chunk(ExprId state, PlaceId place) {
   // How often a place was come to, but for the start: a text may come back to it, and end there. Inside a character several
   // ways count: their first tokens may be others.
   std::unordered_map<Id, std::size_t> seen;
-  Tails found;
+  Tails tails;
+  std::vector<Tail>& found = tails.texts;
   for (std::size_t i = 0; i < open.size() && found.size() < kTails; ++i) {
     if (!found.empty() && open[i].depth >= found[0].text.size()) break;
+    tails.all = tails.all && !automaton_.accepting(open[i].state);
     const ExprId* row = automaton_.row(open[i].state);
     meter_.step(32);
     for (unsigned byte = 0; byte < 256 && found.size() < kTails; ++byte) {
@@ -326,7 +344,9 @@ Canonical::Tails Canonical::tails_of_chunk(ExprId state, PlaceId place) {
       const PlaceId there = steps_->step(open[i].place, static_cast<std::uint8_t>(byte));
       if (there == TokenSteps::kDead) continue;
       const TokenSteps::Place at = TokenSteps::place(there);
-      if (at.node == 0 && may_mark(next, at.state)) {
+      const bool ends = at.node == 0 && may_mark(next, at.state);
+      if (at.node == 0 && !ends) tails.all = false;
+      if (ends) {
         Tail tail{Tail::Kind::found, kNoToken, {static_cast<char>(byte)}, next, at.state};
         for (std::size_t k = i; k != 0; k = open[k].from) tail.text += static_cast<char>(open[k].byte);
         std::ranges::reverse(tail.text);
@@ -339,7 +359,7 @@ Canonical::Tails Canonical::tails_of_chunk(ExprId state, PlaceId place) {
     }
   }
   if (found.empty()) found.emplace_back().kind = Tail::Kind::none;
-  return found;
+  return tails;
 }
 
 Canonical::Tail Canonical::tail_to_end(ExprId state, PlaceId place) {
@@ -408,12 +428,32 @@ bool Canonical::ends_chunk(const Node& node) {
 Canonical::Tail* Canonical::fitting_tail(const Node& node) {
   const Encoder& encoder = steps_->encoder();
   if (!encoder.merged(node.last)) return nullptr;
-  for (Tail& end : tails(node.state, node.place)) {
+  for (Tail& end : tails(node.state, node.place).texts) {
     if (end.kind != Tail::Kind::found || !encoder.follows(node.last, end.first)) continue;
     const std::uint32_t whole = node.whole == Encoder::kOff ? node.whole : encoder.whole_step(node.whole, end.text);
     if (encoder.whole_at(whole) == kNoToken) return &end;
   }
   return nullptr;
+}
+
+const Canonical::Tails* Canonical::sure_tails(ExprId state, PlaceId place) {
+  const Tails& ends = tails(state, place);
+  const auto is_sure = [&](const Tail& end) {
+    if (end.kind != Tail::Kind::found) return end.kind == Tail::Kind::none;
+    return end.text.size() <= TokenSteps::kRest && sure_end(end.state, end.marks) != kNever;
+  };
+  return ends.all && std::ranges::all_of(ends.texts, is_sure) ? &ends : nullptr;
+}
+
+std::uint32_t Canonical::sure_step(ExprId state, PlaceId place, std::uint32_t last) {
+  std::uint32_t least = kNever;
+  for (const Step& step : successors(state, place)) {
+    const TokenSteps::Place behind = TokenSteps::place(step.place);
+    const bool is_near = steps_->vocabulary().bytes(step.token).size() <= TokenSteps::kRest;
+    if (behind.node != 0 || !is_near || !steps_->encoder().follows(last, step.token)) continue;
+    if (const std::uint32_t end = sure_end(step.state, behind.state); end != kNever) least = std::min(least, 1 + end);
+  }
+  return least;
 }
 
 std::optional<std::uint32_t> Canonical::at_once(const Node& node) {
@@ -422,7 +462,7 @@ std::optional<std::uint32_t> Canonical::at_once(const Node& node) {
   if (const Tail* end = fitting_tail(node)) {
     return static_cast<std::uint32_t>(end->text.size()) + reach(end->state, end->marks);
   }
-  return tails(node.state, node.place)[0].kind == Tail::Kind::none ? std::optional(kNever) : std::nullopt;
+  return tails(node.state, node.place).texts[0].kind == Tail::Kind::none ? std::optional(kNever) : std::nullopt;
 }
 
 std::uint32_t Canonical::live(const Node& node) {
@@ -437,8 +477,8 @@ Canonical::Way Canonical::way_from(const Node& node) {
   return search(node);
 }
 
-// Breadth first, up to the first that is told at once. Of what is known only dead ends are used, so that the way is always the
-// same; the rest of a way is the way of where it stands.
+// Breadth first, up to a node behind which some end is told at once, and the shortest of these. Of what is known only dead ends
+// are used, so that the way is always the same; the rest of a way is the way of where it stands.
 Canonical::Way Canonical::search(const Node& start) {
   struct Open {
     Node node;
@@ -451,22 +491,25 @@ Canonical::Way Canonical::search(const Node& start) {
   for (std::size_t i = 0; i < open.size(); ++i) {
     const Node node = open[i].node;
     const std::uint32_t depth = open[i].depth + 1;
+    std::uint32_t rest = kNever;
     for (const Step& step : successors(node.state, node.place)) {
       meter_.step();
       if (!encoder.follows(node.last, step.token)) continue;
-      const Node next{step.state, step.place, whole_behind(node.whole, step.token), step.token};
+      const Node next = behind_step(node, step);
       if (const std::optional<std::uint32_t> known = at_once(next)) {
-        if (*known == kNever) continue;
-        for (std::size_t k = i;; k = open[k].from) {
-          meter_.allocate(64);
-          ways_[open[k].node] = {depth - open[k].depth, *known};
-          if (k == 0) return {depth, *known};
-        }
+        rest = std::min(rest, *known);
+        continue;
       }
       const auto before = ways_.find(next);
       if ((before != ways_.end() && before->second.steps == kNever) || !seen.insert(next).second) continue;
       grow(open.size());
       open.push_back({next, i, depth});
+    }
+    if (rest == kNever) continue;
+    for (std::size_t k = i;; k = open[k].from) {
+      meter_.allocate(64);
+      ways_[open[k].node] = {depth - open[k].depth, rest};
+      if (k == 0) return {depth, rest};
     }
   }
   meter_.allocate(static_cast<std::int64_t>(open.size()) * 64);
@@ -479,8 +522,8 @@ Canonical::Node Canonical::first_of_way(const Node& node) {
   const Way way = way_from(node);
   for (const Step& step : successors(node.state, node.place)) {
     if (!steps_->encoder().follows(node.last, step.token)) continue;
-    const Node next{step.state, step.place, whole_behind(node.whole, step.token), step.token};
-    if (way_from(next).steps == way.steps - 1) return next;
+    const Node next = behind_step(node, step);
+    if (way_from(next) == Way{way.steps - 1, way.rest}) return next;
   }
   throw Error(ErrorKind::empty, "canonical");  // there is one
 }

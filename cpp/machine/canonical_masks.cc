@@ -16,9 +16,6 @@ class Canonical::EndsBehind {
     never_whole_ = (place.node == 0 && place.marked) || where.whole == Encoder::kOff;
   }
 
-  // Whether a chunk that stays whole may be the one that stands there.
-  bool maybe_whole() const { return !never_whole_; }
-
   // Where a token that the language allows leads it.
   ExprId next(std::uint32_t token) const {
     ExprId next = state_;
@@ -76,21 +73,65 @@ Canonical::Inside Canonical::inside(ExprId beginning, PlaceId from) {
   constexpr auto kind = MaskCache::Kind::fragment;
   Inside found{vocabulary.cache().find(own, kind), vocabulary.cache().find(key_of_unsure, kind)};
   if (found.sure && found.unsure) return found;
+  const auto keep = [&] {
+    vocabulary.cache().insert(own, found.sure, kind);
+    vocabulary.cache().insert(key_of_unsure, found.unsure, kind);
+    return found;
+  };
+  // A byte takes a round at most: where a token and its end fit into the bound, they do not tell that there is one.
+  if (const Automaton::Relaxed wide = automaton_.relax(beginning); wide.state != beginning) {
+    found = inside(wide.state, from);
+    if (std::uint64_t{vocabulary.longest()} + found.sure->farthest() <= wide.rounds) return keep();
+  }
   const TokenSteps::Table& table = steps_->table(from);
-  std::unordered_map<Id, std::uint32_t> lengths;  // of straight ends, by state and marks, or kNever
+  const Encoder& encoder = steps_->encoder();
+  struct Ends {
+    std::uint32_t at_mark = kNever;
+    const Tails* tails = nullptr;  // the end depends on the token
+  };
+  // Neighbours among the tokens often lead to the same state.
+  std::unordered_map<std::uint32_t, std::vector<std::optional<Ends>>> ends_behind;  // by state and target
+  ExprId last_next = ExprSet::kEmpty;
+  std::vector<std::optional<Ends>>* of_next = nullptr;
   std::vector<std::uint32_t> unsure;
   MaskBuilder builder(vocabulary.word_count());
   const std::int64_t visited = walk(beginning, [&](std::uint32_t token, ExprId next) {
     const std::uint16_t target = table.target_of(token);
     if (target == TokenSteps::Table::kRefused) return;
-    const TokenSteps::Place place = TokenSteps::place(table.targets[target]);
-    const auto [length, is_new] = lengths.try_emplace(id(next, table.targets[target]), kNever);
-    if (is_new && place.node == 0 && ends_straight(next, place.state)) length->second = straight(next);
-    if (length->second == kNever) {
+    const PlaceId place = table.targets[target];
+    if (next != last_next) {
+      last_next = next;
+      of_next = &ends_behind[next.value];
+      of_next->resize(table.targets.size());
+    }
+    std::optional<Ends>& known = (*of_next)[target];
+    if (!known) {
+      const TokenSteps::Place there = TokenSteps::place(place);
+      known.emplace();
+      if (there.node == 0) known->at_mark = sure_end(next, there.state);
+      if (known->at_mark == kNever) known->tails = sure_tails(next, place);
+    }
+    const Ends& ends = *known;
+    std::uint32_t length = ends.at_mark;
+    if (ends.tails) {
+      const bool in_character = TokenSteps::place(place).node != 0;
+      const bool none = ends.tails->texts[0].kind == Tail::Kind::none;
+      if (in_character && (none || !encoder.merged(token))) return;
+      if (!none && encoder.merged(token)) {
+        const auto fits = [&](const Tail& tail) { return encoder.follows(token, tail.first); };
+        const auto tail = std::ranges::find_if(ends.tails->texts, fits);
+        if (tail != ends.tails->texts.end()) {
+          length = static_cast<std::uint32_t>(tail->text.size()) + sure_end(tail->state, tail->marks);
+        } else if (in_character) {
+          length = sure_step(next, place, token);
+        }
+      }
+    }
+    if (length == kNever) {
       unsure.push_back(token);
     } else {
       builder.allow(token);
-      builder.reach(length->second);
+      builder.reach(length);
     }
   });
   meter_.step(visited / 8 + 1);
@@ -98,9 +139,7 @@ Canonical::Inside Canonical::inside(ExprId beginning, PlaceId from) {
   MaskBuilder others(vocabulary.word_count());
   for (std::uint32_t token : unsure) others.allow(token);
   found.unsure = others.finish();
-  vocabulary.cache().insert(own, found.sure, kind);
-  vocabulary.cache().insert(key_of_unsure, found.unsure, kind);
-  return found;
+  return keep();
 }
 
 std::shared_ptr<const Mask> Canonical::mask_of(ExprId state, const Where& where) {
@@ -132,11 +171,17 @@ std::shared_ptr<const Mask> Canonical::make_mask(ExprId state, const Where& wher
   } else {
     const auto& [beginning, rest] = beginnings.pairs[0];
     part = inside(beginning, where.place);
-    if (ends.maybe_whole()) {
+    if (const std::vector<std::uint32_t>& completing = steps_->completing(where.whole); !completing.empty()) {
       std::vector<std::uint32_t> sure(vocabulary.word_count());
       part.sure->add_to(sure.data());
-      for (std::uint32_t token : steps_->completing(where.whole)) {
-        if ((sure[token >> 5] >> (token & 31) & 1) && ends(token, ends.next(token)) == kNever) refused.push_back(token);
+      for (std::uint32_t token : completing) {
+        if ((sure[token >> 5] >> (token & 31) & 1) == 0) continue;
+        const std::uint32_t length = ends(token, ends.next(token));
+        if (length == kNever) {
+          refused.push_back(token);
+        } else {
+          tokens.emplace_back(token, length);
+        }
       }
     }
     // A token may be one of several of these: what counts is where it leads from the whole state.

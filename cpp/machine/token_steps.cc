@@ -27,10 +27,12 @@ TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared
   for (std::uint32_t token = 0; token < encoder_->size(); ++token) {
     if (!encoder_->whole_only(token)) continue;
     const std::string_view text = vocabulary_->bytes(token);
-    for (std::size_t read = 1; read < text.size(); ++read) {
-      const std::vector<std::uint32_t> rest = vocabulary_->with_bytes(text.substr(read));
+    for (std::size_t read = 0; read < text.size(); ++read) {
       std::vector<std::uint32_t>& known = completing_[encoder_->whole_step(Encoder::kRoot, text.substr(0, read))];
-      known.insert(known.end(), rest.begin(), rest.end());
+      for (std::size_t end = text.size() - (read == 0); end > read && end + kRest >= text.size(); --end) {
+        const std::vector<std::uint32_t> part = vocabulary_->with_bytes(text.substr(read, end - read));
+        known.insert(known.end(), part.begin(), part.end());
+      }
     }
   }
   if (encoder_->characters().node_count() > INT16_MAX) throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);

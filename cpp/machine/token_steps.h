@@ -60,7 +60,9 @@ class TokenSteps {
   };
   const Table& table(PlaceId from);
 
-  // The tokens that bring a chunk that was read up to there (Encoder::whole_step) to its end as a token that stays whole.
+  static constexpr std::size_t kRest = 4;
+  // The tokens that bring a chunk that was read up to there (Encoder::whole_step) to its end as a token that stays whole, or
+  // within so many bytes of it, but for that token itself.
   const std::vector<std::uint32_t>& completing(std::uint32_t whole) const;
 
  private:
