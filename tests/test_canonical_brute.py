@@ -413,3 +413,31 @@ def test_bounded_strings_take_what_unbounded_ones_found(seed, tmp_path):
         schema = {"type": "string", "maxLength": most, "pattern": f"^[{letters}]*$"}
         compared += check_walks(rng, detent.json_schema(schema), vocabulary, encode, parts, letters + '"')
     assert compared
+
+
+def test_a_token_may_end_inside_a_chunk_that_stays_whole(tmp_path):
+    """A chunk that is a token stays one: no other token may begin it that ends inside its last letter."""
+    rng = random.Random(0)
+    data = of_bytes(rng, "a")
+    tokens = [*(bytes([byte]) for byte in range(256)), b"a\xc3", "a\u00e9".encode()]
+    data["added_tokens"] = [special(len(tokens), "</s>")]
+    data["pre_tokenizer"] = {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": r"\p{L}{1,2}|\P{L}"}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        ],
+    }
+    data["model"] |= {
+        "ignore_merges": True,
+        "vocab": {spelled(token): number for number, token in enumerate(tokens)},
+        "merges": [[spelled(b"a"), spelled(b"\xc3")]],
+    }
+    vocabulary, encode = opened(data, tmp_path / "tokenizer.json")
+    assert encode('"a\u00e9"') == (0x22, 257, 0x22)
+    guide = detent.compile(detent.regex('"[a\u00e9]*"'), vocabulary, canonical=True)
+    matcher = guide.matcher()
+    matcher.advance(ord('"'))
+    assert set(matcher.allowed().tolist()) == {ord("a"), 257, 0xC3, ord('"')}
+    matcher.advance(ord("a"))
+    assert set(matcher.allowed().tolist()) == {ord("a"), ord('"')}

@@ -113,6 +113,7 @@ class Canonical {
   };
 
   class EndsBehind;
+  class SureEnds;
 
   static Id id(ExprId state, PlaceId place) { return std::uint64_t{state.value} << 32 | place; }
   static PlaceId border(std::uint16_t marks, bool marked) { return TokenSteps::id({marks, 0, marked}); }
@@ -158,8 +159,10 @@ class Canonical {
   Tail* fitting_tail(const Node& node);
   // The tails, if they are the same whatever follows the state, or null.
   const Tails* sure_tails(ExprId state, PlaceId place);
-  // At least the tokens of an end that begins with one token, and then with a mark, as `sure_end` tells it.
-  std::uint32_t sure_step(ExprId state, PlaceId place, std::uint32_t last);
+  // The short tokens behind which the chunk may end, as `sure_end` tells it, with at least the tokens of the ends that begin
+  // with them, ascending.
+  using SureSteps = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  SureSteps sure_steps(ExprId state, PlaceId place);
   // At least the tokens of an end of the row that ends in `last`, there, or kNever if it has none.
   std::uint32_t live(const Node& node);
   std::optional<std::uint32_t> at_once(const Node& node);

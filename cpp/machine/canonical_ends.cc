@@ -445,15 +445,16 @@ const Canonical::Tails* Canonical::sure_tails(ExprId state, PlaceId place) {
   return ends.all && std::ranges::all_of(ends.texts, is_sure) ? &ends : nullptr;
 }
 
-std::uint32_t Canonical::sure_step(ExprId state, PlaceId place, std::uint32_t last) {
-  std::uint32_t least = kNever;
+Canonical::SureSteps Canonical::sure_steps(ExprId state, PlaceId place) {
+  SureSteps found;
   for (const Step& step : successors(state, place)) {
     const TokenSteps::Place behind = TokenSteps::place(step.place);
-    const bool is_near = steps_->vocabulary().bytes(step.token).size() <= TokenSteps::kRest;
-    if (behind.node != 0 || !is_near || !steps_->encoder().follows(last, step.token)) continue;
-    if (const std::uint32_t end = sure_end(step.state, behind.state); end != kNever) least = std::min(least, 1 + end);
+    if (behind.node != 0 || steps_->vocabulary().bytes(step.token).size() > TokenSteps::kRest) continue;
+    const std::uint32_t end = sure_end(step.state, behind.state);
+    if (end != kNever) found.emplace_back(step.token, 1 + end);
   }
-  return least;
+  std::ranges::stable_sort(found, {}, &SureSteps::value_type::second);
+  return found;
 }
 
 std::optional<std::uint32_t> Canonical::at_once(const Node& node) {

@@ -1,5 +1,6 @@
 // The masks of a place (machine/canonical.h), made of parts that all languages share where these suffice.
 #include <algorithm>
+#include <optional>
 
 #include "machine/canonical.h"
 
@@ -65,6 +66,77 @@ class Canonical::EndsBehind {
   std::vector<std::uint32_t>* of_last_state_ = nullptr;
 };
 
+// How far an end is, at least, behind each token that a beginning and a place allow, where that is the same whatever follows the
+// beginning; and which tokens have none then. That a chunk may stay whole is left aside.
+class Canonical::SureEnds {
+ public:
+  enum class Kind : std::uint8_t { unknown, refused, sure, by_token, unsure };
+  struct Ends {
+    Kind kind = Kind::unknown;
+    std::uint32_t length = kNever;  // of the end, if it is that of all tokens that lead there
+    const Tails* tails = nullptr;
+    std::optional<SureSteps> steps;  // those that end at a mark, the shortest ends first
+  };
+
+  SureEnds(Canonical& canonical, PlaceId from) : canonical_(canonical), table_(canonical.steps_->table(from)) {}
+
+  const TokenSteps::Table& table() const { return table_; }
+  // By target of the table; of neighbours among the tokens many lead to one state.
+  std::vector<Ends>& behind(ExprId next) {
+    if (next != last_state_) {
+      last_state_ = next;
+      of_last_state_ = &known_[next.value];
+      of_last_state_->resize(table_.targets.size());
+    }
+    return *of_last_state_;
+  }
+
+  // Of a token that leads to `next` and the target; kNever is not sure, and refused where there is none.
+  std::pair<Kind, std::uint32_t> of(std::uint32_t token, ExprId next, std::uint16_t target) {
+    Ends& ends = behind(next)[target];
+    const PlaceId place = table_.targets[target];
+    if (ends.kind == Kind::unknown) look(ends, next, place);
+    if (ends.kind != Kind::by_token) return {ends.kind, ends.length};
+    const Encoder& encoder = canonical_.steps_->encoder();
+    const bool in_character = TokenSteps::place(place).node != 0;
+    if (!encoder.merged(token)) return {in_character ? Kind::refused : Kind::unsure, kNever};
+    for (const Tail& tail : ends.tails->texts) {
+      if (!encoder.follows(token, tail.first)) continue;
+      return {Kind::sure, static_cast<std::uint32_t>(tail.text.size()) + canonical_.sure_end(tail.state, tail.marks)};
+    }
+    if (!in_character) return {Kind::unsure, kNever};
+    if (!ends.steps) ends.steps = canonical_.sure_steps(next, place);
+    for (const auto& [step, length] : *ends.steps) {
+      if (encoder.follows(token, step)) return {Kind::sure, length};
+    }
+    return {Kind::unsure, kNever};
+  }
+
+ private:
+  void look(Ends& ends, ExprId next, PlaceId place) {
+    const TokenSteps::Place there = TokenSteps::place(place);
+    if (there.node == 0) ends.length = canonical_.sure_end(next, there.state);
+    if (ends.length != kNever) {
+      ends.kind = Kind::sure;
+      return;
+    }
+    ends.tails = canonical_.sure_tails(next, place);
+    if (!ends.tails) {
+      ends.kind = Kind::unsure;
+    } else if (ends.tails->texts[0].kind == Tail::Kind::none) {
+      ends.kind = there.node == 0 ? Kind::unsure : Kind::refused;
+    } else {
+      ends.kind = Kind::by_token;
+    }
+  }
+
+  Canonical& canonical_;
+  const TokenSteps::Table& table_;
+  std::unordered_map<std::uint32_t, std::vector<Ends>> known_;
+  ExprId last_state_ = ExprSet::kEmpty;
+  std::vector<Ends>* of_last_state_ = nullptr;
+};
+
 // As in `Masks`, what is found of a beginning serves all states that begin so, of all languages.
 Canonical::Inside Canonical::inside(ExprId beginning, PlaceId from) {
   const Vocabulary& vocabulary = steps_->vocabulary();
@@ -83,62 +155,48 @@ Canonical::Inside Canonical::inside(ExprId beginning, PlaceId from) {
     found = inside(wide.state, from);
     if (std::uint64_t{vocabulary.longest()} + found.sure->farthest() <= wide.rounds) return keep();
   }
-  const TokenSteps::Table& table = steps_->table(from);
-  const Encoder& encoder = steps_->encoder();
-  struct Ends {
-    std::uint32_t at_mark = kNever;
-    const Tails* tails = nullptr;  // the end depends on the token
+  SureEnds ends(*this, from);
+  const TokenSteps::Table& table = ends.table();
+  std::vector<std::uint32_t> sure, unsure;
+  std::uint32_t farthest = 0;
+  const auto look = [&](std::uint32_t token, ExprId next, std::uint16_t target) {
+    const auto [told, length] = ends.of(token, next, target);
+    if (told == SureEnds::Kind::unsure) unsure.push_back(token);
+    if (told != SureEnds::Kind::sure) return;
+    sure.push_back(token);
+    farthest = std::max(farthest, length);
   };
-  // Neighbours among the tokens often lead to the same state.
-  std::unordered_map<std::uint32_t, std::vector<std::optional<Ends>>> ends_behind;  // by state and target
-  ExprId last_next = ExprSet::kEmpty;
-  std::vector<std::optional<Ends>>* of_next = nullptr;
-  std::vector<std::uint32_t> unsure;
-  MaskBuilder builder(vocabulary.word_count());
-  const std::int64_t visited = walk(beginning, [&](std::uint32_t token, ExprId next) {
-    const std::uint16_t target = table.target_of(token);
-    if (target == TokenSteps::Table::kRefused) return;
-    const PlaceId place = table.targets[target];
-    if (next != last_next) {
-      last_next = next;
-      of_next = &ends_behind[next.value];
-      of_next->resize(table.targets.size());
+  const auto visit = [&](const TrieNode& node, ExprId next) {
+    const auto visit_one = [&](std::uint32_t token) {
+      if (const std::uint16_t target = table.target_of(token); target != TokenSteps::Table::kRefused) look(token, next, target);
+    };
+    if (node.token & TrieNode::kShared) {
+      std::ranges::for_each(vocabulary.shared_ids(node.token), visit_one);
+    } else {
+      visit_one(node.token);
     }
-    std::optional<Ends>& known = (*of_next)[target];
-    if (!known) {
-      const TokenSteps::Place there = TokenSteps::place(place);
-      known.emplace();
-      if (there.node == 0) known->at_mark = sure_end(next, there.state);
-      if (known->at_mark == kNever) known->tails = sure_tails(next, place);
-    }
-    const Ends& ends = *known;
-    std::uint32_t length = ends.at_mark;
-    if (ends.tails) {
-      const bool in_character = TokenSteps::place(place).node != 0;
-      const bool none = ends.tails->texts[0].kind == Tail::Kind::none;
-      if (in_character && (none || !encoder.merged(token))) return;
-      if (!none && encoder.merged(token)) {
-        const auto fits = [&](const Tail& tail) { return encoder.follows(token, tail.first); };
-        const auto tail = std::ranges::find_if(ends.tails->texts, fits);
-        if (tail != ends.tails->texts.end()) {
-          length = static_cast<std::uint32_t>(tail->text.size()) + sure_end(tail->state, tail->marks);
-        } else if (in_character) {
-          length = sure_step(next, place, token);
-        }
+  };
+  const auto visit_all = [&](const Subtree& subtree, ExprId next) {
+    const std::vector<SureEnds::Ends>& behind = ends.behind(next);
+    for (std::uint32_t k = subtree.first; k < subtree.last; ++k) {
+      const std::uint32_t token = vocabulary.ids_in_order()[k];
+      const std::uint16_t target = table.target_of(token);
+      if (target == TokenSteps::Table::kRefused) continue;
+      if (behind[target].kind == SureEnds::Kind::sure) {
+        sure.push_back(token);
+      } else {
+        look(token, next, target);
       }
     }
-    if (length == kNever) {
-      unsure.push_back(token);
-    } else {
-      builder.allow(token);
-      builder.reach(length);
-    }
-  });
-  meter_.step(visited / 8 + 1);
-  found.sure = builder.finish();
-  MaskBuilder others(vocabulary.word_count());
-  for (std::uint32_t token : unsure) others.allow(token);
-  found.unsure = others.finish();
+  };
+  meter_.step(walk_tokens(vocabulary, automaton_, beginning, visit, visit_all) / 8 + 1);
+  const auto make = [&vocabulary](const std::vector<std::uint32_t>& tokens, std::uint32_t length) {
+    MaskBuilder builder(vocabulary.word_count());
+    builder.allow(tokens.data(), tokens.size());
+    builder.reach(length);
+    return builder.finish();
+  };
+  found = {make(sure, farthest), make(unsure, 0)};
   return keep();
 }
 
