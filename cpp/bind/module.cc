@@ -199,8 +199,9 @@ class MaskBuffer {
 // A row of 32-bit numbers of a NumPy array that our own Python code made; `formats` are the letters that it may have.
 class RowBuffer {
  public:
-  RowBuffer(nb::handle object, std::string_view formats) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
+  RowBuffer(nb::handle object, std::string_view formats, int flags = 0) {
+    flags |= PyBUF_FORMAT | PyBUF_C_CONTIGUOUS;
+    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
     if (view_.ndim != 1 || view_.itemsize != 4 || !view_.format || formats.find(view_.format) == std::string_view::npos) {
       PyBuffer_Release(&view_);
       throw nb::type_error("expected a row of int32 or float32");
@@ -211,7 +212,7 @@ class RowBuffer {
   RowBuffer& operator=(const RowBuffer&) = delete;
 
   template <class T>
-  const T* data() const { return static_cast<const T*>(view_.buf); }
+  T* data() const { return static_cast<T*>(view_.buf); }
   std::size_t size() const { return static_cast<std::size_t>(view_.shape[0]); }
 
  private:
@@ -303,6 +304,13 @@ std::pair<double, double> sums(nb::handle numbers, nb::handle mask) {
   const WithoutGil release;
   const Sums found = allowed_sums(row.data<float>(), row.size(), bits.data<std::uint32_t>(), bits.size());
   return {found.inside, found.outside};
+}
+
+void copy(nb::handle logits, nb::handle mask, nb::handle to) {
+  const RowBuffer row(logits, "f"), bits(mask, kInt32), copy(to, "f", PyBUF_WRITABLE);
+  if (row.size() != copy.size()) throw nb::type_error("expected rows of one length");
+  const WithoutGil release;
+  copy_masked(row.data<float>(), copy.data<float>(), row.size(), bits.data<std::uint32_t>(), bits.size());
 }
 
 }  // namespace
@@ -539,4 +547,6 @@ NB_MODULE(_core, m) {
         nb::sig("def few_allowed(mask: object, most: int) -> bytes | None"));
   m.def("allowed_sums", &sums, "numbers"_a, "mask"_a, "The sums of what a mask row allows of a float32 row, and of the rest.",
         nb::sig("def allowed_sums(numbers: object, mask: object) -> tuple[float, float]"));
+  m.def("copy_masked", &copy, "logits"_a, "mask"_a, "to"_a, "Copy a float32 row, with -inf where a mask row has no bit.",
+        nb::sig("def copy_masked(logits: object, mask: object, to: object) -> None"));
 }

@@ -223,3 +223,6 @@ def few_allowed(mask: object, most: int) -> bytes | None:
 
 def allowed_sums(numbers: object, mask: object) -> tuple[float, float]:
     """The sums of what a mask row allows of a float32 row, and of the rest."""
+
+def copy_masked(logits: object, mask: object, to: object) -> None:
+    """Copy a float32 row, with -inf where a mask row has no bit."""

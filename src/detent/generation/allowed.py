@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent import _core
-from detent.mask import WORD_BITS, apply_mask
+from detent.mask import WORD_BITS
 
 __all__ = ["few_allowed", "narrow"]
 
@@ -44,6 +44,6 @@ def narrow(
         return logits[best : best + 1], np.array([best], dtype=np.uint32)
     if few is not None:
         return logits[few], few
-    masked = logits.copy()
-    apply_mask(masked, mask)
+    masked = np.empty(logits.size, dtype=np.float32)
+    _core.copy_masked(np.ascontiguousarray(logits), mask, masked)
     return masked, None

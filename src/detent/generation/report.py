@@ -180,7 +180,9 @@ def measure(logits: NDArray[np.float32], mask: NDArray[np.int32]) -> tuple[float
     peak = float(logits[top])
     if not math.isfinite(peak):  # NaN comes first in argmax
         return math.nan, math.nan, top
-    weights = np.exp(logits - logits[top])
+    with np.errstate(over="ignore"):  # far below the peak is -inf, as it should be
+        weights = logits - logits[top]
+    np.exp(weights, out=weights)
     inside, outside = _core.allowed_sums(weights, mask)
     total = inside + outside
     log_total = peak + math.log(total)

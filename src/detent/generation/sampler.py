@@ -105,7 +105,7 @@ class Sampler:
             values = (logits - logits[best]).astype(np.promote_types(exact, logits.dtype), copy=False)
             values /= self.temperature
         if self.top_k is None and self.top_p is None and not self.min_p:
-            return self._draw(np.exp(values))
+            return self._draw(np.exp(values, out=values))
         return self._among(values)
 
     def _among(self, values: NDArray[np.floating[Any]]) -> int:
