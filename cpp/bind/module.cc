@@ -18,6 +18,7 @@
 #include "expr/node.h"
 #include "expr/special.h"
 #include "expr/utf8.h"
+#include "logits/allowed.h"
 #include "logits/apply.h"
 #include "machine/batch.h"
 #include "machine/guide.h"
@@ -195,6 +196,29 @@ class MaskBuffer {
   bool held_ = false;
 };
 
+// A row of 32-bit numbers of a NumPy array that our own Python code made; `formats` are the letters that it may have.
+class RowBuffer {
+ public:
+  RowBuffer(nb::handle object, std::string_view formats, int flags = 0) {
+    flags |= PyBUF_FORMAT | PyBUF_C_CONTIGUOUS;
+    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
+    if (view_.ndim != 1 || view_.itemsize != 4 || !view_.format || formats.find(view_.format) == std::string_view::npos) {
+      PyBuffer_Release(&view_);
+      throw nb::type_error("expected a row of int32 or float32");
+    }
+  }
+  ~RowBuffer() { PyBuffer_Release(&view_); }
+  RowBuffer(const RowBuffer&) = delete;
+  RowBuffer& operator=(const RowBuffer&) = delete;
+
+  template <class T>
+  T* data() const { return static_cast<T*>(view_.buf); }
+  std::size_t size() const { return static_cast<std::size_t>(view_.shape[0]); }
+
+ private:
+  Py_buffer view_{};
+};
+
 void fill(Matcher& matcher, nb::handle row) {
   const MaskBuffer buffer(row, {matcher.guide()->vocabulary().word_count()});
   if (matcher.fill_at_once(buffer.words())) return;  // cheaper than to release the GIL and take it again
@@ -265,6 +289,28 @@ void apply(std::uintptr_t logits, int type, std::size_t rows, std::size_t width,
   const WithoutGil release;
   apply_mask(reinterpret_cast<void*>(logits), static_cast<LogitType>(type), rows, width, logit_stride,
              reinterpret_cast<const std::uint32_t*>(mask), mask_words, mask_stride);
+}
+
+constexpr std::string_view kInt32 = "il";
+
+std::optional<nb::bytes> few(nb::handle mask, std::size_t most) {
+  const RowBuffer row(mask, kInt32);
+  const auto ids = few_allowed(row.data<std::uint32_t>(), row.size(), most);
+  return ids ? std::optional(to_bytes(*ids)) : std::nullopt;
+}
+
+std::pair<double, double> sums(nb::handle numbers, nb::handle mask) {
+  const RowBuffer row(numbers, "f"), bits(mask, kInt32);
+  const WithoutGil release;
+  const Sums found = allowed_sums(row.data<float>(), row.size(), bits.data<std::uint32_t>(), bits.size());
+  return {found.inside, found.outside};
+}
+
+void copy(nb::handle logits, nb::handle mask, nb::handle to) {
+  const RowBuffer row(logits, "f"), bits(mask, kInt32), copy(to, "f", PyBUF_WRITABLE);
+  if (row.size() != copy.size()) throw nb::type_error("expected rows of one length");
+  const WithoutGil release;
+  copy_masked(row.data<float>(), copy.data<float>(), row.size(), bits.data<std::uint32_t>(), bits.size());
 }
 
 }  // namespace
@@ -497,4 +543,10 @@ NB_MODULE(_core, m) {
   m.def("merge_states", &merge_states, "next"_a, "labels"_a, "states"_a, "classes"_a);
   m.def("apply_mask", &apply, "logits"_a, "type"_a, "rows"_a, "width"_a, "logit_stride"_a, "mask"_a, "mask_words"_a,
         "mask_stride"_a);
+  m.def("few_allowed", &few, "mask"_a, "most"_a, "The ids that a mask row allows, if at most so many.",
+        nb::sig("def few_allowed(mask: object, most: int) -> bytes | None"));
+  m.def("allowed_sums", &sums, "numbers"_a, "mask"_a, "The sums of what a mask row allows of a float32 row, and of the rest.",
+        nb::sig("def allowed_sums(numbers: object, mask: object) -> tuple[float, float]"));
+  m.def("copy_masked", &copy, "logits"_a, "mask"_a, "to"_a, "Copy a float32 row, with -inf where a mask row has no bit.",
+        nb::sig("def copy_masked(logits: object, mask: object, to: object) -> None"));
 }

@@ -1,4 +1,4 @@
-// Apply: masks applied in place to logits in CPU memory.
+// Apply: masks applied to logits in CPU memory.
 #pragma once
 
 #include <cstddef>
@@ -12,5 +12,8 @@ enum class LogitType : std::uint8_t { float32, float16, bfloat16 };
 // `width` logits; strides are in elements. Reads and writes memory once.
 void apply_mask(void* logits, LogitType type, std::size_t rows, std::size_t width, std::size_t logit_stride,
                 const std::uint32_t* mask, std::size_t mask_words, std::size_t mask_stride);
+
+// Does the same to a copy of one row of float32.
+void copy_masked(const float* logits, float* to, std::size_t width, const std::uint32_t* mask, std::size_t mask_words);
 
 }  // namespace detent

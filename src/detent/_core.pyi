@@ -217,3 +217,12 @@ def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None:
 def merge_states(next: bytes, labels: bytes, states: int, classes: int) -> bytes: ...
 
 def apply_mask(logits: int, type: int, rows: int, width: int, logit_stride: int, mask: int, mask_words: int, mask_stride: int) -> None: ...
+
+def few_allowed(mask: object, most: int) -> bytes | None:
+    """The ids that a mask row allows, if at most so many."""
+
+def allowed_sums(numbers: object, mask: object) -> tuple[float, float]:
+    """The sums of what a mask row allows of a float32 row, and of the rest."""
+
+def copy_masked(logits: object, mask: object, to: object) -> None:
+    """Copy a float32 row, with -inf where a mask row has no bit."""

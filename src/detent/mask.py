@@ -35,6 +35,9 @@ LogitsLike: TypeAlias = "npt.NDArray[Any] | _Tensor"
 # Codes of cpp/logits/apply.h.
 _LOGIT_TYPES = {"float32": (0, 4), "float16": (1, 2), "bfloat16": (2, 2)}
 
+# NumPy makes the name anew each time, in Python: after a pass of a model, that takes as long as masking a row.
+_NAMES = {"f": "float32", "e": "float16", "i": "int32"}
+
 
 def allocate_mask(batch: int, vocab_size: int) -> npt.NDArray[np.int32]:
     """Allocate mask rows that allow nothing.
@@ -132,7 +135,7 @@ def _layout(array: Any, noun: str) -> tuple[int, str, tuple[int, ...], tuple[int
     """Address, dtype name, shape and strides (in elements) of a one- or two-dimensional CPU array."""
     if isinstance(array, np.ndarray):
         pointer = array.__array_interface__["data"][0]
-        dtype = array.dtype.name
+        dtype = _NAMES.get(array.dtype.char) or array.dtype.name
         shape, strides = array.shape, tuple(s // array.itemsize for s in array.strides)
         exact = all(s % array.itemsize == 0 for s in array.strides)
         if not array.dtype.isnative:

@@ -110,15 +110,6 @@ def test_everything_is_checked_before_anything_is_written() -> None:
         detent.generate_batch(model(), REQUESTS, batch_size=0)
 
 
-@pytest.fixture(scope="module", params=["embedded", "transformers"])
-def real(request: pytest.FixtureRequest) -> detent.models.BatchModel:
-    if request.param == "embedded":
-        return detent.load_model()
-    pytest.importorskip("torch", reason="needs torch")
-    pytest.importorskip("transformers", reason="needs transformers")
-    return detent.models.Transformers(tiny_llama.model(), tiny_llama.tokenizer())
-
-
 SENTENCE = {
     "yes": detent.regex("(yes|no|maybe)( [a-z]{2,9}){1,6}[.]"),
     "form": detent.regex(r'\{"some_long_key": [0-9]+\}'),

@@ -10,7 +10,6 @@ import pytest
 import detent
 from detent.errors import ArgumentError, LimitError, ModelError
 from detent.models import CallableModel
-from tests import tiny_llama
 
 VOCABULARY = detent.Vocabulary([b"a", b"b", b"ab", b"ba", b""], eos_token_ids=[4])
 LANGUAGES = ["(a|b){1,4}", "a*b", "(ab)+|b{3}", "a(ba)*|bbb", "aaaa|b", "[ab]{0,5}"]
@@ -93,15 +92,6 @@ def test_budgets_and_bans() -> None:
         assert "ba" not in out.text
     (cut,) = detent.beam_search(model(1), "p", detent.regex("(aa|bb)+"), max_tokens=2, num_beams=50)
     assert cut.finish_reason == ("length" if len(cut.token_ids) == 2 else "stop")
-
-
-@pytest.fixture(scope="module", params=["embedded", "transformers"])
-def real(request: pytest.FixtureRequest) -> detent.models.BatchModel:
-    if request.param == "embedded":
-        return detent.load_model()
-    pytest.importorskip("torch", reason="needs torch")
-    pytest.importorskip("transformers", reason="needs transformers")
-    return detent.models.Transformers(tiny_llama.model(), tiny_llama.tokenizer())
 
 
 def test_real_models(real: detent.models.BatchModel) -> None:

@@ -114,6 +114,12 @@ def test_measure_of_odd_logits(value: float) -> None:
     assert measure(logits, np.array([0b010], dtype=np.int32))[0] == -np.inf or value != -np.inf
 
 
+def test_measure_of_logits_far_apart() -> None:
+    logits = np.array([3e38, -3e38, 2e38], dtype=np.float32)
+    assert measure(logits, np.array([0b010], dtype=np.int32)) == pytest.approx((-6e38, 3e38, 0))
+    assert measure(logits[::-1], np.array([0b111], dtype=np.int32)) == pytest.approx((0.0, 3e38, 2))
+
+
 def test_times_and_words() -> None:
     out = detent.generate(detent.load_model(), "Can we talk?", temperature=0, ban=["listen"])
     report = out.report

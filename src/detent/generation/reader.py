@@ -42,7 +42,7 @@ class Reader:
         self.seconds = 0.0
 
     def logits(self, token_ids: Sequence[int], *, keep: bool) -> Row:
-        """Return the logits after the prompt and the tokens: float32[V], the caller's own.
+        """Return the logits after the prompt and the tokens: float32[V], to be read only.
 
         The tokens are those of the call before, cut by `crop` if need be, and more; with `keep`, the row is kept until
         `forget`.
@@ -51,13 +51,13 @@ class Reader:
         row = self._rows.get(place)
         if row is None:
             started = perf_counter()
-            row = self._checked(self.session(token_ids).logits)
+            row = self._checked(self.session(token_ids).logits, own=keep)
             self.seconds += perf_counter() - started
             self.calls += not self._is_read
             self._is_read = False
             if keep:
                 self._rows[place] = row
-        return row.copy() if keep else row
+        return row
 
     def crop(self, count: int) -> None:
         """Keep the prompt and the first `count` tokens."""
@@ -106,8 +106,9 @@ class Reader:
         self.calls += passes
         self._is_read = True
 
-    def _checked(self, logits: Row) -> Row:
-        logits = np.array(logits, dtype=np.float32)
+    def _checked(self, logits: Row, *, own: bool) -> Row:
+        """Return the session's logits as float32; where they are kept, a copy, as the session may go on in its own."""
+        logits = np.array(logits, dtype=np.float32) if own else np.asarray(logits, dtype=np.float32)
         width = len(self._model.vocabulary)
         if logits.shape != (width,):
             raise ModelError(

@@ -76,15 +76,17 @@ class Sampler:
             raise ArgumentError(f"min_p must be from 0 to 1, got {min_p!r}")
         self._random = np.random.default_rng(None if seed is None else whole_number("seed", seed, least=0))
 
-    def pick(self, logits: NDArray[np.floating[Any]]) -> int:
+    def pick(self, logits: NDArray[np.floating[Any]], ids: NDArray[np.integer[Any]] | None = None) -> int:
         """Return one id of `logits` (float[V], banned ids at minus infinity).
+
+        With `ids`, ascending, the logits are those of these ids alone, and all others are banned.
 
         Raises
         ------
         ModelError
             Every id is at minus infinity, or one that is not banned is NaN or plus infinity.
         """
-        best = int(np.argmax(logits)) if logits.size else 0  # NaN, if there is one
+        best = int(logits.argmax()) if logits.size else 0  # NaN, if there is one
         top = float(logits[best]) if logits.size else -np.inf
         if top == -np.inf:
             raise ModelError(
@@ -92,15 +94,18 @@ class Sampler:
                 "check the model's output, or allow more with the language"
             )
         if not math.isfinite(top):
-            raise ModelError(f"The model gives token {best} the logit {top}; logits must be finite or -inf")
-        if self.temperature == 0:
-            return best
+            token_id = best if ids is None else ids[best]
+            raise ModelError(f"The model gives token {token_id} the logit {top}; logits must be finite or -inf")
+        index = best if self.temperature == 0 else self._pick_at_random(logits, best)
+        return index if ids is None else int(ids[index])
+
+    def _pick_at_random(self, logits: NDArray[np.floating[Any]], best: int) -> int:
         exact = np.float32 if 1e-30 < self.temperature < 1e30 else np.float64
         with np.errstate(over="ignore"):  # a tiny temperature sends all but the best to -inf, as it should
             values = (logits - logits[best]).astype(np.promote_types(exact, logits.dtype), copy=False)
             values /= self.temperature
         if self.top_k is None and self.top_p is None and not self.min_p:
-            return self._draw(np.exp(values))
+            return self._draw(np.exp(values, out=values))
         return self._among(values)
 
     def _among(self, values: NDArray[np.floating[Any]]) -> int:

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import StateError
+from detent.generation.allowed import few_allowed, narrow
 from detent.generation.draft import Draft
-from detent.generation.ends import end_of_text_row
 from detent.generation.output import FinishReason, Output
 from detent.generation.reader import Reader
 from detent.generation.report import Report, Step, measure, spelled
 from detent.generation.sampler import Sampler
 from detent.generation.text import TextDecoder
-from detent.mask import allocate_mask, apply_mask
+from detent.mask import allocate_mask
 from detent.models.base import Session
 from detent.vocabulary import Vocabulary
 
@@ -52,7 +52,8 @@ class Stream(Iterator[str]):
         self._prompt_token_count = prompt_token_count
         self._value = value
         self._mask = allocate_mask(1, len(vocabulary))[0]
-        self._ends = end_of_text_row(vocabulary)
+        self._ends = frozenset(vocabulary.eos_token_ids)
+        self._few = max(self._mask.size, len(self._ends))
         self._mask_seconds = 0.0
         self._output: Output | None = None
         self._pieces = self._write()
@@ -115,24 +116,26 @@ class Stream(Iterator[str]):
 
     def _advance(self) -> Generator[None, None, FinishReason | None]:
         """Add a token to the draft, or end it and say why, or take tokens back."""
-        draft, mask = self._draft, self._mask
+        draft, mask, ends = self._draft, self._mask, self._ends
         began = perf_counter()
         draft.fill_mask(mask)
-        only = _single(mask)
-        nothing_left = only is None and not mask.any()
+        few = few_allowed(mask, self._few)
+        nothing_left = few is not None and not few.size
+        only = int(few[0]) if few is not None and few.size == 1 else None
+        nothing_but_ends = few is not None and few.size <= len(ends) and ends.issuperset(few.tolist())
         self._mask_seconds += perf_counter() - began
         if nothing_left and draft.has_refusals:
             draft.back_up()
             self._reader.crop(len(draft.token_ids))
             return None
-        if nothing_left or not (mask & ~self._ends).any():  # nothing to ask the model
+        if nothing_but_ends:  # nothing to ask the model
             spent = len(draft.token_ids) == self._max_tokens
             cut = spent and bool(draft.matcher.expected_bytes())
             return ("length" if cut else "stop") if self._end() else None
         if only is None and self._reader.lacks(len(draft.token_ids)):
             yield
-        step = self._choose() if only is None else Step(only)
-        if step.token_id in self._vocabulary.eos_token_ids:
+        step = self._choose(few) if only is None else Step(only)
+        if step.token_id in ends:
             if not self._end():
                 return None
             draft.steps.append(step)
@@ -145,13 +148,13 @@ class Stream(Iterator[str]):
         self._mask_seconds += perf_counter() - began
         return None if draft.stopped is None else "stop"
 
-    def _choose(self) -> Step:
+    def _choose(self, few: NDArray[np.uint32] | None) -> Step:
         logits = self._reader.logits(self._draft.token_ids, keep=self._draft.is_watched)
         log_mass, log_total, top = measure(logits, self._mask)
         began = perf_counter()
-        apply_mask(logits, self._mask)
+        values, ids = narrow(logits, self._mask, few, top if self._sampler.temperature == 0 else None)
         self._mask_seconds += perf_counter() - began
-        token_id = self._sampler.pick(logits)
+        token_id = self._sampler.pick(values, ids)
         return Step(token_id, top, log_mass, float(logits[token_id]) - log_total)
 
     def _end(self) -> bool:
@@ -184,12 +187,3 @@ class Stream(Iterator[str]):
                 tokens=spelled(draft.steps, self._vocabulary),
             ),
         )
-
-
-def _single(mask: NDArray[np.int32]) -> int | None:
-    """Return the one id that a mask row allows; None if it allows more or none."""
-    words = np.flatnonzero(mask)
-    if words.size != 1:
-        return None
-    word = int(mask[words[0]]) & 0xFFFFFFFF
-    return None if word & (word - 1) else int(words[0]) * 32 + word.bit_length() - 1
