@@ -155,6 +155,41 @@ def test_beginnings_are_those_of_all_texts(seed, tmp_path):
                     assert vocabulary.tokenize(text + more)[: len(tokens)] == tokens
 
 
+def test_tables_allow_the_same(tmp_path):
+    rng = random.Random(6)
+    model = Unigram(rng, "ab ")
+    while not model.writable("ab"):
+        model = Unigram(rng, "ab ")
+    vocabulary = model.open(tmp_path / "tokenizer.json")
+    for pattern in ("[ab]{0,5}", "(ab| b)*a?", "a*b", " (a|b)+ ?"):
+        guide = detent.compile(detent.regex(pattern), vocabulary, canonical="approximate")
+        table = guide.to_table()
+        for _ in range(20):
+            matcher, walked = guide.matcher(), table.matcher()
+            for _ in range(8):
+                allowed = matcher.allowed().tolist()
+                assert walked.allowed().tolist() == allowed
+                token = rng.choice(allowed)
+                if token == 1:
+                    break
+                matcher.advance(token)
+                walked.advance(token)
+
+
+def test_generation_takes_it():
+    model = detent.load_model()
+    form = detent.regex("[a-z ]{1,20}")
+    ways = (True, "approximate")
+    exact, near = (detent.generate(model, "Say:", form, temperature=0, canonical=way).text for way in ways)
+    assert exact == near  # the model's tokenizer can be exact
+    guide = detent.compile(form, model.vocabulary, canonical="approximate")
+    assert detent.generate(model, "Say:", guide, temperature=0, canonical="approximate").text == exact
+    requests = [detent.Request("Say:", form, canonical="approximate", temperature=0)]
+    assert detent.generate_batch(model, requests)[0].text == exact
+    with pytest.raises(detent.ArgumentError, match="True, False"):
+        detent.generate(model, "Say:", form, canonical="nearly")
+
+
 def test_neighbours_do_not_decide(tmp_path):
     model = Unigram(random.Random(0), "ab")
     model.vocab = [
