@@ -3,11 +3,12 @@
     python -m benchmarks.approximate
     python -m benchmarks.approximate --pieces 32000 --texts 20
 
-A Unigram model is trained on the sources of the standard library, the text that each machine with Python has; spaces
-are U+2581 and begin words, as in T5, or stand anywhere. Then texts of the function calls of `benchmarks.canonical` are
-drawn, token by token among those that a mask allows: evenly, or by the scores of the pieces, as a model would that knows
-nothing but how frequent they are. The package tokenizers encodes each text again. A text is *its own* if its tokens come
-back; a token is if the tokenizer has it at that place of the text. Times are CPU times of one thread.
+A Unigram model is trained on the sources of the standard library, the text that each machine with Python has;
+spaces are U+2581 and begin words, as in T5, or stand anywhere. Then texts of the function calls of
+`benchmarks.canonical` are drawn, token by token among those that a mask allows: evenly, or by the scores of
+the pieces, as a model would that knows nothing but how frequent they are. The package tokenizers encodes each
+text again. A text is *its own* if its tokens come back; a token is if the tokenizer has it at that place of
+the text. Times are CPU times of one thread.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ class Unigram:
         pieces = {SPACE, *(letter for letter in alphabet if rng.random() < 0.9)}
         pieces |= {"".join(rng.choices(alphabet, k=rng.randint(2, 4))) for _ in range(rng.randint(0, 12))}
         names = rng.sample(sorted(pieces), len(pieces))
-        halves = rng.random() < 0.6
-        scores = [-rng.randint(1, 8) / 2 if halves else -8 * rng.random() for _ in names]
+        halves, scale = rng.random() < 0.6, rng.choice((1, 1, 5))
+        scores = [scale * (-rng.randint(1, 8) / 2 if halves else -8 * rng.random()) for _ in names]
         special = [("<unk>", 0.0), ("</s>", 0.0)]
         of_bytes = [(f"<0x{byte:02X}>", 0.0) for byte in range(256)] if self.fallback else []
         self.vocab = [*special, *of_bytes, *zip(names, scores, strict=True)]

@@ -47,6 +47,22 @@ def test_pairs_of_random_models(seed, tmp_path):
             assert row == [right for right in live if encoder.follows(left, right)]
 
 
+def test_an_unknown_character_may_be_better_than_a_piece(tmp_path):
+    model = Unigram(random.Random(0), "ab")
+    pieces = {"\u2581": -20.0, "a": -20.0, "b": -20.0, "ab": -1.0, "bc": -20.0, "za": -20.0}
+    of_bytes = [(f"<0x{byte:02X}>", 0.0) for byte in range(256)]
+    model.vocab, model.fallback = [("<unk>", 0.0), ("</s>", 0.0), *of_bytes, *pieces.items()], True
+    vocabulary, backend = model.open(tmp_path / "tokenizer.json"), model.backend()
+    a, b, ab, bc, za = range(259, 264)
+    for text, row, left, right in (("abc", [ab, 2 + ord("c")], a, bc), ("zab", [2 + ord("z"), ab], za, b)):
+        assert vocabulary.tokenize(text) == backend.encode(text, add_special_tokens=False).ids == row
+        encoder = vocabulary._tokenizer().encoder
+        assert encoder.live(left)
+        assert encoder.live(right)
+        assert not encoder.follows(left, right)
+        assert right not in encoder.after(left)
+
+
 def test_tokens_of_a_trained_model(unigram, save):
     vocabulary = Vocabulary.from_file(save(unigram), eos_token_ids=None)
     rng = random.Random(3)
