@@ -12,7 +12,7 @@ import pytest
 
 import detent
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError, StateError, UnsupportedError
-from detent.vocabulary.bpe import Bpe
+from detent.vocabulary.core_tokenizer import CoreTokenizer
 from detent.vocabulary.split_pattern import GPT2_PATTERN, WHOLE, read_split
 from tests.conftest import SHARED, needs_shared
 from tests.toy_bpe import make_encoder, random_tokenizer
@@ -33,7 +33,7 @@ SPLITS = {
 def vocabulary_of(tokens, merges, **options):
     """Give a vocabulary whose last id ends a text, with its tokenizer."""
     vocabulary = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[len(tokens)])
-    object.__setattr__(vocabulary, "_bpe", Bpe(make_encoder([*tokens, b""], merges, **options)))
+    object.__setattr__(vocabulary, "_core_tokenizer", CoreTokenizer(make_encoder([*tokens, b""], merges, **options)))
     return vocabulary
 
 
@@ -352,7 +352,7 @@ def test_what_is_written_is_tokenized_alike(name):
 def test_texts_with_added_tokens_are_left_out(tmp_path):
     vocabulary = pieces_file(tmp_path, ["a", "b", "\u2581"], [])
     encoder = vocabulary._tokenizer().encoder
-    object.__setattr__(vocabulary, "_bpe", Bpe(encoder, ("ba",)))
+    object.__setattr__(vocabulary, "_core_tokenizer", CoreTokenizer(encoder, ("ba",)))
     guide = detent.compile(detent.regex("[ab]{2,3}"), vocabulary, canonical=True)
     after_b = matcher_at(guide, vocabulary.tokenize("b"))
     assert {vocabulary.token_bytes(token) for token in after_b.allowed()} == {b"b"}
@@ -423,7 +423,7 @@ def test_what_is_refused():
     plain = detent.Vocabulary([b"a", b"b"], eos_token_ids=None)
     with pytest.raises(UnsupportedError, match="how its tokenizer splits"):
         detent.compile(detent.regex("a"), plain, canonical=True)
-    with pytest.raises(ArgumentError, match="True or False"):
+    with pytest.raises(ArgumentError, match='True, False or "approximate"'):
         detent.compile(detent.regex("a"), plain, canonical="yes")
     vocabulary = vocabulary_of([b"a", b"b", b"ab"], [(0, 1, 0, 2)])
     guide = detent.compile(detent.regex("[ab]*"), vocabulary, canonical=True)

@@ -86,6 +86,7 @@ class TestText:
         arguments = ("generate", "--temperature", "0", "--report", "--choice", "an interesting answer", "Well?")
         plain, own = run(*arguments), run(*arguments, "--canonical")
         assert own.out == plain.out == "an interesting answer\n"
+        assert " 100 % forced, 0 model calls" in run(*arguments, "--canonical-approximate").err
         assert " 100 % forced, 0 model calls" in own.err
         assert " 100 % forced" not in plain.err
 

@@ -14,6 +14,7 @@
 
 #include "base/fork_guard.h"
 #include "bpe/encoder.h"
+#include "bpe/merge_pairs.h"
 #include "expr/codec.h"
 #include "expr/node.h"
 #include "expr/special.h"
@@ -134,7 +135,8 @@ using Instructions = std::vector<std::tuple<std::uint8_t, std::uint64_t, std::ui
 std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const nb::bytes& base, const nb::bytes& byte_pieces,
                                       const nb::bytes& merges, bool ignore_merges,
                                       std::vector<std::pair<std::uint32_t, std::uint8_t>> ranges, unsigned class_count,
-                                      const Instructions& program, bool one_chunk) {
+                                      const Instructions& program, bool one_chunk, const nb::bytes& scores, double unknown,
+                                      bool words) {
   Encoder::Recipe recipe;
   recipe.pieces = pieces;
   recipe.size = static_cast<std::uint32_t>(texts.size());
@@ -152,6 +154,10 @@ std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const 
   }
   recipe.one_chunk = one_chunk;
   const WithoutGil release;  // the list keeps the texts alive
+  recipe.scores.resize(scores.size() / sizeof(double));
+  std::memcpy(recipe.scores.data(), scores.c_str(), recipe.scores.size() * sizeof(double));
+  recipe.unknown = unknown;
+  recipe.words = words;
   return std::make_shared<Encoder>(recipe);
 }
 
@@ -437,9 +443,10 @@ NB_MODULE(_core, m) {
           nb::sig("def cache_counts(self) -> tuple[int, int, int, int]"),
           "Masks found and made, fragments of masks found and made.");
 
-  nb::class_<Encoder>(m, "Encoder", "A BPE tokenizer; immutable.")
+  nb::class_<Encoder>(m, "Encoder", "A tokenizer; immutable.")
       .def(nb::new_(&make_encoder), "pieces"_a, "texts"_a, "base"_a, "byte_pieces"_a, "merges"_a, "ignore_merges"_a,
-           "ranges"_a, "class_count"_a, "program"_a, "one_chunk"_a)
+           "ranges"_a, "class_count"_a, "program"_a, "one_chunk"_a, "scores"_a = nb::bytes("", 0), "unknown"_a = 0.0,
+           "words"_a = false)
       .def("encode", [](const Encoder& encoder, const nb::bytes& text) {
         const std::string_view bytes = view(text);
         const WithoutGil release;
@@ -449,11 +456,12 @@ NB_MODULE(_core, m) {
         return token < encoder.size() && encoder.pairs().live(token);
       }, "token"_a)
       .def("burst", [](const Encoder& encoder, std::uint32_t token) {
-        return token < encoder.size() && encoder.pairs().burst(token);
+        const auto* pairs = dynamic_cast<const MergePairs*>(&encoder.pairs());
+        return pairs && token < encoder.size() && pairs->burst(token);
       }, "token"_a)
       .def("follows", [](const Encoder& encoder, std::uint32_t left, std::uint32_t right) {
         return left < encoder.size() && right < encoder.size() && encoder.follows(left, right);
-      }, "left"_a, "right"_a, "Whether merging gives the two side by side, whatever the split.")
+      }, "left"_a, "right"_a, "Whether the two may stand side by side, whatever the split.")
       .def("after", [](const Encoder& encoder, std::uint32_t left) {
         if (left >= encoder.size() || !encoder.pairs().live(left)) return std::vector<std::uint32_t>{};
         std::vector<std::uint32_t> row((encoder.size() + 31) / 32, UINT32_MAX), ids;
@@ -462,7 +470,7 @@ NB_MODULE(_core, m) {
           if (encoder.pairs().live(t) && (row[t >> 5] >> (t & 31) & 1)) ids.push_back(t);
         }
         return ids;
-      }, "left"_a, "The tokens that merging can give behind another, whatever the split.")
+      }, "left"_a, "The tokens that may stand behind another, whatever the split.")
       .def_prop_ro("split_states", [](const Encoder& encoder) { return encoder.split().state_count(); });
 
   nb::class_<TokenSteps>(m, "TokenSteps", "What the tokens of a vocabulary do to the split of its tokenizer.")

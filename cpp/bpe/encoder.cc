@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "bpe/merge_pairs.h"
+#include "bpe/score_pairs.h"
 
 namespace detent {
 namespace {
@@ -48,10 +50,7 @@ Encoder::Encoder(const Recipe& recipe)
       split_(recipe.program, recipe.class_count),
       base_(base_of(recipe)),
       byte_pieces_(recipe.byte_pieces),
-      is_byte_piece_(byte_pieces_.empty() ? 0 : recipe.size),
-      pairs_(merges_, [&](std::uint32_t t) {
-        return t < recipe.texts.size() ? spell(recipe.texts[t]) : std::vector<std::uint32_t>{};
-      }) {
+      is_byte_piece_(byte_pieces_.empty() ? 0 : recipe.size) {
   if (!byte_pieces_.empty() && byte_pieces_.size() != 256) {
     throw Error(ErrorKind::argument, "byte_pieces", static_cast<std::int64_t>(byte_pieces_.size()), 256);
   }
@@ -64,11 +63,22 @@ Encoder::Encoder(const Recipe& recipe)
       throw Error(ErrorKind::unsupported, "merged_bytes", is_byte_piece(merge.left) ? merge.left : merge.right);
     }
   }
+  if (!recipe.scores.empty()) {
+    if (recipe.scores.size() != recipe.size || recipe.texts.size() != recipe.size) {
+      throw Error(ErrorKind::argument, "merge", static_cast<std::int64_t>(recipe.scores.size()), recipe.size);
+    }
+    scores_.emplace(recipe.texts, recipe.scores, recipe.unknown, recipe.words);
+    pairs_ = std::make_unique<const ScorePairs>(*scores_, recipe.texts);
+  } else {
+    pairs_ = std::make_unique<const MergePairs>(merges_, [&](std::uint32_t t) {
+      return t < recipe.texts.size() ? spell(recipe.texts[t]) : std::vector<std::uint32_t>{};
+    });
+  }
   whole_token_.push_back(kNone);
   if (!recipe.ignore_merges) return;
   is_whole_.resize(recipe.size);
   for (std::uint32_t t = 0; t < recipe.texts.size(); ++t) {
-    if (recipe.texts[t].empty() || pairs_.live(t)) continue;
+    if (recipe.texts[t].empty() || pairs_->live(t)) continue;
     is_whole_[t] = true;
     std::uint32_t node = kRoot;
     for (char byte : recipe.texts[t]) {
@@ -99,9 +109,25 @@ std::vector<std::uint32_t> Encoder::spell(std::string_view text) const {
 }
 
 std::vector<std::uint32_t> Encoder::merge(std::string_view part) const {
+  if (scores_) return best_row(part);
   std::vector<std::uint32_t> symbols = spell(part);
   merges_.encode(symbols);
   return symbols;
+}
+
+std::vector<std::uint32_t> Encoder::best_row(std::string_view part) const {
+  std::vector<std::uint32_t> tokens;
+  bool has_token = true;
+  scores_->encode(
+      part, [&](std::uint32_t token) { tokens.push_back(token); },
+      [&](std::string_view character) {
+        std::size_t at = 0;
+        has_token &= !byte_pieces_.empty() && characters_.of_class(decode(character, at)) != Characters::kNoClass;
+        for (char byte : character) {
+          if (has_token) tokens.push_back(byte_pieces_[static_cast<std::uint8_t>(byte)]);
+        }
+      });
+  return has_token ? tokens : std::vector<std::uint32_t>{};
 }
 
 std::vector<std::uint32_t> Encoder::encode(std::string_view text) const {

@@ -1,11 +1,14 @@
-// Encoder: a BPE tokenizer as a whole: split, spelling in symbols, merging. What special tokens are called is plain text to it.
+// Encoder: a tokenizer as a whole: split, spelling in symbols, merging. What special tokens are called is plain text to it.
 //
-// Two kinds. With bytes, a text is split into chunks and each chunk's bytes are merged; where `ignore_merges` is set, a chunk
+// Three kinds. With bytes, a text is split into chunks and each chunk's bytes are merged; where `ignore_merges` is set, a chunk
 // that is a token stays whole, though merging might not give it. With pieces (SentencePiece), the characters of the whole
-// text are merged, and a character that is no piece becomes byte pieces, which are never merged.
+// text are merged, and a character that is no piece becomes byte pieces, which are never merged. With scored pieces (Unigram),
+// the best row is taken instead of merging; there pairs of tokens do not decide which rows are the tokenizer's own.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +19,7 @@
 #include "bpe/characters.h"
 #include "bpe/merges.h"
 #include "bpe/pairs.h"
+#include "bpe/scores.h"
 #include "bpe/split.h"
 
 namespace detent {
@@ -30,7 +34,10 @@ class Encoder {
     std::vector<std::uint32_t> byte_pieces;                     // the id for each byte, or none
     std::vector<Merge> merges;
     bool ignore_merges = false;
-    // Classes of characters, and the split. With pieces, class 0 are those that are pieces and class 1 those that are not.
+    std::vector<double> scores;  // of each id; none where tokens are merged
+    double unknown = 0;          // the score of a character that is no piece
+    bool words = false;          // scored pieces are of words: each space begins one
+    // Classes of characters, and the split. With pieces see kPieces and the others.
     std::vector<std::pair<std::uint32_t, std::uint8_t>> ranges;
     unsigned class_count = 1;
     std::vector<Split::Instruction> program;
@@ -38,6 +45,8 @@ class Encoder {
   };
 
   static constexpr std::uint32_t kNone = Merges::kNone;
+  // The classes of characters, with pieces: what they are written with.
+  static constexpr std::uint8_t kPieces = 0, kBytes = 1, kEither = 2;
 
   // Throws `argument` and `unsupported` where the parts do not fit together.
   explicit Encoder(const Recipe& recipe);
@@ -46,22 +55,23 @@ class Encoder {
 
   // Throws `argument` for a text that is not UTF-8, or has a character without a token.
   std::vector<std::uint32_t> encode(std::string_view text) const;
-  // The same without a split: what a part of a chunk is merged to by itself. Empty if it has a byte without a token.
+  // The same without a split: what a part of a chunk gives by itself. Empty if it has a byte or character without a token.
   std::vector<std::uint32_t> merge(std::string_view part) const;
 
   bool pieces() const { return pieces_; }
   bool one_chunk() const { return one_chunk_; }
   std::uint32_t size() const { return merges_.size(); }
+  bool scored() const { return scores_.has_value(); }
   const Characters& characters() const { return characters_; }
   const Split& split() const { return split_; }
-  const Pairs& pairs() const { return pairs_; }
+  const Pairs& pairs() const { return *pairs_; }
   bool is_byte_piece(std::uint32_t token) const { return token < is_byte_piece_.size() && is_byte_piece_[token]; }
   std::uint32_t byte_piece(std::uint8_t byte) const { return byte_pieces_[byte]; }
-  // Whether some text's merging gives the token beside others.
-  bool merged(std::uint32_t token) const { return is_byte_piece(token) || pairs_.live(token); }
-  // Whether merging gives these two side by side.
+  // Whether some text has the token beside others.
+  bool merged(std::uint32_t token) const { return is_byte_piece(token) || pairs_->live(token); }
+  // Whether these two may stand side by side in a chunk.
   bool follows(std::uint32_t left, std::uint32_t right) const {
-    return is_byte_piece(left) ? merged(right) : is_byte_piece(right) ? merged(left) : pairs_.valid(left, right);
+    return is_byte_piece(left) ? merged(right) : is_byte_piece(right) ? merged(left) : pairs_->valid(left, right);
   }
 
   // Tokens that merging does not give, but a chunk that is all of one stays (`ignore_merges`): as a trie.
@@ -75,6 +85,7 @@ class Encoder {
 
  private:
   std::vector<std::uint32_t> spell(std::string_view text) const;
+  std::vector<std::uint32_t> best_row(std::string_view part) const;
 
   bool pieces_;
   bool one_chunk_;
@@ -84,7 +95,8 @@ class Encoder {
   std::vector<std::uint32_t> base_;  // the token of each byte or character
   std::vector<std::uint32_t> byte_pieces_;
   std::vector<bool> is_byte_piece_;
-  Pairs pairs_;
+  std::optional<Scores> scores_;
+  std::unique_ptr<const Pairs> pairs_;
   std::vector<bool> is_whole_;
   std::unordered_map<std::uint64_t, std::uint32_t> whole_next_;  // (node << 8 | byte) -> node
   std::vector<std::uint32_t> whole_token_;

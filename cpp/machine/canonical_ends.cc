@@ -373,7 +373,7 @@ Canonical::Tail Canonical::tail_to_end(ExprId state, PlaceId place) {
     const auto [byte, next] = towards_end(q);
     if (inside && encoder.pieces()) {
       const Characters::Step step = encoder.characters().step(TokenSteps::place(at).node, byte);
-      if (!step.dead && step.node == 0 && step.of_class != 1) return {};
+      if (!step.dead && step.node == 0 && step.of_class == Encoder::kPieces) return {};
       inside = step.node != 0;
     }
     at = steps_->step(at, byte);

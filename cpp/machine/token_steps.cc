@@ -64,7 +64,7 @@ const std::vector<std::uint32_t>& TokenSteps::completing(std::uint32_t whole) co
 TokenSteps::Table TokenSteps::build(PlaceId from) const {
   struct Open {
     Place place;
-    bool is_known;  // all characters so far are pieces
+    bool is_known;  // all characters so far may be in pieces
   };
   Table table;
   std::unordered_map<PlaceId, std::uint16_t> known;
@@ -85,7 +85,7 @@ TokenSteps::Table TokenSteps::build(PlaceId from) const {
     } else if (!dead) {
       const std::uint16_t state = encoder_->split().step(before.place.state, before.place.marked, step.of_class);
       dead = state == Split::kDead;
-      behind = {{state, 0, false}, before.is_known && step.of_class == 0};
+      behind = {{state, 0, false}, before.is_known && step.of_class != Encoder::kBytes};
     }
     if (dead) {
       i = node.next;
@@ -95,7 +95,7 @@ TokenSteps::Table TokenSteps::build(PlaceId from) const {
       bool fits = false;
       if (encoder_->is_byte_piece(token)) {
         // Only inside a character that is no piece.
-        fits = node.depth == 0 && (step.node != 0 || step.of_class == 1);
+        fits = node.depth == 0 && (step.node != 0 || step.of_class != Encoder::kPieces);
       } else if (encoder_->pieces()) {
         fits = at_border && behind.is_known && behind.place.node == 0 && encoder_->merged(token);
       } else {

@@ -115,9 +115,9 @@ class Vocabulary:
         """Masks found and made, fragments of masks found and made."""
 
 class Encoder:
-    """A BPE tokenizer; immutable."""
+    """A tokenizer; immutable."""
 
-    def __init__(self, pieces: bool, texts: list, base: bytes, byte_pieces: bytes, merges: bytes, ignore_merges: bool, ranges: Sequence[tuple[int, int]], class_count: int, program: Sequence[tuple[int, int, int, int]], one_chunk: bool) -> None: ...
+    def __init__(self, pieces: bool, texts: list, base: bytes, byte_pieces: bytes, merges: bytes, ignore_merges: bool, ranges: Sequence[tuple[int, int]], class_count: int, program: Sequence[tuple[int, int, int, int]], one_chunk: bool, scores: bytes = ..., unknown: float = 0.0, words: bool = False) -> None: ...
 
     def encode(self, text: bytes) -> list[int]: ...
 
@@ -126,10 +126,10 @@ class Encoder:
     def burst(self, token: int) -> bool: ...
 
     def follows(self, left: int, right: int) -> bool:
-        """Whether merging gives the two side by side, whatever the split."""
+        """Whether the two may stand side by side, whatever the split."""
 
     def after(self, left: int) -> list[int]:
-        """The tokens that merging can give behind another, whatever the split."""
+        """The tokens that may stand behind another, whatever the split."""
 
     @property
     def split_states(self) -> int: ...

@@ -108,6 +108,13 @@ def _parser() -> argparse.ArgumentParser:
     generate.add_argument(
         "--canonical", action="store_true", help="write only tokens that the model's tokenizer would write for the text"
     )
+    generate.add_argument(
+        "--canonical-approximate",
+        action="store_const",
+        dest="canonical",
+        const="approximate",
+        help="the same as nearly as may be, where that cannot be exact",
+    )
     generate.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
     generate.add_argument("--report", action="store_true", help="say on standard error what the rule cost")
     return parser

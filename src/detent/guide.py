@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, final, overload
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from detent.tables.product import hold_to, intersect
 from detent.tables.rule import ANY_BYTES, TokenRule
 from detent.tables.table import MAX_BYTES, MAX_STATES, Table
 from detent.vocabulary import Vocabulary
+from detent.vocabulary.token_table import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ class Guide:
     __slots__ = ("_canonical", "_core", "_language", "_vocabulary")
 
     def __init__(
-        self, core: _core.Guide, language: Language, vocabulary: Vocabulary, *, canonical: bool = False
+        self, core: _core.Guide, language: Language, vocabulary: Vocabulary, *, canonical: Canonical = False
     ) -> None:
         self._canonical = canonical
         self._core = core
@@ -79,8 +80,8 @@ class Guide:
         return self._vocabulary
 
     @property
-    def canonical(self) -> bool:
-        """Whether only the tokenizer's own rows of tokens are allowed."""
+    def canonical(self) -> Canonical:
+        """Whether only the tokenizer's own rows of tokens are allowed; "approximate" if that is not exact."""
         return self._canonical
 
     @property
@@ -144,7 +145,7 @@ class Guide:
         text = b"".join(self._vocabulary.token_bytes(token_id) for token_id in shortest)
         count = f"{len(shortest)} token{'' if len(shortest) == 1 else 's'}{' and end-of-text' if count_end else ''}"
         raise LimitError(
-            f"max_tokens={max_tokens} is too few: the shortest {'known ' * self._canonical}text of "
+            f"max_tokens={max_tokens} is too few: the shortest {'known ' * bool(self._canonical)}text of "
             f"{self._language!r} is {_shown(text)}, {count}; raise max_tokens to at least {len(shortest) + count_end}"
         )
 
@@ -224,6 +225,9 @@ def _shown(text: bytes) -> str:
     return repr(decoded if len(decoded) <= 80 else decoded[:79] + "…")
 
 
+#: What `canonical` may be.
+Canonical: TypeAlias = bool | Literal["approximate"]
+
 #: What text may be held to: what `compile` takes, and what it gives.
 Rule: TypeAlias = Language | TransitionTable | TokenRule | Guide | Table
 
@@ -233,7 +237,7 @@ def compile(
     language: Language,
     vocabulary: Vocabulary,
     *,
-    canonical: bool = False,
+    canonical: Canonical = False,
     limits: Limits | None = None,
     cancel: Cancellation | None = None,
 ) -> Guide: ...
@@ -244,7 +248,7 @@ def compile(
     language: TokenRule,
     vocabulary: Vocabulary,
     *,
-    canonical: bool = False,
+    canonical: Canonical = False,
     limits: Limits | None = None,
     cancel: Cancellation | None = None,
 ) -> Table: ...
@@ -255,7 +259,7 @@ def compile(
     language: TransitionTable,
     vocabulary: Vocabulary,
     *,
-    canonical: bool = False,
+    canonical: Canonical = False,
     limits: Limits | None = None,
     cancel: Cancellation | None = None,
 ) -> Guide | Table: ...
@@ -265,7 +269,7 @@ def compile(
     language: Language | TransitionTable | TokenRule,
     vocabulary: Vocabulary,
     *,
-    canonical: bool = False,
+    canonical: Canonical = False,
     limits: Limits | None = None,
     cancel: Cancellation | None = None,
 ) -> Guide | Table:
@@ -284,10 +288,11 @@ def compile(
         What the text must be, from its first byte to its last; or which tokens may be written.
     vocabulary : Vocabulary
         The model's tokens.
-    canonical : bool
+    canonical : bool or "approximate"
         Allow only the tokens that the tokenizer itself would write: a token is allowed exactly when the sequence so far
         with it is the beginning of ``vocabulary.tokenize(text)`` for some text of the language; behind a prompt's
-        tokens (``Guide.matcher(after=...)``), of the two together.
+        tokens (``Guide.matcher(after=...)``), of the two together. "approximate" is the same where that can be exact,
+        and comes near it for other tokenizers.
     limits : Limits, optional
         Bounds on what the guide may cost; `Limits()` by default.
     cancel : Cancellation, optional
@@ -307,14 +312,14 @@ def compile(
     VocabularyError
         The rule asks for a special token that the vocabulary does not have.
     UnsupportedError
-        With `canonical`: the vocabulary's tokenizer cannot be followed exactly, or the rule asks for special tokens.
+        With `canonical`: the vocabulary's tokenizer cannot be followed, or not exactly and that is not "approximate";
+        or the rule asks for special tokens.
     LimitError
         A limit was reached.
     CancelledError
         `cancel` was set.
     """
-    if not isinstance(canonical, bool):
-        raise ArgumentError(f"canonical must be True or False, got {canonical!r}")
+    check_canonical(canonical)
     if not isinstance(vocabulary, Vocabulary):
         raise ArgumentError(f"compile needs a detent.Vocabulary, got {type(vocabulary).__name__}")
     if isinstance(language, TransitionTable):
@@ -326,10 +331,10 @@ def compile(
     bounds = limits or Limits()
     if canonical and language._node.has_special:
         raise UnsupportedError(
-            f"canonical=True knows tokens of text only, and {language!r} asks for special tokens; hold the parts "
-            "between them to languages of their own"
+            f"canonical={canonical!r} knows tokens of text only, and {language!r} asks for special tokens; hold the "
+            "parts between them to languages of their own"
         )
-    steps = _token_steps(vocabulary) if canonical else None
+    steps = _token_steps(vocabulary, canonical) if canonical else None
     core = _core.Guide(
         *vocabulary._lift(_without_added(language._node, vocabulary) if canonical else language._node),
         bounds.states,
@@ -338,11 +343,13 @@ def compile(
         cancel._flag if cancel else None,
         steps,
     )
+    if canonical and vocabulary._tokenizer().exact:
+        canonical = True
     return Guide(core, language, vocabulary, canonical=canonical)
 
 
 def _compile_tokens(
-    rule: TokenRule, vocabulary: Vocabulary, canonical: bool, limits: Limits | None, cancel: Cancellation | None
+    rule: TokenRule, vocabulary: Vocabulary, canonical: Canonical, limits: Limits | None, cancel: Cancellation | None
 ) -> Table:
     max_bytes = min((limits or Limits()).memory_bytes, (1 << 31) - 1)
     max_states = MAX_STATES if limits is None else limits.states
@@ -358,14 +365,27 @@ def _compile_tokens(
     return guide._hold(table, max_states, max_bytes)
 
 
-def _token_steps(vocabulary: Vocabulary) -> _core.TokenSteps:
+def _token_steps(vocabulary: Vocabulary, canonical: Canonical) -> _core.TokenSteps:
     try:
-        return vocabulary._token_steps()
+        tokenizer, steps = vocabulary._tokenizer(), vocabulary._token_steps()
     except UnsupportedError as error:
         raise UnsupportedError(
-            f"canonical=True is exact or refused: {str(error).rstrip('.')}. Without it, masks allow every row of "
+            f"canonical={canonical!r} cannot be: {str(error).rstrip('.')}. Without it, masks allow every row of "
             "tokens that spells a text, the tokenizer's own among them"
         ) from None
+    if canonical is True and not tokenizer.exact:
+        reason = tokenizer.differs or tokenizer.undecided
+        raise UnsupportedError(
+            f'canonical=True is exact or refused: {reason.rstrip(".")}. canonical="approximate" comes near it; without '
+            "canonical, masks allow every row of tokens that spells a text"
+        )
+    return steps
+
+
+def check_canonical(canonical: object) -> None:
+    """Raise `ArgumentError` for what is not a `Canonical`."""
+    if not isinstance(canonical, bool) and not (isinstance(canonical, str) and canonical == "approximate"):
+        raise ArgumentError(f'canonical must be True, False or "approximate", got {shown(canonical)}')
 
 
 def _without_added(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:

@@ -11,7 +11,7 @@ import detent
 from detent.errors import ArgumentError, LimitError, ModelError, UnsupportedError
 from detent.generation import rows as rows_module
 from detent.models import CallableModel
-from detent.vocabulary.bpe import Bpe
+from detent.vocabulary.core_tokenizer import CoreTokenizer
 from tests.toy_bpe import make_encoder, merge
 
 TOKENS = [b"a", b"b", b"ab", b"ba", b"aa", b"aba"]
@@ -24,7 +24,7 @@ def vocabulary_of(end: int | None = END) -> detent.Vocabulary:
     tokens = TOKENS if end is None else [*TOKENS, b"</s>"]
     vocabulary = detent.Vocabulary(tokens, eos_token_ids=None if end is None else [end])
     padded = [*TOKENS, b""][: len(tokens)]
-    object.__setattr__(vocabulary, "_bpe", Bpe(make_encoder(padded, MERGES)))
+    object.__setattr__(vocabulary, "_core_tokenizer", CoreTokenizer(make_encoder(padded, MERGES)))
     return vocabulary
 
 

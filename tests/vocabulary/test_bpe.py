@@ -122,13 +122,12 @@ def test_pairs_of_random_tables(seed):
             assert encoder.encode(text) == slow(text)
 
 
-def test_what_cannot_be_followed_is_refused(byte_bpe, fallback_bpe, unigram, wordpiece, save):
+def test_what_cannot_be_followed_is_refused(byte_bpe, fallback_bpe, wordpiece, save):
     def refused(data, word):
         vocabulary = Vocabulary.from_file(save(data), eos_token_ids=None)
         with pytest.raises(UnsupportedError, match=word):
             vocabulary.tokenize("a")
 
-    refused(unigram, "model is 'Unigram'")
     refused(wordpiece, "model is 'WordPiece'")
     data = json.loads(byte_bpe.to_str())
     refused({**data, "normalizer": {"type": "Lowercase"}}, "Lowercase")

@@ -22,7 +22,7 @@ from detent.generation.output import FinishReason, Output, make_output
 from detent.generation.plan import begin, check_model, keep_out, read_guide, read_prompt, text_before
 from detent.generation.report import Report, Step, spelled
 from detent.generation.sampler import whole_number
-from detent.guide import Guide, Rule
+from detent.guide import Canonical, Guide, Rule
 from detent.language import Language
 from detent.mask import allocate_mask
 from detent.matcher import Matcher
@@ -39,7 +39,7 @@ def beam_search(
     *,
     num_beams: int = 4,
     count: int = 1,
-    canonical: bool = False,
+    canonical: Canonical = False,
     max_tokens: int = 256,
     ban: Sequence[str | bytes] | None = None,
     ban_ignore_case: bool = False,

@@ -19,7 +19,7 @@ from detent.generation.finder import Finder
 from detent.generation.reader import Reader
 from detent.generation.sampler import Sampler, whole_number
 from detent.generation.streaming import Stream
-from detent.guide import Guide, Rule, compile
+from detent.guide import Canonical, Guide, Rule, check_canonical, compile
 from detent.language import Language
 from detent.matcher import Matcher
 from detent.models.base import Model
@@ -49,7 +49,7 @@ class Request:
     prompt: str | Sequence[int]
     language: Rule | None = None
     samples: int = 1
-    canonical: bool = False
+    canonical: Canonical = False
     max_tokens: int = 256
     temperature: float = 1.0
     top_k: int | None = None
@@ -181,10 +181,9 @@ def text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:
     return model.vocabulary.decode(prompt_ids[last + 1 :])
 
 
-def read_guide(language: Rule | None, model: Model, *, in_text: bool, canonical: bool) -> Guide | Table:
+def read_guide(language: Rule | None, model: Model, *, in_text: bool, canonical: Canonical) -> Guide | Table:
     """Return the guide or table of a language for a model; that of any text or bytes for None."""
-    if not isinstance(canonical, bool):
-        raise ArgumentError(f"canonical must be True or False, got {canonical!r}")
+    check_canonical(canonical)
     if language is None:
         language = Language(TEXT, "text") if in_text or canonical else Language(EVERYTHING, "any bytes")
     if isinstance(language, (Language, TransitionTable, TokenRule)):
@@ -199,10 +198,10 @@ def read_guide(language: Rule | None, model: Model, *, in_text: bool, canonical:
             f"{language!r} is for {language.vocabulary!r} but the model has {model.vocabulary!r}; "
             "compile it with detent.compile(language, model.vocabulary)"
         )
-    if canonical and not (isinstance(language, Guide) and language.canonical):
+    if canonical and not (isinstance(language, Guide) and language.canonical in (True, canonical)):
         raise ArgumentError(
-            f"canonical=True says how a language is to be compiled, and {language!r} is compiled already; "
-            "write detent.compile(language, model.vocabulary, canonical=True)"
+            f"canonical={canonical!r} says how a language is to be compiled, and {language!r} is compiled already; "
+            f"write detent.compile(language, model.vocabulary, canonical={canonical!r})"
         )
     return language
 

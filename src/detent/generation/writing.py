@@ -18,7 +18,7 @@ from detent.generation.sampler import Sampler, whole_number
 from detent.generation.streaming import Stream
 from detent.generation.together import write_rows
 from detent.generation.unbiased import UnbiasedSampler
-from detent.guide import Guide, Rule
+from detent.guide import Canonical, Guide, Rule
 from detent.models.base import Model
 from detent.tables import Table
 
@@ -30,7 +30,7 @@ def generate(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
-    canonical: bool = False,
+    canonical: Canonical = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -65,7 +65,7 @@ def generate(
         Text, or token ids as the model's `encode` would give them.
     language : Language, token_table, Guide, Table or None
         What may be written. None: any text that ids of the vocabulary spell; special ids other than end-of-text never.
-    canonical : bool
+    canonical : bool or "approximate"
         Write only the tokens that the tokenizer itself would write for the prompt and the text, as `compile` has it. A
         text that is fixed is then fixed in its tokens, which are written without asking the model.
     max_tokens : int
@@ -130,7 +130,7 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
-    canonical: bool = False,
+    canonical: Canonical = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -152,7 +152,7 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
-    canonical: bool = False,
+    canonical: Canonical = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -174,7 +174,7 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
-    canonical: bool = False,
+    canonical: Canonical = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -195,7 +195,7 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
-    canonical: bool = False,
+    canonical: Canonical = False,
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -291,7 +291,7 @@ def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int
         raise ArgumentError("generate_batch needs a list of detent.Request(prompt, language, ...)")
     check_model(model)
     batch_size = whole_number("batch_size", batch_size, least=1)
-    guides: dict[tuple[int, bool], Guide | Table] = {}
+    guides: dict[tuple[int, Canonical], Guide | Table] = {}
     plans = []
     for request in requests:
         language = id(request.language), request.canonical
@@ -311,7 +311,7 @@ def sample_unbiased(
     temperature: float = 1.0,
     seed: int | None = None,
     tries: int = 1000,
-    canonical: bool = False,
+    canonical: Canonical = False,
     ban: Sequence[str | bytes] | None = None,
     ban_ignore_case: bool = False,
     ban_whole_words: bool = False,

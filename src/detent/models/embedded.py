@@ -25,7 +25,7 @@ from detent.models.bpe import ByteLevelBPE
 from detent.models.llama import Cache, Config, Llama
 from detent.models.tensors import read_tensors
 from detent.vocabulary.token_table import TokenTable
-from detent.vocabulary.tokenizer_json import open_bpe
+from detent.vocabulary.tokenizer_json import open_core
 from detent.vocabulary.vocabulary import Vocabulary
 
 __all__ = ["EmbeddedModel", "EmbeddedSession", "load_model"]
@@ -81,7 +81,7 @@ class EmbeddedModel:
         tokens = self._bpe.tokens
         if len(tokens) > width:
             raise ModelError(f"{folder}: tokenizer.json has {len(tokens)} tokens, the network only {width}")
-        table = TokenTable(list(tokens), frozenset(special.values()), open_bpe=open_bpe(folder / "tokenizer.json"))
+        table = TokenTable(list(tokens), frozenset(special.values()), open_core=open_core(folder / "tokenizer.json"))
         self._vocabulary = Vocabulary._load(lambda _: table, folder, [end], width)
 
     @property

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from detent.errors import VocabularyError
 
 if TYPE_CHECKING:
-    from detent.vocabulary.bpe import Bpe
     from detent.vocabulary.codec import Codec
+    from detent.vocabulary.core_tokenizer import CoreTokenizer
 
 __all__ = [
     "MAX_IDS",
@@ -60,7 +60,7 @@ class TokenTable:
         Whether encoding puts a space before a text that does not begin with one.
     codec : Codec or None
         The tokenizer itself, where it can encode.
-    open_bpe : callable or None
+    open_core : callable or None
         Gives the tokenizer in the core for that many ids, where the source says how it tokenizes.
     """
 
@@ -69,7 +69,7 @@ class TokenTable:
     find_end_of_text: Callable[[], Collection[int]] = tuple
     leading_space: bool = False
     codec: Codec | None = None
-    open_bpe: Callable[[int], Bpe] | None = None
+    open_core: Callable[[int], CoreTokenizer] | None = None
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from detent.errors import VocabularyError
-from detent.vocabulary.bpe import Bpe, bpe_of
 from detent.vocabulary.codec import Codec, Tokenizer
+from detent.vocabulary.core_tokenizer import CoreTokenizer, core_tokenizer_of
 from detent.vocabulary.decoder import Decoder, components, read_decoder
 from detent.vocabulary.end_of_text import read_end_of_text
 from detent.vocabulary.files import Source, expect, parse_json, read_source, require
 from detent.vocabulary.pieces import METASPACE
 from detent.vocabulary.token_table import RAW_REMEDY, TokenTable, by_id, check_width, shown, token_id
 
-__all__ = ["bind_tokenizer", "open_bpe", "table_of", "table_of_file"]
+__all__ = ["bind_tokenizer", "open_core", "table_of", "table_of_file"]
 
 
 class _Model(NamedTuple):
@@ -42,7 +42,7 @@ def table_of_file(data: dict[str, Any], source: Source) -> TokenTable:
     find = partial(read_end_of_text, source.path.parent, id_of, table.special_token_ids)
     known = source._replace(data=b"")  # 17 MB that are not needed again
     codec = Codec(lambda: _open_tokenizer(known))
-    return replace(table, find_end_of_text=find, codec=codec, open_bpe=open_bpe(known.path, known))
+    return replace(table, find_end_of_text=find, codec=codec, open_core=open_core(known.path, known))
 
 
 def table_of(data: dict[str, Any]) -> tuple[TokenTable, Callable[[str], int | None]]:
@@ -87,13 +87,13 @@ def _open_tokenizer(source: Source) -> Tokenizer:
     return bind_tokenizer(backend)
 
 
-def open_bpe(path: Path, source: Source | None = None) -> Callable[[int], Bpe]:
+def open_core(path: Path, source: Source | None = None) -> Callable[[int], CoreTokenizer]:
     """Return a function that reads a file's tokenizer into the core; `source` is the file as it was read before."""
 
-    def read(size: int) -> Bpe:
+    def read(size: int) -> CoreTokenizer:
         if source is not None:
             source.check_unchanged()
-        return bpe_of(expect(parse_json(read_source(path).data, path.name), dict, path.name), size)
+        return core_tokenizer_of(expect(parse_json(read_source(path).data, path.name), dict, path.name), size)
 
     return read
 

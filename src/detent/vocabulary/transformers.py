@@ -17,8 +17,8 @@ from typing import Any
 
 from detent.errors import ArgumentError, VocabularyError
 from detent.vocabulary import byte_level
-from detent.vocabulary.bpe import Bpe, bpe_of
 from detent.vocabulary.codec import Codec, Tokenizer
+from detent.vocabulary.core_tokenizer import CoreTokenizer, core_tokenizer_of
 from detent.vocabulary.end_of_text import read_named_ids
 from detent.vocabulary.files import expect, parse_json
 from detent.vocabulary.mistral import read_mistral
@@ -37,10 +37,10 @@ def read_transformers(tokenizer: Any) -> TokenTable:
         table, _ = table_of(expect(parse_json(backend.to_str(), name), dict, name))
         decode = bind_tokenizer(backend).decode
 
-        def open_bpe(size: int) -> Bpe:
-            return bpe_of(expect(parse_json(backend.to_str(), name), dict, name), size)
+        def open_core(size: int) -> CoreTokenizer:
+            return core_tokenizer_of(expect(parse_json(backend.to_str(), name), dict, name), size)
 
-        table = replace(table, open_bpe=open_bpe)
+        table = replace(table, open_core=open_core)
     elif hasattr(getattr(tokenizer, "tokenizer", None), "instruct_tokenizer"):
         return read_mistral(tokenizer.tokenizer)
     elif all(hasattr(tokenizer, name) for name in ("get_vocab", "added_tokens_decoder", "all_special_ids")):

@@ -20,8 +20,8 @@ from detent._core import Vocabulary as CoreVocabulary
 from detent.errors import ArgumentError, EmptyLanguageError, UnsupportedError, VocabularyError
 from detent.limits import Limits
 from detent.vocabulary.arguments import read_end_of_text, read_ids, read_size, read_tokens
-from detent.vocabulary.bpe import Bpe
 from detent.vocabulary.codec import Codec
+from detent.vocabulary.core_tokenizer import CoreTokenizer
 from detent.vocabulary.files import as_path
 from detent.vocabulary.gguf import read_gguf
 from detent.vocabulary.mistral import read_mistral
@@ -82,9 +82,9 @@ class Vocabulary:
 
     __slots__ = (
         "__weakref__",
-        "_bpe",
         "_codec",
         "_core",
+        "_core_tokenizer",
         "_fingerprint",
         "_framed",
         "_steps",
@@ -94,9 +94,9 @@ class Vocabulary:
         "special_token_ids",
     )
 
-    _bpe: Bpe | Callable[[int], Bpe] | None
     _codec: Codec | None
     _core: CoreVocabulary
+    _core_tokenizer: CoreTokenizer | Callable[[int], CoreTokenizer] | None
     _fingerprint: str | None
     _framed: CoreVocabulary | None
     _steps: TokenSteps | None
@@ -120,9 +120,9 @@ class Vocabulary:
         table.extend([b""] * (width - len(table)))
         core = CoreVocabulary(table, sorted(special), sorted(eos), width)
         for name, value in (
-            ("_bpe", None),
             ("_codec", None),
             ("_core", core),
+            ("_core_tokenizer", None),
             ("_fingerprint", None),
             ("_framed", None),
             ("_steps", None),
@@ -329,7 +329,7 @@ class Vocabulary:
         )
         object.__setattr__(vocabulary, "leading_space", table.leading_space)
         object.__setattr__(vocabulary, "_codec", table.codec)
-        object.__setattr__(vocabulary, "_bpe", table.open_bpe)
+        object.__setattr__(vocabulary, "_core_tokenizer", table.open_core)
         return vocabulary
 
     def __len__(self) -> int:
@@ -438,14 +438,16 @@ class Vocabulary:
         Raises
         ------
         UnsupportedError
-            The vocabulary was not read from a BPE tokenizer whose every step is known.
+            The vocabulary was not read from a BPE or Unigram tokenizer whose every step is known.
         ArgumentError
             `text` is not text, or has a character without a token.
         """
-        return self._tokenizer().encoder.encode(self._text_bytes(text, "tokenize"))
+        return self._like_tokenizer().encoder.encode(self._text_bytes(text, "tokenize"))
 
     def tokenize_partial(self, text: str | bytes, recent: Sequence[int] = ()) -> tuple[list[int], bytes]:
         """Tokenize the beginning of a text: the tokens that it has however it goes on, and the bytes that are left.
+
+        Of Unigram tokenizers these may be fewer than they could be: a way to go on may be thought possible that is not.
 
         >>> import detent
         >>> vocabulary = detent.load_model().vocabulary
@@ -479,6 +481,7 @@ class Vocabulary:
         Takes a mask for each token, some 20 µs. Source: token healing, https://github.com/guidance-ai/llguidance.
         """
         raw = self._text_bytes(text, "tokenize_partial")
+        self._like_tokenizer()
         tokens = partial_tokens(
             self._core, self._token_steps(), raw, [self._known(token) for token in recent], self.decode
         )
@@ -492,18 +495,25 @@ class Vocabulary:
         except UnicodeEncodeError as error:
             raise ArgumentError(f"{asker}: half of a surrogate pair at character {error.start}") from None
 
-    def _tokenizer(self) -> Bpe:
+    def _tokenizer(self) -> CoreTokenizer:
         """Return the tokenizer in the core, made at the first use."""
-        bpe = self._bpe
-        if bpe is None:
+        tokenizer = self._core_tokenizer
+        if tokenizer is None:
             raise UnsupportedError(
                 "this vocabulary was not read from a file that says how its tokenizer splits and merges, so canonical "
                 "tokens cannot be told. Load it from a tokenizer.json or a fast tokenizer of transformers."
             )
-        if not isinstance(bpe, Bpe):
-            bpe = bpe(len(self._tokens))
-            object.__setattr__(self, "_bpe", bpe)
-        return bpe
+        if not isinstance(tokenizer, CoreTokenizer):
+            tokenizer = tokenizer(len(self._tokens))
+            object.__setattr__(self, "_core_tokenizer", tokenizer)
+        return tokenizer
+
+    def _like_tokenizer(self) -> CoreTokenizer:
+        """Return the tokenizer in the core if it gives the tokens of the tokenizer itself."""
+        tokenizer = self._tokenizer()
+        if tokenizer.differs:
+            raise UnsupportedError(tokenizer.differs)
+        return tokenizer
 
     def _token_steps(self) -> TokenSteps:
         """Return what the tokens do to the tokenizer's split, for this vocabulary's guides; made at the first use."""

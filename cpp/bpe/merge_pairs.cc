@@ -1,4 +1,4 @@
-#include "bpe/pairs.h"
+#include "bpe/merge_pairs.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@
 
 namespace detent {
 
-void Pairs::build() {
+void MergePairs::build() {
   const auto size = static_cast<std::uint32_t>(parts_.size());
   std::vector<std::uint32_t> row;
   for (std::uint32_t t = 0; t < size; ++t) {
@@ -21,8 +21,8 @@ void Pairs::build() {
       own.rank = made.rank;
       own.time = std::max(own.time, made.rank);
     });
-    own.live = row.size() == 1 && row[0] == t;
-    if (!own.live) own = {};
+    set_live(t, row.size() == 1 && row[0] == t);
+    if (!live(t)) own = {};
   }
   // The parts of a live token are live and shorter.
   std::vector<std::uint32_t> by_length(size);
@@ -30,14 +30,14 @@ void Pairs::build() {
   std::ranges::stable_sort(by_length, {}, [this](std::uint32_t t) { return spelling(t).size(); });
   for (std::uint32_t t : by_length) {
     Parts& own = parts_[t];
-    if (!own.live || own.left == kNone) continue;
+    if (!live(t) || own.left == kNone) continue;
     own.late_left = burst(t) || parts_[own.left].late_left;
     own.late_right = burst(t) || parts_[own.right].late_right;
   }
   // Preorder by left parts, the children of a token by rank, the largest first.
   std::vector<std::uint32_t> by_rank;
   for (std::uint32_t t = 0; t < size; ++t) {
-    if (parts_[t].live) by_rank.push_back(t);
+    if (live(t)) by_rank.push_back(t);
   }
   std::ranges::stable_sort(by_rank, std::greater<>{}, [this](std::uint32_t t) { return parts_[t].rank; });
   std::vector<std::uint32_t> count(size + std::size_t{1});
@@ -52,7 +52,7 @@ void Pairs::build() {
   place_.assign(size, kNone);
   std::vector<std::uint32_t> end(size), stack;
   for (std::uint32_t root = 0; root < size; ++root) {
-    if (!parts_[root].live || parts_[root].left != kNone) continue;
+    if (!live(root) || parts_[root].left != kNone) continue;
     stack.push_back(root);
     while (!stack.empty()) {
       const std::uint32_t t = stack.back();
@@ -89,18 +89,18 @@ void Pairs::build() {
   }
 }
 
-bool Pairs::valid(std::uint32_t left, std::uint32_t right) const {
+bool MergePairs::valid(std::uint32_t left, std::uint32_t right) const {
   if (!live(left) || !live(right)) return false;
   return parts_[left].late_right || parts_[right].late_left ? by_steps(left, right) : by_edges(left, right);
 }
 
 // Undoes the younger of the two edge merges until the pair itself would have been merged first, or nothing is left.
-bool Pairs::by_edges(std::uint32_t left, std::uint32_t right) const {
+bool MergePairs::by_edges(std::uint32_t left, std::uint32_t right) const {
   std::uint32_t left_until = kNone, right_until = kNone;
   while (true) {
     if (const Merges::Result made = merges_.find(left, right); made.rank != kNone) {
       const Parts& z = parts_[made.token];
-      if (z.live && z.left == left && z.right == right && z.time < left_until && z.time <= right_until) return false;
+      if (live(made.token) && z.left == left && z.right == right && z.time < left_until && z.time <= right_until) return false;
     }
     const Parts &x = parts_[left], &y = parts_[right];
     if (x.left == kNone && y.left == kNone) return true;
@@ -115,7 +115,7 @@ bool Pairs::by_edges(std::uint32_t left, std::uint32_t right) const {
 }
 
 // Merges both sides, each as it would be alone, until the pair at their border comes first or nothing is left.
-bool Pairs::by_steps(std::uint32_t left, std::uint32_t right) const {
+bool MergePairs::by_steps(std::uint32_t left, std::uint32_t right) const {
   thread_local std::vector<Event> left_room, right_room;
   const std::vector<Event>& before = parts_[left].late_right ? edges(left).right : climb(left, &Parts::right, left_room);
   const std::vector<Event>& behind = parts_[right].late_left ? edges(right).left : climb(right, &Parts::left, right_room);
@@ -135,14 +135,14 @@ bool Pairs::by_steps(std::uint32_t left, std::uint32_t right) const {
 }
 
 // Where ranks rise along an edge, what is merged beside it makes no difference.
-const std::vector<Pairs::Event>& Pairs::climb(std::uint32_t token, std::uint32_t Parts::*edge, std::vector<Event>& events) const {
+const std::vector<MergePairs::Event>& MergePairs::climb(std::uint32_t token, std::uint32_t Parts::*edge, std::vector<Event>& events) const {
   events.clear();
   for (std::uint32_t t = token; parts_[t].left != kNone; t = parts_[t].*edge) events.push_back({parts_[t].rank, t});
   std::ranges::reverse(events);
   return events;
 }
 
-const Pairs::Edges& Pairs::edges(std::uint32_t token) const {
+const MergePairs::Edges& MergePairs::edges(std::uint32_t token) const {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   std::unique_ptr<const Edges>& known = edges_[token];
@@ -161,7 +161,7 @@ const Pairs::Edges& Pairs::edges(std::uint32_t token) const {
   return *known;
 }
 
-const std::vector<std::uint32_t>& Pairs::after_late(std::uint32_t left) const {
+const std::vector<std::uint32_t>& MergePairs::after_late(std::uint32_t left) const {
   {
     const ForkGuard guard;
     const std::lock_guard lock(mutex_);
@@ -179,7 +179,7 @@ const std::vector<std::uint32_t>& Pairs::after_late(std::uint32_t left) const {
   return *known;
 }
 
-void Pairs::forbid_after(std::uint32_t left, std::uint32_t* row) const {
+void MergePairs::forbid_after(std::uint32_t left, std::uint32_t* row) const {
   {
     const ForkGuard guard;
     const std::lock_guard lock(mutex_);
@@ -199,7 +199,7 @@ void Pairs::forbid_after(std::uint32_t left, std::uint32_t* row) const {
   if (long_rows_.size() < kLongRows) long_rows_.try_emplace(left, std::move(kept));
 }
 
-std::size_t Pairs::take_out_after(std::uint32_t left, std::uint32_t* row) const {
+std::size_t MergePairs::take_out_after(std::uint32_t left, std::uint32_t* row) const {
   std::size_t work = 0;
   const auto take_out = [row, &work](std::uint32_t t) {
     row[t >> 5] &= ~(1u << (t & 31));

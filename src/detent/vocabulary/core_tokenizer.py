@@ -1,0 +1,88 @@
+"""How a `tokenizer.json` tokenizes, as far as the core does it too, and what keeps that from being exact.
+
+    byte-level     BPE; [Split at a known pattern] ByteLevel; no normalizer but NFC
+    pieces         BPE or Unigram; space to U+2581, by a normalizer or Metaspace; byte pieces for unknown characters
+
+A tokenizer that does more than that is read as the nearest that is known, and `differs` says what it does: then the
+core may cut a text otherwise. Unigram is cut exactly, but pairs of tokens do not decide which rows are its own
+(`undecided`). What is of neither kind raises `UnsupportedError`.
+
+Two things are not part of it. NFC is left to the host: the core tokenizes a text as it stands. Special tokens are never
+found in a text, as with `encode_ordinary`; the literals of added tokens that are not special are listed, since the
+tokenizer finds these in any text.
+
+Source: tokenizers/src/{models,pre_tokenizers,normalizers} of https://github.com/huggingface/tokenizers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from detent import _core
+from detent.vocabulary import bpe, unigram
+from detent.vocabulary.decoder import components
+from detent.vocabulary.files import expect
+from detent.vocabulary.piece_texts import read_piece_input
+from detent.vocabulary.pieces import METASPACE
+from detent.vocabulary.refusal import refusal
+from detent.vocabulary.token_table import shown
+
+__all__ = ["CoreTokenizer", "core_tokenizer_of"]
+
+
+class CoreTokenizer(NamedTuple):
+    """A tokenizer in the core.
+
+    Attributes
+    ----------
+    encoder : _core.Encoder
+        What tokenizes.
+    literals : tuple of str
+        The texts that the tokenizer finds before.
+    differs : str
+        What it does to texts that the encoder does not; empty if nothing.
+    undecided : str
+        Why pairs of tokens do not say which rows are its own; empty if they do.
+    """
+
+    encoder: _core.Encoder
+    literals: tuple[str, ...] = ()
+    differs: str = ""
+    undecided: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether `canonical=True` is."""
+        return not self.differs and not self.undecided
+
+
+def core_tokenizer_of(data: dict[str, Any], size: int) -> CoreTokenizer:
+    """Return the tokenizer of a parsed `tokenizer.json` that a vocabulary of `size` ids was read from."""
+    model = expect(data.get("model"), dict, "model")
+    kind = model.get("type") or _untagged(model)
+    added = expect(data.get("added_tokens", []), list, "added_tokens")
+    taken = {token["content"] for token in added}
+    literals = tuple(token["content"] for token in added if not token.get("special") and token["content"])
+    parts = components(data.get("pre_tokenizer"), "pretokenizers", "pre_tokenizer")
+    normalizers = components(data.get("normalizer"), "normalizers", "normalizer")
+    doubts: list[str] = []
+    if kind not in ("BPE", "Unigram"):
+        raise refusal(f"its model is {shown(kind)}: it is known of BPE and Unigram which tokens may follow each other")
+    in_bytes = any(part["type"] == "ByteLevel" for part in parts)
+    if in_bytes and kind == "BPE":
+        encoder = bpe.of_bytes(model, taken, normalizers, parts, size, doubts)
+        return CoreTokenizer(encoder, literals, *doubts[:1])
+    if in_bytes:
+        raise refusal("its model is 'Unigram' over bytes")
+    words = read_piece_input(normalizers, parts, doubts)
+    literals = tuple({text for literal in literals for text in (literal, literal.replace(METASPACE, " "))})
+    if kind == "BPE":
+        encoder = bpe.of_pieces(model, taken, size, doubts, words=words)
+        return CoreTokenizer(encoder, literals, *doubts[:1])
+    undecided = str(refusal("its model is 'Unigram': only BPE's pairs say exactly which tokens may follow each other"))
+    encoder = unigram.of_pieces(model, taken, size, words=words)
+    return CoreTokenizer(encoder, literals, doubts[0] if doubts else "", undecided)
+
+
+def _untagged(model: dict[str, Any]) -> str:
+    return "BPE" if "merges" in model else "Unigram" if isinstance(model.get("vocab"), list) else "another"

@@ -1,0 +1,98 @@
+"""What the core is told of a tokenizer of SentencePiece pieces, whether it merges them or takes the best row.
+
+A piece is text in which U+2581 stands for a space. A character that is no piece is written with byte pieces, where
+there are all 256 of them. U+2581 itself cannot be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from detent.errors import UnsupportedError
+from detent.vocabulary.pieces import METASPACE, byte_of
+from detent.vocabulary.refusal import refusal
+from detent.vocabulary.split_pattern import WHOLE
+from detent.vocabulary.token_table import shown
+
+__all__ = ["PieceTexts", "numbers", "read_piece_input", "read_piece_texts"]
+
+_NO_CLASS = 255
+_PIECES, _BYTES, _EITHER = range(3)
+"""What a character is written with; as in `cpp/bpe/encoder.h`."""
+
+
+class PieceTexts(NamedTuple):
+    """The arguments of `_core.Encoder` that pieces decide."""
+
+    texts: list[bytes]
+    base: bytes
+    byte_pieces: bytes
+    ranges: list[tuple[int, int]]
+    class_count: int
+    program: list[tuple[int, int, int, int]]
+
+
+def read_piece_input(normalizers: list[dict[str, Any]], parts: list[dict[str, Any]], doubts: list[str]) -> bool:
+    """Return whether a text is cut before each space; add to `doubts` what else is done to it and not known."""
+    replaced = words = False
+    for part in normalizers:
+        replaces = (
+            part["type"] == "Replace" and part.get("pattern") == {"String": " "} and part.get("content") == METASPACE
+        )
+        if not replaces and not (part["type"] == "Prepend" and part.get("prepend") == METASPACE):
+            doubts.append(str(refusal(f"normalizer {shown(part['type'])} changes texts in a way that is not known")))
+        replaced |= replaces
+    for part in parts:
+        metaspace = part["type"] == "Metaspace" and part.get("replacement") == METASPACE
+        idle = part["type"] == "Split" and replaced and part.get("pattern") == {"String": " "}  # there is none left
+        if not metaspace and not idle:
+            doubts.append(str(refusal(f"pre-tokenizer {shown(part['type'])} is not known to leave texts whole")))
+        replaced |= metaspace
+        words |= metaspace and part.get("split") is not False
+    if not replaced:
+        raise UnsupportedError(doubts[0]) if doubts else refusal("it does not write spaces as U+2581")
+    return words
+
+
+def read_piece_texts(ids: Mapping[str, int], size: int, *, byte_fallback: bool, either: bool) -> PieceTexts:
+    """Return what the pieces of these names decide; `either`: a character in pieces alone may be of bytes too."""
+    if METASPACE not in ids:
+        raise refusal("no token stands for a space alone, so that its bytes would be those of U+2581")
+    bytes_of = {number: byte for piece, number in ids.items() if (byte := byte_of(piece)) is not None}
+    byte_pieces = [number for number, _ in sorted(bytes_of.items(), key=lambda item: item[1])]
+    if not byte_fallback or len(set(bytes_of.values())) != 256 or len(byte_pieces) != 256:
+        byte_pieces = []
+    texts = [b""] * size
+    base: list[tuple[int, int]] = []
+    classes: dict[int, int] = {}
+    for piece, number in ids.items():
+        if " " in piece or number in bytes_of:
+            continue
+        texts[number] = piece.replace(METASPACE, " ").encode()
+        if len(piece) == 1:
+            base.append((ord(piece), number))
+            if piece == METASPACE:
+                base.append((ord(" "), number))
+        elif either and byte_pieces:
+            classes.update((ord(character), _EITHER) for character in piece)
+    classes |= {point: _PIECES for point, _ in base} | {ord(METASPACE): _NO_CLASS}
+    others = _BYTES if byte_pieces else _NO_CLASS
+    program = [(operation, 7 * mask, first, second) for operation, mask, first, second in WHOLE.program]
+    return PieceTexts(texts, numbers(base), numbers(byte_pieces), _ranges(classes, others), 3, program)
+
+
+def _ranges(classes: Mapping[int, int], others: int) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for point in sorted({0, *classes, *(each + 1 for each in classes)} - {0x110000}):
+        number = classes.get(point, others)
+        if not ranges or ranges[-1][1] != number:
+            ranges.append((point, number))
+    return ranges
+
+
+def numbers(values: Sequence[object]) -> bytes:
+    """Return 32-bit numbers as the core takes them."""
+    return np.array(values, dtype=np.uint32).tobytes()

@@ -1,0 +1,12 @@
+"""The error that says why a tokenizer cannot be followed."""
+
+from __future__ import annotations
+
+from detent.errors import UnsupportedError
+
+__all__ = ["refusal"]
+
+
+def refusal(reason: str) -> UnsupportedError:
+    """Return the error that says so."""
+    return UnsupportedError(f"the tokenizer cannot be followed token by token: {reason}")

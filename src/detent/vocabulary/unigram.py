@@ -1,0 +1,47 @@
+"""Unigram models (Kudo 2018): pieces with scores, of which a text is cut into the row of the largest sum.
+
+Source: tokenizers/src/models/unigram of https://github.com/huggingface/tokenizers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from detent import _core
+from detent.errors import VocabularyError
+from detent.vocabulary.files import expect
+from detent.vocabulary.piece_texts import read_piece_texts
+from detent.vocabulary.refusal import refusal
+from detent.vocabulary.token_table import shown
+
+__all__ = ["of_pieces"]
+
+_UNKNOWN_PENALTY = 10.0
+"""How far the score of an unknown character is below the least score."""
+
+
+def of_pieces(model: dict[str, Any], taken: Collection[str], size: int, *, words: bool) -> _core.Encoder:
+    """Return the tokenizer of a Unigram model; the names in `taken` are no pieces."""
+    entries = expect(model.get("vocab"), list, "model.vocab")
+    scores = np.zeros(size, dtype=np.float64)
+    for number, (piece, score) in enumerate(entries):
+        if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
+            raise VocabularyError(f"model.vocab: the score of {shown(piece)} is {shown(score)}, not a number")
+        if score > 0:  # then unknown characters side by side could be better than a piece
+            raise refusal(f"the score of {shown(piece)} is {score}, and logarithms of probabilities are not above 0")
+        scores[number] = score
+    unknown = model.get("unk_id")
+    plain = {
+        piece: number for number, (piece, _) in enumerate(entries) if number != unknown and piece not in taken and piece
+    }
+    byte_fallback = bool(model.get("byte_fallback")) and unknown is not None
+    given = read_piece_texts(plain, size, byte_fallback=byte_fallback, either=True)
+    texts = [b"" if words and b" " in text[1:] else text for text in given.texts]
+    return _core.Encoder(
+        True, texts, b"", given.byte_pieces, b"", False, given.ranges, given.class_count, given.program, True,
+        scores.tobytes(), float(scores[: len(entries)].min(initial=0.0)) - _UNKNOWN_PENALTY, words,
+    )  # fmt: skip
