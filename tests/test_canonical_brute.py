@@ -334,7 +334,7 @@ def test_a_space_that_is_no_piece_is_refused(tmp_path):
 
 PARTS = "ab1 \n\u00e9\u00e8"
 """What stands in the strings of the tests below; the last two begin with the same byte."""
-ENDS = ('"', '"x', '", a', "x", ", a", " a", "a", "")
+ENDS = ('"', '"x', '", a', '"a', '"b', "x", ", a", " a", "a", "b", "")
 
 
 def ways_on(language: detent.Language, text: bytes, most: int, parts):
@@ -395,7 +395,9 @@ def test_strings_share_their_insides(seed, tmp_path):
     rng = random.Random(seed)
     vocabulary, encode = small_tokenizer(rng, seed, 'ab1 \u00e9"', tmp_path / "tokenizer.json")
     string = f'"[{PARTS}]*"'
-    patterns = (string, f"{string}x", f'{string}, a|"ab"', f"({string}(, a)?)", f'"[{PARTS}]{{0,40}}"x')
+    of_strings = (string, f"{string}x", f'{string}, a|"ab"', f"({string}(, a)?)", f'"[{PARTS}]{{0,40}}"x')
+    of_letters = ('1*"a', ' *"b', "[ab1 ]*\u00e9", "[ab ]*\u00e9a", "[a1]*\u00e8+b")
+    patterns = of_strings if seed % 2 else of_letters
     assert sum(
         check_walks(rng, detent.regex(pattern), vocabulary, encode, PARTS, f'"x, {PARTS}') for pattern in patterns
     )

@@ -291,7 +291,6 @@ bool Canonical::ends_straight(ExprId state, std::uint16_t marks) {
 }
 
 std::uint32_t Canonical::sure_end(ExprId state, std::uint16_t marks) {
-  if (automaton_.accepting(state)) return kNever;
   if (ends_straight(state, marks)) return straight(state);
   const std::optional<std::string> text = search_end(state, marks, kSureEnds);
   return text ? static_cast<std::uint32_t>(text->size()) : kNever;

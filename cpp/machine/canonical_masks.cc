@@ -91,7 +91,7 @@ class Canonical::SureEnds {
     return *of_last_state_;
   }
 
-  // Of a token that leads to `next` and the target; kNever is not sure, and refused where there is none.
+  // Of a token that leads to `next` and the target.
   std::pair<Kind, std::uint32_t> of(std::uint32_t token, ExprId next, std::uint16_t target) {
     Ends& ends = behind(next)[target];
     const PlaceId place = table_.targets[target];
