@@ -8,7 +8,7 @@
 namespace detent {
 namespace {
 
-constexpr char kFrame = '\xFF';
+constexpr char kFrame = static_cast<char>(kFrameBound);
 
 NodeRef any_number(NodeRef part) { return Node::repeat(std::move(part), 0, Node::kUnbounded); }
 

@@ -3,6 +3,7 @@
 // bytes, no search for a word finds one, and none begins another.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "expr/node.h"
 
 namespace detent {
+
+inline constexpr std::uint8_t kFrameBound = 0xFF;  // the first byte of a frame and the last
 
 std::string special_frame(std::string_view name);
 

@@ -37,7 +37,7 @@ Canonical::Context Canonical::after(ExprId state, std::span<const std::uint32_t>
   std::vector<Where> set = fresh;
   std::uint32_t last = kNoToken;
   for (std::uint32_t token : prompt) {
-    const bool is_text = steps_->vocabulary().is_text(token);
+    const bool is_text = steps_->vocabulary().is_text(token) && !steps_->is_special(token);
     std::vector<Where> there = is_text ? behind(set, last, token) : std::vector<Where>{};
     if (there.empty() && is_text && last != kNoToken) there = behind(fresh, kNoToken, token);
     meter_.step(static_cast<std::int64_t>(set.size()) + 1);
@@ -121,13 +121,28 @@ std::vector<Canonical::Where> Canonical::behind(const std::vector<Where>& set, s
   return found;
 }
 
-Canonical::SetId Canonical::advance(ExprId next, const Context& at, std::uint32_t token) {
+Canonical::Context Canonical::advance(ExprId next, const Context& at, std::uint32_t token) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart(cancel_);
   std::vector<Where> found = behind(sets_[at.set], at.last, token);
   std::erase_if(found, [&](const Where& where) { return live(Node{next, where.place, where.whole, token}) == kNever; });
-  return found.empty() ? kRefused : intern(std::move(found));
+  if (found.empty()) return {token, kRefused};
+  return steps_->is_special(token) ? Context{} : Context{token, intern(std::move(found))};
+}
+
+std::vector<std::uint32_t> Canonical::encode(std::string_view text) const {
+  if (!steps_->has_special()) return steps_->encoder().encode(text);
+  std::vector<std::uint32_t> tokens;
+  while (true) {
+    const std::size_t begin = text.find(static_cast<char>(kFrameBound));
+    const std::vector<std::uint32_t> before = steps_->encoder().encode(text.substr(0, begin));
+    tokens.insert(tokens.end(), before.begin(), before.end());
+    if (begin == std::string_view::npos) return tokens;
+    const std::size_t end = text.find(static_cast<char>(kFrameBound), begin + 1) + 1;
+    tokens.push_back(steps_->vocabulary().with_bytes(text.substr(begin, end - begin))[0]);
+    text.remove_prefix(end);
+  }
 }
 
 }  // namespace detent

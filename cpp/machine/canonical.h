@@ -10,6 +10,10 @@
 // Dead ends are told by certificates where these suffice: a text that ends the chunk and begins with a token that fits. Where
 // the first one that is found does not, all continuations are searched, token by token, and what is found is remembered.
 //
+// A special token that the language asks for cuts the text: what stands before it is tokenized by itself, and so is what
+// stands behind it. So it is a token that is free where the text may end, and leads to where a text begins. To what follows,
+// "the end" below is that of all the text, special tokens included.
+//
 // What tells that a place is no dead end also gives its *end*: a row of tokens that completes the text from there. It is the
 // same whatever was asked before, and need not be the one of the fewest tokens. Budgets count by it.
 #pragma once
@@ -20,6 +24,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -60,8 +65,10 @@ class Canonical {
   // Writes the row of text tokens that may follow, or only those behind which the end takes at most `tokens_after`. Returns
   // whether that may have taken any away. Cost: at the first visit of a state and place a walk over the trie.
   bool fill(ExprId state, const Context& at, std::uint32_t* row, std::uint32_t tokens_after = kNever);
-  // The set behind `token`, which leads the language to `next`, or kRefused.
-  SetId advance(ExprId next, const Context& at, std::uint32_t token);
+  // The place behind `token`, which leads the language to `next`; its set is kRefused if the token may not follow.
+  Context advance(ExprId next, const Context& at, std::uint32_t token);
+  // The tokenizer's own row for a text, special tokens included.
+  std::vector<std::uint32_t> encode(std::string_view text) const;
 
   // The end of a live place, and its length.
   std::vector<std::uint32_t> end(ExprId state, const Context& at);
@@ -95,7 +102,7 @@ class Canonical {
     bool all = true;  // every text of their lengths ends the chunk, and no shorter one could end the language
   };
   static constexpr std::size_t kTails = 4;
-  // How long a text is that ends the language behind a mark.
+  // How long a text is that ends the language behind a mark; a special token counts as a byte.
   struct Length {
     std::uint32_t bytes, tokens;
   };
@@ -131,7 +138,7 @@ class Canonical {
   bool goes_on(ExprId state);
   // The byte on a short way to an end, and the state behind it.
   std::pair<std::uint8_t, ExprId> towards_end(ExprId state);
-  // The length in bytes of the text that this way is, or kNever if it is none.
+  // The length in bytes of the text that this way is, a special token as one, or kNever if it is none.
   std::uint32_t straight(ExprId state);
   // A text that ends the language behind a chunk that may end there.
   std::string end_text(ExprId state, std::uint16_t marks);
@@ -180,7 +187,8 @@ class Canonical {
     return {step.state, step.place, whole_behind(node.whole, step.token), step.token};
   }
   std::uint32_t whole_behind(std::uint32_t whole, std::uint32_t token) const {
-    return whole == Encoder::kOff ? whole : steps_->encoder().whole_step(whole, steps_->vocabulary().bytes(token));
+    if (whole == Encoder::kOff || steps_->is_special(token)) return Encoder::kOff;
+    return steps_->encoder().whole_step(whole, steps_->vocabulary().bytes(token));
   }
 
   // Calls visit(token, state behind it) for each token that the language allows. Returns the trie nodes seen.

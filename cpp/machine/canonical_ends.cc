@@ -29,8 +29,7 @@ std::vector<std::uint32_t> Canonical::end(ExprId state, const Context& at) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart(cancel_);
-  const Encoder& encoder = steps_->encoder();
-  if (at.last == kNoToken) return encoder.encode(end_text(state, Split::kFresh));
+  if (at.last == kNoToken) return encode(end_text(state, Split::kFresh));
   std::uint32_t least = kNever;
   Node node{};
   for (const Where& where : std::vector<Where>(sets_[at.set])) {
@@ -50,7 +49,7 @@ std::vector<std::uint32_t> Canonical::end(ExprId state, const Context& at) {
   if (tail && may_end && end_of(node.state, marks).tokens <= end_length(node)) tail = nullptr;
   const auto add = [&](const std::vector<std::uint32_t>& more) { tokens.insert(tokens.end(), more.begin(), more.end()); };
   if (tail) add(tail_tokens(node.place, *tail));
-  add(encoder.encode(tail ? end_text(tail->state, tail->marks) : end_text(node.state, marks)));
+  add(encode(tail ? end_text(tail->state, tail->marks) : end_text(node.state, marks)));
   return tokens;
 }
 
@@ -126,11 +125,10 @@ std::pair<std::uint8_t, ExprId> Canonical::towards_end(ExprId state) {
 }
 
 std::uint32_t Canonical::straight(ExprId state) {
-  const Characters& characters = steps_->encoder().characters();
   std::vector<std::pair<ExprId, std::uint32_t>> borders;
   std::uint32_t length = 0;
   std::uint16_t node = 0;
-  for (ExprId at = state;; ++length) {
+  for (ExprId at = state;;) {
     if (node == 0) {
       const auto known = straight_.find(at.value);
       if (known != straight_.end()) {
@@ -144,11 +142,12 @@ std::uint32_t Canonical::straight(ExprId state) {
       break;
     }
     const auto [byte, next] = towards_end(at);
-    const Characters::Step step = characters.step(node, byte);
+    const Characters::Step step = steps_->step_character(node, byte);
     if (step.dead) {
       length = kNever;
       break;
     }
+    if (node != TokenSteps::kInSpecial) ++length;
     node = step.node;
     at = next;
   }
@@ -160,7 +159,6 @@ std::uint32_t Canonical::straight(ExprId state) {
 bool Canonical::goes_on(ExprId state) {
   if (straight(state) != kNever) return true;
   if (const auto known = goes_on_.find(state.value); known != goes_on_.end()) return known->second;
-  const Characters& characters = steps_->encoder().characters();
   std::vector<std::pair<ExprId, std::uint16_t>> open{{state, 0}};
   std::unordered_set<Id> seen{id(state, 0)};
   for (std::size_t i = 0; i < open.size(); ++i) {
@@ -169,7 +167,7 @@ bool Canonical::goes_on(ExprId state) {
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId next = row[automaton_.class_of()[byte]];
       if (next == ExprSet::kEmpty) continue;
-      const Characters::Step step = characters.step(open[i].second, static_cast<std::uint8_t>(byte));
+      const Characters::Step step = steps_->step_character(open[i].second, static_cast<std::uint8_t>(byte));
       if (step.dead) continue;
       if (step.node == 0 && automaton_.accepting(next)) return goes_on_[state.value] = true;
       if (!seen.insert(id(next, step.node)).second) continue;
@@ -271,8 +269,12 @@ const Canonical::Length& Canonical::end_of(ExprId state, std::uint16_t marks) {
   const Id key = id(state, border(marks, true));
   if (const auto known = ends_.find(key); known != ends_.end()) return known->second;
   const std::string text = end_text(state, marks);
-  const Length found{static_cast<std::uint32_t>(text.size()),
-                     static_cast<std::uint32_t>(steps_->encoder().encode(text).size())};
+  const std::vector<std::uint32_t> tokens = encode(text);
+  std::size_t bytes = text.size();
+  for (std::uint32_t token : tokens) {
+    if (steps_->is_special(token)) bytes -= steps_->vocabulary().bytes(token).size() - 1;
+  }
+  const Length found{static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(tokens.size())};
   meter_.step(static_cast<std::int64_t>(text.size()));
   meter_.allocate(64);
   return ends_[key] = found;
@@ -367,9 +369,16 @@ Canonical::Tail Canonical::tail_to_end(ExprId state, PlaceId place) {
   Tail tail;
   PlaceId at = place;
   bool inside = start.node != 0;
-  for (ExprId q = state; !automaton_.accepting(q) || TokenSteps::place(at).node != 0;) {
-    if (automaton_.accepting(q)) return {};
+  tail.state = state;
+  while (true) {
+    const ExprId q = tail.state;
+    const bool at_border = TokenSteps::place(at).node == 0;
+    if (automaton_.accepting(q)) {
+      if (at_border) break;
+      return {};
+    }
     const auto [byte, next] = towards_end(q);
+    if (byte == kFrameBound && at_border && steps_->has_special()) break;
     if (inside && encoder.pieces()) {
       const Characters::Step step = encoder.characters().step(TokenSteps::place(at).node, byte);
       if (!step.dead && step.node == 0 && step.of_class == Encoder::kPieces) return {};
@@ -378,9 +387,9 @@ Canonical::Tail Canonical::tail_to_end(ExprId state, PlaceId place) {
     at = steps_->step(at, byte);
     if (at == TokenSteps::kDead) return {};
     tail.text += static_cast<char>(byte);
-    tail.state = q = next;
+    tail.state = next;
   }
-  if (tail.text.empty() || !encoder.split().may_end(TokenSteps::place(at).state)) return {};
+  if (tail.text.empty() || !may_mark(tail.state, TokenSteps::place(at).state)) return {};
   tail.kind = Tail::Kind::found;
   tail.first = tail_tokens(place, tail).front();
   tail.marks = TokenSteps::place(at).state;

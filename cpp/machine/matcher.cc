@@ -10,7 +10,7 @@ Matcher::Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens, std::sp
   if (Canonical* canonical = guide_->canonical()) {
     const Canonical::Context start = canonical->after(guide_->start(), prompt);
     if (start.set == Canonical::kRefused) throw Error(ErrorKind::empty, "after");
-    steps_[0] = {guide_->start(), static_cast<std::int32_t>(start.last), start.set};
+    steps_[0].place = start;
     if (max_tokens_ == kNoBudget || canonical->end_length(state(), context()) <= max_tokens_) return;
     std::optional<std::vector<std::uint32_t>> other;
     if (guide_->budget().within(state(), max_tokens_)) other = other_end();
@@ -70,9 +70,9 @@ void Matcher::advance(std::int64_t token_id) {
     steps_.push_back({ends && guide_->accepting(next) ? kFinished : next, static_cast<std::int32_t>(token_id)});
     return;
   }
-  const Canonical::SetId set = canonical->advance(next, context(), id);
-  if (set == Canonical::kRefused) throw Error(ErrorKind::state, "not_canonical", token_id);
-  if (max_tokens_ != kNoBudget && (tokens_left() == 0 || canonical->end_length(next, {id, set}) > tokens_left() - 1)) {
+  const Canonical::Context there = canonical->advance(next, context(), id);
+  if (there.set == Canonical::kRefused) throw Error(ErrorKind::state, "not_canonical", token_id);
+  if (max_tokens_ != kNoBudget && (tokens_left() == 0 || canonical->end_length(next, there) > tokens_left() - 1)) {
     std::vector<std::uint32_t> end = known_end();
     if (end.empty() || end.front() != id || end.size() > tokens_left()) {
       throw Error(ErrorKind::state, "budget", token_id, tokens_left());
@@ -80,7 +80,8 @@ void Matcher::advance(std::int64_t token_id) {
     end.erase(end.begin());
     ends_.emplace_back(steps_.size(), std::move(end));
   }
-  steps_.push_back({next, static_cast<std::int32_t>(token_id), set});
+  const bool finished = ends && canonical->accepting(next, there);
+  steps_.push_back({finished ? kFinished : next, static_cast<std::int32_t>(token_id), there});
 }
 
 std::vector<std::uint32_t> Matcher::known_end() const {
@@ -101,13 +102,13 @@ std::optional<std::vector<std::uint32_t>> Matcher::other_end() const {
   if (context().last == Canonical::kNoToken) {
     std::string text;
     for (std::uint32_t token : tokens) text += vocabulary.bytes(token);
-    tokens = canonical.steps().encoder().encode(text);
+    tokens = canonical.encode(text);
   }
   ExprId at = state();
   Canonical::Context there = context();
   for (std::uint32_t token : tokens) {
     at = guide_->advance(at, vocabulary.bytes(token));
-    there = {token, canonical.advance(at, there, token)};
+    there = canonical.advance(at, there, token);
     if (there.set == Canonical::kRefused) return std::nullopt;
   }
   return canonical.accepting(at, there) ? std::optional(tokens) : std::nullopt;
@@ -246,7 +247,7 @@ std::size_t Matcher::step_count() const {
 std::array<std::int64_t, 3> Matcher::place() const {
   const Use use(*this);
   if (!guide_->canonical()) return {state().value, kNoToken, Canonical::kFresh};
-  return {state().value, steps_.back().token_id, steps_.back().set};
+  return {state().value, static_cast<std::int32_t>(context().last), context().set};
 }
 
 std::vector<std::int64_t> Matcher::token_ids() const {

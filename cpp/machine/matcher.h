@@ -70,7 +70,7 @@ class Matcher {
   struct Step {
     ExprId state;           // after the step
     std::int32_t token_id;  // kNoToken for the start and for a step by bytes
-    Canonical::SetId set = Canonical::kFresh;  // if the guide is canonical
+    Canonical::Context place = {};  // if the guide is canonical
   };
 
   // Holds the matcher for one call.
@@ -88,7 +88,7 @@ class Matcher {
   };
 
   ExprId state() const { return steps_.back().state; }
-  Canonical::Context context() const { return {static_cast<std::uint32_t>(steps_.back().token_id), steps_.back().set}; }
+  const Canonical::Context& context() const { return steps_.back().place; }
   // Tokens of a canonical guide that complete the text within the budget.
   std::vector<std::uint32_t> known_end() const;
   // Others, from the fewest of any tokens, where these lead on.

@@ -123,9 +123,10 @@ class Walk {
       if (to.held == TokenAutomaton::kFinished && !guide_.accepting(next)) return;
       if (canonical) {
         if (!((row_[id >> 5] >> (id & 31)) & 1)) return;
-        to.set = canonical->advance(next, {at.last, at.set}, id);
-        if (to.set == Canonical::kRefused) return;
-        to.last = id;
+        const Canonical::Context there = canonical->advance(next, {at.last, at.set}, id);
+        if (there.set == Canonical::kRefused) return;
+        to.last = there.last;
+        to.set = there.set;
       }
       visit(id, to);
     };

@@ -18,7 +18,8 @@ std::uint64_t next_salt() {
 }  // namespace
 
 TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder)
-    : vocabulary_(std::move(vocabulary)), encoder_(std::move(encoder)), salt_(next_salt()) {
+    : vocabulary_(std::move(vocabulary)), encoder_(std::move(encoder)), salt_(next_salt()),
+      has_special_(!vocabulary_->special_names().empty()) {
   if (vocabulary_->size() != encoder_->size()) {
     throw Error(ErrorKind::argument, "encoder_size", encoder_->size(), vocabulary_->size());
   }
@@ -40,11 +41,21 @@ TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared
 
 TokenSteps::PlaceId TokenSteps::step(PlaceId from, std::uint8_t byte) const {
   const Place before = place(from);
-  const Characters::Step step = encoder_->characters().step(before.node, byte);
+  const Characters::Step step = step_character(before.node, byte);
   if (step.dead) return kDead;
+  if (before.node == kInSpecial) return id({Split::kFresh, step.node, false});
+  if (step.node == kInSpecial) {
+    return before.marked && encoder_->split().may_end(before.state) ? id({Split::kFresh, kInSpecial, false}) : kDead;
+  }
   if (step.node != 0) return id({before.state, step.node, before.marked});
   const std::uint16_t state = encoder_->split().step(before.state, before.marked, step.of_class);
   return state == Split::kDead ? kDead : id({state, 0, false});
+}
+
+Characters::Step TokenSteps::step_special(std::uint16_t node, std::uint8_t byte) {
+  const bool closes = node == kInSpecial && byte == kFrameBound;
+  const bool opens = node == 0;
+  return {closes ? std::uint16_t{0} : kInSpecial, Characters::kNoClass, !opens && !closes && (byte & 0xC0) != 0x80};
 }
 
 const TokenSteps::Table& TokenSteps::table(PlaceId from) {
@@ -120,6 +131,12 @@ TokenSteps::Table TokenSteps::build(PlaceId from) const {
     ++i;
   }
   std::ranges::sort(table.of_few);
+  if (has_special_ && at_border && start.marked && encoder_->split().may_end(start.state)) {
+    for (std::uint32_t token = 0; token < vocabulary_->size(); ++token) {
+      if (is_special(token)) table.of_all[token] = static_cast<std::uint16_t>(table.targets.size());
+    }
+    table.targets.push_back(id({Split::kFresh, 0, false}));
+  }
   return table;
 }
 

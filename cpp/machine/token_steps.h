@@ -4,6 +4,9 @@
 // character so far, and whether this one begins a chunk. For each place that a token begins at, a table has the place that
 // each token leads to, or that it cannot stand there. A token never has a mark inside it. Few tokens begin inside a character:
 // those tables are lists.
+//
+// A special token (expr/special.h) ends the text before it, and the text behind it begins anew. So it stands where a text may
+// end, at a place where a character that follows would begin a chunk, and leads to the start of a text.
 // One object serves all guides of a vocabulary. Safe for threads.
 #pragma once
 
@@ -16,6 +19,7 @@
 #include <vector>
 
 #include "bpe/encoder.h"
+#include "expr/special.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -43,8 +47,20 @@ class TokenSteps {
   static Place place(PlaceId id) {
     return {static_cast<std::uint16_t>(id >> 16), static_cast<std::uint16_t>((id & 0xFFFF) >> 1), (id & 1) != 0};
   }
-  // The place behind one byte. Behind a whole character it is one where nothing is marked yet.
+  // The place behind one byte. Behind a whole character or special token it is one where nothing is marked yet.
   PlaceId step(PlaceId from, std::uint8_t byte) const;
+
+  // Whether special tokens are among the tokens: the vocabulary is Vocabulary::with_special.
+  bool has_special() const { return has_special_; }
+  bool is_special(std::uint32_t token) const {
+    return has_special_ && vocabulary_->is_text(token) && static_cast<std::uint8_t>(vocabulary_->bytes(token)[0]) == kFrameBound;
+  }
+  // As Characters::step, with special tokens between characters.
+  static constexpr std::uint16_t kInSpecial = INT16_MAX;  // as a node
+  Characters::Step step_character(std::uint16_t node, std::uint8_t byte) const {
+    if (has_special_ && (node == kInSpecial || (node == 0 && byte == kFrameBound))) return step_special(node, byte);
+    return encoder_->characters().step(node, byte);
+  }
 
   struct Table {
     static constexpr std::uint16_t kRefused = UINT16_MAX;
@@ -67,10 +83,12 @@ class TokenSteps {
 
  private:
   Table build(PlaceId from) const;
+  static Characters::Step step_special(std::uint16_t node, std::uint8_t byte);
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::shared_ptr<const Encoder> encoder_;
   std::uint64_t salt_;
+  bool has_special_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> completing_;
   std::mutex mutex_;
   std::unordered_map<PlaceId, std::unique_ptr<const Table>> tables_;

@@ -260,9 +260,10 @@ def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAut
 
     def enter() -> None:
         rows[matcher.place] = {}
-        if matcher.is_accepting:
+        allowed = matcher.allowed().tolist()
+        if matcher.is_accepting or not ends.isdisjoint(allowed):  # the language may ask for the end
             accepting.add(matcher.place)
-        following = [token for token in matcher.allowed().tolist() if token not in ends]
+        following = [token for token in allowed if token not in ends]
         meter.add(len(following))
         open_rows.append(iter(following))
 

@@ -11,7 +11,7 @@ from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import Matcher
-from detent.sources.nodes import EVERYTHING, either, in_row
+from detent.sources.nodes import EVERYTHING, WHITE_SPACE, either, in_row
 from detent.tables.automaton import TransitionTable
 from detent.tables.explore import explore
 from detent.tables.product import hold_to, intersect
@@ -202,9 +202,10 @@ class Guide:
 
     def _hold(self, table: Table, max_states: int, max_bytes: int) -> Table:
         if self._canonical:
-            has_end = np.isin(np.arange(len(self._vocabulary)), list(self._vocabulary.eos_token_ids))
-            for token_id in np.flatnonzero((table.token_class != 0) & ~has_end).tolist():
-                if not self._vocabulary.decode([token_id]):
+            vocabulary = self._vocabulary
+            known = vocabulary.special_token_ids if self._language._node.has_special else set(vocabulary.eos_token_ids)
+            for token_id in np.flatnonzero(table.token_class != 0).tolist():
+                if token_id not in known and not vocabulary.decode([token_id]):
                     raise ArgumentError(
                         f"the table allows token {token_id}, which has no text, so the tokenizer writes no text with "
                         "it; leave it out, or canonical"
@@ -291,8 +292,8 @@ def compile(
     canonical : bool or "approximate"
         Allow only the tokens that the tokenizer itself would write: a token is allowed exactly when the sequence so far
         with it is the beginning of ``vocabulary.tokenize(text)`` for some text of the language; behind a prompt's
-        tokens (``Guide.matcher(after=...)``), of the two together. "approximate" is the same where that can be exact,
-        and comes near it for other tokenizers.
+        tokens (``Guide.matcher(after=...)``), of the two together. Each text between special tokens is one by itself.
+        "approximate" is the same where that can be exact, and comes near it for other tokenizers.
     limits : Limits, optional
         Bounds on what the guide may cost; `Limits()` by default.
     cancel : Cancellation, optional
@@ -313,7 +314,7 @@ def compile(
         The rule asks for a special token that the vocabulary does not have.
     UnsupportedError
         With `canonical`: the vocabulary's tokenizer cannot be followed, or not exactly and that is not "approximate";
-        or the rule asks for special tokens.
+        or it finds a special token that the rule asks for only as a word of its own.
     LimitError
         A limit was reached.
     CancelledError
@@ -329,14 +330,11 @@ def compile(
     if not isinstance(language, Language):
         raise ArgumentError(f"compile needs a Language (such as detent.regex(...)), got {type(language).__name__}")
     bounds = limits or Limits()
-    if canonical and language._node.has_special:
-        raise UnsupportedError(
-            f"canonical={canonical!r} knows tokens of text only, and {language!r} asks for special tokens; hold the "
-            "parts between them to languages of their own"
-        )
-    steps = _token_steps(vocabulary, canonical) if canonical else None
+    steps = _token_steps(vocabulary, canonical, language._node) if canonical else None
+    node, core_vocabulary = vocabulary._lift(language._node)
     core = _core.Guide(
-        *vocabulary._lift(_without_added(language._node, vocabulary) if canonical else language._node),
+        _as_tokenized(node, vocabulary) if canonical else node,
+        core_vocabulary,
         bounds.states,
         bounds.memory_bytes,
         bounds.steps,
@@ -365,9 +363,9 @@ def _compile_tokens(
     return guide._hold(table, max_states, max_bytes)
 
 
-def _token_steps(vocabulary: Vocabulary, canonical: Canonical) -> _core.TokenSteps:
+def _token_steps(vocabulary: Vocabulary, canonical: Canonical, node: _core.Node) -> _core.TokenSteps:
     try:
-        tokenizer, steps = vocabulary._tokenizer(), vocabulary._token_steps()
+        tokenizer, steps = vocabulary._tokenizer(), vocabulary._token_steps(with_special=node.has_special)
     except UnsupportedError as error:
         raise UnsupportedError(
             f"canonical={canonical!r} cannot be: {str(error).rstrip('.')}. Without it, masks allow every row of "
@@ -388,9 +386,26 @@ def check_canonical(canonical: object) -> None:
         raise ArgumentError(f'canonical must be True, False or "approximate", got {shown(canonical)}')
 
 
-def _without_added(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
-    """Leave out the texts with a literal that the tokenizer finds before it splits and merges."""
-    literals = [_core.literal(text.encode()) for text in vocabulary._tokenizer().literals]
-    if not literals:
-        return node
-    return _core.intersection([node, _core.complement(in_row(EVERYTHING, either(*literals), EVERYTHING))])
+def _as_tokenized(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
+    """Leave out what the tokenizer finds before it splits and merges, and would read in another way."""
+    tokenizer = vocabulary._tokenizer()
+    if not node.has_special:
+        found = [_core.literal(text.encode()) for text in tokenizer.literals]
+        return _without(node, found, EVERYTHING)
+    special = vocabulary._special_tokens()
+    names = {text: _core.special(text.encode()) for text in (*tokenizer.strip_before, *tokenizer.strip_behind)}
+    around = special.rows()
+    for text in tokenizer.words:
+        if special.has_row(node, in_row(around, _core.special(text.encode()), around)):
+            raise UnsupportedError(
+                f"canonical tokens cannot be told: the tokenizer finds {text} only where it is a word of its own. "
+                "Without canonical, masks allow every row of tokens that spells a text, the tokenizer's own among them"
+            )
+    found = [_core.literal(text.encode()) for text in tokenizer.literals]
+    found += [in_row(WHITE_SPACE, names[text]) for text in tokenizer.strip_before]
+    found += [in_row(names[text], WHITE_SPACE) for text in tokenizer.strip_behind]
+    return _without(node, found, around)
+
+
+def _without(node: _core.Node, parts: list[_core.Node], around: _core.Node) -> _core.Node:
+    return _core.intersection([node, _core.complement(in_row(around, either(*parts), around))]) if parts else node

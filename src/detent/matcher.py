@@ -90,9 +90,14 @@ class Matcher(_core.Matcher):
             return f"{name} refused: the text is not complete{rest}"
         if not text:
             return f"{name} refused: it has no text, so no rule allows it"
+        reason = self._reason(index)
+        if "tokens left" in reason:
+            return f"{name} refused: it leaves no way to complete the text in the tokens left{rest}"
+        if "own tokens" in reason:
+            return f"{name} refused: the tokenizer writes no text of the language so"
         if index in vocabulary.special_token_ids:
             return f"{name} refused: it is special, and the rule does not ask for it here"
-        offset, expected, complete, spellable = self.refusal(text)
+        offset, expected, complete, _ = self.refusal(text)
         if offset < len(text):
             asks = b"\xff" in expected and self.guide.language._node.has_special  # which no text begins with
             bytes_wanted = describe_bytes(expected.replace(b"\xff", b"") if asks else expected)
@@ -100,18 +105,15 @@ class Matcher(_core.Matcher):
             wanted = " or ".join(filter(None, [bytes_wanted, *ends]))
             found = text[offset : offset + 1]
             return f"{name} refused at byte {offset}, where {found!r} stands: expected {wanted}{rest}"
-        if spellable and self.guide.canonical and not self._fits_but_for_budget(index):
-            return f"{name} refused: the tokenizer writes no text of the language so"
-        if spellable:
-            return f"{name} refused: it leaves no way to complete the text in the tokens left{rest}"
         return f"{name} refused: the vocabulary cannot write what would have to follow{rest}"
 
-    def _fits_but_for_budget(self, token_id: int) -> bool:
+    def _reason(self, token_id: int) -> str:
+        """Return what `advance` says of a token that it refuses."""
         try:
             self.fork().advance(token_id)
         except StateError as error:
-            return "tokens left" in str(error)
-        return True
+            return str(error)
+        return ""
 
     def _shown_completion(self) -> str:
         try:

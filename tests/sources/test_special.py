@@ -183,7 +183,7 @@ def test_what_is_not_known_is_said() -> None:
         detent.compile(detent.special_token("<x>"), detent.Vocabulary([b"a"], eos_token_ids=None))
     with pytest.raises(detent.ArgumentError, match="give the name"):
         detent.special_token("")
-    with pytest.raises(detent.UnsupportedError, match="canonical"):
+    with pytest.raises(detent.UnsupportedError, match="canonical=True cannot be"):
         detent.compile(detent.special_token("<s>"), VOCABULARY, canonical=True)
     with pytest.raises(detent.UnsupportedError, match="intersect the parts"):
         detent.compile(detent.special_token("<s>") & detent.regex(r"(?=a)\w+"), VOCABULARY)

@@ -97,7 +97,8 @@ class Rows:
     def _look(self, ids: tuple[int, ...]) -> Place:
         ends = sorted(self.vocabulary.eos_token_ids)
         allowed = self._plain.allowed()
-        texts = allowed[~np.isin(allowed, ends)]
+        is_end = np.isin(allowed, ends)  # where the language asks for an end, that alone
+        texts = allowed[~is_end]
         self._reader.crop(_common(self._read, ids))
         logits = self._reader.logits(ids, keep=False).astype(np.float64)
         self._read = ids
@@ -110,7 +111,7 @@ class Rows:
             logs = (logits - top) / self._temperature
         logs -= log_sum(logs)
         if ends:
-            end = log_sum(logs[ends]) if texts.size < allowed.size else -np.inf
+            end = log_sum(logs[allowed[is_end]]) if is_end.any() else -np.inf
         elif texts.size and self._plain.is_accepting:
             raise ArgumentError(
                 "a text of the language is the beginning of another, and without an end-of-text id the model cannot "
@@ -121,8 +122,9 @@ class Rows:
         found, logs = np.append(texts, -1).astype(np.int32), np.append(logs[texts], end)
         own = np.zeros(found.size, dtype=np.bool_)
         if len(self._own) == len(ids):
-            own[:-1] = np.isin(texts, self._own.allowed())
-            own[-1] = self._own.is_accepting
+            own_ids = self._own.allowed()
+            own[:-1] = np.isin(texts, own_ids)
+            own[-1] = np.isin(ends, own_ids).any() if ends else self._own.is_accepting
         place = Place(found, logs, own, log_sum(logs), log_sum(logs[own]))
         if place.log_mass == -np.inf or (own.any() and place.log_own_mass == -np.inf):
             raise ModelError(

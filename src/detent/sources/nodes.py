@@ -5,13 +5,29 @@ from __future__ import annotations
 from detent import _core
 from detent.errors import ArgumentError
 
-__all__ = ["CHARACTER", "EVERYTHING", "TEXT", "decimal", "either", "encode", "in_row", "maybe", "shown", "times"]
+__all__ = [
+    "CHARACTER",
+    "EVERYTHING",
+    "TEXT",
+    "WHITE_SPACE",
+    "decimal",
+    "either",
+    "encode",
+    "in_row",
+    "maybe",
+    "shown",
+    "times",
+]
 
 CHARACTER: _core.Node = _core.chars([(0, 0x10FFFF)])
 """One character of UTF-8."""
 
 TEXT: _core.Node = _core.repeat(CHARACTER, 0, None)
 """Any text in UTF-8."""
+
+_SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+WHITE_SPACE: _core.Node = _core.chars(sorted((ord(each), ord(each)) for each in _SPACES))
+"""A character that Unicode calls white space, as `\\s` of Rust does; Python's has four more."""
 
 EVERYTHING: _core.Node = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
 """Any string of bytes."""

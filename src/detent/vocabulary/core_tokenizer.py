@@ -8,8 +8,8 @@ core may cut a text otherwise. Unigram is cut exactly, but pairs of tokens do no
 (`undecided`). What is of neither kind raises `UnsupportedError`.
 
 Two things are not part of it. NFC is left to the host: the core tokenizes a text as it stands. Special tokens are never
-found in a text, as with `encode_ordinary`; the literals of added tokens that are not special are listed, since the
-tokenizer finds these in any text.
+found in a text, as with `encode_ordinary`; but which ones the tokenizer finds only as words, or takes the white space
+of, is listed. So are the literals of added tokens that are not special, since the tokenizer finds these in any text.
 
 Source: tokenizers/src/{models,pre_tokenizers,normalizers} of https://github.com/huggingface/tokenizers.
 """
@@ -43,12 +43,19 @@ class CoreTokenizer(NamedTuple):
         What it does to texts that the encoder does not; empty if nothing.
     undecided : str
         Why pairs of tokens do not say which rows are its own; empty if they do.
+    strip_before, strip_behind : tuple of str
+        Special tokens that take the white space there away.
+    words : tuple of str
+        Special tokens that are found between other characters than those of words only.
     """
 
     encoder: _core.Encoder
     literals: tuple[str, ...] = ()
     differs: str = ""
     undecided: str = ""
+    strip_before: tuple[str, ...] = ()
+    strip_behind: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -58,9 +65,18 @@ class CoreTokenizer(NamedTuple):
 
 def core_tokenizer_of(data: dict[str, Any], size: int) -> CoreTokenizer:
     """Return the tokenizer of a parsed `tokenizer.json` that a vocabulary of `size` ids was read from."""
+    added = expect(data.get("added_tokens", []), list, "added_tokens")
+    special = [token for token in added if token.get("special") and token["content"]]
+    before, behind, words = (
+        tuple(token["content"] for token in special if token.get(flag)) for flag in ("lstrip", "rstrip", "single_word")
+    )
+    found = _read(data, added, size)
+    return found._replace(strip_before=before, strip_behind=behind, words=words)
+
+
+def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreTokenizer:
     model = expect(data.get("model"), dict, "model")
     kind = model.get("type") or _untagged(model)
-    added = expect(data.get("added_tokens", []), list, "added_tokens")
     taken = {token["content"] for token in added}
     literals = tuple(token["content"] for token in added if not token.get("special") and token["content"])
     parts = components(data.get("pre_tokenizer"), "pretokenizers", "pre_tokenizer")
@@ -71,14 +87,14 @@ def core_tokenizer_of(data: dict[str, Any], size: int) -> CoreTokenizer:
     in_bytes = any(part["type"] == "ByteLevel" for part in parts)
     if in_bytes and kind == "BPE":
         encoder = bpe.of_bytes(model, taken, normalizers, parts, size, doubts)
-        return CoreTokenizer(encoder, literals, *doubts[:1])
+        return CoreTokenizer(encoder, literals, doubts[0] if doubts else "")
     if in_bytes:
         raise refusal("its model is 'Unigram' over bytes")
     words = read_piece_input(normalizers, parts, doubts)
     literals = tuple({text for literal in literals for text in (literal, literal.replace(METASPACE, " "))})
     if kind == "BPE":
         encoder = bpe.of_pieces(model, taken, size, doubts, words=words)
-        return CoreTokenizer(encoder, literals, *doubts[:1])
+        return CoreTokenizer(encoder, literals, doubts[0] if doubts else "")
     undecided = str(refusal("its model is 'Unigram': only BPE's pairs say exactly which tokens may follow each other"))
     encoder = unigram.of_pieces(model, taken, size, words=words)
     return CoreTokenizer(encoder, literals, doubts[0] if doubts else "", undecided)

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from os import PathLike
 from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 
-from detent._core import Guide as CoreGuide
-from detent._core import Node, TokenSteps, byte_set, concat, intersection, repeat, special, special_as_text, union
+from detent._core import Node, TokenSteps
 from detent._core import Vocabulary as CoreVocabulary
-from detent.errors import ArgumentError, EmptyLanguageError, UnsupportedError, VocabularyError
-from detent.limits import Limits
+from detent.errors import ArgumentError, UnsupportedError, VocabularyError
 from detent.vocabulary.arguments import read_end_of_text, read_ids, read_size, read_tokens
 from detent.vocabulary.codec import Codec
 from detent.vocabulary.core_tokenizer import CoreTokenizer
@@ -28,6 +25,7 @@ from detent.vocabulary.mistral import read_mistral
 from detent.vocabulary.open_file import read_tokenizer_file
 from detent.vocabulary.partial import partial_tokens
 from detent.vocabulary.sentencepiece import read_sentencepiece
+from detent.vocabulary.special_tokens import SpecialTokens
 from detent.vocabulary.tiktoken import read_tiktoken
 from detent.vocabulary.token_table import TokenTable, shown, token_id
 from detent.vocabulary.transformers import read_transformers
@@ -86,7 +84,7 @@ class Vocabulary:
         "_core",
         "_core_tokenizer",
         "_fingerprint",
-        "_framed",
+        "_special",
         "_steps",
         "_tokens",
         "eos_token_ids",
@@ -98,7 +96,7 @@ class Vocabulary:
     _core: CoreVocabulary
     _core_tokenizer: CoreTokenizer | Callable[[int], CoreTokenizer] | None
     _fingerprint: str | None
-    _framed: CoreVocabulary | None
+    _special: SpecialTokens | None
     _steps: TokenSteps | None
     _tokens: tuple[bytes, ...]
     eos_token_ids: tuple[int, ...]
@@ -124,7 +122,7 @@ class Vocabulary:
             ("_core", core),
             ("_core_tokenizer", None),
             ("_fingerprint", None),
-            ("_framed", None),
+            ("_special", None),
             ("_steps", None),
             ("_tokens", tuple(table)),
             ("eos_token_ids", tuple(sorted(eos))),
@@ -515,59 +513,29 @@ class Vocabulary:
             raise UnsupportedError(tokenizer.differs)
         return tokenizer
 
-    def _token_steps(self) -> TokenSteps:
+    def _token_steps(self, *, with_special: bool = False) -> TokenSteps:
         """Return what the tokens do to the tokenizer's split, for this vocabulary's guides; made at the first use."""
+        if with_special:
+            return self._special_tokens().steps(self._tokenizer().encoder)
         steps = self._steps
         if steps is None:
             steps = TokenSteps(self._core, self._tokenizer().encoder)
             object.__setattr__(self, "_steps", steps)
         return steps
 
+    def _special_tokens(self) -> SpecialTokens:
+        found = self._special
+        if found is None:
+            found = SpecialTokens(self._core, self._tokens, self.special_token_ids, self.eos_token_ids)
+            object.__setattr__(self, "_special", found)
+        return found
+
     def _lift(self, node: Node) -> tuple[Node, CoreVocabulary]:
         """Return what a guide for this vocabulary is made of: where special tokens are asked for, with these."""
         if not node.has_special:
             return node, self._core
-        texts = set()
-        for name in node.special_names:
-            ids = [token for token, raw in enumerate(self._tokens) if raw == name]
-            if not ids:
-                self._missing(name)
-            if self.special_token_ids.isdisjoint(ids):
-                texts.add(name)
-        if self._framed is None:
-            object.__setattr__(self, "_framed", self._core.with_special())
-        assert self._framed is not None  # noqa: S101 - set above
-        found = special_as_text(node, sorted(texts))
-        for name in sorted(set(found.special_names) & {self._tokens[token] for token in self.eos_token_ids}):
-            self._check_end(found, name, self._framed)
-        return found, self._framed
-
-    def _check_end(self, node: Node, name: bytes, framed: CoreVocabulary) -> None:
-        """Raise where a text goes on behind an end-of-text: whoever runs the model stops there."""
-        names = {self._tokens[token] for token in self.special_token_ids} - {b""}
-        unit = union([byte_set(bytes(range(255))), *map(special, sorted(names))])
-        longer = concat([repeat(unit, 0, None), special(name), repeat(unit, 1, None)])
-        limits = Limits()
-        try:
-            CoreGuide(intersection([node, longer]), framed, limits.states, limits.memory_bytes, limits.steps)
-        except EmptyLanguageError:
-            return
-        shown_name = shown(name.decode(errors="replace"))
-        raise ArgumentError(
-            f"the language goes on behind {shown_name}, which ends a text of this vocabulary; end the language there, "
-            "or make the vocabulary with other eos_token_ids"
-        )
-
-    def _missing(self, name: bytes) -> NoReturn:
-        known = sorted({self._tokens[token].decode(errors="replace") for token in self.special_token_ids} - {""})
-        asked = name.decode(errors="replace")
-        near = get_close_matches(asked, known, 3) or known[:3]
-        has = (
-            f"it has {', '.join(map(repr, near))}{'' if len(near) == len(known) else ', ...'}"
-            if known
-            else "it has none"
-        )
-        raise VocabularyError(f"the vocabulary has no special token {shown(asked)}; {has}")
+        special = self._special_tokens()
+        return special.check(node), special.core
 
     @property
     def fingerprint(self) -> str:

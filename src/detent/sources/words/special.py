@@ -34,7 +34,7 @@ def special_token(name: str) -> Language:
     -------
     Language
         It combines as any other. `compile` raises `VocabularyError` where the vocabulary has no such token,
-        `ArgumentError` where a text goes on behind an end-of-text, and `UnsupportedError` with ``canonical=True``.
+        and `ArgumentError` where a text goes on behind an end-of-text.
 
     Raises
     ------
