@@ -353,7 +353,7 @@ def check_walks(rng, language, vocabulary, encode, parts, letters):
         guide = detent.compile(language, vocabulary, canonical=True)
     except (EmptyLanguageError, UnsupportedError):
         return 0
-    ends = set(vocabulary.eos_token_ids)
+    ends, special = set(vocabulary.eos_token_ids), set(vocabulary.special_token_ids)
     known = {token for token in range(len(vocabulary)) if set(vocabulary.token_bytes(token)) <= set(letters.encode())}
     compared = 0
     for _ in range(2):
@@ -365,7 +365,8 @@ def check_walks(rng, language, vocabulary, encode, parts, letters):
                 longer = (*row, token)
                 written = text + vocabulary.token_bytes(token)
                 ways = ways_on(language, written, 3 if token in allowed else 1, parts)
-                found = any(encode(word)[: len(longer)] == longer for word in ways)
+                rows = map(encode, ways)
+                found = any(each[: len(longer)] == longer and not special.intersection(each) for each in rows)
                 assert found == (token in allowed), (language, longer, written)
                 compared += 1
             if not allowed:
@@ -443,3 +444,41 @@ def test_a_token_may_end_inside_a_chunk_that_stays_whole(tmp_path):
     assert set(matcher.allowed().tolist()) == {ord("a"), 257, 0xC3, ord('"')}
     matcher.advance(ord("a"))
     assert set(matcher.allowed().tolist()) == {ord("a"), ord('"')}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_strings_of_pieces_share_their_insides(seed, tmp_path):
+    """Without a split, a character in byte pieces fits to every token, whatever follows the string."""
+    rng = random.Random(seed)
+    data = of_pieces(rng, 'ab1 \u00e9"')
+    data["model"]["byte_fallback"] |= seed % 3 > 0
+    vocabulary, encode = opened(data, tmp_path / "tokenizer.json")
+    parts = "ab1 \u00e9\u00e8"
+    string = f'"[{parts}]*"'
+    patterns = (
+        string,
+        f"{string}x",
+        f'{string}, a|"ab"',
+        f'"[{parts}]{{0,40}}"x',
+        "[ab1 ]*\u00e9",
+        "[ab ]*\u00e9a",
+        "[a1]*\u00e8+b",
+    )
+    assert sum(
+        check_walks(rng, detent.regex(pattern), vocabulary, encode, parts, f'"x, {parts}') for pattern in patterns
+    )
+
+
+@pytest.mark.parametrize("draw", [of_bytes, of_pieces])
+def test_a_long_text_without_a_split_is_forced_at_once(draw, tmp_path):
+    """Each place on the way knows the row to the end; kept whole at each, these would take gigabytes."""
+    rng = random.Random(7)
+    data = draw(rng, "ab1")
+    data["pre_tokenizer"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    if draw is of_pieces:
+        data["pre_tokenizer"] = None
+    vocabulary, encode = opened(data, tmp_path / "tokenizer.json")
+    text = "".join(rng.choices("ab1", k=30_000))
+    matcher = detent.compile(detent.literal(text), vocabulary, canonical=True).matcher()
+    forced = matcher.forced()
+    assert tuple(forced[: len(encode(text))]) == encode(text)

@@ -66,6 +66,7 @@ class Encoder {
   const Split& split() const { return split_; }
   const Pairs& pairs() const { return *pairs_; }
   bool is_byte_piece(std::uint32_t token) const { return token < is_byte_piece_.size() && is_byte_piece_[token]; }
+  bool has_byte_pieces() const { return !byte_pieces_.empty(); }
   std::uint32_t byte_piece(std::uint8_t byte) const { return byte_pieces_[byte]; }
   // Whether some text has the token beside others.
   bool merged(std::uint32_t token) const { return is_byte_piece(token) || pairs_->live(token); }

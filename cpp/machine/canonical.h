@@ -91,8 +91,9 @@ class Canonical {
   struct Tail {
     enum class Kind : std::uint8_t { none, found, unknown } kind = Kind::unknown;  // none: there is no such text
     std::uint32_t first = kNoToken;                                                // its first token
-    std::string text;
-    ExprId state{};           // behind it
+    std::string text;  // without a split: what the row to the end comes behind
+    std::uint32_t bytes = 0;                                                       // of it
+    ExprId state{};                                                                // behind it
     std::uint16_t marks = 0;
     std::uint32_t length = kNever;  // in tokens, once it was asked for
   };
@@ -102,6 +103,23 @@ class Canonical {
     bool all = true;  // every text of their lengths ends the chunk, and no shorter one could end the language
   };
   static constexpr std::size_t kTails = 4;
+  // Without a split: the row of a text that ends the chunk, straight on from a place; tokens 0 where this is the end.
+  struct Row {
+    std::uint32_t first = kNoToken;
+    ExprId state{};  // behind the first token
+    PlaceId place = 0;
+    std::uint32_t tokens = kNever;  // kNever: there is no such row
+    std::uint32_t bytes = 0;
+    ExprId end{};  // the state behind all of it, and the marks
+    std::uint16_t marks = 0;
+  };
+  // A character that is written in byte pieces, which fit to all tokens, and then the straight end; without a split.
+  struct Apart {
+    std::string character;
+    std::uint32_t length = kNever;  // in bytes, of both; kNever: none was found
+    bool whatever_follows = true;   // the state
+  };
+  static constexpr std::size_t kAparts = 64;
   // How long a text is that ends the language behind a mark; a special token counts as a byte.
   struct Length {
     std::uint32_t bytes, tokens;
@@ -157,8 +175,16 @@ class Canonical {
   Tails& tails(ExprId state, PlaceId place);
   Tails tails_of_chunk(ExprId state, PlaceId place);
   std::uint32_t first_token(const std::string& text);
-  Tail tail_to_end(ExprId state, PlaceId place);
-  std::vector<std::uint32_t> tail_tokens(PlaceId place, const Tail& tail) const;
+  Tails tails_to_end(ExprId state, PlaceId place);
+  const Apart& apart(ExprId state);
+  std::uint32_t apart_length(ExprId state, PlaceId place);
+  Row row_to_end(ExprId state, PlaceId place);
+  std::optional<Row> known_row(ExprId state, PlaceId place);
+  std::vector<std::uint32_t> tokens_to_end(const Node& node, const Tail& tail);
+  std::pair<ExprId, PlaceId> walk_text(ExprId state, PlaceId place, std::string_view text);
+  std::uint32_t whole_to_end(std::uint32_t whole, ExprId state, PlaceId place);
+  // Those of a tail of the node.
+  std::vector<std::uint32_t> tail_tokens(const Node& node, const Tail& tail);
   const std::vector<Step>& successors(ExprId state, PlaceId place);
 
   bool ends_chunk(const Node& node);
@@ -219,6 +245,8 @@ class Canonical {
   std::unordered_map<std::uint32_t, std::uint32_t> straight_;
   std::unordered_map<Id, Length> ends_;  // by state, and place behind the mark
   std::unordered_map<Id, Tails> tails_;
+  std::unordered_map<Id, Row> rows_;
+  std::unordered_map<std::uint32_t, Apart> aparts_;
   std::unordered_map<std::string, std::uint32_t> first_tokens_;  // of tails, as merging gives them
   std::unordered_map<Id, std::vector<Step>> successors_;
   std::unordered_map<Node, Way, NodeHash> ways_;  // of those that are not told at once

@@ -48,7 +48,7 @@ std::vector<std::uint32_t> Canonical::end(ExprId state, const Context& at) {
   Tail* tail = fitting_tail(node);
   if (tail && may_end && end_of(node.state, marks).tokens <= end_length(node)) tail = nullptr;
   const auto add = [&](const std::vector<std::uint32_t>& more) { tokens.insert(tokens.end(), more.begin(), more.end()); };
-  if (tail) add(tail_tokens(node.place, *tail));
+  if (tail) add(tail_tokens(node, *tail));
   add(encode(tail ? end_text(tail->state, tail->marks) : end_text(node.state, marks)));
   return tokens;
 }
@@ -293,6 +293,7 @@ bool Canonical::ends_straight(ExprId state, std::uint16_t marks) {
 }
 
 std::uint32_t Canonical::sure_end(ExprId state, std::uint16_t marks) {
+  if (steps_->encoder().one_chunk()) return apart(state).whatever_follows ? apart(state).length : kNever;
   if (ends_straight(state, marks)) return straight(state);
   const std::optional<std::string> text = search_end(state, marks, kSureEnds);
   return text ? static_cast<std::uint32_t>(text->size()) : kNever;
@@ -308,7 +309,7 @@ std::uint32_t Canonical::reach(ExprId state, std::uint16_t marks) {
 
 Canonical::Tails& Canonical::tails(ExprId state, PlaceId place) {
   if (const auto known = tails_.find(id(state, place)); known != tails_.end()) return known->second;
-  Tails found = steps_->encoder().one_chunk() ? Tails{{tail_to_end(state, place)}, false} : tails_of_chunk(state, place);
+  Tails found = steps_->encoder().one_chunk() ? tails_to_end(state, place) : tails_of_chunk(state, place);
   for (const Tail& tail : found.texts) meter_.allocate(static_cast<std::int64_t>(tail.text.size()) + 96);
   return tails_[id(state, place)] = std::move(found);
 }
@@ -348,9 +349,10 @@ Canonical::Tails Canonical::tails_of_chunk(ExprId state, PlaceId place) {
       const bool ends = at.node == 0 && may_mark(next, at.state);
       if (at.node == 0 && !ends) tails.all = false;
       if (ends) {
-        Tail tail{Tail::Kind::found, kNoToken, {static_cast<char>(byte)}, next, at.state};
+        Tail tail{Tail::Kind::found, kNoToken, {static_cast<char>(byte)}, 0, next, at.state};
         for (std::size_t k = i; k != 0; k = open[k].from) tail.text += static_cast<char>(open[k].byte);
         std::ranges::reverse(tail.text);
+        tail.bytes = static_cast<std::uint32_t>(tail.text.size());
         tail.first = first_token(tail.text);
         if (std::ranges::find(found, tail.first, &Tail::first) == found.end()) found.push_back(std::move(tail));
       }
@@ -361,55 +363,6 @@ Canonical::Tails Canonical::tails_of_chunk(ExprId state, PlaceId place) {
   }
   if (found.empty()) found.emplace_back().kind = Tail::Kind::none;
   return tails;
-}
-
-Canonical::Tail Canonical::tail_to_end(ExprId state, PlaceId place) {
-  const Encoder& encoder = steps_->encoder();
-  const TokenSteps::Place start = TokenSteps::place(place);
-  Tail tail;
-  PlaceId at = place;
-  bool inside = start.node != 0;
-  tail.state = state;
-  while (true) {
-    const ExprId q = tail.state;
-    const bool at_border = TokenSteps::place(at).node == 0;
-    if (automaton_.accepting(q)) {
-      if (at_border) break;
-      return {};
-    }
-    const auto [byte, next] = towards_end(q);
-    if (byte == kFrameBound && at_border && steps_->has_special()) break;
-    if (inside && encoder.pieces()) {
-      const Characters::Step step = encoder.characters().step(TokenSteps::place(at).node, byte);
-      if (!step.dead && step.node == 0 && step.of_class == Encoder::kPieces) return {};
-      inside = step.node != 0;
-    }
-    at = steps_->step(at, byte);
-    if (at == TokenSteps::kDead) return {};
-    tail.text += static_cast<char>(byte);
-    tail.state = next;
-  }
-  if (tail.text.empty() || !may_mark(tail.state, TokenSteps::place(at).state)) return {};
-  tail.kind = Tail::Kind::found;
-  tail.first = tail_tokens(place, tail).front();
-  tail.marks = TokenSteps::place(at).state;
-  return tail;
-}
-
-std::vector<std::uint32_t> Canonical::tail_tokens(PlaceId place, const Tail& tail) const {
-  const Encoder& encoder = steps_->encoder();
-  std::string_view text = tail.text;
-  std::vector<std::uint32_t> tokens;
-  std::uint16_t node = encoder.pieces() ? TokenSteps::place(place).node : 0;
-  while (node != 0) {  // the rest of a character that is no piece
-    const auto byte = static_cast<std::uint8_t>(text[0]);
-    tokens.push_back(encoder.byte_piece(byte));
-    text.remove_prefix(1);
-    node = encoder.characters().step(node, byte).node;
-  }
-  const std::vector<std::uint32_t> merged = encoder.merge(text);
-  tokens.insert(tokens.end(), merged.begin(), merged.end());
-  return tokens;
 }
 
 const std::vector<Canonical::Step>& Canonical::successors(ExprId state, PlaceId place) {
@@ -433,12 +386,19 @@ bool Canonical::ends_chunk(const Node& node) {
   return may_mark(node.state, place.state);
 }
 
+std::vector<std::uint32_t> Canonical::tail_tokens(const Node& node, const Tail& tail) {
+  const Encoder& encoder = steps_->encoder();
+  return encoder.one_chunk() ? tokens_to_end(node, tail) : encoder.merge(tail.text);
+}
+
 Canonical::Tail* Canonical::fitting_tail(const Node& node) {
   const Encoder& encoder = steps_->encoder();
   if (!encoder.merged(node.last)) return nullptr;
   for (Tail& end : tails(node.state, node.place).texts) {
     if (end.kind != Tail::Kind::found || !encoder.follows(node.last, end.first)) continue;
-    const std::uint32_t whole = node.whole == Encoder::kOff ? node.whole : encoder.whole_step(node.whole, end.text);
+    if (node.whole == Encoder::kOff) return &end;
+    const std::uint32_t whole = encoder.one_chunk() ? whole_to_end(node.whole, node.state, node.place)
+                                                    : encoder.whole_step(node.whole, end.text);
     if (encoder.whole_at(whole) == kNoToken) return &end;
   }
   return nullptr;
@@ -468,10 +428,15 @@ Canonical::SureSteps Canonical::sure_steps(ExprId state, PlaceId place) {
 std::optional<std::uint32_t> Canonical::at_once(const Node& node) {
   if (ends_chunk(node)) return reach(node.state, TokenSteps::place(node.place).state);
   if (!steps_->encoder().merged(node.last)) return kNever;
+  if (const std::uint32_t length = apart_length(node.state, node.place); length != kNever) return length;
   if (const Tail* end = fitting_tail(node)) {
-    return static_cast<std::uint32_t>(end->text.size()) + reach(end->state, end->marks);
+    return end->bytes + reach(end->state, end->marks);
   }
   return tails(node.state, node.place).texts[0].kind == Tail::Kind::none ? std::optional(kNever) : std::nullopt;
+}
+
+std::uint32_t Canonical::apart_length(ExprId state, PlaceId place) {
+  return steps_->encoder().one_chunk() && TokenSteps::place(place).node == 0 ? apart(state).length : kNever;
 }
 
 std::uint32_t Canonical::live(const Node& node) {
@@ -486,8 +451,9 @@ Canonical::Way Canonical::way_from(const Node& node) {
   return search(node);
 }
 
-// Breadth first, up to a node behind which some end is told at once, and the shortest of these. Of what is known only dead ends
-// are used, so that the way is always the same; the rest of a way is the way of where it stands.
+// Breadth first, up to the first that is told at once; inside a character, to that of the shortest end behind the same token, as
+// `sure_steps` tells it. Of what is known only dead ends are used, so that the way is always the same; the rest of a way is the
+// way of where it stands.
 Canonical::Way Canonical::search(const Node& start) {
   struct Open {
     Node node;
@@ -507,6 +473,7 @@ Canonical::Way Canonical::search(const Node& start) {
       const Node next = behind_step(node, step);
       if (const std::optional<std::uint32_t> known = at_once(next)) {
         rest = std::min(rest, *known);
+        if (rest != kNever && TokenSteps::place(node.place).node == 0) break;
         continue;
       }
       const auto before = ways_.find(next);
@@ -541,7 +508,7 @@ std::uint32_t Canonical::end_length(const Node& node) {
   std::uint32_t least = kNever;
   if (ends_chunk(node)) least = end_of(node.state, TokenSteps::place(node.place).state).tokens;
   if (Tail* end = least > 1 ? fitting_tail(node) : nullptr) {
-    if (end->length == kNever) end->length = static_cast<std::uint32_t>(tail_tokens(node.place, *end).size());
+    if (end->length == kNever) end->length = static_cast<std::uint32_t>(tail_tokens(node, *end).size());
     least = std::min(least, end->length + end_of(end->state, end->marks).tokens);
   }
   return least == kNever ? live(node) : least;

@@ -31,7 +31,7 @@ class Canonical::EndsBehind {
     const std::uint16_t target = table_.target_of(token);
     if (target == TokenSteps::Table::kRefused) return kNever;
     const PlaceId place = table_.targets[target];
-    const std::uint32_t at_mark = at_mark_of(next, target);
+    const std::uint32_t at_mark = at_once(next, target);
     if (at_mark != kNever && never_whole_) return at_mark;
     return canonical_.live(Node{next, place, canonical_.whole_behind(where_.whole, token), token});
   }
@@ -39,8 +39,8 @@ class Canonical::EndsBehind {
  private:
   static constexpr std::uint32_t kUnknown = kNever - 1;
 
-  // The end where the chunk ends behind the token, or kNever where it may not.
-  std::uint32_t at_mark_of(ExprId next, std::uint16_t target) {
+  // The end where the chunk ends behind the token, or a character that fits to all tokens follows, or kNever.
+  std::uint32_t at_once(ExprId next, std::uint16_t target) {
     if (next != last_state_) {
       last_state_ = next;
       const auto [known, is_new] = known_.try_emplace(next.value);
@@ -51,7 +51,8 @@ class Canonical::EndsBehind {
     if (end == kUnknown) {
       const TokenSteps::Place place = TokenSteps::place(table_.targets[target]);
       const bool ends = place.node == 0 && canonical_.may_mark(next, place.state);
-      end = ends ? std::min(canonical_.reach(next, place.state), kUnknown - 1) : kNever;
+      end = ends ? std::min(canonical_.reach(next, place.state), kUnknown - 1)
+                 : canonical_.apart_length(next, table_.targets[target]);
     }
     return end;
   }
@@ -102,7 +103,7 @@ class Canonical::SureEnds {
     if (!encoder.merged(token)) return {in_character ? Kind::refused : Kind::unsure, kNever};
     for (const Tail& tail : ends.tails->texts) {
       if (!encoder.follows(token, tail.first)) continue;
-      return {Kind::sure, static_cast<std::uint32_t>(tail.text.size()) + canonical_.sure_end(tail.state, tail.marks)};
+      return {Kind::sure, tail.bytes + canonical_.sure_end(tail.state, tail.marks)};
     }
     if (!in_character) return {Kind::unsure, kNever};
     if (!ends.steps) ends.steps = canonical_.sure_steps(next, place);
@@ -219,7 +220,7 @@ std::shared_ptr<const Mask> Canonical::make_mask(ExprId state, const Where& wher
     if (const std::uint32_t length = ends(token, next); length != kNever) tokens.emplace_back(token, length);
   };
   Automaton::Beginnings beginnings{{}, state};
-  if (!vocabulary.spelling() && !steps_->encoder().one_chunk()) beginnings = automaton_.beginnings(state);
+  if (!vocabulary.spelling()) beginnings = automaton_.beginnings(state);
   const bool has_part = beginnings.pairs.size() == 1;
   const std::uint32_t rest_length = has_part ? straight(beginnings.pairs[0].second) : kNever;
   Inside part;                         // none if the state begins with none, or with several
