@@ -59,7 +59,7 @@ class Guide:
     States of the automaton are built when decoding first visits them, and kept.
     """
 
-    __slots__ = ("_canonical", "_core", "_language", "_vocabulary")
+    __slots__ = ("__weakref__", "_canonical", "_core", "_language", "_vocabulary")
 
     def __init__(
         self, core: _core.Guide, language: Language, vocabulary: Vocabulary, *, canonical: Canonical = False

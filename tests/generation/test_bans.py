@@ -323,3 +323,22 @@ def test_refusals(arguments: dict[str, object], message: str) -> None:
 def test_no_bans_is_as_nothing_said() -> None:
     plain = detent.generate(random_model(3), "a", seed=1, max_tokens=20)
     assert detent.generate(random_model(3), "a", seed=1, max_tokens=20, ban=[], stop=[]) == plain
+
+
+@pytest.mark.parametrize("mode", ["rewind", "mask"])
+def test_what_a_guide_keeps_of_bans_changes_no_text(mode: str) -> None:
+    """One guide for many ban lists, more than it keeps, each twice: texts are those of a fresh guide."""
+    rng, model = random.Random(3), random_model(4)
+    language = detent.regex("[abAB .]{0,30}")
+    kept = detent.compile(language, VOCABULARY)
+    lists = [{"ban": random_words(rng, 4), "ban_ignore_case": rng.random() < 0.5} for _ in range(12)]
+    lists += [{**given, "ban_whole_words": True} for given in lists[:4]]
+    for given in [*lists, *reversed(lists), lists[0], lists[0]]:
+        prompt = rng.choice(["", "a", "ab"])
+        texts = [
+            detent.generate(
+                model, prompt, guide, max_tokens=30, seed=1, ban_mode=mode, ban_across_prompt=True, **given
+            ).text
+            for guide in (kept, detent.compile(language, VOCABULARY))
+        ]
+        assert texts[0] == texts[1], (given, prompt)

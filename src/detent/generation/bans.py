@@ -7,7 +7,7 @@ alone, finds a word when it is complete, and goes back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Literal, get_args
 
 from detent import _core
@@ -73,12 +73,19 @@ class Bans:
             before = maybe(in_row(EVERYTHING, no_word_character()))
             cuts = bytes_trie(sorted(word.encode("latin-1") for word in stops.words))
             banned.append(in_row(before, self._trie(self._finder.words), cuts, EVERYTHING))
-        scan = self.scan(prompt)
-        tails = sorted({tail for _, node in scan.begun() for tail in self._finder.tails(node)})
-        if tails:
+        if tails := self._tails(prompt):
             ends = maybe(in_row(no_word_character(), EVERYTHING)) if self._whole_words else EVERYTHING
             banned.append(in_row(self._trie(tails), ends))
         return language - Language(_core.union(banned), f"text with one of {len(self._finder.words)} banned words")
+
+    def key(self, prompt: bytes, stops: Finder | None) -> Hashable:
+        """Return what `keep_out_of` depends on beside the language."""
+        stopped = tuple(stops.words) if stops is not None and self._whole_words else ()
+        return tuple(self._finder.words), self._ignore_case, self._whole_words, stopped, tuple(self._tails(prompt))
+
+    def _tails(self, prompt: bytes) -> list[str]:
+        """Return how the words go on that the prompt begins."""
+        return sorted({tail for _, node in self.scan(prompt).begun() for tail in self._finder.tails(node)})
 
     def _trie(self, tails: Sequence[str]) -> _core.Node:
         if self._ignore_case:

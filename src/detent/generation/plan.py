@@ -7,8 +7,11 @@ string ends the text, or tokens are to be canonical, bytes must be characters: t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from threading import Lock
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,6 +30,10 @@ from detent.sources.nodes import EVERYTHING, TEXT
 from detent.tables import Table, TableMatcher, TokenRule, TransitionTable
 
 __all__ = ["Plan", "Request", "begin", "check_model", "keep_out", "read_guide", "read_prompt", "text_before"]
+
+_KEPT = 8  # bans a guide
+_lock = Lock()
+_left: WeakKeyDictionary[Guide | Table, OrderedDict[Hashable, Guide | Table]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,16 +162,29 @@ def _stops(stop: str | Sequence[str] | None, language: Rule | None) -> Finder | 
 
 
 def keep_out(bans: Bans, guide: Guide | Table, before: bytes, stops: Finder | None = None) -> Guide | Table:
-    """Return what is left of a guide or table without the banned words."""
+    """Return what is left of a guide or table without the banned words; the same one for the last few bans of it."""
+    key = bans.key(before, stops)
+    with _lock:
+        kept = _left.setdefault(guide, OrderedDict())
+        if key in kept:
+            kept.move_to_end(key)
+            return kept[key]
     language = bans.keep_out_of(guide.language, before, stops)
     try:
-        if isinstance(guide, Table):
-            return guide & language
-        return compile(language, guide.vocabulary, canonical=guide.canonical)
+        left = (
+            guide & language
+            if isinstance(guide, Table)
+            else compile(language, guide.vocabulary, canonical=guide.canonical)
+        )
     except EmptyLanguageError:
         raise EmptyLanguageError(
             f"Every text of {guide.language!r} has one of the banned words, so there is nothing to write; ban fewer"
         ) from None
+    with _lock:
+        kept[key] = left
+        if len(kept) > _KEPT:
+            kept.popitem(last=False)
+    return left
 
 
 def begin(guide: Guide | Table, max_tokens: int, prompt_ids: Sequence[int]) -> Matcher | TableMatcher:

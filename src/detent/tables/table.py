@@ -86,7 +86,10 @@ class Table:
     ('0b1101', True)
     """
 
-    __slots__ = ("distance", "languages", "mask_row", "masks", "next", "size", "starts", "token_class", "vocabulary")
+    __slots__ = (
+        "__weakref__", "distance", "languages", "mask_row", "masks", "next", "size", "starts", "token_class",
+        "vocabulary",
+    )  # fmt: skip
 
     vocabulary: Vocabulary
     next: Ints
