@@ -1,5 +1,6 @@
 // The masks of a place (machine/canonical.h), made of parts that all languages share where these suffice.
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "machine/canonical.h"
@@ -71,33 +72,47 @@ class Canonical::EndsBehind {
 // beginning; and which tokens have none then. That a chunk may stay whole is left aside.
 class Canonical::SureEnds {
  public:
-  enum class Kind : std::uint8_t { unknown, refused, sure, by_token, unsure };
+  enum class Kind : std::uint8_t { refused, sure, unknown, by_token, unsure };
   struct Ends {
-    Kind kind = Kind::unknown;
     std::uint32_t length = kNever;  // of the end, if it is that of all tokens that lead there
     const Tails* tails = nullptr;
     std::optional<SureSteps> steps;  // those that end at a mark, the shortest ends first
   };
+  // By target of the table.
+  struct Behind {
+    std::vector<Kind> kinds;  // and of those that lead nowhere
+    std::vector<Ends> ends;
+  };
 
   SureEnds(Canonical& canonical, PlaceId from) : canonical_(canonical), table_(canonical.steps_->table(from)) {}
 
-  const TokenSteps::Table& table() const { return table_; }
-  // By target of the table; of neighbours among the tokens many lead to one state.
-  std::vector<Ends>& behind(ExprId next) {
+  // Of neighbours among the tokens many lead to one state.
+  Behind& behind(ExprId next) {
     if (next != last_state_) {
       last_state_ = next;
-      of_last_state_ = &known_[next.value];
-      of_last_state_->resize(table_.targets.size());
+      const auto [known, is_new] = known_.try_emplace(next.value);
+      of_last_state_ = &known->second;
+      if (is_new) {
+        of_last_state_->kinds.assign(table_.targets.size() + 1, Kind::unknown);
+        of_last_state_->kinds.back() = Kind::refused;
+        of_last_state_->ends.resize(table_.targets.size());
+      }
     }
     return *of_last_state_;
   }
+  std::size_t target_of(std::uint32_t token) const {
+    return std::min<std::size_t>(table_.target_of(token), table_.targets.size());
+  }
 
   // Of a token that leads to `next` and the target.
-  std::pair<Kind, std::uint32_t> of(std::uint32_t token, ExprId next, std::uint16_t target) {
-    Ends& ends = behind(next)[target];
+  std::pair<Kind, std::uint32_t> of(std::uint32_t token, ExprId next, std::size_t target) {
+    Behind& behind = this->behind(next);
+    Kind& kind = behind.kinds[target];
+    if (kind == Kind::refused) return {kind, kNever};
+    Ends& ends = behind.ends[target];
     const PlaceId place = table_.targets[target];
-    if (ends.kind == Kind::unknown) look(ends, next, place);
-    if (ends.kind != Kind::by_token) return {ends.kind, ends.length};
+    if (kind == Kind::unknown) kind = look(ends, next, place);
+    if (kind != Kind::by_token) return {kind, ends.length};
     const Encoder& encoder = canonical_.steps_->encoder();
     const bool in_character = TokenSteps::place(place).node != 0;
     if (!encoder.merged(token)) return {in_character ? Kind::refused : Kind::unsure, kNever};
@@ -114,28 +129,21 @@ class Canonical::SureEnds {
   }
 
  private:
-  void look(Ends& ends, ExprId next, PlaceId place) {
+  Kind look(Ends& ends, ExprId next, PlaceId place) {
     const TokenSteps::Place there = TokenSteps::place(place);
     if (there.node == 0) ends.length = canonical_.sure_end(next, there.state);
-    if (ends.length != kNever) {
-      ends.kind = Kind::sure;
-      return;
-    }
+    if (ends.length != kNever) return Kind::sure;
     ends.tails = canonical_.sure_tails(next, place);
-    if (!ends.tails) {
-      ends.kind = Kind::unsure;
-    } else if (ends.tails->texts[0].kind == Tail::Kind::none) {
-      ends.kind = there.node == 0 ? Kind::unsure : Kind::refused;
-    } else {
-      ends.kind = Kind::by_token;
-    }
+    if (!ends.tails) return Kind::unsure;
+    if (ends.tails->texts[0].kind != Tail::Kind::none) return Kind::by_token;
+    return there.node == 0 ? Kind::unsure : Kind::refused;
   }
 
   Canonical& canonical_;
   const TokenSteps::Table& table_;
-  std::unordered_map<std::uint32_t, std::vector<Ends>> known_;
+  std::unordered_map<std::uint32_t, Behind> known_;
   ExprId last_state_ = ExprSet::kEmpty;
-  std::vector<Ends>* of_last_state_ = nullptr;
+  Behind* of_last_state_ = nullptr;
 };
 
 // As in `Masks`, what is found of a beginning serves all states that begin so, of all languages.
@@ -157,47 +165,43 @@ Canonical::Inside Canonical::inside(ExprId beginning, PlaceId from) {
     if (std::uint64_t{vocabulary.longest()} + found.sure->farthest() <= wide.rounds) return keep();
   }
   SureEnds ends(*this, from);
-  const TokenSteps::Table& table = ends.table();
-  std::vector<std::uint32_t> sure, unsure;
+  const auto sure = std::make_unique_for_overwrite<std::uint32_t[]>(vocabulary.size() + std::size_t{1});
+  std::size_t count = 0;
+  std::vector<std::uint32_t> unsure;
   std::uint32_t farthest = 0;
-  const auto look = [&](std::uint32_t token, ExprId next, std::uint16_t target) {
-    const auto [told, length] = ends.of(token, next, target);
-    if (told == SureEnds::Kind::unsure) unsure.push_back(token);
-    if (told != SureEnds::Kind::sure) return;
-    sure.push_back(token);
+  const auto visit_one = [&](std::uint32_t token, ExprId next) {
+    const auto [kind_of, length] = ends.of(token, next, ends.target_of(token));
+    if (kind_of == SureEnds::Kind::unsure) unsure.push_back(token);
+    if (kind_of != SureEnds::Kind::sure) return;
+    sure[count++] = token;
     farthest = std::max(farthest, length);
   };
   const auto visit = [&](const TrieNode& node, ExprId next) {
-    const auto visit_one = [&](std::uint32_t token) {
-      if (const std::uint16_t target = table.target_of(token); target != TokenSteps::Table::kRefused) look(token, next, target);
-    };
     if (node.token & TrieNode::kShared) {
-      std::ranges::for_each(vocabulary.shared_ids(node.token), visit_one);
+      for (std::uint32_t token : vocabulary.shared_ids(node.token)) visit_one(token, next);
     } else {
-      visit_one(node.token);
+      visit_one(node.token, next);
     }
   };
+  // Most tokens of a fragment are visited here, and of most of them it is known already: without branches.
   const auto visit_all = [&](const Subtree& subtree, ExprId next) {
-    const std::vector<SureEnds::Ends>& behind = ends.behind(next);
+    const std::vector<SureEnds::Kind>& kinds = ends.behind(next).kinds;
     for (std::uint32_t k = subtree.first; k < subtree.last; ++k) {
       const std::uint32_t token = vocabulary.ids_in_order()[k];
-      const std::uint16_t target = table.target_of(token);
-      if (target == TokenSteps::Table::kRefused) continue;
-      if (behind[target].kind == SureEnds::Kind::sure) {
-        sure.push_back(token);
-      } else {
-        look(token, next, target);
-      }
+      const SureEnds::Kind known = kinds[ends.target_of(token)];
+      sure[count] = token;
+      count += known == SureEnds::Kind::sure ? 1 : 0;
+      if (known > SureEnds::Kind::sure) visit_one(token, next);
     }
   };
   meter_.step(walk_tokens(vocabulary, automaton_, beginning, visit, visit_all) / 8 + 1);
-  const auto make = [&vocabulary](const std::vector<std::uint32_t>& tokens, std::uint32_t length) {
+  const auto make = [&vocabulary](const std::uint32_t* tokens, std::size_t size, std::uint32_t length) {
     MaskBuilder builder(vocabulary.word_count());
-    builder.allow(tokens.data(), tokens.size());
+    builder.allow(tokens, size);
     builder.reach(length);
     return builder.finish();
   };
-  found = {make(sure, farthest), make(unsure, 0)};
+  found = {make(sure.get(), count, farthest), make(unsure.data(), unsure.size(), 0)};
   return keep();
 }
 
