@@ -135,19 +135,23 @@ std::vector<std::string> special_names(const NodeRef& root) {
   return names;
 }
 
-NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names) {
+NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names, const std::vector<std::string>& ends) {
   if (!root->has_special()) return root;
-  return rebuild(root, [&names](const Node& node, std::vector<NodeRef> children) {
+  const auto rows = [](const std::vector<std::string>& of) {
+    std::vector<NodeRef> units{Node::bytes(ByteSet::range(0, 0xFE))};
+    for (const std::string& name : of) units.push_back(Node::literal(special_frame(name)));
+    return any_number(Node::alternation(std::move(units)));
+  };
+  bool has_complement = false;
+  const NodeRef lifted = rebuild(root, [&](const Node& node, std::vector<NodeRef> children) {
     const auto is_plain = [&node](std::size_t i) { return !node.children()[i]->has_special(); };
     switch (node.kind()) {
       case NodeKind::special:
         if (std::ranges::binary_search(names, node.text())) return Node::literal(special_frame(node.text()));
         return children.empty() ? Node::empty() : children[0];
-      case NodeKind::complement: {
-        std::vector<NodeRef> units{Node::bytes(ByteSet::range(0, 0xFE))};
-        for (const std::string& name : names) units.push_back(Node::literal(special_frame(name)));
-        return Node::conjunction({Node::complement(children[0]), any_number(Node::alternation(std::move(units)))});
-      }
+      case NodeKind::complement:
+        has_complement = true;
+        return Node::conjunction({Node::complement(children[0]), rows(names)});
       case NodeKind::conjunction:
         for (std::size_t i = 0; i < children.size(); ++i) {
           if (is_plain(i)) children[i] = passing_frames(children[i]);
@@ -160,6 +164,12 @@ NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names)
         return Node::with_children(node, std::move(children));
     }
   });
+  if (!has_complement || ends.empty()) return lifted;
+  std::vector<std::string> others;
+  std::ranges::set_difference(names, ends, std::back_inserter(others));
+  std::vector<NodeRef> last{Node::epsilon()};
+  for (const std::string& name : ends) last.push_back(Node::literal(special_frame(name)));
+  return Node::conjunction({lifted, Node::concat({rows(others), Node::alternation(std::move(last))})});
 }
 
 NodeRef special_as_text(const NodeRef& root, const std::vector<std::string>& names) {

@@ -21,8 +21,9 @@ std::vector<std::string> special_names(const NodeRef& root);
 
 // The language for a vocabulary whose special tokens are `names`, sorted: a token that is not among them is its other spelling, or
 // nothing. In an intersection, what asks for no special token is about the text that is left without them. No other byte strings
-// with 0xFF are left. Throws `unsupported`.
-NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names);
+// with 0xFF are left. Those of `ends`, among the names and sorted, end a text: where there is a complement, they stand at the end
+// alone. Throws `unsupported`.
+NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names, const std::vector<std::string>& ends);
 
 // The language where these names, sorted, are plain texts.
 NodeRef special_as_text(const NodeRef& root, const std::vector<std::string>& names);

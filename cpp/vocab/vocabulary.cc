@@ -54,13 +54,15 @@ std::shared_ptr<const Vocabulary> Vocabulary::with_special(const Vocabulary& pla
     const std::string_view bytes = plain.bytes(id);
     const bool is_special = !plain.text_[id] && !bytes.empty();
     if (is_special) framed->special_names_.emplace_back(bytes);
+    if (is_special && plain.is_end(id)) framed->special_ends_.emplace_back(bytes);
     framed->pool_ += is_special ? special_frame(bytes) : std::string(bytes);
     framed->offsets_.push_back(framed->pool_.size());
     framed->text_.push_back(is_special || (plain.text_[id] && bytes.find('\xFF') == std::string_view::npos));
   }
-  std::vector<std::string>& names = framed->special_names_;
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (std::vector<std::string>* names : {&framed->special_names_, &framed->special_ends_}) {
+    std::ranges::sort(*names);
+    names->erase(std::unique(names->begin(), names->end()), names->end());
+  }
   framed->build_trie();
   framed->find_subtrees();
   framed->find_spelling(0xFE);

@@ -56,6 +56,7 @@ class Vocabulary {
   bool is_end(std::uint32_t id) const;
   // The names of the special tokens that are text, as frames, sorted; none but after `with_special`.
   const std::vector<std::string>& special_names() const { return special_names_; }
+  const std::vector<std::string>& special_ends() const { return special_ends_; }  // those that end a text
   bool is_text(std::uint32_t id) const { return id < text_.size() && text_[id]; }
   std::string_view bytes(std::uint32_t id) const {
     return std::string_view(pool_).substr(offsets_[id], offsets_[id + 1] - offsets_[id]);
@@ -109,7 +110,7 @@ class Vocabulary {
   std::vector<Subtree> subtrees_{Subtree{}};  // 0 stands for none
   std::vector<std::uint32_t> ids_in_order_;   // text ids in the order of the trie
   NodeRef spelling_;
-  std::vector<std::string> special_names_;
+  std::vector<std::string> special_names_, special_ends_;
   mutable MaskCache cache_;
 };
 

@@ -135,6 +135,33 @@ def test_an_end_of_text_that_is_asked_for_ends_the_text() -> None:
     detent.compile(turn.repeat(1, None) & detent.literal("a"), vocabulary)
 
 
+@pytest.mark.parametrize("spelled", ["not x, then b", "a less x", "not x, twice"])
+def test_an_end_of_text_stands_at_the_end_of_what_a_complement_asks_for(spelled: str) -> None:
+    """All rows of four tokens: an end of text is allowed where the text may end, and nothing behind it."""
+    some = ~detent.special_token("<s>")
+    ended = (detent.regex("[ab]*") + detent.special_token("<st>") | detent.regex("[ab]*")) + detent.special_token(
+        "</s>"
+    )
+    language = {
+        "not x, then b": some + "b",
+        "a less x": ended - detent.special_token("<s>"),
+        "not x, twice": some + some,
+    }[spelled]
+    guide, ends = detent.compile(language, VOCABULARY), 0
+    rows: list[tuple[int, ...]] = [()]
+    while rows:
+        matcher = guide.matcher()
+        for token in (row := rows.pop()):
+            matcher.advance(token)
+        if row and row[-1] == 8:
+            ends += 1
+            assert matcher.is_accepting
+            assert set(matcher.allowed().tolist()) <= {8}
+        elif len(row) < 4:
+            rows += [(*row, token) for token in matcher.allowed().tolist()]
+    assert ends
+
+
 def test_a_model_writes_special_tokens() -> None:
     model = detent.load_model()
     said = detent.special_token("<|user|>") + detent.regex("[a-z ]{3,9}") + detent.special_token("<|end|>")
