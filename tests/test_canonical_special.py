@@ -237,6 +237,20 @@ def test_a_special_token_that_is_found_as_a_word_only_is_refused(tmp_path):
         detent.compile(detent.regex("a?") + detent.special_token("<x>"), vocabulary, canonical=True)
 
 
+def test_of_many_words_one_is_named(tmp_path):
+    data = small()
+    first = max(token["id"] for token in data["added_tokens"]) + 1
+    for number in range(5):
+        word = {**data["added_tokens"][0], "id": first + number, "content": f"<w{number}>", "single_word": True}
+        data["added_tokens"].append(word)
+    vocabulary, _ = opened(data, tmp_path / "tokenizer.json")
+    detent.compile(detent.special_token("<eot>"), vocabulary, canonical=True)
+    for number in range(5):
+        language = detent.regex("a?") + detent.special_token(f"<w{number}>")
+        with pytest.raises(UnsupportedError, match=f"finds <w{number}> only where"):
+            detent.compile(language, vocabulary, canonical=True)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_go_on_from_a_prompt(seed, tmp_path):
     for rng, case, guide in cases(100 + seed, 8, tmp_path):

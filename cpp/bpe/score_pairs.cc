@@ -1,6 +1,7 @@
 #include "bpe/score_pairs.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "base/fork_guard.h"
@@ -101,6 +102,7 @@ ScorePairs::Row ScorePairs::row_after(std::uint32_t left) const {
     std::size_t length;
   };
   Row found;
+  found.bits.assign((begin_.size() - 1 + 31) / 32, UINT32_MAX);  // first, since a token may be found many times
   std::vector<Both> open;
   each_open(left, [&](double gain, std::uint32_t node) {
     open.push_back({node, Scores::kRoot, 0});
@@ -119,19 +121,22 @@ ScorePairs::Row ScorePairs::row_after(std::uint32_t left) const {
         if (sum <= least_costs_[right]) continue;
         for (std::uint32_t place = scores_.node(right).first; place < scores_.node(right).last; ++place) {
           const std::uint32_t token = scores_.sorted()[place];
-          if (sum > cost(token, there.length)) found.tokens.push_back(token);
+          if (sum > cost(token, there.length)) found.bits[token >> 5] &= ~(1u << (token & 31));
         }
       }
     }
     return false;
   });
-  std::ranges::sort(found.tokens);
-  found.tokens.erase(std::unique(found.tokens.begin(), found.tokens.end()), found.tokens.end());
-  const std::size_t words = (begin_.size() - 1 + 31) / 32;
-  if (found.tokens.size() <= words) return found;
-  found.bits.assign(words, UINT32_MAX);
-  for (std::uint32_t token : found.tokens) found.bits[token >> 5] &= ~(1u << (token & 31));
-  found.tokens = {};
+  std::size_t count = 0;
+  for (std::uint32_t word : found.bits) count += static_cast<std::size_t>(std::popcount(~word));
+  if (count > found.bits.size()) return found;
+  found.tokens.reserve(count);
+  for (std::size_t i = 0; i < found.bits.size(); ++i) {
+    for (std::uint32_t word = ~found.bits[i]; word != 0; word &= word - 1) {
+      found.tokens.push_back(static_cast<std::uint32_t>(i * 32 + static_cast<std::size_t>(std::countr_zero(word))));
+    }
+  }
+  found.bits = {};
   return found;
 }
 

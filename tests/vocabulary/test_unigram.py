@@ -63,6 +63,20 @@ def test_an_unknown_character_may_be_better_than_a_piece(tmp_path):
         assert right not in encoder.after(left)
 
 
+def test_pairs_that_are_refused_for_many_reasons(tmp_path):
+    model = Unigram(random.Random(0), "a")
+    model.fallback, model.words = False, False
+    model.vocab = [("<unk>", 0.0), ("</s>", 0.0), ("\u2581", -1.0)]
+    model.vocab += [("a" * size, -1 - size / 1000 if size <= 20 else 0.0) for size in range(1, 41)]
+    model.unknown = -11.1
+    model.texts = {number: piece.replace("\u2581", " ") for number, (piece, _) in enumerate(model.vocab) if number > 1}
+    model.number = {text: number for number, text in model.texts.items()}
+    encoder = model.open(tmp_path / "tokenizer.json")._tokenizer().encoder
+    live = [token for token in model.texts if model.fits(token)]
+    for left in live:
+        assert encoder.after(left) == [right for right in live if model.fits(left, right)]
+
+
 def test_tokens_of_a_trained_model(unigram, save):
     vocabulary = Vocabulary.from_file(save(unigram), eos_token_ids=None)
     rng = random.Random(3)
@@ -93,6 +107,11 @@ def test_what_cannot_be_followed_is_refused(unigram, save):
     refused("U\\+2581", pre_tokenizer=None)
     model, entries = data["model"], data["model"]["vocab"]
     refused("not above 0", model={**model, "vocab": [*entries[:2], ["x", 0.5], *entries[3:]]})
+    for score, word in ((-1e6, "-1000000.0"), (-(10**400), "an integer of 1329 bits"), (float("-inf"), "-inf")):
+        refused(
+            f"'x' is {word}, and sums of such", model={**model, "vocab": [*entries[:2], ["x", score], *entries[3:]]}
+        )
+    refused("a piece has 257 bytes", model={**model, "vocab": [*entries[:2], ["x" * 257, -1.0], *entries[3:]]})
     for wrong in (float("nan"), True, "1"):
         refused("score of 'x'", VocabularyError, model={**model, "vocab": [*entries[:2], ["x", wrong], *entries[3:]]})
     without = [[piece if piece != "\u2581" else "\u2582", score] for piece, score in model["vocab"]]

@@ -23,16 +23,28 @@ __all__ = ["of_pieces"]
 _UNKNOWN_PENALTY = 10.0
 """How far the score of an unknown character is below the least score."""
 
+_LEAST_SCORE = -1e5
+"""Sums of much lower ones are rounded by more than pairs allow for (cpp/bpe/score_pairs.cc)."""
+
+_LONGEST_PIECE = 256
+"""In bytes: what pairs are found in takes the square of it for each piece, and its cube behind one."""
+
 
 def of_pieces(model: dict[str, Any], taken: Collection[str], size: int, *, words: bool) -> _core.Encoder:
     """Return the tokenizer of a Unigram model; the names in `taken` are no pieces."""
     entries = expect(model.get("vocab"), list, "model.vocab")
     scores = np.zeros(size, dtype=np.float64)
     for number, (piece, score) in enumerate(entries):
-        if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
+        if isinstance(score, bool) or not isinstance(score, (int, float)) or not score <= math.inf:
             raise VocabularyError(f"model.vocab: the score of {shown(piece)} is {shown(score)}, not a number")
         if score > 0:  # then unknown characters side by side could be better than a piece
-            raise refusal(f"the score of {shown(piece)} is {score}, and logarithms of probabilities are not above 0")
+            raise refusal(
+                f"the score of {shown(piece)} is {shown(score)}, and logarithms of probabilities are not above 0"
+            )
+        if score < _LEAST_SCORE:
+            raise refusal(f"the score of {shown(piece)} is {shown(score)}, and sums of such are rounded too much")
+        if len(piece.encode()) > _LONGEST_PIECE:
+            raise refusal(f"a piece has {len(piece.encode())} bytes, and at most {_LONGEST_PIECE} are looked through")
         scores[number] = score
     unknown = model.get("unk_id")
     plain = {
