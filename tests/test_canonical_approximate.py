@@ -5,135 +5,76 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from dataclasses import dataclass
 
 import pytest
 
 import detent
-from detent.errors import EmptyLanguageError, LimitError, StateError, UnsupportedError
-from tests.test_canonical_brute import END, LONGEST, of_bytes, of_pieces, opened, random_language
-from tests.test_canonical_brute import LETTERS as BPE_LETTERS
+from detent.errors import EmptyLanguageError, UnsupportedError
+from tests import canonical_walks
+from tests.canonical_walks import END, check_budgets, check_from_prompt, check_rows, guides
+from tests.toy_languages import LETTERS as BPE_LETTERS
+from tests.toy_languages import LONGEST, random_language
+from tests.toy_tokenizers import of_bytes, of_pieces, opened
 from tests.toy_unigram import Unigram
 
 LETTERS = ("a", "ab", "ab ", "a\u00e9 ", "abc", "a\u00e9\u00e8")
 
 
-def cases(seed, count, path):
-    """Yield tokenizers, languages, and the words of these that can be written."""
-    rng = random.Random(seed)
-    for _ in range(count):
-        letters = rng.choice(LETTERS)
-        model = Unigram(rng, letters)
-        vocabulary = model.open(path / "tokenizer.json")
-        language, accepts = random_language(rng, letters)
-        words = [
-            word
-            for length in range(min(8, LONGEST[len(letters)]) + 1)
-            for word in map("".join, itertools.product(letters, repeat=length))
-            if model.writable(word) and accepts(word)
-        ]
-        try:
-            guide = detent.compile(language, vocabulary, canonical="approximate")
-        except EmptyLanguageError:
-            assert not words
-            continue
-        assert guide.canonical == "approximate"
-        yield rng, letters, model, accepts, words, guide
+@dataclass
+class Case(canonical_walks.Case):
+    """A tokenizer that may write a text in several ways, as far as pairs of tokens tell."""
+
+    canonical = "approximate"
+    most_rows = 100
+
+    model: Unigram
+
+    def rows_of(self, word):
+        if not self.model.writable(word):
+            return []
+        rows = self.model.rows(word)
+        assert rows, word
+        return rows
+
+    def is_written(self, word, tokens):
+        return self.model.passes(tokens)
+
+    def guesses(self, rng):
+        return rng.choices(range(len(self.vocabulary)), k=8)
 
 
-def following(matcher):
-    found = {END if token == 1 else token for token in matcher.allowed().tolist()}
-    assert found
-    assert matcher.is_accepting == (END in found)
-    return found
-
-
-def tree_of(rows):
-    tree: dict[tuple[int, ...], set[int]] = {}
-    for row in rows:
-        for place, token in enumerate((*row, END)):
-            tree.setdefault(row[:place], set()).add(token)
-    return tree
-
-
-def check(rng, case, start, tree, prompt="", behind=()):
-    """Hold what a matcher allows to the rows of the words, and whatever else it allows to pairs."""
-    letters, model, accepts, vocabulary = case
-    pending: list[tuple[int, ...]] = [()]
-    for _ in range(100):
-        if not pending:
-            break
-        row = pending.pop(rng.randrange(len(pending)))
-        matcher = start.fork()
-        for token in row:
-            matcher.advance(token)
-        found, expected = following(matcher), tree.get(row, set())
-        assert found >= expected
-        for token in found - expected:  # towards longer texts
-            assert token != END
-            ahead = matcher.fork()
-            ahead.advance(token)
-            tokens = (*behind, *row, token, *ahead.completion())
-            text = vocabulary.decode(tokens).decode()
-            assert text.startswith(prompt)
-            assert len(text) > len(prompt) + min(8, LONGEST[len(letters)])
-            assert accepts(text[len(prompt) :])
-            assert model.passes(tokens)
-        for token in rng.choices(range(len(vocabulary)), k=8):
-            if token not in found and token != 1:
-                with pytest.raises(StateError):
-                    matcher.advance(token)
-        pending += [(*row, token) for token in expected - {END}]
+def random_case(rng, path):
+    letters = rng.choice(LETTERS)
+    model = Unigram(rng, letters)
+    language, accepts = random_language(rng, letters)
+    return Case(model.open(path), language, letters, accepts, min(8, LONGEST[len(letters)]), model)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_are_those_of_the_pairs(seed, tmp_path):
     """All rows of which each two neighbours are right are allowed, the tokenizer's own among them, and no others."""
-    for rng, letters, model, accepts, words, guide in cases(seed, 8, tmp_path):
-        backend = model.backend()
-        rows = {word: model.rows(word) for word in words}
-        for word in words:
+    for rng, case, guide in guides(random_case, seed, 8, tmp_path):
+        backend = case.model.backend()
+        for word in case.words:
             own = tuple(backend.encode(word, add_special_tokens=False).ids)
-            assert own in rows[word]
+            assert own in case.rows_of(word)
             assert guide.vocabulary.tokenize(word) == list(own)
-        case = letters, model, accepts, guide.vocabulary
-        check(rng, case, guide.matcher(), tree_of(itertools.chain(*rows.values())))
+        check_rows(rng, case, guide.matcher(), case.rows())
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_go_on_from_a_prompt(seed, tmp_path):
-    for rng, letters, model, accepts, words, guide in cases(100 + seed, 8, tmp_path):
-        prompt = "".join(rng.choices(letters, k=rng.randint(1, 5)))
-        if not model.writable(prompt):
-            continue
-        behind = tuple(guide.vocabulary.tokenize(prompt))
-        rows = [row for word in words for row in model.rows(prompt + word) if row[: len(behind)] == behind]
-        try:
-            start = guide.matcher(after=behind)
-        except EmptyLanguageError:
-            assert not rows
-            continue
-        case = letters, model, accepts, guide.vocabulary
-        check(rng, case, start, tree_of([row[len(behind) :] for row in rows]), prompt, behind)
+    for rng, case, guide in guides(random_case, 100 + seed, 8, tmp_path):
+        prompt = "".join(rng.choices(case.letters, k=rng.randint(1, 5)))
+        if case.model.writable(prompt):
+            check_from_prompt(rng, case, guide, tuple(guide.vocabulary.tokenize(prompt)))
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_budgets_end_in_time(seed, tmp_path):
-    for rng, _, model, accepts, _, guide in cases(200 + seed, 10, tmp_path):
-        for limit in range(6):
-            try:
-                matcher = guide.matcher(limit)
-            except LimitError:
-                continue
-            done: list[int] = []
-            while True:
-                found = following(matcher)
-                if found == {END} or (END in found and rng.random() < 0.2):
-                    break
-                done.append(rng.choice(sorted(found - {END})))
-                matcher.advance(done[-1])
-            assert len(done) <= limit
-            assert model.passes(tuple(done))
-            assert accepts(guide.vocabulary.decode(done).decode())
+    for rng, case, guide in guides(random_case, 200 + seed, 10, tmp_path):
+        check_budgets(rng, case, guide, 5)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -1,0 +1,164 @@
+"""What canonical masks find of one string and keep for others, beside the texts that go on from each token."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+import detent
+from detent.errors import EmptyLanguageError, UnsupportedError
+from detent.vocabulary.split_pattern import GPT2_PATTERN
+from tests.toy_tokenizers import SPLITS, of_bytes, of_pieces, opened, special, spelled
+
+PARTS = "ab1 \n\u00e9\u00e8"
+"""What stands in the strings; the last two begin with the same byte."""
+ENDS = ('"', '"x', '", a', '"a', '"b', "x", ", a", " a", "a", "b", "")
+
+
+def ways_on(language: detent.Language, text: bytes, most: int, parts):
+    """Yield texts of the language that begin so, with the end of a character, a few parts, and an end."""
+    for first, count in itertools.product((b"", b"\xa9", b"\xa8"), range(most + 1)):
+        for inner in itertools.product(parts, repeat=count):
+            for end in ENDS:
+                word = text + first + "".join(inner).encode() + end.encode()
+                if language.accepts(word):
+                    yield word.decode()
+
+
+def check_walks(rng, language, vocabulary, encode, parts, letters):
+    """Hold the masks along two walks to what texts tell of the tokens of `letters`; return how many were compared."""
+    try:
+        guide = detent.compile(language, vocabulary, canonical=True)
+    except (EmptyLanguageError, UnsupportedError):
+        return 0
+    ends, special = set(vocabulary.eos_token_ids), set(vocabulary.special_token_ids)
+    known = {token for token in range(len(vocabulary)) if set(vocabulary.token_bytes(token)) <= set(letters.encode())}
+    compared = 0
+    for _ in range(2):
+        matcher, row = guide.matcher(), []
+        for _ in range(6):
+            text = vocabulary.decode(row)
+            allowed = (set(matcher.allowed().tolist()) - ends) & known
+            for token in known:
+                longer = (*row, token)
+                written = text + vocabulary.token_bytes(token)
+                ways = ways_on(language, written, 3 if token in allowed else 1, parts)
+                rows = map(encode, ways)
+                found = any(each[: len(longer)] == longer and not special.intersection(each) for each in rows)
+                assert found == (token in allowed), (language, longer, written)
+                compared += 1
+            if not allowed:
+                break
+            token = rng.choice(sorted(allowed))
+            matcher.advance(token)
+            row.append(token)
+    return compared
+
+
+def small_tokenizer(rng, seed, letters, path):
+    """Draw a byte-level tokenizer with a split; every second one leaves chunks whole that are tokens."""
+    data = of_bytes(rng, letters)
+    split = SPLITS[1:][seed % 5]
+    if split != GPT2_PATTERN:
+        data["pre_tokenizer"]["pretokenizers"] = [
+            {"type": "Split", "pattern": {"Regex": split}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        ]
+    data["model"]["ignore_merges"] |= seed % 2 == 0
+    return opened(data, path)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_strings_share_their_insides(seed, tmp_path):
+    """Strings with other texts behind them, of one vocabulary: what is found of one string serves the others."""
+    rng = random.Random(seed)
+    vocabulary, encode = small_tokenizer(rng, seed, 'ab1 \u00e9"', tmp_path / "tokenizer.json")
+    string = f'"[{PARTS}]*"'
+    of_strings = (string, f"{string}x", f'{string}, a|"ab"', f"({string}(, a)?)", f'"[{PARTS}]{{0,40}}"x')
+    of_letters = ('1*"a', ' *"b', "[ab1 ]*\u00e9", "[ab ]*\u00e9a", "[a1]*\u00e8+b")
+    patterns = of_strings if seed % 2 else of_letters
+    assert sum(
+        check_walks(rng, detent.regex(pattern), vocabulary, encode, PARTS, f'"x, {PARTS}') for pattern in patterns
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounded_strings_take_what_unbounded_ones_found(seed, tmp_path):
+    """JSON strings of few and of many characters, with the escapes that may stand for these."""
+    rng = random.Random(seed)
+    letters = "ab1 \u00e9\u00e8"
+    vocabulary, encode = small_tokenizer(rng, seed, letters + '"\\u0', tmp_path / "tokenizer.json")
+    parts = [*letters, *(f"\\u{ord(letter):04x}" for letter in letters)]
+    compared = 0
+    for most in (40, 1, 2, 3, 12):
+        schema = {"type": "string", "maxLength": most, "pattern": f"^[{letters}]*$"}
+        compared += check_walks(rng, detent.json_schema(schema), vocabulary, encode, parts, letters + '"')
+    assert compared
+
+
+def test_a_token_may_end_inside_a_chunk_that_stays_whole(tmp_path):
+    """A chunk that is a token stays one: no other token may begin it that ends inside its last letter."""
+    rng = random.Random(0)
+    data = of_bytes(rng, "a")
+    tokens = [*(bytes([byte]) for byte in range(256)), b"a\xc3", "a\u00e9".encode()]
+    data["added_tokens"] = [special(len(tokens), "</s>")]
+    data["pre_tokenizer"] = {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": r"\p{L}{1,2}|\P{L}"}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        ],
+    }
+    data["model"] |= {
+        "ignore_merges": True,
+        "vocab": {spelled(token): number for number, token in enumerate(tokens)},
+        "merges": [[spelled(b"a"), spelled(b"\xc3")]],
+    }
+    vocabulary, encode = opened(data, tmp_path / "tokenizer.json")
+    assert encode('"a\u00e9"') == (0x22, 257, 0x22)
+    guide = detent.compile(detent.regex('"[a\u00e9]*"'), vocabulary, canonical=True)
+    matcher = guide.matcher()
+    matcher.advance(ord('"'))
+    assert set(matcher.allowed().tolist()) == {ord("a"), 257, 0xC3, ord('"')}
+    matcher.advance(ord("a"))
+    assert set(matcher.allowed().tolist()) == {ord("a"), ord('"')}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_strings_of_pieces_share_their_insides(seed, tmp_path):
+    """Without a split, a character in byte pieces fits to every token, whatever follows the string."""
+    rng = random.Random(seed)
+    data = of_pieces(rng, 'ab1 \u00e9"')
+    data["model"]["byte_fallback"] |= seed % 3 > 0
+    vocabulary, encode = opened(data, tmp_path / "tokenizer.json")
+    parts = "ab1 \u00e9\u00e8"
+    string = f'"[{parts}]*"'
+    patterns = (
+        string,
+        f"{string}x",
+        f'{string}, a|"ab"',
+        f'"[{parts}]{{0,40}}"x',
+        "[ab1 ]*\u00e9",
+        "[ab ]*\u00e9a",
+        "[a1]*\u00e8+b",
+    )
+    assert sum(
+        check_walks(rng, detent.regex(pattern), vocabulary, encode, parts, f'"x, {parts}') for pattern in patterns
+    )
+
+
+@pytest.mark.parametrize("draw", [of_bytes, of_pieces])
+def test_a_long_text_without_a_split_is_forced_at_once(draw, tmp_path):
+    """Each place on the way knows the row to the end; kept whole at each, these would take gigabytes."""
+    rng = random.Random(7)
+    data = draw(rng, "ab1")
+    data["pre_tokenizer"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    if draw is of_pieces:
+        data["pre_tokenizer"] = None
+    vocabulary, encode = opened(data, tmp_path / "tokenizer.json")
+    text = "".join(rng.choices("ab1", k=30_000))
+    matcher = detent.compile(detent.literal(text), vocabulary, canonical=True).matcher()
+    forced = matcher.forced()
+    assert tuple(forced[: len(encode(text))]) == encode(text)
