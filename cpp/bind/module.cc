@@ -153,11 +153,11 @@ std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const 
     recipe.program.push_back({static_cast<Split::Op>(op), set, to, or_to});
   }
   recipe.one_chunk = one_chunk;
-  const WithoutGil release;  // the list keeps the texts alive
   recipe.scores.resize(scores.size() / sizeof(double));
-  std::memcpy(recipe.scores.data(), scores.c_str(), recipe.scores.size() * sizeof(double));
+  if (!recipe.scores.empty()) std::memcpy(recipe.scores.data(), scores.c_str(), recipe.scores.size() * sizeof(double));
   recipe.unknown = unknown;
   recipe.words = words;
+  const WithoutGil release;  // the list keeps the texts alive
   return std::make_shared<Encoder>(recipe);
 }
 
