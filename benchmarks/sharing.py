@@ -1,7 +1,7 @@
 """How much of their masks schemas share: fragments, which are what lies between two delimiters, and whole masks.
 
     python -m benchmarks.sharing
-    python -m benchmarks.sharing --tokenizer mistral-v3 --instances 500
+    python -m benchmarks.sharing --tokenizers mistral-v3 --instances 500
 
 Calls of functions with typed arguments as JSON and as YAML, and valid instances of MaskBench, always in the same order:
 each language is compiled, and texts of it are walked, token by token, as the tokenizer writes them. The cache of masks
@@ -128,7 +128,7 @@ def measure(vocabulary: detent.Vocabulary, cases: list[Case], *, canonical: bool
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="What masks of schemas share.")
-    parser.add_argument("--tokenizer", default="llama3", metavar="NAME")
+    parser.add_argument("--tokenizers", nargs="+", default=["llama3", "mistral-v3"], metavar="NAME")
     parser.add_argument("--texts", type=int, default=5, help="of each function")
     parser.add_argument("--instances", type=int, default=200, help="of MaskBench; 0: none")
     options = parser.parse_args()
@@ -140,15 +140,17 @@ def main() -> int:
     if options.instances:
         found = instances(SHARED / "maskbench-dev.jsonl.gz", options.instances)
         corpora["MaskBench"] = [(detent.json_schema(schema), [text]) for schema, text in found]
-    print("| languages | masks | steps | made | fragments found | a mask that is made: median, mean |")
-    print("|---|---|---|---|---|---|")
-    for name, cases in corpora.items():
-        for canonical in (False, True):
-            vocabulary = detent.Vocabulary.from_file(SHARED / "tokenizers" / options.tokenizer / "tokenizer.json")
-            vocabulary._token_steps()
-            kind = "canonical" if canonical else "plain"
-            cells = measure(vocabulary, cases, canonical=canonical)
-            print(f"| {name}, {len(cases)} | {kind} | {cells} |", flush=True)
+    for tokenizer in options.tokenizers:
+        print(f"\n{tokenizer}:\n")
+        print("| languages | masks | steps | made | fragments found | a mask that is made: median, mean |")
+        print("|---|---|---|---|---|---|")
+        for name, cases in corpora.items():
+            for canonical in (False, True):
+                vocabulary = detent.Vocabulary.from_file(SHARED / "tokenizers" / tokenizer / "tokenizer.json")
+                vocabulary._token_steps()
+                kind = "canonical" if canonical else "plain"
+                cells = measure(vocabulary, cases, canonical=canonical)
+                print(f"| {name}, {len(cases)} | {kind} | {cells} |", flush=True)
     return 0
 
 
