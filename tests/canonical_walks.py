@@ -155,6 +155,15 @@ def check_from_prompt(rng: random.Random, case: Case, guide: detent.Guide, behin
     check_rows(rng, case, start, rows, prompt, behind)
 
 
+def check_prompts(rng: random.Random, case: Case, guide: detent.Guide, encode: Callable[[str], Row]) -> None:
+    """Do so for the first tokens of some texts."""
+    for _ in range(3):
+        tokens = encode("".join(rng.choices(case.letters, k=rng.randint(1, 6))))
+        tokens = tokens[: rng.randint(1, len(tokens))]
+        if not case.unknown(tokens):
+            check_from_prompt(rng, case, guide, tokens)
+
+
 def check_budgets(rng: random.Random, case: Case, guide: detent.Guide, most: int) -> int:
     """Hold texts within budgets of up to `most` tokens to ending in time; give how many refusals were in vain."""
     refused_in_vain = 0

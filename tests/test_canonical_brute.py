@@ -12,7 +12,7 @@ import pytest
 import detent
 from detent.errors import UnsupportedError
 from tests import canonical_walks
-from tests.canonical_walks import Row, check_budgets, check_from_prompt, check_rows, guides
+from tests.canonical_walks import Row, check_budgets, check_prompts, check_rows, guides
 from tests.toy_languages import LETTERS, LONGEST, random_language
 from tests.toy_tokenizers import of_bytes, of_pieces, opened
 
@@ -57,11 +57,7 @@ def test_rows_of_tokens_are_those_of_the_texts(seed, tmp_path):
 @pytest.mark.parametrize("seed", range(10))
 def test_rows_go_on_from_a_prompt(seed, tmp_path):
     for rng, case, guide in guides(random_case, 100 + seed, 8, tmp_path):
-        for _ in range(3):
-            tokens = case.encode("".join(rng.choices(case.letters, k=rng.randint(1, 6))))
-            tokens = tokens[: rng.randint(1, len(tokens))]
-            if not case.unknown(tokens):
-                check_from_prompt(rng, case, guide, tokens)
+        check_prompts(rng, case, guide, case.encode)
 
 
 @pytest.mark.parametrize("seed", range(10))
