@@ -158,7 +158,7 @@ def share_of_detent(
     for schema, text in cases:
         language = detent.json_schema(schema, whitespace=whitespace)
         matcher = detent.compile(language, vocabulary, canonical=canonical).matcher()
-        for token in vocabulary.tokenize(text):
+        for token in vocabulary.encode_canonical(text):
             matcher.fill_mask(row)
             bits = row[row != 0]
             share.add(token, forced=len(bits) == 1 and int(bits[0]) & (int(bits[0]) - 1) == 0)
@@ -185,7 +185,7 @@ class Peer:
         """Whether the instance's own tokens are accepted, with each white space that is compared."""
         for overrides in (None, FIXED):
             matcher = self.matcher(schema, overrides)
-            if matcher.is_error() or not matcher.consume_tokens(self._vocabulary.tokenize(text)):
+            if matcher.is_error() or not matcher.consume_tokens(self._vocabulary.encode_canonical(text)):
                 return False
             if not matcher.is_accepting():
                 return False
@@ -196,7 +196,7 @@ class Peer:
         share, others = Share(self._vocabulary), 0
         for schema, text in cases:
             matcher = self.matcher(schema, overrides)
-            tokens = self._vocabulary.tokenize(text)
+            tokens = self._vocabulary.encode_canonical(text)
             at = 0
             while at < len(tokens):
                 run = matcher.compute_ff_tokens()

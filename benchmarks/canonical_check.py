@@ -38,7 +38,7 @@ PATTERNS = (
     r"(.|\n){0,60}",
 )
 
-FEW = detent.Limits(steps=300_000)  # ends that are far away are not searched for
+FEW = detent.Limits(work=300_000)  # ends that are far away are not searched for
 
 Encode = Callable[[str], list[int]]
 

@@ -110,7 +110,7 @@ def measure(vocabulary: detent.Vocabulary, cases: list[Case], *, canonical: bool
         guide = detent.compile(language, vocabulary, canonical=canonical)
         for text in texts:
             matcher = guide.matcher()
-            for token in vocabulary.tokenize(text):
+            for token in vocabulary.encode_canonical(text):
                 made = vocabulary._core.cache_counts[1]
                 seconds, _ = timed(lambda matcher=matcher: matcher.fill_mask(row))
                 if vocabulary._core.cache_counts[1] > made:

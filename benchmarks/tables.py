@@ -43,7 +43,7 @@ def draw_tokens(guide: detent.Guide, count: int, seed: int) -> list[int]:
     return [int(token) for token in matcher.token_ids]
 
 
-def by_reference(table: detent.Table, batch: int) -> Step:
+def by_reference(table: detent.TokenDfa, batch: int) -> Step:
     logits = np.zeros((batch, len(table.token_class)), np.float32)
     states = np.repeat(table.starts, batch)
 
@@ -56,7 +56,7 @@ def by_reference(table: detent.Table, batch: int) -> Step:
     return step
 
 
-def by_torch(table: detent.Table, batch: int, *, compiled: bool, in_place: bool) -> Step:
+def by_torch(table: detent.TokenDfa, batch: int, *, compiled: bool, in_place: bool) -> Step:
     torch = import_module("torch")
     processor = import_module("detent.torch").TableProcessor(table)
     logits, state = torch.zeros(batch, len(table.token_class)), processor.start(batch)
@@ -77,7 +77,7 @@ def by_torch(table: detent.Table, batch: int, *, compiled: bool, in_place: bool)
     return step
 
 
-def by_jax(table: detent.Table, batch: int) -> Step:
+def by_jax(table: detent.TokenDfa, batch: int) -> Step:
     jax, tables = import_module("jax"), import_module("detent.jax")
     process = jax.jit(tables.process)
     logits = jax.numpy.zeros((batch, len(table.token_class)))
@@ -146,7 +146,7 @@ def by_llguidance(path: Path, eos: int, width: int, batch: int) -> Step:
 
 
 def engines(
-    path: Path, tokens: list[bytes], eos: int, guide: detent.Guide, table: detent.Table, *, compiled: bool
+    path: Path, tokens: list[bytes], eos: int, guide: detent.Guide, table: detent.TokenDfa, *, compiled: bool
 ) -> Iterator[tuple[str, Callable[[int], Step]]]:
     """Yield what can be measured here."""
     yield "table, NumPy reference", partial(by_reference, table)

@@ -17,7 +17,7 @@ def main() -> None:
     out = detent.generate(model, question, temperature=0, ban=words, ban_ignore_case=True)
     print(f"Without the words:   {out.text!r}")
     for rewind in out.report.rewinds:
-        kept = model.vocabulary.decode(out.token_ids[: rewind.place]).decode()
+        kept = model.vocabulary.decode(out.token_ids[: rewind.position]).decode()
         print(f"  after {kept!r} it wrote {rewind.word!r}")
     print(out.report)
 

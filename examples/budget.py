@@ -35,7 +35,7 @@ def main() -> None:
     while not matcher.is_finished:
         matcher.advance(rng.choice(matcher.allowed().tolist()))
     print(f"{least + 10:4} tokens: {vocabulary.decode(matcher.token_ids).decode()}   (at random)")
-    print(f"The limit first took tokens out of a mask after {matcher.squeezed_at} of them.")
+    print(f"The limit first took tokens out of a mask after {matcher.budget_bound_at} of them.")
 
 
 if __name__ == "__main__":

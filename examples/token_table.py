@@ -15,7 +15,7 @@ def main() -> None:
         allowed = matcher.allowed().tolist()
         print(f"{vocabulary.decode(matcher.token_ids).decode():7} then {[vocabulary.token_bytes(i) for i in allowed]}")
         matcher.advance(allowed[0])
-    print(detent.draw(automaton, vocabulary).dot())
+    print(detent.draw_automaton(automaton, vocabulary).dot())
 
     # Over tokens, `&` narrows: here by a language of the text.
     both = detent.compile(automaton & detent.regex(".{6}"), vocabulary).matcher()

@@ -148,7 +148,7 @@ def check_from_prompt(rng: random.Random, case: Case, guide: detent.Guide, behin
         return
     rows = case.rows(prompt, behind)
     try:
-        start = guide.matcher(after=behind)
+        start = guide.matcher(prompt_tokens=behind)
     except EmptyLanguageError:
         assert not rows, (case.language, prompt)
         return

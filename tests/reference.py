@@ -264,7 +264,7 @@ def language(tree: Tree) -> detent.Language:
         return detent.regex(pattern)
     kind, *parts = tree
     if kind in ("set", "text"):
-        return detent.any_of_bytes(parts[0]) if kind == "set" and parts[0] else _literal(parts[0], kind)
+        return detent.byte_class(parts[0]) if kind == "set" and parts[0] else _literal(parts[0], kind)
     inner = language(parts[0])
     if kind == "not":
         return ~inner

@@ -115,16 +115,16 @@ def _check_budgets(tree: Tree, reference: Tokens, words: Words, rng: Random) -> 
     return len(budgets) * len(SAMPLERS)
 
 
-def _check_too_few(guide: detent.Guide, reference: Tokens, budget: int, count_end: bool) -> None:
+def _check_too_few(guide: detent.Guide, reference: Tokens, budget: int, count_eos: bool) -> None:
     """Below the minimum there is an error with the shortest output and its number of tokens."""
-    if budget + count_end < 0:
+    if budget + count_eos < 0:
         return
     with pytest.raises(detent.LimitError) as caught:
-        guide.matcher(budget + count_end, count_end=count_end)
+        guide.matcher(budget + count_eos, count_eos=count_eos)
     found = re.search(r" is (['\"].*['\"]), (\d+) tokens?( and end-of-text)?; .* at least (\d+)$", str(caught.value))
     assert found, caught.value
-    assert (int(found[2]), int(found[4])) == (budget + 1, budget + 1 + count_end), caught.value
-    assert bool(found[3]) == count_end
+    assert (int(found[2]), int(found[4])) == (budget + 1, budget + 1 + count_eos), caught.value
+    assert bool(found[3]) == count_eos
     shown = found[1][1:-1]
     if "…" not in shown and "\\" not in shown:
         assert reference.machine.accepts(shown.encode()), caught.value
@@ -135,22 +135,22 @@ def _check_text(
     reference: Tokens,
     words: Words,
     budget: int,
-    count_end: bool,
+    count_eos: bool,
     sampler: Sampler,
     rng: Random,
 ) -> None:
-    reserve = rng.choice((0, 0, 3))
-    matcher = guide.matcher(budget + count_end + reserve, count_end=count_end, reserve=reserve)
+    headroom = rng.choice((0, 0, 3))
+    matcher = guide.matcher(budget + count_eos + headroom, count_eos=count_eos, headroom=headroom)
     state, ids = 0, list[int]()
-    squeezed_at = None
+    budget_bound_at = None
     while True:
         expected = reference.within(state, budget - len(ids))
         end = set(words.end_ids) if reference.machine.accepting[state] else set()
         told = f"{guide.language!r}, {ids} of {budget}"
         assert set(matcher.allowed().tolist()) == expected | end, told
-        if squeezed_at is None and expected != set(reference.steps[state]):
-            squeezed_at = len(ids)
-        assert matcher.squeezed_at == squeezed_at, told
+        if budget_bound_at is None and expected != set(reference.steps[state]):
+            budget_bound_at = len(ids)
+        assert matcher.budget_bound_at == budget_bound_at, told
         if not expected:
             break
         chosen = sampler(rng, sorted(expected), words)
@@ -189,16 +189,16 @@ class Place:
         self.reference, self.words = reference, words
         self.matcher = detent.compile(language(tree), words.vocabulary).matcher(budget)
         self.places = [(0, budget)]  # the state after each step, and the tokens left
-        self.squeezed_at: int | None = None
+        self.budget_bound_at: int | None = None
 
     def check(self) -> None:
         state, left = self.places[-1]
         self.expected = self.reference.within(state, left)
         self.end = set(self.words.end_ids) if self.reference.machine.accepting[state] else set()
         assert set(self.matcher.allowed().tolist()) == self.expected | self.end
-        if self.squeezed_at is None and self.expected != set(self.reference.steps[state]):
-            self.squeezed_at = len(self.places) - 1
-        assert self.matcher.squeezed_at == self.squeezed_at
+        if self.budget_bound_at is None and self.expected != set(self.reference.steps[state]):
+            self.budget_bound_at = len(self.places) - 1
+        assert self.matcher.budget_bound_at == self.budget_bound_at
 
     def token(self, rng: Random) -> None:
         state, left = self.places[-1]
@@ -228,8 +228,8 @@ class Place:
         steps = rng.randrange(len(self.places))
         self.matcher.rollback(steps)
         del self.places[len(self.places) - steps :]
-        if self.squeezed_at is not None and self.squeezed_at >= len(self.places):
-            self.squeezed_at = None
+        if self.budget_bound_at is not None and self.budget_bound_at >= len(self.places):
+            self.budget_bound_at = None
 
     def fork(self, rng: Random) -> None:
         left_behind, self.matcher = self.matcher, self.matcher.fork()
@@ -263,7 +263,7 @@ def test_any_order_of_steps(name: str, tree: Tree, rng: Random, extra: int) -> N
 
 @settings(max_examples=60, deadline=None)
 @given(trees(5), trees(3), st.randoms(use_true_random=False), st.sampled_from(list(VOCABULARIES)), st.booleans())
-def test_the_laws_of_matchers_hold_with_a_budget(a: Tree, b: Tree, rng: Random, name: str, count_end: bool) -> None:
+def test_the_laws_of_matchers_hold_with_a_budget(a: Tree, b: Tree, rng: Random, name: str, count_eos: bool) -> None:
     words = VOCABULARIES[name]
     rule = language(a) - language(b)
     try:
@@ -271,8 +271,8 @@ def test_the_laws_of_matchers_hold_with_a_budget(a: Tree, b: Tree, rng: Random, 
     except detent.EmptyLanguageError:
         return
     guide = detent.compile(rule, words.vocabulary)
-    budget = least + rng.randrange(4) + count_end
-    check_matcher(guide, rng, max_tokens=budget, count_end=count_end, tries=6)
+    budget = least + rng.randrange(4) + count_eos
+    check_matcher(guide, rng, max_tokens=budget, count_eos=count_eos, tries=6)
 
 
 # --- Finite languages by their texts: assertions, which the reference's trees do not have
@@ -357,7 +357,7 @@ _VOCABULARY = detent.Vocabulary([b"a", b"b", b"ab", b"abb", b"</s>"], eos_token_
 def test_a_budget_of_nothing_allows_the_empty_text_alone() -> None:
     matcher = detent.compile(detent.regex("a*"), _VOCABULARY).matcher(0)
     assert matcher.allowed().tolist() == [4]
-    assert matcher.squeezed_at == 0
+    assert matcher.budget_bound_at == 0
     with pytest.raises(detent.StateError, match="0 tokens left"):
         matcher.advance(0)
     matcher.advance(4)
@@ -367,10 +367,10 @@ def test_a_budget_of_nothing_allows_the_empty_text_alone() -> None:
 def test_the_end_counts_where_the_host_counts_it() -> None:
     guide = detent.compile(detent.regex("ab+"), _VOCABULARY)
     assert guide.matcher(1).allowed().tolist() == [2, 3]
-    assert guide.matcher(2, count_end=True).allowed().tolist() == [2, 3]
+    assert guide.matcher(2, count_eos=True).allowed().tolist() == [2, 3]
     assert guide.matcher(2).allowed().tolist() == [0, 2, 3]
     with pytest.raises(detent.LimitError, match="'ab', 1 token and end-of-text; raise max_tokens to at least 2"):
-        guide.matcher(1, count_end=True)
+        guide.matcher(1, count_eos=True)
     with pytest.raises(detent.LimitError, match="'ab', 1 token; raise max_tokens to at least 1"):
         guide.matcher(0)
 
@@ -392,7 +392,7 @@ def test_a_large_budget_takes_nothing_away(budget: int) -> None:
         chosen = rng.choice(free.allowed().tolist()[:-1])
         free.advance(chosen)
         bound.advance(chosen)
-    assert bound.squeezed_at is None
+    assert bound.budget_bound_at is None
 
 
 def test_a_large_budget_looks_at_no_state_that_decoding_does_not_visit() -> None:
@@ -410,7 +410,7 @@ def test_a_text_without_an_end_of_text_is_over_at_the_limit() -> None:
         matcher.advance(token_id)
     assert matcher.allowed().tolist() == []  # two more are one too many
     assert matcher.is_accepting
-    assert matcher.squeezed_at == 2
+    assert matcher.budget_bound_at == 2
 
 
 def test_a_shared_guide_serves_any_budget() -> None:
@@ -435,7 +435,7 @@ def test_a_limit_of_work_leaves_a_matcher_as_it_was() -> None:
     tokens = [bytes(text) for size in range(1, 11) for text in product(b"ab", repeat=size)]
     vocabulary = detent.Vocabulary([*tokens, b"c", b""], eos_token_ids=[len(tokens) + 1])
     rule = detent.regex("c?(?:[ab]{10}c){40}|cc")
-    matcher = detent.compile(rule, vocabulary, limits=detent.Limits(steps=20_000)).matcher(100)
+    matcher = detent.compile(rule, vocabulary, limits=detent.Limits(work=20_000)).matcher(100)
     refused = 0
     for token_id in (tokens.index(b"a"), len(tokens)):
         before = matcher.token_ids
@@ -444,7 +444,7 @@ def test_a_limit_of_work_leaves_a_matcher_as_it_was() -> None:
                 call()
             except detent.LimitError as error:
                 refused += 1
-                assert "steps" in str(error)
+                assert "units of work" in str(error)
                 assert matcher.token_ids == before
             else:
                 matcher.rollback(len(matcher) - len(before))
@@ -460,5 +460,5 @@ def test_a_limit_of_work_is_not_taken_for_a_short_budget() -> None:
     vocabulary = detent.Vocabulary([*tokens, b"c", b""], eos_token_ids=[len(tokens) + 1])
     rule = detent.regex("(?:[ab]{10}c){40}")
     assert rule.min_tokens(vocabulary) == 80
-    with pytest.raises(detent.LimitError, match="steps"):
-        detent.compile(rule, vocabulary, limits=detent.Limits(steps=20_000)).matcher(200)
+    with pytest.raises(detent.LimitError, match="units of work"):
+        detent.compile(rule, vocabulary, limits=detent.Limits(work=20_000)).matcher(200)

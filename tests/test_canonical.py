@@ -62,7 +62,7 @@ def tree_of(vocabulary, words):
     """Give what follows each beginning of the words' tokens."""
     tree = {}
     for word in words:
-        tokens = (*vocabulary.tokenize(word), END)
+        tokens = (*vocabulary.encode_canonical(word), END)
         for place, token in enumerate(tokens):
             tree.setdefault(tokens[:place], set()).add(token)
     return tree
@@ -143,7 +143,7 @@ def test_endless_languages_without_dead_ends():
                     text.append(rng.choice(sorted(allowed(ahead))))
                     ahead.advance(text[-1])
                 if ahead.is_accepting:
-                    assert vocabulary.tokenize(vocabulary.decode(text)) == text
+                    assert vocabulary.encode_canonical(vocabulary.decode(text)) == text
 
 
 @needs_shared
@@ -225,8 +225,8 @@ def test_bytes_of_pieces_stay_inside_unknown_characters(tmp_path):
     vocabulary = pieces_file(tmp_path, ["a", "\u2581", "\u00e9"], [])
     guide = detent.compile(detent.regex("."), vocabulary, canonical=True)
     tokens = allowed(guide.matcher())
-    assert vocabulary.tokenize("a")[0] in tokens
-    byte = vocabulary.tokenize("\n")[0] - 10
+    assert vocabulary.encode_canonical("a")[0] in tokens
+    byte = vocabulary.encode_canonical("\n")[0] - 10
     assert not {byte + ord("a"), byte + ord(" "), byte + 0x80} & tokens
     assert byte + 0xC3 in tokens
     assert byte + 0xA9 not in allowed(matcher_at(guide, [byte + 0xC3]))  # \u00e9 is a piece
@@ -267,13 +267,13 @@ def test_acceptance_by_schemas():
     def behind_the_brace(members, **more):
         schema = {"type": "object", "properties": members, "additionalProperties": False, **more}
         guide = detent.compile(detent.json_schema(schema), vocabulary, canonical=True)
-        return matcher_at(guide, vocabulary.tokenize('{"'))
+        return matcher_at(guide, vocabulary.encode_canonical('{"'))
 
     text = {"type": "string"}
     either = behind_the_brace({"orderId": text, "orderName": text})
     assert {vocabulary.token_bytes(token) for token in either.allowed()} == {b"order", b"orderId"}
     assert either.forced() == []
-    either.advance(vocabulary.tokenize("order")[0])
+    either.advance(vocabulary.encode_canonical("order")[0])
     assert {vocabulary.token_bytes(token) for token in either.allowed()} == {b"Name"}
     person = {"name_of_the_person": text, "age": {"type": "integer"}}
     matcher = behind_the_brace(person, required=list(person))
@@ -284,7 +284,7 @@ def test_acceptance_by_schemas():
     assert {b'"', b'":'} <= {vocabulary.token_bytes(token) for token in matcher.allowed()}
     pieces = load("mistral-v3")
     names = detent.compile(detent.regex("( William)|( Theodore)"), pieces, canonical=True)
-    theodore = pieces.tokenize(" Theodore")
+    theodore = pieces.encode_canonical(" Theodore")
     assert matcher_at(names, theodore[:1]).forced() == theodore[1:]
     truth = detent.compile(detent.regex("boolean: ((true)|(false))"), pieces, canonical=True).matcher()
     assert [pieces.token_bytes(token) for token in truth.forced()] == [b"boolean", b":"]
@@ -346,7 +346,7 @@ def test_what_is_written_is_tokenized_alike(name):
             if matcher.is_accepting:
                 text = vocabulary.decode(tokens)
                 assert language.accepts(text)
-                assert vocabulary.tokenize(text) == tokens
+                assert vocabulary.encode_canonical(text) == tokens
 
 
 def test_texts_with_added_tokens_are_left_out(tmp_path):
@@ -354,7 +354,7 @@ def test_texts_with_added_tokens_are_left_out(tmp_path):
     encoder = vocabulary._tokenizer().encoder
     object.__setattr__(vocabulary, "_core_tokenizer", CoreTokenizer(encoder, ("ba",)))
     guide = detent.compile(detent.regex("[ab]{2,3}"), vocabulary, canonical=True)
-    after_b = matcher_at(guide, vocabulary.tokenize("b"))
+    after_b = matcher_at(guide, vocabulary.encode_canonical("b"))
     assert {vocabulary.token_bytes(token) for token in after_b.allowed()} == {b"b"}
 
 
@@ -400,23 +400,27 @@ def test_forced_tokens_of_any_guide():
 @needs_shared
 def test_beginnings_of_texts():
     vocabulary = load("llama3")
-    assert vocabulary.tokenize_partial("order") == ([], b"order")
-    tokens, rest = vocabulary.tokenize_partial('name_of_the_person"', vocabulary.tokenize('{"'))
+    assert vocabulary.heal("order") == ([], b"order")
+    tokens, rest = vocabulary.heal('name_of_the_person"', vocabulary.encode_canonical('{"'))
     assert ([vocabulary.token_bytes(token) for token in tokens], rest) == ([b"name", b"_of", b"_the", b"_person"], b'"')
-    assert vocabulary.tokenize_partial("") == ([], b"")
-    assert vocabulary.tokenize_partial("\u65e5\u672c".encode()[:-1]) == ([], "\u65e5\u672c".encode()[:-1])
+    assert vocabulary.heal("") == ([], b"")
+    assert vocabulary.heal("\u65e5\u672c".encode()[:-1]) == ([], "\u65e5\u672c".encode()[:-1])
     # Recent tokens that are never written before the text do not count.
-    assert vocabulary.tokenize_partial("~" * 31, vocabulary.tokenize("~")) == ([], b"~" * 31)
-    many = [*vocabulary.tokenize(" and so on" * 400), *vocabulary.tokenize("b"), *vocabulary.tokenize("e")]
-    assert vocabulary.tokenize_partial("llo", many) == vocabulary.tokenize_partial("llo", many[-1:])
+    assert vocabulary.heal("~" * 31, vocabulary.encode_canonical("~")) == ([], b"~" * 31)
+    many = [
+        *vocabulary.encode_canonical(" and so on" * 400),
+        *vocabulary.encode_canonical("b"),
+        *vocabulary.encode_canonical("e"),
+    ]
+    assert vocabulary.heal("llo", many) == vocabulary.heal("llo", many[-1:])
     text = 'def f(x):\n    return {"a": [1,  2], "b": "na\u00efve"}\n\n\n# \u4e2d\u6587 it\'s'
     for end in range(0, len(text), 3):
-        tokens, rest = vocabulary.tokenize_partial(text[:end])
+        tokens, rest = vocabulary.heal(text[:end])
         assert vocabulary.decode(tokens) + rest == text[:end].encode()
         for more in ("", "x", " ", "1", "\n", "\u4e2d", "::", "  y", text[end:]):
-            assert vocabulary.tokenize(text[:end] + more)[: len(tokens)] == tokens
+            assert vocabulary.encode_canonical(text[:end] + more)[: len(tokens)] == tokens
     with pytest.raises(ArgumentError, match="no text begins with"):
-        vocabulary.tokenize_partial(b"\xff")
+        vocabulary.heal(b"\xff")
 
 
 def test_what_is_refused():
@@ -430,7 +434,7 @@ def test_what_is_refused():
     with pytest.raises(UnsupportedError, match="which tokens they are"):
         guide.matcher().advance_bytes(b"a")
     with pytest.raises(EmptyLanguageError, match="own tokens"):
-        detent.compile(detent.any_of_bytes(b"\xff"), vocabulary_of([b"a", b"\xff"], []), canonical=True)
+        detent.compile(detent.byte_class(b"\xff"), vocabulary_of([b"a", b"\xff"], []), canonical=True)
     limits = detent.Limits(memory_bytes=40_000)
     with pytest.raises(LimitError):
         matcher = detent.compile(detent.regex("[ab]{200}"), vocabulary, canonical=True, limits=limits).matcher()

@@ -59,7 +59,7 @@ def test_rows_are_those_of_the_pairs(seed, tmp_path):
         for word in case.words:
             own = tuple(backend.encode(word, add_special_tokens=False).ids)
             assert own in case.rows_of(word)
-            assert guide.vocabulary.tokenize(word) == list(own)
+            assert guide.vocabulary.encode_canonical(word) == list(own)
         check_rows(rng, case, guide.matcher(), case.rows())
 
 
@@ -68,7 +68,7 @@ def test_rows_go_on_from_a_prompt(seed, tmp_path):
     for rng, case, guide in guides(random_case, 100 + seed, 8, tmp_path):
         prompt = "".join(rng.choices(case.letters, k=rng.randint(1, 5)))
         if case.model.writable(prompt):
-            check_from_prompt(rng, case, guide, tuple(guide.vocabulary.tokenize(prompt)))
+            check_from_prompt(rng, case, guide, tuple(guide.vocabulary.encode_canonical(prompt)))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -89,11 +89,11 @@ def test_beginnings_are_those_of_all_texts(seed, tmp_path):
             text = "".join(rng.choices(letters, k=rng.randint(1, 6)))
             if not model.writable(text):
                 continue
-            tokens, rest = vocabulary.tokenize_partial(text)
+            tokens, rest = vocabulary.heal(text)
             assert vocabulary.decode(tokens) + rest == text.encode()
             for more in ("", *map("".join, itertools.product(letters, repeat=3))):
                 if model.writable(text + more):
-                    assert vocabulary.tokenize(text + more)[: len(tokens)] == tokens
+                    assert vocabulary.encode_canonical(text + more)[: len(tokens)] == tokens
 
 
 def test_tables_allow_the_same(tmp_path):
@@ -149,8 +149,8 @@ def test_neighbours_do_not_decide(tmp_path):
     for _ in range(7):
         matcher.advance(5)
     assert matcher.is_accepting
-    assert vocabulary.tokenize("ab" * 6) == [5] * 6
-    assert vocabulary.tokenize("ab" * 7) == [3, *[6] * 6, 4]
+    assert vocabulary.encode_canonical("ab" * 6) == [5] * 6
+    assert vocabulary.encode_canonical("ab" * 7) == [3, *[6] * 6, 4]
     with pytest.raises(UnsupportedError, match='canonical="approximate"'):
         detent.compile(detent.regex("(ab)*"), vocabulary, canonical=True)
 
@@ -185,7 +185,7 @@ def test_bpe_that_is_not_known_has_no_dead_ends(seed, tmp_path):
         language, accepts = random_language(rng, letters)
         with pytest.raises(UnsupportedError, match=f'{reason}.*canonical="approximate"'):
             detent.compile(language, vocabulary, canonical=True)
-        for call in (vocabulary.tokenize, vocabulary.tokenize_partial):
+        for call in (vocabulary.encode_canonical, vocabulary.heal):
             with pytest.raises(UnsupportedError, match=reason):
                 call("a")
         try:
@@ -233,7 +233,7 @@ def test_pieces_of_words_are_exact(seed, tmp_path):
     for length in range(6):
         for word in map("".join, itertools.product("ab ", repeat=length)):
             if vocabulary.eos_token_ids[0] - 1 not in encode(word):
-                assert tuple(vocabulary.tokenize(word)) == encode(word)
+                assert tuple(vocabulary.encode_canonical(word)) == encode(word)
     assert detent.compile(detent.regex("[ab ]*"), vocabulary, canonical="approximate").canonical is True
 
 

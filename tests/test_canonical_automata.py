@@ -145,7 +145,7 @@ def test_the_boolean_of_the_source_by_merging():
         if merge([ids[character] for character in piece_of[token]], others) == [left, right]:
             merges.append((left, right, token))
     vocabulary = detent.Vocabulary.from_file(path)
-    own = {tuple(vocabulary.tokenize(text.replace("\u2581", " "))) for text in texts}
+    own = {tuple(vocabulary.encode_canonical(text.replace("\u2581", " "))) for text in texts}
     assert lift(spellings, merges).transition_count > 40
     for merged in (direct_merge(spellings, merges), cartesian_merge(spellings, merges)):
         assert language_of(merged, 13) == own
@@ -178,7 +178,7 @@ def test_what_is_built_is_bounded():
     with pytest.raises(LimitError, match="max_transitions"):
         explore(detent.compile(detent.regex(".*"), vocabulary, canonical=True), max_transitions=10_000)
     deep = explore(detent.compile(detent.regex("q{3000}"), vocabulary, canonical=True))
-    assert deep.transition_count == len(vocabulary.tokenize("q" * 3000))
+    assert deep.transition_count == len(vocabulary.encode_canonical("q" * 3000))
 
 
 def test_malformed_arguments():

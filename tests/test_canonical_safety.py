@@ -123,7 +123,7 @@ def test_an_endless_search_is_bounded_and_cancelled():
     nested = detent.grammar('start: "a" start "b" | "aab"')
     with pytest.raises(LimitError):
         walks(detent.compile(nested, words, canonical=True, limits=detent.Limits(states=20_000)), range(3))
-    stop = detent.Cancellation()
+    stop = detent.CancellationToken()
     guide = detent.compile(nested, words, canonical=True, cancel=stop)
     stop.cancel()
     with pytest.raises(CancelledError):
@@ -138,12 +138,12 @@ def test_hostile_patterns(expand):  # noqa: F811
     for case in corpus():
         try:
             language = detent.regex(expand(case["input"]))
-            guide = detent.compile(language, words, canonical=True, limits=detent.Limits(steps=2_000_000))
+            guide = detent.compile(language, words, canonical=True, limits=detent.Limits(work=2_000_000))
             guide.matcher().allowed()
             for text in [text for kind in ("accept", "reject") for text in map(expand, case.get(kind, []))]:
                 matcher = guide.matcher()
                 try:
-                    for token in words.tokenize(text):
+                    for token in words.encode_canonical(text):
                         matcher.advance(token)
                     accepted = matcher.is_accepting
                 except StateError:
@@ -160,7 +160,7 @@ def test_transformers_rows_are_held_to_canonical_guides():
     guide = detent.compile(detent.regex(" (there|thing)"), vocabulary(), canonical=True)
     processor = LogitsProcessor(guide)
     scores = torch.zeros(1, len(vocabulary()))
-    prompt = vocabulary().tokenize("over")
+    prompt = vocabulary().encode_canonical("over")
     first = processor(torch.tensor([prompt]), scores)[0]
     assert torch.isfinite(first).nonzero().flatten().tolist() == guide.matcher().allowed().tolist()
     token = guide.matcher().allowed().tolist()[0]
@@ -177,25 +177,27 @@ def test_a_prompt_goes_before():
     def texts(matcher):
         return {words.token_bytes(token) for token in matcher.allowed()}
 
-    after_the = guide.matcher(after=words.tokenize("in the"))
+    after_the = guide.matcher(prompt_tokens=words.encode_canonical("in the"))
     assert b"re" not in texts(after_the)  # " there" is one token
     assert b"re" in texts(guide.matcher())
-    assert texts(guide.matcher(after=words.tokenize("in th"))) != texts(after_the)
+    assert texts(guide.matcher(prompt_tokens=words.encode_canonical("in th"))) != texts(after_the)
     # A special token, and what the tokenizer would not have written so, cut the prompt.
     end = words.eos_token_ids[0]
-    assert texts(guide.matcher(after=[*words.tokenize("in the"), end])) == texts(guide.matcher())
-    cut = [*words.tokenize("t"), *words.tokenize("h"), *words.tokenize(" the")]
-    assert texts(guide.matcher(after=cut)) == texts(after_the)
-    with pytest.raises(detent.EmptyLanguageError, match="tokenize_partial"):
-        detent.compile(detent.literal("re"), words, canonical=True).matcher(after=words.tokenize(" the"))
+    assert texts(guide.matcher(prompt_tokens=[*words.encode_canonical("in the"), end])) == texts(guide.matcher())
+    cut = [*words.encode_canonical("t"), *words.encode_canonical("h"), *words.encode_canonical(" the")]
+    assert texts(guide.matcher(prompt_tokens=cut)) == texts(after_the)
+    with pytest.raises(detent.EmptyLanguageError, match="heal"):
+        detent.compile(detent.literal("re"), words, canonical=True).matcher(
+            prompt_tokens=words.encode_canonical(" the")
+        )
     with pytest.raises(detent.VocabularyError, match="not in the vocabulary"):
-        guide.matcher(after=[len(words)])
+        guide.matcher(prompt_tokens=[len(words)])
     # A plain guide takes any tokens, whatever stands before.
     plain = detent.compile(detent.literal("re"), words)
-    assert texts(plain.matcher(after=words.tokenize(" the"))) == texts(plain.matcher())
+    assert texts(plain.matcher(prompt_tokens=words.encode_canonical(" the"))) == texts(plain.matcher())
     # Rolling back ends at the prompt, which is no part of the text.
     token = int(after_the.allowed()[0])
     after_the.advance(token)
     assert len(after_the) == 1
     after_the.rollback()
-    assert texts(after_the.fork()) == texts(guide.matcher(after=words.tokenize("in the")))
+    assert texts(after_the.fork()) == texts(guide.matcher(prompt_tokens=words.encode_canonical("in the")))

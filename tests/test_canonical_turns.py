@@ -25,7 +25,7 @@ def runs(vocabulary, tokens):
 
 
 def is_canonical(vocabulary, tokens):
-    return all(vocabulary.tokenize(vocabulary.decode(run)) == run for run in runs(vocabulary, tokens))
+    return all(vocabulary.encode_canonical(vocabulary.decode(run)) == run for run in runs(vocabulary, tokens))
 
 
 def small():
@@ -92,7 +92,7 @@ def test_texts_meet_their_tokens_only_between_special_tokens(tmp_path):
     assert matcher.forced() == [257, 98]
     assert "the tokenizer writes no text of the language so" in matcher.explain(98)
     assert "the rule does not ask for it here" in matcher.explain(258)
-    after = detent.compile(parts, vocabulary, canonical=True).matcher(after=[97, 257])
+    after = detent.compile(parts, vocabulary, canonical=True).matcher(prompt_tokens=[97, 257])
     assert after.allowed().tolist() == [97, 256]
 
 
@@ -143,10 +143,10 @@ def test_all_rows_between_special_tokens_are_seen():
     user = next(token for token in vocabulary.special_token_ids if vocabulary.token_bytes(token) == b"<|user|>")
     words = detent.choice(" there", " then", " thing")
     said = detent.special_token("<|user|>") + words + detent.special_token("<|end|>")
-    rows = [(user, *vocabulary.tokenize(word)) for word in words.enumerate()]
+    rows = [(user, *vocabulary.encode_canonical(word)) for word in words.enumerate()]
     automaton = explore(detent.compile(said, vocabulary, canonical=True))
     assert all(automaton.accepts(row) for row in rows)
-    assert not automaton.accepts([user, *vocabulary.tokenize(" t"), *vocabulary.tokenize("here")])
+    assert not automaton.accepts([user, *vocabulary.encode_canonical(" t"), *vocabulary.encode_canonical("here")])
     assert not automaton.accepts(rows[0][1:])
     found = detent.fidelity(model, "Hello", said)
     assert sum(text.canonical for text in found.texts) == pytest.approx(1)
@@ -194,7 +194,7 @@ def test_turns_of_llama3():
         assert token in matcher.allowed()
         matcher.advance(token)
     assert matcher.is_finished
-    assert guide.matcher(after=tokens).allowed().tolist() == tokens[:1]
+    assert guide.matcher(prompt_tokens=tokens).allowed().tolist() == tokens[:1]
     rng = random.Random(1)
     for row in walks(guide, rng, 2, 60):
         assert len(row) <= 60
@@ -220,10 +220,10 @@ def test_calls_of_mistral(name):
     marker = next(token for token in vocabulary.special_token_ids if vocabulary.token_bytes(token) == b"[TOOL_CALLS]")
     assert vocabulary.encode(f"[TOOL_CALLS]{text}") == [
         marker,
-        *vocabulary.tokenize(" " * vocabulary.leading_space + text),
+        *vocabulary.encode_canonical(" " * vocabulary.leading_space + text),
     ]
     matcher = guide.matcher()
-    for token in [marker, *vocabulary.tokenize(text)]:
+    for token in [marker, *vocabulary.encode_canonical(text)]:
         assert token in matcher.allowed()
         matcher.advance(token)
     assert matcher.is_accepting

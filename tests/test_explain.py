@@ -151,10 +151,10 @@ def test_an_id_that_is_none(token_id: Any) -> None:
 def test_explaining_changes_nothing() -> None:
     matcher = _matcher("(ab)*a", max_tokens=4)
     matcher.advance(0)
-    before = matcher.allowed().tolist(), matcher.token_ids, matcher.squeezed_at
+    before = matcher.allowed().tolist(), matcher.token_ids, matcher.budget_bound_at
     for token_id in range(12):
         matcher.explain(token_id)
-    assert (matcher.allowed().tolist(), matcher.token_ids, matcher.squeezed_at) == before
+    assert (matcher.allowed().tolist(), matcher.token_ids, matcher.budget_bound_at) == before
 
 
 _REFUSED = re.compile(

@@ -20,19 +20,19 @@ def longest(matcher: detent.Matcher) -> int:
 
 
 @pytest.mark.parametrize(
-    ("max_tokens", "reserve", "count_end", "tokens"),
+    ("max_tokens", "headroom", "count_eos", "tokens"),
     [(10, 0, False, 10), (10, 0, True, 9), (10, 3, False, 7), (10, 3, True, 6), (10, 9, False, 2), (2, 5, False, 2)],
 )
 def test_the_text_ends_as_many_tokens_before_the_limit_as_asked_or_can_be(
-    max_tokens: int, reserve: int, count_end: bool, tokens: int
+    max_tokens: int, headroom: int, count_eos: bool, tokens: int
 ) -> None:
-    assert longest(GUIDE.matcher(max_tokens, reserve=reserve, count_end=count_end)) == tokens
+    assert longest(GUIDE.matcher(max_tokens, headroom=headroom, count_eos=count_eos)) == tokens
 
 
-@pytest.mark.parametrize("reserve", [-1, 1.5, None, True, "1"])
-def test_a_wrong_reserve(reserve: object) -> None:
-    with pytest.raises(detent.ArgumentError, match="reserve"):
-        GUIDE.matcher(10, reserve=reserve)  # type: ignore[arg-type]
+@pytest.mark.parametrize("headroom", [-1, 1.5, None, True, "1"])
+def test_a_wrong_reserve(headroom: object) -> None:
+    with pytest.raises(detent.ArgumentError, match="headroom"):
+        GUIDE.matcher(10, headroom=headroom)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("max_tokens", [-1, 1.5, True, "1", 2**32])
@@ -41,7 +41,7 @@ def test_a_wrong_limit(max_tokens: object) -> None:
         GUIDE.matcher(max_tokens)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("argument", [{"count_end": True}, {"reserve": 1}, {"reserve": -1}])
+@pytest.mark.parametrize("argument", [{"count_eos": True}, {"headroom": 1}, {"headroom": -1}])
 def test_arguments_that_need_a_limit(argument: dict[str, int]) -> None:
     with pytest.raises(detent.ArgumentError, match="pass max_tokens"):
         GUIDE.matcher(**argument)  # type: ignore[arg-type]

@@ -64,7 +64,7 @@ _SOURCES = [
     detent.text(1, 2),
     detent.literal("ab"),
     detent.literal(b"\xff\x00"),
-    detent.any_of_bytes(b"abx"),
+    detent.byte_class(b"abx"),
     detent.choice("a", "ab", "b-b"),
     detent.containing("ab", "b", whole_words=True),
     detent.without("AB", ignore_case=True),
@@ -276,7 +276,7 @@ class FaultyGuide:
         self.guide, self.kind = guide, kind
         self.language, self.vocabulary = guide.language, guide.vocabulary
 
-    def matcher(self, max_tokens: int | None = None, *, count_end: bool = False) -> Faulty:
+    def matcher(self, max_tokens: int | None = None, *, count_eos: bool = False) -> Faulty:
         matcher = self.kind(self.guide._core)
         matcher.guide = self.guide
         return matcher
@@ -326,7 +326,7 @@ _FAULTS = {
     "a fork that is tied": ({"advance", "rollback", "refused tokens"}, _member("fork", lambda faulty: faulty)),
     "no rollback": ({"rollback"}, _member("rollback", lambda faulty, steps=1: None)),
     "no advance": ({"advance"}, _member("advance", _stay)),
-    "a squeeze to come": ({"squeezed_at"}, _member("squeezed_at", property(lambda faulty: 99))),
+    "a squeeze to come": ({"budget_bound_at"}, _member("budget_bound_at", property(lambda faulty: 99))),
     "another explanation": ({"explain"}, _member("explain", lambda faulty, token_id: "token 0 allowed")),
 }
 
@@ -347,7 +347,7 @@ def test_a_limit_that_is_not_kept_is_reported() -> None:
     class Endless:
         language, vocabulary = guide.language, guide.vocabulary
 
-        def matcher(self, max_tokens: int | None = None, *, count_end: bool = False) -> detent.Matcher:
+        def matcher(self, max_tokens: int | None = None, *, count_eos: bool = False) -> detent.Matcher:
             return guide.matcher()
 
     with pytest.raises(LawViolation) as caught:

@@ -130,7 +130,7 @@ def test_deep_languages_on_a_small_stack(name: str) -> None:
             node = nest()
             assert node == nest()
             assert isinstance(hash(node), int)
-            limits = detent.Limits(steps=2_000_000)
+            limits = detent.Limits(work=2_000_000)
             detent.compile(detent.Language(node, name), VOCABULARY, limits=limits).matcher().allowed()
         except detent.DetentError as error:
             return error
@@ -165,7 +165,7 @@ def test_a_limit_is_an_error_and_never_a_verdict() -> None:
     assert free.allowed().tolist() == [_END]
 
 
-@pytest.mark.parametrize("limits", [{"states": 10}, {"memory_bytes": 20_000}, {"steps": 5_000}])
+@pytest.mark.parametrize("limits", [{"states": 10}, {"memory_bytes": 20_000}, {"work": 5_000}])
 def test_emptiness_is_searched_within_the_limits(limits: dict[str, int]) -> None:
     language = detent.regex(_HARD) & detent.regex("[ab]*b[ab]{17}")
     with pytest.raises(detent.LimitError, match=next(iter(limits))):
@@ -177,7 +177,7 @@ def test_emptiness_is_searched_within_the_limits(limits: dict[str, int]) -> None
     [
         ("a" * 2000, {"source_bytes": 1000}),
         ("(((a)))", {"depth": 2}),
-        ("a[bc]d.", {"positions": 3}),
+        ("a[bc]d.", {"pattern_size": 3}),
         ("x" * 2_000_000, {}),
         ("(" * 300 + ")" * 300, {}),
         ("a{9999999999}", {}),
@@ -222,13 +222,13 @@ def test_what_a_pattern_costs_grows_with_its_length(family: str) -> None:
         assert large <= 2.5 * small + 500
 
 
-# --- Cancellation
+# --- CancellationToken
 
 
 def test_cancelling_from_another_thread() -> None:
     language = detent.regex("[ab]*a[ab]{22}") & detent.regex("[ab]*b[ab]{22}")
-    limits = detent.Limits(states=1 << 40, memory_bytes=8 << 30, steps=1 << 50)
-    stop = detent.Cancellation()
+    limits = detent.Limits(states=1 << 40, memory_bytes=8 << 30, work=1 << 50)
+    stop = detent.CancellationToken()
     raised: list[BaseException] = []
 
     def work() -> None:

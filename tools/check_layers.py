@@ -3,8 +3,8 @@
 A folder of cpp/ is a layer. It may include its own headers and those of the layers
 that its entry below names, nothing else:
 
-    base <- expr <- automaton <- machine          base <- mask <- vocab <- machine
-              ^------- vocab                      base <- bpe <- machine
+    base <- expr <- automaton <- runtime          base <- mask <- vocab <- runtime
+              ^------- vocab                      base <- bpe <- runtime
                                                   base <- logits          everything <- bind
 
     python tools/check_layers.py

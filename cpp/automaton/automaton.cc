@@ -3,22 +3,26 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
-#include <utility>
 #include <unordered_set>
+#include <utility>
 
 #include "automaton/grammar.h"
 #include "base/fork_guard.h"
+#include "expr/horizon.h"
 #include "expr/json_string.h"
 #include "expr/lookaround.h"
 #include "expr/special.h"
 #include "expr/utf8.h"
-#include "expr/horizon.h"
 
 namespace detent {
 
 Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t horizon, const Limits& limits,
                      std::shared_ptr<const CancelFlag> cancel)
-    : meter_(limits), exprs_(meter_), derivatives_(exprs_, meter_), liveness_(exprs_, derivatives_, meter_), horizon_(horizon) {
+    : meter_(limits),
+      exprs_(meter_),
+      derivatives_(exprs_, meter_),
+      liveness_(exprs_, derivatives_, meter_),
+      horizon_(horizon) {
   const ForkGuard guard;
   meter_.restart(std::move(cancel));
   register_sets(root);
@@ -72,8 +76,8 @@ void Automaton::register_sets(const NodeRef& root) {
   if (!text_.get()) text_ = Node::repeat(Node::bytes(ByteSet::all()), 0, Node::kUnbounded);
 }
 
-// The operands of a concatenation, alternation or conjunction with those of the same kind inside it in their place, or the
-// children of any other node. A chain `((a + b) + c) + ...` is one flat list, not a list for each of its prefixes.
+// The operands of a concatenation, alternation or conjunction with those of the same kind inside it in their place, or
+// the children of any other node. A chain `((a + b) + c) + ...` is one flat list, not a list for each of its prefixes.
 std::vector<const Node*> Automaton::operands_of(const Node* node) {
   const NodeKind kind = node->kind();
   const bool flat = kind == NodeKind::concat || kind == NodeKind::alternation || kind == NodeKind::conjunction;
@@ -104,7 +108,8 @@ ExprId Automaton::intern(const NodeRef& root) {
     if (node->kind() == NodeKind::scope) {
       // Compiles its body itself; what is free of assertions comes back here, where it may hold another scope.
       if (++scope_depth_ > kMaxScopes) throw Error(ErrorKind::limit, "depth", scope_depth_, kMaxScopes);
-      interned_[node] = compile_scope(exprs_, *node->children()[0], [this](const NodeRef& part) { return intern(part); });
+      interned_[node] =
+          compile_scope(exprs_, *node->children()[0], [this](const NodeRef& part) { return intern(part); });
       --scope_depth_;
       pending.pop_back();
       continue;
@@ -133,24 +138,19 @@ ExprId Automaton::intern(const NodeRef& root) {
 
 ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
   switch (node.kind()) {
-    case NodeKind::empty:
-      return ExprSet::kEmpty;
-    case NodeKind::epsilon:
-      return ExprSet::kEpsilon;
-    case NodeKind::bytes:
-      return exprs_.bytes(node.set());
-    case NodeKind::literal:
-      return exprs_.literal(node.text());
+    case NodeKind::empty: return ExprSet::kEmpty;
+    case NodeKind::epsilon: return ExprSet::kEpsilon;
+    case NodeKind::bytes: return exprs_.bytes(node.set());
+    case NodeKind::literal: return exprs_.literal(node.text());
     case NodeKind::concat: {
       ExprId id = ExprSet::kEpsilon;
       for (std::size_t i = parts.size(); i-- > 0;) id = exprs_.concat(parts[i], id);
       return id;
     }
-    case NodeKind::alternation:
-      return exprs_.alternation(std::move(parts));
+    case NodeKind::alternation: return exprs_.alternation(std::move(parts));
     case NodeKind::conjunction: {
-      // A complement has byte strings that are no text. Where rules or strings bring in text, say so: that nothing is left of
-      // such an intersection is then seen at once, instead of after all that they could write.
+      // A complement has byte strings that are no text. Where rules or strings bring in text, say so: that nothing is
+      // left of such an intersection is then seen at once, instead of after all that they could write.
       const auto has_rule = [this](ExprId part) { return exprs_[part].has_rule; };
       const auto is_bytes = [](const NodeRef& child) { return !child->is_text(); };
       const auto is_text = [](const NodeRef& child) { return child->is_text() && !child->has_special(); };
@@ -160,29 +160,22 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
       }
       return exprs_.conjunction(std::move(parts));
     }
-    case NodeKind::complement:
-      return exprs_.complement(parts[0]);
-    case NodeKind::repeat:
-      return exprs_.repeat(parts[0], node.minimum(), node.maximum());
-    case NodeKind::json_string:
-      return exprs_.spelled(parts[0], static_cast<std::uint32_t>(Spelling::text), 0);
+    case NodeKind::complement: return exprs_.complement(parts[0]);
+    case NodeKind::repeat: return exprs_.repeat(parts[0], node.minimum(), node.maximum());
+    case NodeKind::json_string: return exprs_.spelled(parts[0], static_cast<std::uint32_t>(Spelling::text), 0);
     case NodeKind::unordered:
     case NodeKind::ordered:
       for (ExprId& part : parts) {
         if (!liveness_.live(part)) part = ExprSet::kEmpty;
       }
       return node.kind() == NodeKind::ordered ? make_ordered(exprs_, node, parts) : make_unordered(exprs_, node, parts);
-    case NodeKind::greedy:
-      return exprs_.greedy(parts[0], parts[1]);
-    case NodeKind::unless:
-      return exprs_.unless(parts[0]);
+    case NodeKind::greedy: return exprs_.greedy(parts[0], parts[1]);
+    case NodeKind::unless: return exprs_.unless(parts[0]);
     case NodeKind::special:  // for no vocabulary
       return exprs_.literal(special_frame(node.text()));
     case NodeKind::grammar:
-    case NodeKind::reference:
-      throw Error(ErrorKind::argument, "open_reference");
-    default:
-      throw Error(ErrorKind::argument, "assertion_outside_scope");
+    case NodeKind::reference: throw Error(ErrorKind::argument, "open_reference");
+    default: throw Error(ErrorKind::argument, "assertion_outside_scope");
   }
 }
 
@@ -232,7 +225,8 @@ ExprId Automaton::normalise(ExprId state, Horizon horizon) {
   meter_.restart();
   // Where not every byte is a token, a count may decide at any distance whether a text can be written.
   const std::uint32_t length = horizon == Horizon::token ? horizon_ : std::min(kNear, horizon_);
-  const ExprId normal = spelling_ == ExprSet::kEmpty ? clamp_counts(exprs_, state, length, clamped_[static_cast<int>(horizon)]) : state;
+  const ExprId normal =
+      spelling_ == ExprSet::kEmpty ? clamp_counts(exprs_, state, length, clamped_[static_cast<int>(horizon)]) : state;
   grow_slots();
   normal_[static_cast<int>(horizon)][state.value].store(normal.value, std::memory_order_release);
   return normal;

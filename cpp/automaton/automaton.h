@@ -1,9 +1,9 @@
 // Automaton: a language as a deterministic automaton over bytes, built as far as it is visited.
 //
-// A state is an expression id; state 0 is dead. A published row holds live states only: whoever follows rows never meets
-// a dead end. Whether a state is live is known at once for plain expressions and found by a memoised search otherwise.
-// Following published rows takes no lock; publishing one does. A limit that is reached leaves everything as it was: it is
-// never taken for a verdict.
+// A state is an expression id; state 0 is dead. A published row holds live states only: whoever follows rows never
+// meets a dead end. Whether a state is live is known at once for plain expressions and found by a memoised search
+// otherwise. Following published rows takes no lock; publishing one does. A limit that is reached leaves everything as
+// it was: it is never taken for a verdict.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/limits.h"
 #include "automaton/liveness.h"
+#include "base/limits.h"
 #include "base/stable_vector.h"
 #include "expr/derivative.h"
 #include "expr/expr.h"
@@ -67,8 +67,9 @@ class Automaton {
   bool keeps_lengths(ExprId state) const { return exprs_[state].largest_minimum <= horizon_; }
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
 
-  // A state as a choice between beginnings whose tokens are worth to be found once for all states that begin so, each with
-  // what follows it, and the rest. A beginning has a loop or an escape in it and ends in a byte, or is white space.
+  // A state as a choice between beginnings whose tokens are worth to be found once for all states that begin so, each
+  // with what follows it, and the rest. A beginning has a loop or an escape in it and ends in a byte, or is white
+  // space.
   struct Beginnings {
     std::vector<std::pair<ExprId, ExprId>> pairs;
     ExprId rest;
@@ -81,8 +82,8 @@ class Automaton {
     bool alone = false;  // not in an intersection: no completion asks for more rounds
   };
   Relaxed relax(ExprId state);
-  // A beginning that is a repeat of at least so many rounds and a byte behind it, without that bound; itself if it is of
-  // another kind. Both have the same tokens up to that byte.
+  // A beginning that is a repeat of at least so many rounds and a byte behind it, without that bound; itself if it is
+  // of another kind. Both have the same tokens up to that byte.
   ExprId without_minimum(ExprId beginning);
   // A beginning with any string in the place of its constrained one; itself if it is of another kind.
   ExprId unconstrained(ExprId beginning);
@@ -97,8 +98,8 @@ class Automaton {
   // The least of the shortest strings that lead from a live `state` to acceptance.
   std::string completion(ExprId state);
 
-  // A string that leads from a live `state` to acceptance, found without a search, and a bound on its length; and on that of
-  // any state that follows it (UINT32_MAX: unknown).
+  // A string that leads from a live `state` to acceptance, found without a search, and a bound on its length; and on
+  // that of any state that follows it (UINT32_MAX: unknown).
   std::string witness(ExprId state);
   std::uint32_t completion_length(ExprId state);
   std::uint32_t farthest(ExprId state) const { return exprs_[state].plain ? exprs_[state].farthest : UINT32_MAX; }
@@ -127,7 +128,7 @@ class Automaton {
   ExprId spelling_;
   ExprId text_expr_;  // all texts, if there are JSON strings
   StableVector<std::atomic<const ExprId*>> rows_;
-  StableVector<std::atomic<std::uint32_t>> normal_[2];  // by Horizon
+  StableVector<std::atomic<std::uint32_t>> normal_[2];    // by Horizon
   std::unordered_map<std::uint32_t, ExprId> clamped_[2];  // by Horizon
   StableVector<std::atomic<const ByteSet*>> loops_;
   std::deque<ByteSet> loop_sets_;

@@ -135,8 +135,7 @@ class GrammarCompiler {
         const std::uint64_t length = std::uint64_t{inner.shortest} * node.minimum();
         return {true, inner.nullable, sum(length, 0)};
       }
-      case NodeKind::reference:
-        return facts(part.children[0]);
+      case NodeKind::reference: return facts(part.children[0]);
       case NodeKind::unordered: {
         // The required members, then as many of the longest others as the minimum asks for.
         std::vector<std::uint32_t> optional;
@@ -177,8 +176,7 @@ class GrammarCompiler {
         if (count == 0 && node.minimum() > 0) return {least != UINT32_MAX, false, least};
         return all;
       }
-      default:
-        throw Error(ErrorKind::unsupported, "open_reference");
+      default: throw Error(ErrorKind::unsupported, "open_reference");
     }
   }
 
@@ -271,16 +269,11 @@ class GrammarCompiler {
         for (std::size_t i = children.size(); i-- > 0;) id = exprs_.concat(children[i], id);
         return id;
       }
-      case NodeKind::alternation:
-        return exprs_.alternation(std::move(children));
-      case NodeKind::repeat:
-        return exprs_.repeat(children[0], part.node->minimum(), part.node->maximum());
-      case NodeKind::reference:
-        return rules_[part.node->minimum()];
-      case NodeKind::ordered:
-        return make_ordered(exprs_, *part.node, children);
-      default:
-        return make_unordered(exprs_, *part.node, children);
+      case NodeKind::alternation: return exprs_.alternation(std::move(children));
+      case NodeKind::repeat: return exprs_.repeat(children[0], part.node->minimum(), part.node->maximum());
+      case NodeKind::reference: return rules_[part.node->minimum()];
+      case NodeKind::ordered: return make_ordered(exprs_, *part.node, children);
+      default: return make_unordered(exprs_, *part.node, children);
     }
   }
 
@@ -309,8 +302,10 @@ std::vector<const Node*> closed_parts(const Node& grammar) {
   while (!pending.empty()) {
     const Node* node = pending.back();
     pending.pop_back();
-    if (node->is_open()) push(*node);
-    else found.push_back(node);
+    if (node->is_open())
+      push(*node);
+    else
+      found.push_back(node);
   }
   return found;
 }
@@ -331,7 +326,8 @@ ExprId make_unordered(ExprSet& exprs, const Node& node, std::span<const ExprId> 
   if (exprs[parts[1]].nullable) throw Error(ErrorKind::argument, "nullable_member", -1);
   const auto required = static_cast<std::uint32_t>(members.size());
   members.insert(members.end(), optional.begin(), optional.end());
-  return exprs.unordered({node.minimum(), node.maximum(), required, ExprSet::Pool::Place::first}, parts[0], parts[1], members);
+  return exprs.unordered({node.minimum(), node.maximum(), required, ExprSet::Pool::Place::first}, parts[0], parts[1],
+                         members);
 }
 
 ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts) {

@@ -1,9 +1,9 @@
 // Grammar: how mutually recursive definitions become rules.
 //
-// What a rule is, expressions need to know before it is defined: whether it has the empty string, whether it has any, and how
-// long its shortest one is. These are least fixed points, found on the nodes. A definition without any text is taken out, so
-// that every rule is live. A rule that may call itself before it has read a byte is refused: whoever reads grammars removes
-// left recursion.
+// What a rule is, expressions need to know before it is defined: whether it has the empty string, whether it has any,
+// and how long its shortest one is. These are least fixed points, found on the nodes. A definition without any text is
+// taken out, so that every rule is live. A rule that may call itself before it has read a byte is refused: whoever
+// reads grammars removes left recursion.
 #pragma once
 
 #include <span>

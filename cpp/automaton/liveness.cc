@@ -13,7 +13,8 @@
 namespace detent {
 
 void Liveness::remember(ExprId id, std::uint32_t length) {
-  if (lengths_.size() <= id.value) lengths_.resize(std::max<std::size_t>(exprs_.size(), lengths_.size() * 3 / 2), kUnknown);
+  if (lengths_.size() <= id.value)
+    lengths_.resize(std::max<std::size_t>(exprs_.size(), lengths_.size() * 3 / 2), kUnknown);
   lengths_[id.value] = length;
 }
 
@@ -21,32 +22,21 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) const {
   const Expr& expr = exprs_[id];
   if (expr.has_guard || expr.has_past || expr.has_hole) return false;
   switch (expr.op) {
-    case Op::concat:
-      parts = {ExprId{expr.a}, ExprId{expr.b}};
-      return true;
-    case Op::repeat:
-      parts = {ExprId{expr.a}};
-      return true;
-    case Op::alternation:
-      parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end());
-      return true;
-    case Op::spelled:
-      parts = {ExprId{expr.a}};
-      return is_settled(expr.b, expr.c);
+    case Op::concat: parts = {ExprId{expr.a}, ExprId{expr.b}}; return true;
+    case Op::repeat: parts = {ExprId{expr.a}}; return true;
+    case Op::alternation: parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end()); return true;
+    case Op::spelled: parts = {ExprId{expr.a}}; return is_settled(expr.b, expr.c);
     case Op::rule:  // what has no text was taken out when this was made
       parts.clear();
       return true;
-    case Op::unordered:
-      parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end());
-      return true;
+    case Op::unordered: parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end()); return true;
     case Op::ordered: {
       const ExprSet::Series& series = exprs_.series(id);
       parts = {series.separator, series.others};
       parts.insert(parts.end(), series.members.begin() + expr.b, series.members.end());
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -67,8 +57,7 @@ std::uint32_t Liveness::combine(ExprId id, const std::vector<ExprId>& parts) con
       for (ExprId part : parts) least = std::min(least, known(part));
       return least;
     }
-    case Op::repeat:
-      return known(parts[0]) == kDead ? kDead : product(known(parts[0]), expr.b);
+    case Op::repeat: return known(parts[0]) == kDead ? kDead : product(known(parts[0]), expr.b);
     case Op::spelled:
       if (known(parts[0]) == kDead) return kDead;
       return std::min(product(known(parts[0]), ExprSet::kEscape), kLongest - 8) + escape_left(expr.b);
@@ -104,14 +93,15 @@ std::uint32_t Liveness::combine(ExprId id, const std::vector<ExprId>& parts) con
       if (count == 0 && place == Pool::Place::before) return std::min(least, kLongest);
       return with_separators(length, count, place, parts[0]);
     }
-    default:
-      return std::min(expr.shortest, kLongest);
+    default: return std::min(expr.shortest, kLongest);
   }
 }
 
-std::uint32_t Liveness::with_separators(std::uint64_t length, std::uint32_t count, Pool::Place place, ExprId separator) const {
+std::uint32_t Liveness::with_separators(std::uint64_t length, std::uint32_t count, Pool::Place place,
+                                        ExprId separator) const {
   const std::uint32_t separators = count == 0 ? 0 : place == Pool::Place::after ? count : count - 1;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(length + std::uint64_t{known(separator)} * separators, kLongest));
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(length + std::uint64_t{known(separator)} * separators, kLongest));
 }
 
 std::uint32_t Liveness::length(ExprId state) {
@@ -146,11 +136,11 @@ std::uint32_t Liveness::length(ExprId state) {
   return known(state);
 }
 
-// From `state` to a state that is known to be live; where an expression says how long its strings are at least, shorter ones
-// first, so that one of ten thousand long words is found without looking at the others. If there is none, all that was seen
-// is dead; otherwise all that was seen to reach it is live.
+// From `state` to a state that is known to be live; where an expression says how long its strings are at least, shorter
+// ones first, so that one of ten thousand long words is found without looking at the others. If there is none, all that
+// was seen is dead; otherwise all that was seen to reach it is live.
 void Liveness::search(ExprId state) {
-  constexpr std::size_t kPatience = 5000;  // states of a search that may have no end
+  constexpr std::size_t kPatience = 5000;               // states of a search that may have no end
   using Entry = std::pair<std::uint32_t, std::size_t>;  // a guess of what is left, and when it was seen
   std::vector<ExprId> order{state};
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
@@ -270,8 +260,10 @@ bool Liveness::meets(ExprId part, ExprId regular) {
     }
     const std::vector<std::uint32_t> exits = table->second.exits;
     for (std::uint32_t exit : exits) {
-      if (waiter.then == ExprSet::kEpsilon) tell(waiter.place, exit);
-      else news.emplace_back(place, exit);  // told again: the other waiters have seen it
+      if (waiter.then == ExprSet::kEpsilon)
+        tell(waiter.place, exit);
+      else
+        news.emplace_back(place, exit);  // told again: the other waiters have seen it
     }
   };
   const Place top{part.value, regular.value};
@@ -325,9 +317,7 @@ bool Liveness::meets(ExprId part, ExprId regular) {
       continue;
     }
     switch (expr.op) {
-      case Op::concat:
-        ask(ExprId{expr.a}, r, {place, ExprId{expr.b}});
-        break;
+      case Op::concat: ask(ExprId{expr.a}, r, {place, ExprId{expr.b}}); break;
       case Op::alternation:
         for (ExprId operand : std::vector<ExprId>(exprs_.operands(x).begin(), exprs_.operands(x).end())) {
           ask(operand, r, {place, ExprSet::kEpsilon});
@@ -339,14 +329,14 @@ bool Liveness::meets(ExprId part, ExprId regular) {
         ask(ExprId{expr.a}, r, {place, exprs_.repeat(ExprId{expr.a}, low, high)});
         break;
       }
-      case Op::rule:
-        ask(exprs_.definition(x), r, {place, ExprSet::kEpsilon});
-        break;
+      case Op::rule: ask(exprs_.definition(x), r, {place, ExprSet::kEpsilon}); break;
       case Op::ordered:
       case Op::unordered: {
         std::vector<Derivatives::Term> terms;
-        if (expr.op == Op::ordered) derivatives_.push_series(terms, x, ExprSet::kEpsilon);
-        else derivatives_.push_pool(terms, x, ExprSet::kEpsilon);
+        if (expr.op == Op::ordered)
+          derivatives_.push_series(terms, x, ExprSet::kEpsilon);
+        else
+          derivatives_.push_pool(terms, x, ExprSet::kEpsilon);
         for (const auto& [head, tail] : terms) ask(head, r, {place, tail});
         break;
       }

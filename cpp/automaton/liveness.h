@@ -1,10 +1,10 @@
 // Liveness: whether a state can still accept, and how many bytes that takes at most.
 //
 // Known at once for most expressions: constructors drop the empty language, so that only complements, intersections,
-// assertions and escapes can hide it. Sequences and choices are asked of their parts. The rest is searched, shortest rest
-// first, and remembered. Where an intersection has one operand that calls rules, the search may have no end; then the
-// question is decided by the pairs of states between which each part of the rules leads the regular operands: as many as
-// rules times states (Bar-Hillel, Perles & Shamir 1961), tabled from the top.
+// assertions and escapes can hide it. Sequences and choices are asked of their parts. The rest is searched, shortest
+// rest first, and remembered. Where an intersection has one operand that calls rules, the search may have no end; then
+// the question is decided by the pairs of states between which each part of the rules leads the regular operands: as
+// many as rules times states (Bar-Hillel, Perles & Shamir 1961), tabled from the top.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ class Liveness {
   // A limit that is reached leaves nothing behind.
   bool live(ExprId state) { return length(state) != kDead; }
 
-  // The length of some string that leads from `state` to acceptance, or kDead. From a state of length n > 0 some byte leads
-  // to one whose length is below n.
+  // The length of some string that leads from `state` to acceptance, or kDead. From a state of length n > 0 some byte
+  // leads to one whose length is below n.
   std::uint32_t length(ExprId state);
   static constexpr std::uint32_t kDead = UINT32_MAX;
 

@@ -36,8 +36,12 @@ class ByteSet {
   constexpr bool within(const ByteSet& other) const { return (*this & other) == *this; }
   constexpr const std::array<std::uint64_t, 4>& words() const { return words_; }
 
-  constexpr ByteSet operator|(const ByteSet& other) const { return zip(other, [](auto x, auto y) { return x | y; }); }
-  constexpr ByteSet operator&(const ByteSet& other) const { return zip(other, [](auto x, auto y) { return x & y; }); }
+  constexpr ByteSet operator|(const ByteSet& other) const {
+    return zip(other, [](auto x, auto y) { return x | y; });
+  }
+  constexpr ByteSet operator&(const ByteSet& other) const {
+    return zip(other, [](auto x, auto y) { return x & y; });
+  }
   constexpr bool operator==(const ByteSet&) const = default;
 
  private:

@@ -1,5 +1,6 @@
-// ForkGuard: lets a process fork at any time. Every critical section of the core holds the guard shared; fork() takes it
-// exclusively, so that the child never inherits a lock that a thread of the parent held, nor a half-written structure.
+// ForkGuard: lets a process fork at any time. Every critical section of the core holds the guard shared; fork() takes
+// it exclusively, so that the child never inherits a lock that a thread of the parent held, nor a half-written
+// structure.
 #pragma once
 
 namespace detent {

@@ -47,7 +47,8 @@ class Meter {
 
   // Called while a search grows that gives its bytes back at its end.
   void expect(std::int64_t bytes) const {
-    if (bytes_ + bytes > limits_.memory_bytes) throw Error(ErrorKind::limit, "memory_bytes", bytes_ + bytes, limits_.memory_bytes);
+    if (bytes_ + bytes > limits_.memory_bytes)
+      throw Error(ErrorKind::limit, "memory_bytes", bytes_ + bytes, limits_.memory_bytes);
   }
 
   void add_state() {

@@ -5,8 +5,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,11 +21,11 @@
 #include "expr/utf8.h"
 #include "logits/allowed.h"
 #include "logits/apply.h"
-#include "machine/batch.h"
-#include "machine/guide.h"
-#include "machine/matcher.h"
-#include "machine/table.h"
-#include "machine/token_steps.h"
+#include "runtime/batch.h"
+#include "runtime/guide.h"
+#include "runtime/matcher.h"
+#include "runtime/table.h"
+#include "runtime/token_steps.h"
 #include "vocab/vocabulary.h"
 
 namespace nb = nanobind;
@@ -35,7 +35,8 @@ namespace detent {
 namespace {
 
 // Releases the GIL for a block. Before 3.14, CPython ends a daemon thread that wants the GIL back while the interpreter
-// finalises by unwinding its stack, which no destructor survives: such a thread waits for the end of the process instead.
+// finalises by unwinding its stack, which no destructor survives: such a thread waits for the end of the process
+// instead.
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
@@ -76,8 +77,9 @@ void translate(const std::exception_ptr& pointer, void*) {
     std::rethrow_exception(pointer);
   } catch (const Error& error) {
     try {
-      const nb::object raised = nb::module_::import_("detent.errors")
-                                    .attr("from_core")(kind_name(error.kind()), error.subject(), error.given(), error.limit());
+      const nb::object raised =
+          nb::module_::import_("detent.errors")
+              .attr("from_core")(kind_name(error.kind()), error.subject(), error.given(), error.limit());
       PyErr_SetObject(raised.type().ptr(), raised.ptr());
     } catch (nb::python_error& failed) {
       failed.restore();
@@ -132,18 +134,19 @@ std::vector<std::uint32_t> numbers(const nb::bytes& raw) {
 
 using Instructions = std::vector<std::tuple<std::uint8_t, std::uint64_t, std::uint32_t, std::uint32_t>>;
 
-std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const nb::bytes& base, const nb::bytes& byte_pieces,
-                                      const nb::bytes& merges, bool ignore_merges,
+std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const nb::bytes& base,
+                                      const nb::bytes& byte_pieces, const nb::bytes& merges, bool ignore_merges,
                                       std::vector<std::pair<std::uint32_t, std::uint8_t>> ranges, unsigned class_count,
-                                      const Instructions& program, bool one_chunk, const nb::bytes& scores, double unknown,
-                                      bool words) {
+                                      const Instructions& program, bool one_chunk, const nb::bytes& scores,
+                                      double unknown, bool words) {
   Encoder::Recipe recipe;
   recipe.pieces = pieces;
   recipe.size = static_cast<std::uint32_t>(texts.size());
   for (const nb::handle text : texts) recipe.texts.push_back(view(nb::cast<nb::bytes>(text)));
   const std::vector<std::uint32_t> pairs = numbers(base), rows = numbers(merges);
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) recipe.base.emplace_back(pairs[i], pairs[i + 1]);
-  for (std::size_t i = 0; i + 3 < rows.size(); i += 4) recipe.merges.push_back({rows[i], rows[i + 1], rows[i + 2], rows[i + 3]});
+  for (std::size_t i = 0; i + 3 < rows.size(); i += 4)
+    recipe.merges.push_back({rows[i], rows[i + 1], rows[i + 2], rows[i + 3]});
   recipe.byte_pieces = numbers(byte_pieces);
   recipe.ignore_merges = ignore_merges;
   recipe.ranges = std::move(ranges);
@@ -161,8 +164,8 @@ std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const 
   return std::make_shared<Encoder>(recipe);
 }
 
-// Mask rows of a Python object, int32 there and unsigned here: by the buffer protocol, which costs least. What it does not
-// fit, detent.mask.check_mask turns into an array (torch tensors) or an error that says what was found.
+// Mask rows of a Python object, int32 there and unsigned here: by the buffer protocol, which costs least. What it does
+// not fit, detent.mask.check_mask turns into an array (torch tensors) or an error that says what was found.
 class MaskBuffer {
  public:
   MaskBuffer(nb::handle object, std::initializer_list<std::size_t> shape) : object_(nb::borrow(object)) {
@@ -208,7 +211,8 @@ class RowBuffer {
   RowBuffer(nb::handle object, std::string_view formats, int flags = 0) {
     flags |= PyBUF_FORMAT | PyBUF_C_CONTIGUOUS;
     if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
-    if (view_.ndim != 1 || view_.itemsize != 4 || !view_.format || formats.find(view_.format) == std::string_view::npos) {
+    if (view_.ndim != 1 || view_.itemsize != 4 || !view_.format ||
+        formats.find(view_.format) == std::string_view::npos) {
       PyBuffer_Release(&view_);
       throw nb::type_error("expected a row of int32 or float32");
     }
@@ -218,7 +222,9 @@ class RowBuffer {
   RowBuffer& operator=(const RowBuffer&) = delete;
 
   template <class T>
-  T* data() const { return static_cast<T*>(view_.buf); }
+  T* data() const {
+    return static_cast<T*>(view_.buf);
+  }
   std::size_t size() const { return static_cast<std::size_t>(view_.shape[0]); }
 
  private:
@@ -237,7 +243,8 @@ void fill_batch(const std::vector<Matcher*>& matchers, nb::handle rows, unsigned
   for (const Matcher* matcher : matchers) {
     const std::size_t others = matcher->guide()->vocabulary().word_count();
     if (others != words) {
-      throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(words), static_cast<std::int64_t>(others));
+      throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(words),
+                  static_cast<std::int64_t>(others));
     }
   }
   const MaskBuffer buffer(rows, {matchers.size(), words});
@@ -250,10 +257,11 @@ nb::bytes to_bytes(const std::vector<std::uint32_t>& values) {
   return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::uint32_t));
 }
 
-// (token classes, next states by state and class, accepting states). `held` is (start, classes, next states, token classes,
-// whether each state accepts), of a table for the guide's vocabulary.
-nb::tuple explore_guide(Guide& guide, std::uint32_t max_states, std::int64_t max_bytes,
-                        const std::optional<std::tuple<std::uint32_t, std::uint32_t, nb::bytes, nb::bytes, nb::bytes>>& held) {
+// (token classes, next states by state and class, accepting states). `held` is (start, classes, next states, token
+// classes, whether each state accepts), of a table for the guide's vocabulary.
+nb::tuple explore_guide(
+    Guide& guide, std::uint32_t max_states, std::int64_t max_bytes,
+    const std::optional<std::tuple<std::uint32_t, std::uint32_t, nb::bytes, nb::bytes, nb::bytes>>& held) {
   HeldTable table;
   if (held) {
     const auto& [start, classes, next, token_class, accepting] = *held;
@@ -331,15 +339,20 @@ NB_MODULE(_core, m) {
   nb::class_<NodeRef>(m, "Node", "The syntax of a language; immutable.")
       .def("__hash__", [](const NodeRef& node) { return static_cast<Py_hash_t>(node->hash().low >> 1); })
       .def("__eq__", [](const NodeRef& x, const NodeRef& y) { return Node::equal(*x, *y); })
-      .def("__eq__", [](const NodeRef&, nb::handle) { return nb::steal(Py_NewRef(Py_NotImplemented)); }, nb::arg().none())
+      .def(
+          "__eq__", [](const NodeRef&, nb::handle) { return nb::steal(Py_NewRef(Py_NotImplemented)); },
+          nb::arg().none())
       .def("to_bytes", [](const NodeRef& node) { return to_bytes(encode_node(node)); })
       .def_prop_ro("depth", [](const NodeRef& node) { return node->depth(); })
       .def_prop_ro("has_special", [](const NodeRef& node) { return node->has_special(); })
-      .def_prop_ro("special_names", [](const NodeRef& node) {
-        std::vector<nb::bytes> names;
-        for (const std::string& name : special_names(node)) names.push_back(to_bytes(name));
-        return names;
-      }, "Of the special tokens that a vocabulary must have.");
+      .def_prop_ro(
+          "special_names",
+          [](const NodeRef& node) {
+            std::vector<nb::bytes> names;
+            for (const std::string& name : special_names(node)) names.push_back(to_bytes(name));
+            return names;
+          },
+          "Of the special tokens that a vocabulary must have.");
   m.attr("UNBOUNDED") = Node::kUnbounded;
   m.def("node_from_bytes", [](const nb::bytes& text) { return decode_node(view(text)); }, "text"_a);
   m.def("empty", &Node::empty);
@@ -365,35 +378,42 @@ NB_MODULE(_core, m) {
   m.def("lookahead", &Node::lookahead, "body"_a, "negative"_a);
   m.def("lookbehind", &Node::lookbehind, "body"_a, "negative"_a);
   m.def("text_scope", &Node::scope, "body"_a);
-  m.def("reference", [](std::int64_t index) {
-    if (index < 0 || index >= Node::kUnbounded) throw Error(ErrorKind::argument, "reference", index, Node::kUnbounded);
-    return Node::reference(static_cast<std::uint32_t>(index));
-  }, "index"_a);
-  m.def("grammar", [](std::vector<NodeRef> definitions, std::int64_t start) {
-    if (start < 0 || start >= std::ssize(definitions)) {
-      throw Error(ErrorKind::argument, "reference", start, std::ssize(definitions));
-    }
-    return Node::grammar(std::move(definitions), static_cast<std::uint32_t>(start));
-  }, "definitions"_a, "start"_a);
+  m.def(
+      "reference",
+      [](std::int64_t index) {
+        if (index < 0 || index >= Node::kUnbounded)
+          throw Error(ErrorKind::argument, "reference", index, Node::kUnbounded);
+        return Node::reference(static_cast<std::uint32_t>(index));
+      },
+      "index"_a);
+  m.def(
+      "grammar",
+      [](std::vector<NodeRef> definitions, std::int64_t start) {
+        if (start < 0 || start >= std::ssize(definitions)) {
+          throw Error(ErrorKind::argument, "reference", start, std::ssize(definitions));
+        }
+        return Node::grammar(std::move(definitions), static_cast<std::uint32_t>(start));
+      },
+      "definitions"_a, "start"_a);
   m.def("json_string", &Node::json_string, "texts"_a);
   m.def(
       "unordered",
-      [](const std::vector<std::pair<NodeRef, bool>>& items, const std::optional<NodeRef>& others, const NodeRef& separator,
-         std::uint32_t minimum, std::optional<std::uint32_t> maximum) {
+      [](const std::vector<std::pair<NodeRef, bool>>& items, const std::optional<NodeRef>& others,
+         const NodeRef& separator, std::uint32_t minimum, std::optional<std::uint32_t> maximum) {
         std::vector<NodeRef> members;
         std::string required;
         for (const auto& [member, is_required] : items) {
           members.push_back(member);
           required += is_required ? '1' : '0';
         }
-        return Node::unordered(std::move(members), std::move(required), others.value_or(Node::empty()), separator, minimum,
-                               maximum.value_or(Node::kUnbounded));
+        return Node::unordered(std::move(members), std::move(required), others.value_or(Node::empty()), separator,
+                               minimum, maximum.value_or(Node::kUnbounded));
       },
       "items"_a, "others"_a.none(), "separator"_a, "minimum"_a, "maximum"_a.none());
   m.def(
       "ordered",
-      [](const std::vector<std::pair<NodeRef, bool>>& members, const std::optional<NodeRef>& others, const NodeRef& separator,
-         bool some) {
+      [](const std::vector<std::pair<NodeRef, bool>>& members, const std::optional<NodeRef>& others,
+         const NodeRef& separator, bool some) {
         std::vector<NodeRef> nodes;
         std::string required;
         for (const auto& [member, is_required] : members) {
@@ -403,19 +423,29 @@ NB_MODULE(_core, m) {
         return Node::ordered(std::move(nodes), std::move(required), others.value_or(Node::empty()), separator, some);
       },
       "members"_a, "others"_a.none(), "separator"_a, "some"_a = false);
-  m.def("greedy", [](const NodeRef& body, const std::optional<NodeRef>& within) {
-    return Node::greedy(body, within.value_or(body));
-  }, "body"_a, "within"_a.none() = nb::none());
+  m.def(
+      "greedy",
+      [](const NodeRef& body, const std::optional<NodeRef>& within) {
+        return Node::greedy(body, within.value_or(body));
+      },
+      "body"_a, "within"_a.none() = nb::none());
   m.def("unless", &Node::unless, "body"_a);
-  m.def("special", [](const nb::bytes& name, const std::optional<NodeRef>& otherwise) {
-    return Node::special(std::string(view(name)), otherwise ? &*otherwise : nullptr);
-  }, "name"_a, "otherwise"_a.none() = nb::none(), "A token without text, and what stands for it where a vocabulary has none.");
-  m.def("special_as_text", [](const NodeRef& node, const std::vector<nb::bytes>& names) {
-    std::vector<std::string> texts;
-    for (const nb::bytes& name : names) texts.emplace_back(view(name));
-    std::sort(texts.begin(), texts.end());
-    return special_as_text(node, texts);
-  }, "node"_a, "names"_a, "Where these special tokens are plain texts.");
+  m.def(
+      "special",
+      [](const nb::bytes& name, const std::optional<NodeRef>& otherwise) {
+        return Node::special(std::string(view(name)), otherwise ? &*otherwise : nullptr);
+      },
+      "name"_a, "otherwise"_a.none() = nb::none(),
+      "A token without text, and what stands for it where a vocabulary has none.");
+  m.def(
+      "special_as_text",
+      [](const NodeRef& node, const std::vector<nb::bytes>& names) {
+        std::vector<std::string> texts;
+        for (const nb::bytes& name : names) texts.emplace_back(view(name));
+        std::sort(texts.begin(), texts.end());
+        return special_as_text(node, texts);
+      },
+      "node"_a, "names"_a, "Where these special tokens are plain texts.");
   m.def("without_special", &without_special, "node"_a, "The texts without special tokens, which have none.");
 
   nb::class_<CancelFlag>(m, "CancelFlag")
@@ -430,7 +460,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("word_count", &Vocabulary::word_count)
       .def_prop_ro("longest", &Vocabulary::longest)
       .def_prop_ro("has_every_byte", [](const Vocabulary& v) { return v.spelling() == nullptr; })
-      .def("with_special", [](const Vocabulary& v) { return Vocabulary::with_special(v); }, nb::call_guard<WithoutGil>())
+      .def(
+          "with_special", [](const Vocabulary& v) { return Vocabulary::with_special(v); }, nb::call_guard<WithoutGil>())
       .def_prop_ro("trie_nodes", [](const Vocabulary& v) { return v.trie().size(); })
       .def_prop_ro("cache_bytes", [](const Vocabulary& v) { return v.cache().bytes(); })
       .def_prop_ro(
@@ -447,64 +478,91 @@ NB_MODULE(_core, m) {
       .def(nb::new_(&make_encoder), "pieces"_a, "texts"_a, "base"_a, "byte_pieces"_a, "merges"_a, "ignore_merges"_a,
            "ranges"_a, "class_count"_a, "program"_a, "one_chunk"_a, "scores"_a = nb::bytes("", 0), "unknown"_a = 0.0,
            "words"_a = false)
-      .def("encode", [](const Encoder& encoder, const nb::bytes& text) {
-        const std::string_view bytes = view(text);
-        const WithoutGil release;
-        return encoder.encode(bytes);
-      }, "text"_a)
-      .def("live", [](const Encoder& encoder, std::uint32_t token) {
-        return token < encoder.size() && encoder.pairs().live(token);
-      }, "token"_a)
-      .def("burst", [](const Encoder& encoder, std::uint32_t token) {
-        const auto* pairs = dynamic_cast<const MergePairs*>(&encoder.pairs());
-        return pairs && token < encoder.size() && pairs->burst(token);
-      }, "token"_a)
-      .def("follows", [](const Encoder& encoder, std::uint32_t left, std::uint32_t right) {
-        return left < encoder.size() && right < encoder.size() && encoder.follows(left, right);
-      }, "left"_a, "right"_a, "Whether the two may stand side by side, whatever the split.")
-      .def("after", [](const Encoder& encoder, std::uint32_t left) {
-        if (left >= encoder.size() || !encoder.pairs().live(left)) return std::vector<std::uint32_t>{};
-        std::vector<std::uint32_t> row((encoder.size() + 31) / 32, UINT32_MAX), ids;
-        encoder.pairs().forbid_after(left, row.data());
-        for (std::uint32_t t = 0; t < encoder.size(); ++t) {
-          if (encoder.pairs().live(t) && (row[t >> 5] >> (t & 31) & 1)) ids.push_back(t);
-        }
-        return ids;
-      }, "left"_a, "The tokens that may stand behind another, whatever the split.")
+      .def(
+          "encode",
+          [](const Encoder& encoder, const nb::bytes& text) {
+            const std::string_view bytes = view(text);
+            const WithoutGil release;
+            return encoder.encode(bytes);
+          },
+          "text"_a)
+      .def(
+          "live",
+          [](const Encoder& encoder, std::uint32_t token) {
+            return token < encoder.size() && encoder.pairs().live(token);
+          },
+          "token"_a)
+      .def(
+          "burst",
+          [](const Encoder& encoder, std::uint32_t token) {
+            const auto* pairs = dynamic_cast<const MergePairs*>(&encoder.pairs());
+            return pairs && token < encoder.size() && pairs->burst(token);
+          },
+          "token"_a)
+      .def(
+          "follows",
+          [](const Encoder& encoder, std::uint32_t left, std::uint32_t right) {
+            return left < encoder.size() && right < encoder.size() && encoder.follows(left, right);
+          },
+          "left"_a, "right"_a, "Whether the two may stand side by side, whatever the split.")
+      .def(
+          "after",
+          [](const Encoder& encoder, std::uint32_t left) {
+            if (left >= encoder.size() || !encoder.pairs().live(left)) return std::vector<std::uint32_t>{};
+            std::vector<std::uint32_t> row((encoder.size() + 31) / 32, UINT32_MAX), ids;
+            encoder.pairs().forbid_after(left, row.data());
+            for (std::uint32_t t = 0; t < encoder.size(); ++t) {
+              if (encoder.pairs().live(t) && (row[t >> 5] >> (t & 31) & 1)) ids.push_back(t);
+            }
+            return ids;
+          },
+          "left"_a, "The tokens that may stand behind another, whatever the split.")
       .def_prop_ro("split_states", [](const Encoder& encoder) { return encoder.split().state_count(); });
 
   nb::class_<TokenSteps>(m, "TokenSteps", "What the tokens of a vocabulary do to the split of its tokenizer.")
       .def(nb::new_([](std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder) {
-        return std::make_shared<TokenSteps>(std::move(vocabulary), std::move(encoder));
-      }), "vocabulary"_a, "encoder"_a);
+             return std::make_shared<TokenSteps>(std::move(vocabulary), std::move(encoder));
+           }),
+           "vocabulary"_a, "encoder"_a);
 
   nb::class_<Automaton>(m, "Automaton", "A language as a lazily built automaton over bytes; state 0 is dead.")
-      .def("__init__", [](Automaton* automaton, const NodeRef& language, std::int64_t states, std::int64_t memory_bytes,
-                          std::int64_t steps) {
-        new (automaton) Automaton(language, nullptr, 0, Limits{states, memory_bytes, steps}, nullptr);
-      }, "language"_a, "states"_a, "memory_bytes"_a, "steps"_a)
+      .def(
+          "__init__",
+          [](Automaton* automaton, const NodeRef& language, std::int64_t states, std::int64_t memory_bytes,
+             std::int64_t steps) {
+            new (automaton) Automaton(language, nullptr, 0, Limits{states, memory_bytes, steps}, nullptr);
+          },
+          "language"_a, "states"_a, "memory_bytes"_a, "steps"_a)
       .def_prop_ro("start", [](const Automaton& a) { return a.start().value; })
-      .def_prop_ro("class_of", [](const Automaton& a) {
-        return nb::bytes(reinterpret_cast<const char*>(a.class_of().data()), 256);
-      })
-      .def("accepting", [](const Automaton& a, std::uint32_t state) { return a.accepting(ExprId{state}); }, "state"_a)
-      .def("row", [](Automaton& a, std::uint32_t state) {
-        const ExprId* row = a.row(ExprId{state});
-        std::vector<std::uint32_t> next;
-        for (std::uint32_t c = 0; c < a.class_count(); ++c) next.push_back(row[c].value);
-        return next;
-      }, "state"_a)
-      .def("completion", [](Automaton& a, std::uint32_t state) { return to_bytes(a.completion(ExprId{state})); }, "state"_a);
+      .def_prop_ro(
+          "class_of",
+          [](const Automaton& a) { return nb::bytes(reinterpret_cast<const char*>(a.class_of().data()), 256); })
+      .def(
+          "accepting", [](const Automaton& a, std::uint32_t state) { return a.accepting(ExprId{state}); }, "state"_a)
+      .def(
+          "row",
+          [](Automaton& a, std::uint32_t state) {
+            const ExprId* row = a.row(ExprId{state});
+            std::vector<std::uint32_t> next;
+            for (std::uint32_t c = 0; c < a.class_count(); ++c) next.push_back(row[c].value);
+            return next;
+          },
+          "state"_a)
+      .def(
+          "completion", [](Automaton& a, std::uint32_t state) { return to_bytes(a.completion(ExprId{state})); },
+          "state"_a);
 
   nb::class_<Guide>(m, "Guide")
       .def(nb::new_(&make_guide), "language"_a, "vocabulary"_a, "states"_a, "memory_bytes"_a, "steps"_a,
            "cancel"_a.none() = nb::none(), "canonical"_a.none() = nb::none())
-      .def("completes_within", [](Guide& guide, std::uint32_t tokens) { return guide.budget().within(guide.start(), tokens); },
-           "tokens"_a, nb::call_guard<WithoutGil>())
-      .def("shortest", [](Guide& guide) { return guide.budget().shortest(guide.start()); },
-           nb::call_guard<WithoutGil>())
-      .def("longest", [](Guide& guide) { return guide.budget().longest(guide.start()); },
-           nb::call_guard<WithoutGil>())
+      .def(
+          "completes_within",
+          [](Guide& guide, std::uint32_t tokens) { return guide.budget().within(guide.start(), tokens); }, "tokens"_a,
+          nb::call_guard<WithoutGil>())
+      .def(
+          "shortest", [](Guide& guide) { return guide.budget().shortest(guide.start()); }, nb::call_guard<WithoutGil>())
+      .def(
+          "longest", [](Guide& guide) { return guide.budget().longest(guide.start()); }, nb::call_guard<WithoutGil>())
       .def("explore", &explore_guide, "max_states"_a, "max_bytes"_a, "held"_a.none() = nb::none(),
            nb::sig("def explore(self, max_states: int, max_bytes: int, "
                    "held: tuple[int, int, bytes, bytes, bytes] | None = None) -> tuple[bytes, bytes, bytes]"))
@@ -512,39 +570,54 @@ NB_MODULE(_core, m) {
       .def_prop_ro("memory_bytes", &Guide::memory_bytes, nb::call_guard<WithoutGil>());
 
   nb::class_<Matcher>(m, "Matcher")
-      .def("__init__", [](Matcher* matcher, std::shared_ptr<Guide> guide, std::optional<std::uint32_t> max_tokens,
-                          const std::vector<std::uint32_t>& after) {
-        const WithoutGil release;
-        new (matcher) Matcher(std::move(guide), max_tokens.value_or(Matcher::kNoBudget), after);
-      }, "guide"_a, "max_tokens"_a = nb::none(), "after"_a = std::vector<std::uint32_t>{})
+      .def(
+          "__init__",
+          [](Matcher* matcher, std::shared_ptr<Guide> guide, std::optional<std::uint32_t> max_tokens,
+             const std::vector<std::uint32_t>& prompt_tokens) {
+            const WithoutGil release;
+            new (matcher) Matcher(std::move(guide), max_tokens.value_or(Matcher::kNoBudget), prompt_tokens);
+          },
+          "guide"_a, "max_tokens"_a = nb::none(), "prompt_tokens"_a = std::vector<std::uint32_t>{})
       .def(nb::init<const Matcher&>(), "other"_a)
       .def("fill_mask", &fill, "row"_a.none(), nb::sig("def fill_mask(self, row: object) -> None"))
-      .def("advance", &advance, "token_id"_a.none(), nb::sig("def advance(self, token_id: typing.SupportsIndex) -> None"))
-      .def("advance_bytes", [](Matcher& matcher, nb::handle text) {
-        if (!nb::isinstance<nb::bytes>(text)) throw Error(ErrorKind::argument, "bytes");
-        const std::string_view bytes = view(nb::borrow<nb::bytes>(text));
-        const WithoutGil release;
-        matcher.advance_bytes(bytes);
-      }, "text"_a.none(), nb::sig("def advance_bytes(self, text: bytes) -> None"))
-      .def("rollback", [](Matcher& matcher, nb::handle steps) { matcher.rollback(to_index(steps)); }, "steps"_a.none() = 1,
-           nb::sig("def rollback(self, steps: typing.SupportsIndex = 1) -> None"))
-      .def("refusal", [](const Matcher& matcher, const nb::bytes& text) {
-        const Matcher::Refusal refusal = matcher.refusal(view(text));
-        return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete, refusal.spellable);
-      }, "text"_a, nb::sig("def refusal(self, text: bytes) -> tuple[int, bytes, bool, bool]"))
+      .def("advance", &advance, "token_id"_a.none(),
+           nb::sig("def advance(self, token_id: typing.SupportsIndex) -> None"))
+      .def(
+          "advance_bytes",
+          [](Matcher& matcher, nb::handle text) {
+            if (!nb::isinstance<nb::bytes>(text)) throw Error(ErrorKind::argument, "bytes");
+            const std::string_view bytes = view(nb::borrow<nb::bytes>(text));
+            const WithoutGil release;
+            matcher.advance_bytes(bytes);
+          },
+          "text"_a.none(), nb::sig("def advance_bytes(self, text: bytes) -> None"))
+      .def(
+          "rollback", [](Matcher& matcher, nb::handle steps) { matcher.rollback(to_index(steps)); },
+          "steps"_a.none() = 1, nb::sig("def rollback(self, steps: typing.SupportsIndex = 1) -> None"))
+      .def(
+          "diagnose",
+          [](const Matcher& matcher, const nb::bytes& text) {
+            const Matcher::Refusal refusal = matcher.refusal(view(text));
+            return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete, refusal.spellable);
+          },
+          "text"_a, nb::sig("def diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]"))
       .def("completion", &Matcher::completion, nb::call_guard<WithoutGil>())
       .def("forced", &Matcher::forced, nb::call_guard<WithoutGil>())
-      .def_prop_ro("squeezed_at", [](const Matcher& matcher) -> std::optional<std::int64_t> {
-        const std::int64_t step = matcher.squeezed_at();
-        return step < 0 ? std::nullopt : std::optional(step);
-      })
+      .def_prop_ro("budget_bound_at",
+                   [](const Matcher& matcher) -> std::optional<std::int64_t> {
+                     const std::int64_t step = matcher.budget_bound_at();
+                     return step < 0 ? std::nullopt : std::optional(step);
+                   })
       .def_prop_ro("is_accepting", &Matcher::accepting)
       .def_prop_ro("is_finished", &Matcher::finished)
       .def_prop_ro("step_count", &Matcher::step_count)
-      .def_prop_ro("place", [](const Matcher& matcher) {
-        const auto [state, last, set] = matcher.place();
-        return nb::make_tuple(state, last, set);
-      }, nb::sig("def place(self) -> tuple[int, int, int]"))
+      .def_prop_ro(
+          "state_key",
+          [](const Matcher& matcher) {
+            const auto [state, last, set] = matcher.place();
+            return nb::make_tuple(state, last, set);
+          },
+          nb::sig("def state_key(self) -> tuple[int, int, int]"))
       .def_prop_ro("token_ids", &Matcher::token_ids);
   m.def("fill_batch", &fill_batch, "matchers"_a, "rows"_a.none(), "threads"_a,
         nb::sig("def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None"));
@@ -553,8 +626,10 @@ NB_MODULE(_core, m) {
         "mask_stride"_a);
   m.def("few_allowed", &few, "mask"_a, "most"_a, "The ids that a mask row allows, if at most so many.",
         nb::sig("def few_allowed(mask: object, most: int) -> bytes | None"));
-  m.def("allowed_sums", &sums, "numbers"_a, "mask"_a, "The sums of what a mask row allows of a float32 row, and of the rest.",
+  m.def("allowed_sums", &sums, "numbers"_a, "mask"_a,
+        "The sums of what a mask row allows of a float32 row, and of the rest.",
         nb::sig("def allowed_sums(numbers: object, mask: object) -> tuple[float, float]"));
-  m.def("copy_masked", &copy, "logits"_a, "mask"_a, "to"_a, "Copy a float32 row, with -inf where a mask row has no bit.",
+  m.def("copy_masked", &copy, "logits"_a, "mask"_a, "to"_a,
+        "Copy a float32 row, with -inf where a mask row has no bit.",
         nb::sig("def copy_masked(logits: object, mask: object, to: object) -> None"));
 }

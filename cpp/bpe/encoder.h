@@ -1,9 +1,11 @@
-// Encoder: a tokenizer as a whole: split, spelling in symbols, merging. What special tokens are called is plain text to it.
+// Encoder: a tokenizer as a whole: split, spelling in symbols, merging. What special tokens are called is plain text to
+// it.
 //
-// Three kinds. With bytes, a text is split into chunks and each chunk's bytes are merged; where `ignore_merges` is set, a chunk
-// that is a token stays whole, though merging might not give it. With pieces (SentencePiece), the characters of the whole
-// text are merged, and a character that is no piece becomes byte pieces, which are never merged. With scored pieces (Unigram),
-// the best row is taken instead of merging; there pairs of tokens do not decide which rows are the tokenizer's own.
+// Three kinds. With bytes, a text is split into chunks and each chunk's bytes are merged; where `ignore_merges` is set,
+// a chunk that is a token stays whole, though merging might not give it. With pieces (SentencePiece), the characters of
+// the whole text are merged, and a character that is no piece becomes byte pieces, which are never merged. With scored
+// pieces (Unigram), the best row is taken instead of merging; there pairs of tokens do not decide which rows are the
+// tokenizer's own.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +57,8 @@ class Encoder {
 
   // Throws `argument` for a text that is not UTF-8, or has a character without a token.
   std::vector<std::uint32_t> encode(std::string_view text) const;
-  // The same without a split: what a part of a chunk gives by itself. Empty if it has a byte or character without a token.
+  // The same without a split: what a part of a chunk gives by itself. Empty if it has a byte or character without a
+  // token.
   std::vector<std::uint32_t> merge(std::string_view part) const;
 
   bool pieces() const { return pieces_; }

@@ -80,7 +80,8 @@ void MergePairs::build() {
     if (parts_[z].left == kNone) continue;
     const std::uint32_t y = parts_[z].right, time = parts_[z].time;
     const auto first = children.begin() + count[y], last = children.begin() + count[y + 1];
-    const auto stop = std::partition_point(first, last, [&](std::uint32_t child) { return parts_[child].rank >= time; });
+    const auto stop =
+        std::partition_point(first, last, [&](std::uint32_t child) { return parts_[child].rank >= time; });
     const std::uint32_t until = stop == first ? place_[y] + 1 : end[*std::prev(stop)];
     rectangles_[at[parts_[z].left]++] = {time, place_[y], until};
   }
@@ -100,7 +101,8 @@ bool MergePairs::by_edges(std::uint32_t left, std::uint32_t right) const {
   while (true) {
     if (const Merges::Result made = merges_.find(left, right); made.rank != kNone) {
       const Parts& z = parts_[made.token];
-      if (live(made.token) && z.left == left && z.right == right && z.time < left_until && z.time <= right_until) return false;
+      if (live(made.token) && z.left == left && z.right == right && z.time < left_until && z.time <= right_until)
+        return false;
     }
     const Parts &x = parts_[left], &y = parts_[right];
     if (x.left == kNone && y.left == kNone) return true;
@@ -117,8 +119,10 @@ bool MergePairs::by_edges(std::uint32_t left, std::uint32_t right) const {
 // Merges both sides, each as it would be alone, until the pair at their border comes first or nothing is left.
 bool MergePairs::by_steps(std::uint32_t left, std::uint32_t right) const {
   thread_local std::vector<Event> left_room, right_room;
-  const std::vector<Event>& before = parts_[left].late_right ? edges(left).right : climb(left, &Parts::right, left_room);
-  const std::vector<Event>& behind = parts_[right].late_left ? edges(right).left : climb(right, &Parts::left, right_room);
+  const std::vector<Event>& before =
+      parts_[left].late_right ? edges(left).right : climb(left, &Parts::right, left_room);
+  const std::vector<Event>& behind =
+      parts_[right].late_left ? edges(right).left : climb(right, &Parts::left, right_room);
   std::uint32_t x = spelling(left).back(), y = spelling(right).front();
   for (std::size_t i = 0, j = 0;;) {
     const std::uint32_t across = merges_.find(x, y).rank;
@@ -135,7 +139,8 @@ bool MergePairs::by_steps(std::uint32_t left, std::uint32_t right) const {
 }
 
 // Where ranks rise along an edge, what is merged beside it makes no difference.
-const std::vector<MergePairs::Event>& MergePairs::climb(std::uint32_t token, std::uint32_t Parts::*edge, std::vector<Event>& events) const {
+const std::vector<MergePairs::Event>& MergePairs::climb(std::uint32_t token, std::uint32_t Parts::* edge,
+                                                        std::vector<Event>& events) const {
   events.clear();
   for (std::uint32_t t = token; parts_[t].left != kNone; t = parts_[t].*edge) events.push_back({parts_[t].rank, t});
   std::ranges::reverse(events);
@@ -218,8 +223,8 @@ std::size_t MergePairs::take_out_after(std::uint32_t left, std::uint32_t* row) c
   for (std::uint32_t x = left;; x = parts_[x].right) {
     const auto first = rectangles_.begin() + static_cast<std::ptrdiff_t>(first_rectangle_[x]);
     const auto last = rectangles_.begin() + static_cast<std::ptrdiff_t>(first_rectangle_[x + std::size_t{1}]);
-    const auto from = until == kNone ? first
-                                     : std::partition_point(first, last, [&](const Rectangle& r) { return r.time >= until; });
+    const auto from =
+        until == kNone ? first : std::partition_point(first, last, [&](const Rectangle& r) { return r.time >= until; });
     for (auto r = from; r != last; ++r) {
       for (std::uint32_t k = r->first; k < r->last; ++k) take_out(order_[k]);
     }

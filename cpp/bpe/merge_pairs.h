@@ -1,11 +1,12 @@
 // MergePairs: which token may follow which when a text is merged as a whole.
 //
-// Without a split a row of tokens is what merging gives if and only if each is live and each adjacent pair is what merging
-// gives of the two (checked against brute force; ARCHITECTURE.md). The forbidden pairs are a union of rectangles: number the
-// tokens in preorder of two trees, in which the parent of a token is its left, or right, part. A merge (x, y) of rank k
-// forbids x, and what has x at its right edge beyond rank k, before y, and what has y at its left edge from rank k on.
-// That takes for granted that ranks rise towards the root. Tokens with an edge where they do not (a merge that becomes
-// possible late is done at once) are few; their pairs are decided by merging the two step by step.
+// Without a split a row of tokens is what merging gives if and only if each is live and each adjacent pair is what
+// merging gives of the two (checked against brute force; ARCHITECTURE.md). The forbidden pairs are a union of
+// rectangles: number the tokens in preorder of two trees, in which the parent of a token is its left, or right, part. A
+// merge (x, y) of rank k forbids x, and what has x at its right edge beyond rank k, before y, and what has y at its
+// left edge from rank k on. That takes for granted that ranks rise towards the root. Tokens with an edge where they do
+// not (a merge that becomes possible late is done at once) are few; their pairs are decided by merging the two step by
+// step.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +74,7 @@ class MergePairs final : public Pairs {
   void build();
   bool by_edges(std::uint32_t left, std::uint32_t right) const;
   bool by_steps(std::uint32_t left, std::uint32_t right) const;
-  const std::vector<Event>& climb(std::uint32_t token, std::uint32_t Parts::*edge, std::vector<Event>& events) const;
+  const std::vector<Event>& climb(std::uint32_t token, std::uint32_t Parts::* edge, std::vector<Event>& events) const;
   std::size_t take_out_after(std::uint32_t left, std::uint32_t* row) const;
   const Edges& edges(std::uint32_t token) const;
   const std::vector<std::uint32_t>& after_late(std::uint32_t left) const;
@@ -82,13 +83,14 @@ class MergePairs final : public Pairs {
   std::vector<Parts> parts_;
   std::vector<std::size_t> spelled_;
   std::vector<std::uint32_t> symbols_;
-  std::vector<std::uint32_t> order_;            // live tokens in preorder by their left parts
-  std::vector<std::uint32_t> place_;            // of each token in it
-  std::vector<std::size_t> first_rectangle_;    // of each token as a left part
-  std::vector<Rectangle> rectangles_;           // the largest time first for each left part
-  std::vector<std::uint32_t> late_;             // live tokens with a burst one at their left edge
+  std::vector<std::uint32_t> order_;          // live tokens in preorder by their left parts
+  std::vector<std::uint32_t> place_;          // of each token in it
+  std::vector<std::size_t> first_rectangle_;  // of each token as a left part
+  std::vector<Rectangle> rectangles_;         // the largest time first for each left part
+  std::vector<std::uint32_t> late_;           // live tokens with a burst one at their left edge
   static constexpr std::size_t kLongRows = 1024;
-  mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>> long_rows_;  // bits that stay
+  mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>>
+      long_rows_;  // bits that stay
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::uint32_t, std::unique_ptr<const Edges>> edges_;
   mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>> after_late_;

@@ -48,7 +48,8 @@ void Merges::encode_long(std::vector<std::uint32_t>& symbols) const {
     const std::uint32_t left = places[place].symbol, right = places[places[place].after].symbol;
     if (const Result found = find(left, right); found.rank != kNone) heap.push({found.rank, place, left, right});
   };
-  for (std::uint32_t i = 0; i < count; ++i) places[i] = {symbols[i], i == 0 ? kNone : i - 1, i + 1 == count ? kNone : i + 1};
+  for (std::uint32_t i = 0; i < count; ++i)
+    places[i] = {symbols[i], i == 0 ? kNone : i - 1, i + 1 == count ? kNone : i + 1};
   for (std::uint32_t i = 0; i < count; ++i) push(i);
   while (!heap.empty()) {
     const Entry entry = heap.top();

@@ -1,8 +1,9 @@
 // Merges: the merge table of a BPE tokenizer, and the merging itself.
 //
-// Merging takes, again and again, the adjacent pair with the least (rank, position). Ranks belong to pairs; several pairs may
-// have one rank and several pairs may make one token. What can ever make a token in a text is one merge only: the last one
-// when its own spelling is merged (canonical.md calls it effective). A token that its own spelling does not give is dead.
+// Merging takes, again and again, the adjacent pair with the least (rank, position). Ranks belong to pairs; several
+// pairs may have one rank and several pairs may make one token. What can ever make a token in a text is one merge only:
+// the last one when its own spelling is merged (canonical.md calls it effective). A token that its own spelling does
+// not give is dead.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ class Merges {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  // Of several entries for one pair the last holds. Throws `argument` where an entry names an id that is not below `size`.
+  // Of several entries for one pair the last holds. Throws `argument` where an entry names an id that is not below
+  // `size`.
   Merges(std::uint32_t size, const std::vector<Merge>& merges);
 
   struct Result {

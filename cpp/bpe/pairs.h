@@ -1,8 +1,8 @@
 // Pairs: which token may follow which inside a chunk.
 //
-// Where tokens come of merging (merge_pairs.h), a row of them is the tokenizer's own if and only if each is live and each two
-// neighbours are a valid pair. Where they come of scores (score_pairs.h), that is only necessary: what the tokenizer writes
-// passes, and some other rows do too. What asks for pairs need not know which.
+// Where tokens come of merging (merge_pairs.h), a row of them is the tokenizer's own if and only if each is live and
+// each two neighbours are a valid pair. Where they come of scores (score_pairs.h), that is only necessary: what the
+// tokenizer writes passes, and some other rows do too. What asks for pairs need not know which.
 #pragma once
 
 #include <cstdint>

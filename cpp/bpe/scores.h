@@ -1,8 +1,9 @@
-// Scores: a Unigram model: pieces, each with a score, of which a text is cut into the row of the largest sum (Viterbi 1967;
-// Kudo 2018).
+// Scores: a Unigram model: pieces, each with a score, of which a text is cut into the row of the largest sum (Viterbi
+// 1967; Kudo 2018).
 //
-// Equal to the package tokenizers to the last bit: sums are taken from the left, in 64-bit floats, and of equal sums the one
-// whose last piece is the longest stays. A character that is no piece may be unknown, at a score below all others.
+// Equal to the package tokenizers to the last bit: sums are taken from the left, in 64-bit floats, and of equal sums
+// the one whose last piece is the longest stays. A character that is no piece may be unknown, at a score below all
+// others.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,8 @@ class Scores {
     if (from.child_count == 0) return kNone;
     const std::uint8_t* first = bytes_.data() + from.first_child;
     const void* found = std::memchr(first, static_cast<std::uint8_t>(byte), from.child_count);
-    return found ? from.first_child + static_cast<std::uint32_t>(static_cast<const std::uint8_t*>(found) - first) : kNone;
+    return found ? from.first_child + static_cast<std::uint32_t>(static_cast<const std::uint8_t*>(found) - first)
+                 : kNone;
   }
   // The tokens of the pieces, in the order of their texts.
   const std::vector<std::uint32_t>& sorted() const { return sorted_; }

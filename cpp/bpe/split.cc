@@ -72,7 +72,8 @@ Split::Threads Split::after(const Threads& leaves, unsigned of_class) const {
 
 std::size_t Split::match_in(const Threads& leaves) const {
   return static_cast<std::size_t>(
-      std::ranges::find_if(leaves, [this](std::uint16_t leaf) { return program_[leaf].op == Op::match; }) - leaves.begin());
+      std::ranges::find_if(leaves, [this](std::uint16_t leaf) { return program_[leaf].op == Op::match; }) -
+      leaves.begin());
 }
 
 void Split::build_scanner() {
@@ -222,7 +223,8 @@ void Split::merge_equal() {
   states_ = std::move(merged);
 }
 
-// A state is free if the sets of states that texts lead to from it, whatever is marked, never run out of one that may end.
+// A state is free if the sets of states that texts lead to from it, whatever is marked, never run out of one that may
+// end.
 void Split::find_free() {
   std::map<Threads, std::size_t> known;
   std::vector<Threads> sets;
@@ -233,7 +235,8 @@ void Split::find_free() {
     set.erase(std::unique(set.begin(), set.end()), set.end());
     const auto [place, is_new] = known.try_emplace(set, sets.size());
     if (is_new) {
-      if (sets.size() >= kMostStates * 4) throw Error(ErrorKind::unsupported, "split_states", kMostStates * 4, kMostStates * 4);
+      if (sets.size() >= kMostStates * 4)
+        throw Error(ErrorKind::unsupported, "split_states", kMostStates * 4, kMostStates * 4);
       bad.push_back(std::ranges::none_of(set, [this](std::uint16_t s) { return states_[s].may_end; }));
       into.emplace_back();
       sets.push_back(std::move(set));

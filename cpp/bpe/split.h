@@ -4,9 +4,10 @@
 // The scanner finds chunks as a backtracking matcher does: its state is the list of threads, the preferred one first.
 //
 // The marks say the same without looking ahead, for a text that is still being written: a mark stands before the first
-// character of each chunk, and each text has exactly one row of marks. A state is the list of threads of the chunk, and the
-// threads that must never match: where a mark is set, some thread matches, and those that are preferred to it owe that they
-// never will. What a thread does before a character waits until this character is known, so that assertions are exact.
+// character of each chunk, and each text has exactly one row of marks. A state is the list of threads of the chunk, and
+// the threads that must never match: where a mark is set, some thread matches, and those that are preferred to it owe
+// that they never will. What a thread does before a character waits until this character is known, so that assertions
+// are exact.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ class Split {
   };
   static constexpr unsigned kEnd = 63;
 
-  // Throws `unsupported` ("split_gap") where some text has a character in no chunk, or ("split_states") for too many states.
+  // Throws `unsupported` ("split_gap") where some text has a character in no chunk, or ("split_states") for too many
+  // states.
   Split(std::vector<Instruction> program, unsigned class_count);
 
   static constexpr std::uint16_t kDead = UINT16_MAX;

@@ -49,7 +49,8 @@ class Reader {
 
   std::size_t left() const { return bytes_.size() - at_; }
   [[noreturn]] void fail() const {
-    throw Error(ErrorKind::argument, "node_bytes", static_cast<std::int64_t>(at_), static_cast<std::int64_t>(bytes_.size()));
+    throw Error(ErrorKind::argument, "node_bytes", static_cast<std::int64_t>(at_),
+                static_cast<std::int64_t>(bytes_.size()));
   }
 
  private:
@@ -115,7 +116,8 @@ NodeRef decode_node(std::string_view bytes) {
   Reader reader(bytes.size() < 8 ? std::string_view{} : bytes.substr(0, bytes.size() - 8));
   if (reader.left() < kMagic.size() || reader.text(kMagic.size()) != kMagic) reader.fail();
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < 8; ++i) sum |= std::uint64_t{static_cast<std::uint8_t>(bytes[bytes.size() - 8 + i])} << (8 * i);
+  for (std::size_t i = 0; i < 8; ++i)
+    sum |= std::uint64_t{static_cast<std::uint8_t>(bytes[bytes.size() - 8 + i])} << (8 * i);
   if (sum != checksum(bytes.substr(0, bytes.size() - 8))) reader.fail();
 
   const std::uint64_t count = reader.number(bytes.size());
@@ -160,8 +162,8 @@ NodeRef decode_node(std::string_view bytes) {
     const bool some = kind == NodeKind::grammar || kind == NodeKind::unordered || kind == NodeKind::ordered;
     const std::size_t least = kind == NodeKind::grammar ? 1 : 2;
     const bool maybe_one = kind == NodeKind::special;
-    if (none        ? !children.empty()
-        : maybe_one ? children.size() > 1
+    if (none           ? !children.empty()
+        : maybe_one    ? children.size() > 1
         : many || some ? children.size() < least
                        : children.size() != (kind == NodeKind::greedy ? 2 : 1)) {
       reader.fail();
@@ -180,7 +182,8 @@ NodeRef decode_node(std::string_view bytes) {
         case NodeKind::conjunction: nodes.push_back(Node::conjunction(std::move(children))); break;
         case NodeKind::complement: nodes.push_back(Node::complement(children[0])); break;
         case NodeKind::repeat:
-          nodes.push_back(Node::repeat(children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
+          nodes.push_back(
+              Node::repeat(children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
           break;
         case NodeKind::lookahead: nodes.push_back(Node::lookahead(children[0], first != 0)); break;
         case NodeKind::lookbehind: nodes.push_back(Node::lookbehind(children[0], first != 0)); break;
@@ -192,11 +195,12 @@ NodeRef decode_node(std::string_view bytes) {
         case NodeKind::json_string: nodes.push_back(Node::json_string(children[0])); break;
         case NodeKind::unordered:
           nodes.push_back(Node::unordered({children.begin() + 2, children.end()}, std::string(text), children[1],
-                                          children[0], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)));
+                                          children[0], static_cast<std::uint32_t>(first),
+                                          static_cast<std::uint32_t>(second)));
           break;
         case NodeKind::ordered:
-          nodes.push_back(Node::ordered({children.begin() + 2, children.end()}, std::string(text), children[1], children[0],
-                                        first > 0));
+          nodes.push_back(Node::ordered({children.begin() + 2, children.end()}, std::string(text), children[1],
+                                        children[0], first > 0));
           break;
         case NodeKind::greedy: nodes.push_back(Node::greedy(children[0], children[1])); break;
         case NodeKind::unless: nodes.push_back(Node::unless(children[0])); break;

@@ -1,5 +1,5 @@
-// Codec: nodes as bytes and back, for pickles and caches. The bytes are data only: children come before their parents, so
-// that reading needs no recursion, and a checksum catches damage.
+// Codec: nodes as bytes and back, for pickles and caches. The bytes are data only: children come before their parents,
+// so that reading needs no recursion, and a checksum catches damage.
 #pragma once
 
 #include <string>

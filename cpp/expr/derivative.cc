@@ -135,12 +135,9 @@ bool Derivatives::compute(ExprId id, ExprId* out) {
       }
       return true;
     }
-    case Op::context:
-      return context(id, out);
-    case Op::spelled:
-      return spelled(id, out);
-    default:
-      return linear(id, out);
+    case Op::context: return context(id, out);
+    case Op::spelled: return spelled(id, out);
+    default: return linear(id, out);
   }
 }
 
@@ -153,8 +150,8 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
     const auto [head, tail] = terms.back();
     terms.pop_back();
     meter_.step();
-    // An operand whose row is there already, such as the start of a search for words: take the row, not its linear form.
-    // Guards look at all that follows, so that the row of a part says nothing.
+    // An operand whose row is there already, such as the start of a search for words: take the row, not its linear
+    // form. Guards look at all that follows, so that the row of a part says nothing.
     const bool says_nothing = exprs_[head].has_guard && tail != ExprSet::kEpsilon;
     const ExprId* inner = head == id || says_nothing ? nullptr : known(head);
     if (inner) {
@@ -175,8 +172,7 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
     switch (expr.op) {
       case Op::empty:
       case Op::epsilon:
-      case Op::hole:
-        break;
+      case Op::hole: break;
       case Op::bytes:
         for (std::uint8_t c : classes_of(expr.a)) pairs_.emplace_back(c, tail);
         break;
@@ -199,15 +195,9 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
         for (ExprId left : found) terms.push_back({left, ExprSet::kEpsilon});
         break;
       }
-      case Op::rule:
-        terms.push_back({exprs_.definition(head), tail});
-        break;
-      case Op::unordered:
-        push_pool(terms, head, tail);
-        break;
-      case Op::ordered:
-        push_series(terms, head, tail);
-        break;
+      case Op::rule: terms.push_back({exprs_.definition(head), tail}); break;
+      case Op::unordered: push_pool(terms, head, tail); break;
+      case Op::ordered: push_series(terms, head, tail); break;
       case Op::greedy: {
         const ExprId part{expr.a}, within{expr.b};
         const ExprId* row = known(part);
@@ -221,8 +211,7 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
         }
         break;
       }
-      case Op::unless:
-        break;
+      case Op::unless: break;
       case Op::alternation:
         for (ExprId operand : exprs_.operands(head)) terms.push_back({operand, tail});
         break;
@@ -233,8 +222,7 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
         terms.push_back({part, exprs_.concat(exprs_.repeat(part, low, high), tail)});
         break;
       }
-      default:
-        missing_.push_back(head);
+      default: missing_.push_back(head);
     }
   }
   if (!missing_.empty()) return false;
@@ -267,8 +255,8 @@ void Derivatives::push_pool(std::vector<Term>& terms, ExprId id, ExprId tail) {
   const std::span<const ExprId> members(parts.begin() + 2, parts.end());
   meter_.step(static_cast<std::int64_t>(members.size()));
   if (pool.place == Pool::Place::after) {
-    const ExprId member = exprs_.unordered({pool.minimum, pool.maximum, pool.required, Pool::Place::before}, separator,
-                                           others, members);
+    const ExprId member =
+        exprs_.unordered({pool.minimum, pool.maximum, pool.required, Pool::Place::before}, separator, others, members);
     if (member == ExprSet::kEmpty) return;
     terms.push_back({separator, exprs_.concat(member, tail)});
     if (exprs_[separator].nullable) terms.push_back({member, tail});
@@ -327,8 +315,7 @@ void Derivatives::skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int
       const ExprId some = exprs_.repeat(exprs_.bytes(ByteSet::all()), 1, ExprSet::kUnbounded);
       return unless(exprs_.conjunction({ExprId{expr.b}, some}));
     }
-    case Op::unless:
-      return unless(ExprId{expr.a});
+    case Op::unless: return unless(ExprId{expr.a});
     case Op::alternation:
       for (ExprId operand : std::vector<ExprId>(exprs_.operands(part).begin(), exprs_.operands(part).end())) {
         skip(operand, rest, found, depth + 1);
@@ -350,13 +337,12 @@ void Derivatives::skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int
     case Op::repeat:
       if (expr.b > 0) return skip(ExprId{expr.a}, rest, found, depth + 1);
       [[fallthrough]];
-    default:
-      found.push_back(rest);
+    default: found.push_back(rest);
   }
 }
 
-// Takes dead ends out of the rows by which texts begin with a character. Otherwise each of the 65,536 escapes that lead to one
-// would be tried.
+// Takes dead ends out of the rows by which texts begin with a character. Otherwise each of the 65,536 escapes that lead
+// to one would be tried.
 void Derivatives::prune(ExprId texts) {
   constexpr int kDeepest = 8;  // strings inside strings; deeper, nothing is taken out
   if (!live_ || pruning_ >= kDeepest) return;

@@ -1,8 +1,8 @@
 // Derivatives: the rows of the automaton whose states are expressions.
 //
-// The row of an expression has, for each byte class, the derivative by that class: what may follow. Byte classes are the
-// coarsest partition of the 256 bytes that no byte set of the expressions splits; they are fixed by `settle` once the
-// root is built, since derivatives make no new distinctions. A row is computed at once from the linear form of the
+// The row of an expression has, for each byte class, the derivative by that class: what may follow. Byte classes are
+// the coarsest partition of the 256 bytes that no byte set of the expressions splits; they are fixed by `settle` once
+// the root is built, since derivatives make no new distinctions. A row is computed at once from the linear form of the
 // expression (Antimirov 1996): pairs (byte set, what follows), gathered by class and united. Intersections, complements
 // and contexts combine the rows of their operands class by class. A work list stands in for recursion.
 // Cost of a row: about linear in the size of the linear form plus the number of classes.
@@ -45,10 +45,7 @@ class Derivatives {
   void push_pool(std::vector<Term>& terms, ExprId id, ExprId tail);
 
  private:
-
-  ExprId* known(ExprId id) const {
-    return id.value < rows_.size() ? rows_[id.value] : nullptr;
-  }
+  ExprId* known(ExprId id) const { return id.value < rows_.size() ? rows_[id.value] : nullptr; }
   ExprId* allocate_row();
   // Computes the row of `id` into `out`, or returns false and names in `missing_` rows that it needs first.
   bool compute(ExprId id, ExprId* out);
@@ -56,7 +53,8 @@ class Derivatives {
   bool context(ExprId id, ExprId* out);
   bool spelled(ExprId id, ExprId* out);
   void prune(ExprId texts);
-  // Adds what is left of `rest` when `part` matches the empty string before it: as often as its guards tell cases apart.
+  // Adds what is left of `rest` when `part` matches the empty string before it: as often as its guards tell cases
+  // apart.
   void skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int depth);
   const std::vector<std::uint8_t>& classes_of(std::uint32_t set);
 

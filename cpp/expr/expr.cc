@@ -179,11 +179,10 @@ ExprId ExprSet::join(ExprId first, ExprId second) {
         const std::uint32_t n_high = n.op == Op::repeat ? n.c : 1;
         const std::uint64_t high =
             h_high == kUnbounded || n_high == kUnbounded ? kUnbounded : std::uint64_t{h_high} + n_high;
-        const bool fits = low < kUnbounded && (high == kUnbounded ? h_high == kUnbounded || n_high == kUnbounded
-                                                                  : high < kUnbounded);
+        const bool fits =
+            low < kUnbounded && (high == kUnbounded ? h_high == kUnbounded || n_high == kUnbounded : high < kUnbounded);
         if (fits) {
-          const ExprId merged =
-              repeat(head_base, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high));
+          const ExprId merged = repeat(head_base, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high));
           tail = rest;
           heads.push_back(merged);
           continue;
@@ -501,7 +500,8 @@ ExprId ExprSet::spelled(ExprId texts, std::uint32_t place, std::uint32_t value) 
   inherit(expr, inner);
   expr.largest_count = inner.largest_count;
   expr.largest_minimum = inner.largest_minimum;
-  expr.shortest = add(multiply(is_settled(place, value) ? inner.shortest : inner.farthest, kEscape), escape_left(place));
+  expr.shortest =
+      add(multiply(is_settled(place, value) ? inner.shortest : inner.farthest, kEscape), escape_left(place));
   expr.farthest = multiply(inner.farthest, kEscape);
   expr.a = texts.value;
   expr.b = place;

@@ -57,8 +57,8 @@ enum class Op : std::uint8_t {
 struct Expr {
   Op op = Op::empty;
   bool nullable : 1 = false;
-  // No complement, conjunction or scope inside: never empty unless it is the empty language. So is an endless expression
-  // less finitely many strings.
+  // No complement, conjunction or scope inside: never empty unless it is the empty language. So is an endless
+  // expression less finitely many strings.
   bool plain : 1 = false;
   bool endless : 1 = false;   // plain, and it ends in an unbounded repeat, whatever was read of it
   bool has_past : 1 = false;  // asks a lookbehind, so that it means something only in its context
@@ -69,20 +69,20 @@ struct Expr {
   std::uint32_t b = 0;
   std::uint32_t c = 0;
   // Where `plain`:
-  std::uint32_t largest_count = 0;    // of the finite repeat bounds inside
-  std::uint32_t largest_minimum = 0;  // of the lower ones
-  std::uint32_t shortest = 0;       // length of the shortest string
-  std::uint32_t farthest = 0;       // the largest `shortest` that any residual may have (an upper bound)
+  std::uint32_t largest_count = 0;     // of the finite repeat bounds inside
+  std::uint32_t largest_minimum = 0;   // of the lower ones
+  std::uint32_t shortest = 0;          // length of the shortest string
+  std::uint32_t farthest = 0;          // the largest `shortest` that any residual may have (an upper bound)
   std::uint32_t longest = UINT32_MAX;  // length of the longest string, if it is known to have one
   std::uint32_t round = 0;             // where `endless`: the shortest string of what is repeated
-  Hash128 hash;                     // structural: equal in every ExprSet of the process
+  Hash128 hash;                        // structural: equal in every ExprSet of the process
 };
 
 class ExprSet {
  public:
   static constexpr std::uint32_t kUnbounded = UINT32_MAX;
   static constexpr std::uint32_t kAny = UINT32_MAX;  // a value of `spelled` that no longer matters
-  static constexpr std::uint32_t kEscape = 6;  // bytes of the longest spelling of a byte in a JSON string
+  static constexpr std::uint32_t kEscape = 6;        // bytes of the longest spelling of a byte in a JSON string
   static constexpr ExprId kEmpty{0};
   static constexpr ExprId kEpsilon{1};
 
@@ -92,7 +92,9 @@ class ExprSet {
   ExprId literal(std::string_view text);
   std::uint8_t first_byte(ExprId text) const { return static_cast<std::uint8_t>(texts_[exprs_[text.value].a]); }
   ExprId behind_first(ExprId text);
-  std::string_view text_of(ExprId text) const { return std::string_view(texts_).substr(exprs_[text.value].a, exprs_[text.value].b); }
+  std::string_view text_of(ExprId text) const {
+    return std::string_view(texts_).substr(exprs_[text.value].a, exprs_[text.value].b);
+  }
   ExprId concat(ExprId first, ExprId second) {
     if (second == kEpsilon || first == kEmpty) return first;
     Recent& recent = recent_[(first.value * 0x9E3779B1u ^ second.value * 0x85EBCA77u) >> kRecentShift];
@@ -114,7 +116,11 @@ class ExprSet {
 
   // What is left of members that come in any order.
   struct Pool {
-    enum class Place : std::uint8_t { first, after, before };  // nothing written yet; behind a member; behind a separator
+    enum class Place : std::uint8_t {
+      first,
+      after,
+      before
+    };  // nothing written yet; behind a member; behind a separator
     std::uint32_t minimum = 0;
     std::uint32_t maximum = 0;
     std::uint32_t required = 0;  // so many of the members, the first ones, must still come
@@ -130,7 +136,7 @@ class ExprSet {
     ExprId separator, others;
     std::vector<ExprId> members;
     std::vector<bool> required;
-    std::vector<Expr> left{};  // what is known of the members from each one on, the place apart
+    std::vector<Expr> left{};             // what is known of the members from each one on, the place apart
     std::vector<std::uint32_t> needed{};  // how many of them are required
     std::vector<std::uint32_t> least{};   // the length of the shortest of them
   };
@@ -184,7 +190,7 @@ class ExprSet {
   std::vector<Pool> pools_;
   std::deque<Series> series_;
   std::string texts_;
-  int merging_ = 0;  // unions inside one another that put tails together
+  int merging_ = 0;                   // unions inside one another that put tails together
   std::vector<std::uint32_t> table_;  // open addressing, power of two, 0 = free (the empty language is never looked up)
   std::unordered_multimap<std::uint64_t, std::uint32_t> set_table_;
   ExprId everything_;

@@ -5,7 +5,8 @@
 
 namespace detent {
 
-ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon, std::unordered_map<std::uint32_t, ExprId>& clamped) {
+ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
+                    std::unordered_map<std::uint32_t, ExprId>& clamped) {
   const auto unchanged = [&](ExprId part) { return !exprs[part].plain || exprs[part].largest_count <= horizon; };
   if (unchanged(id)) return id;
   std::vector<ExprId> pending{id};

@@ -18,7 +18,8 @@ std::uint32_t digit_value(char digit) {
 struct Length {  // of characters in UTF-8
   std::uint32_t first, last, marker, tail;
 };
-constexpr Length kLengths[] = {{0, 0x7F, 0, 0}, {0x80, 0x7FF, 0xC0, 1}, {0x800, 0xFFFF, 0xE0, 2}, {0x10000, 0x10FFFF, 0xF0, 3}};
+constexpr Length kLengths[] = {
+    {0, 0x7F, 0, 0}, {0x80, 0x7FF, 0xC0, 1}, {0x800, 0xFFFF, 0xE0, 2}, {0x10000, 0x10FFFF, 0xF0, 3}};
 
 Spelling next(Spelling place) { return static_cast<Spelling>(static_cast<std::uint32_t>(place) + 1); }
 
@@ -76,7 +77,8 @@ bool SpelledRow::may_begin(ExprId texts, std::uint32_t first, std::uint32_t last
   return false;
 }
 
-bool SpelledRow::may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail) {
+bool SpelledRow::may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last,
+                           std::uint32_t tail) {
   const ExprId* row = known_(texts);
   if (!row) {
     missing_.push_back(texts);
@@ -105,7 +107,8 @@ ExprId SpelledRow::common(ExprId texts, std::uint32_t first, std::uint32_t last)
   return found;
 }
 
-ExprId SpelledRow::common(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail) {
+ExprId SpelledRow::common(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last,
+                          std::uint32_t tail) {
   const ExprId* row = known_(texts);
   if (!row) {
     missing_.push_back(texts);
@@ -165,20 +168,13 @@ ExprId SpelledRow::behind_digit(ExprId texts, Spelling place, std::uint32_t valu
       const std::uint32_t bits = value << 2 | (digit & 3);
       return digit < 0xC ? ExprSet::kEmpty : to(Spelling::low2, bits, astral(bits, 8), astral(bits + 1, 8) - 1);
     }
-    case Spelling::any1:
-      return spelled(texts, Spelling::text);
-    case Spelling::any2:
-      return spelled(texts, Spelling::any1);
-    case Spelling::any3:
-      return spelled(texts, Spelling::any2);
-    case Spelling::high1:
-      return spelled(texts, Spelling::low_escape, ExprSet::kAny);
-    case Spelling::high2:
-      return spelled(texts, Spelling::high1);
-    case Spelling::low2:
-      return to(Spelling::low3, all, astral(all, 4), astral(all + 1, 4) - 1);
-    default:
-      return spelled(after(texts, 0x10000 + all), Spelling::text);
+    case Spelling::any1: return spelled(texts, Spelling::text);
+    case Spelling::any2: return spelled(texts, Spelling::any1);
+    case Spelling::any3: return spelled(texts, Spelling::any2);
+    case Spelling::high1: return spelled(texts, Spelling::low_escape, ExprSet::kAny);
+    case Spelling::high2: return spelled(texts, Spelling::high1);
+    case Spelling::low2: return to(Spelling::low3, all, astral(all, 4), astral(all + 1, 4) - 1);
+    default: return spelled(after(texts, 0x10000 + all), Spelling::text);
   }
 }
 
@@ -215,15 +211,9 @@ bool SpelledRow::derive(ExprId id, ExprId* out) {
       }
       at('u') = spelled(texts, Spelling::hex0);
       break;
-    case Spelling::low_escape:
-      at('\\') = spelled(texts, Spelling::low_u, expr.c);
-      break;
-    case Spelling::low_u:
-      at('u') = spelled(texts, Spelling::low0, expr.c);
-      break;
-    case Spelling::low0:
-      at('d') = at('D') = spelled(texts, Spelling::low1, expr.c);
-      break;
+    case Spelling::low_escape: at('\\') = spelled(texts, Spelling::low_u, expr.c); break;
+    case Spelling::low_u: at('u') = spelled(texts, Spelling::low0, expr.c); break;
+    case Spelling::low0: at('d') = at('D') = spelled(texts, Spelling::low1, expr.c); break;
     default:
       for (char digit : kDigits) at(digit) = behind_digit(texts, place, expr.c, digit_value(digit));
   }

@@ -1,8 +1,9 @@
 // JSON strings: the spellings of a language of texts inside the quotation marks of RFC 8259, section 7.
 //
-// spelled(texts) is the inverse image of `texts` under decoding, taken lazily: raw bytes derive the texts by themselves, an
-// escape derives them by the character that it stands for when its last digit is read. So every constraint on a string,
-// complements included, is an ordinary expression over plain text. Lone surrogates are no characters.
+// spelled(texts) is the inverse image of `texts` under decoding, taken lazily: raw bytes derive the texts by
+// themselves, an escape derives them by the character that it stands for when its last digit is read. So every
+// constraint on a string, complements included, is an ordinary expression over plain text. Lone surrogates are no
+// characters.
 #pragma once
 
 #include <array>
@@ -14,16 +15,26 @@
 
 namespace detent {
 
-// Where a spelling stands. `value` of ExprSet::spelled holds the bits read so far; where every character with these bits leads
-// to the same texts, the spelling forgets them and holds those texts already (kAny).
+// Where a spelling stands. `value` of ExprSet::spelled holds the bits read so far; where every character with these
+// bits leads to the same texts, the spelling forgets them and holds those texts already (kAny).
 enum class Spelling : std::uint32_t {
   text,    // between characters, or inside a raw one
   escape,  // behind a backslash
-  hex0, hex1, hex2, hex3,  // behind \u and so many digits
-  low_escape, low_u,       // behind a high surrogate; its low one must follow
-  low0, low1, low2, low3,
-  any1, any2, any3,        // so many digits, whatever they are, then the texts
-  high1, high2,            // so many digits, then a low surrogate, whatever it is, then the texts
+  hex0,
+  hex1,
+  hex2,
+  hex3,  // behind \u and so many digits
+  low_escape,
+  low_u,  // behind a high surrogate; its low one must follow
+  low0,
+  low1,
+  low2,
+  low3,
+  any1,
+  any2,
+  any3,  // so many digits, whatever they are, then the texts
+  high1,
+  high2,  // so many digits, then a low surrogate, whatever it is, then the texts
 };
 
 inline bool is_settled(std::uint32_t place, std::uint32_t value) {

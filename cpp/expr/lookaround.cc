@@ -8,8 +8,8 @@
 namespace detent {
 namespace {
 
-// Tail forms nest as deep as the pattern's groups, which front ends bound; this bounds what they might overlook, within the
-// stack of a small thread (500 levels of at most 400 bytes).
+// Tail forms nest as deep as the pattern's groups, which front ends bound; this bounds what they might overlook, within
+// the stack of a small thread (500 levels of at most 400 bytes).
 constexpr int kMaxDepth = 500;
 
 void check_depth(int depth) {
@@ -21,10 +21,8 @@ ExprId extract(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, int
   check_depth(depth);
   const Expr& expr = exprs[id];
   switch (expr.op) {
-    case Op::hole:
-      return exprs.everything();
-    case Op::past:
-      return truths[expr.a];
+    case Op::hole: return exprs.everything();
+    case Op::past: return truths[expr.a];
     case Op::alternation: {
       const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
       std::vector<ExprId> parts;
@@ -45,10 +43,8 @@ ExprId extract(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, int
     }
     case Op::concat:
       return exprs[ExprId{expr.a}].nullable ? extract(exprs, ExprId{expr.b}, truths, depth + 1) : ExprSet::kEmpty;
-    case Op::loop:
-      throw Error(ErrorKind::unsupported, "loop_in_lookbehind");
-    default:
-      return ExprSet::kEmpty;
+    case Op::loop: throw Error(ErrorKind::unsupported, "loop_in_lookbehind");
+    default: return ExprSet::kEmpty;
   }
 }
 
@@ -63,14 +59,10 @@ bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, i
   const Expr& expr = exprs[id];
   if (!expr.has_past) return expr.nullable;
   switch (expr.op) {
-    case Op::past:
-      return nullable_in(exprs, truths[expr.a], truths, depth + 1);
-    case Op::complement:
-      return !nullable_in(exprs, ExprId{expr.a}, truths, depth + 1);
-    case Op::concat:
-      return exprs[ExprId{expr.a}].nullable && nullable_in(exprs, ExprId{expr.b}, truths, depth + 1);
-    case Op::loop:
-      return nullable_in(exprs, exprs.definition(id), truths, depth + 1);
+    case Op::past: return nullable_in(exprs, truths[expr.a], truths, depth + 1);
+    case Op::complement: return !nullable_in(exprs, ExprId{expr.a}, truths, depth + 1);
+    case Op::concat: return exprs[ExprId{expr.a}].nullable && nullable_in(exprs, ExprId{expr.b}, truths, depth + 1);
+    case Op::loop: return nullable_in(exprs, exprs.definition(id), truths, depth + 1);
     case Op::alternation: {
       for (ExprId operand : exprs.operands(id)) {
         if (nullable_in(exprs, operand, truths, depth + 1)) return true;
@@ -83,8 +75,7 @@ bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, i
       }
       return true;
     }
-    default:
-      return expr.nullable;
+    default: return expr.nullable;
   }
 }
 
@@ -96,8 +87,7 @@ ExprId make_context(ExprSet& exprs, ExprId tail, const std::vector<ExprId>& resi
 
 class ScopeCompiler {
  public:
-  ScopeCompiler(ExprSet& exprs, const std::function<ExprId(const NodeRef&)>& intern)
-      : exprs_(exprs), intern_(intern) {}
+  ScopeCompiler(ExprSet& exprs, const std::function<ExprId(const NodeRef&)>& intern) : exprs_(exprs), intern_(intern) {}
 
   ExprId compile(const Node& body) {
     const ExprId tail = then(body, ExprSet::kEpsilon, 0);
@@ -142,10 +132,8 @@ class ScopeCompiler {
         return tail;
       }
       case NodeKind::lookahead:
-      case NodeKind::lookbehind:
-        return exprs_.conjunction({assertion(node, depth), tail});
-      default:
-        throw Error(ErrorKind::unsupported, "assertion_under_algebra");
+      case NodeKind::lookbehind: return exprs_.conjunction({assertion(node, depth), tail});
+      default: throw Error(ErrorKind::unsupported, "assertion_under_algebra");
     }
   }
 
@@ -200,8 +188,7 @@ class ScopeCompiler {
         // Rounds before the consuming one may be empty too, which only their assertions can forbid.
         return exprs_.alternation({after, empty(body, nonempty(rest, tail, depth + 1), depth + 1)});
       }
-      default:
-        return ExprSet::kEmpty;
+      default: return ExprSet::kEmpty;
     }
   }
 
@@ -219,10 +206,8 @@ class ScopeCompiler {
         for (const NodeRef& child : node.children()) parts.push_back(empty(child, tail, depth + 1));
         return exprs_.alternation(std::move(parts));
       }
-      case NodeKind::repeat:
-        return node.minimum() == 0 ? tail : empty(node.children()[0], tail, depth + 1);
-      default:
-        return then(node, tail, depth);
+      case NodeKind::repeat: return node.minimum() == 0 ? tail : empty(node.children()[0], tail, depth + 1);
+      default: return then(node, tail, depth);
     }
   }
 
@@ -266,15 +251,13 @@ std::vector<ExprId> ContextRow::row(ExprId id, const std::vector<ExprId>& truths
     return out;
   }
   switch (expr.op) {
-    case Op::past:
-      return row(truths[expr.a], truths, depth + 1);
+    case Op::past: return row(truths[expr.a], truths, depth + 1);
     case Op::complement: {
       out = row(ExprId{expr.a}, truths, depth + 1);
       for (ExprId& derivative : out) derivative = exprs_.complement(derivative);
       return out;
     }
-    case Op::loop:
-      return row(exprs_.definition(id), truths, depth + 1);
+    case Op::loop: return row(exprs_.definition(id), truths, depth + 1);
     case Op::concat: {
       const ExprId second{expr.b};
       out = row(ExprId{expr.a}, truths, depth + 1);
@@ -292,8 +275,8 @@ std::vector<ExprId> ContextRow::row(ExprId id, const std::vector<ExprId>& truths
       for (std::uint32_t c = 0; c < class_count_; ++c) {
         std::vector<ExprId> parts;
         for (const auto& inner : rows) parts.push_back(inner[c]);
-        out[c] = expr.op == Op::alternation ? exprs_.alternation(std::move(parts))
-                                            : exprs_.conjunction(std::move(parts));
+        out[c] =
+            expr.op == Op::alternation ? exprs_.alternation(std::move(parts)) : exprs_.conjunction(std::move(parts));
       }
       return out;
     }

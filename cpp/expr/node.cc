@@ -40,7 +40,12 @@ bool is_utf8(std::string_view text) {
     const unsigned lead = at(i++);
     if (lead < 0x80) continue;
     if (lead < 0xC2 || lead > 0xF4) return false;
-    const unsigned low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80, high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    const unsigned low = lead == 0xE0   ? 0xA0
+                         : lead == 0xF0 ? 0x90
+                                        : 0x80,
+                   high = lead == 0xED   ? 0x9F
+                          : lead == 0xF4 ? 0x8F
+                                         : 0xBF;
     if (at(i) < low || at(i) > high) return false;
     const std::size_t end = i + (lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3);
     while (++i < end) {
@@ -55,20 +60,14 @@ bool is_utf8(std::string_view text) {
 bool Node::find_text(const Node& node) {
   const auto is_text = [](const NodeRef& child) { return child->is_text_; };
   switch (node.kind_) {
-    case NodeKind::bytes:
-      return node.set_.within(ByteSet::range(0, 0x7F));
-    case NodeKind::literal:
-      return is_utf8(node.text_);
-    case NodeKind::conjunction:
-      return std::ranges::any_of(node.children_, is_text);
-    case NodeKind::complement:
-      return false;
+    case NodeKind::bytes: return node.set_.within(ByteSet::range(0, 0x7F));
+    case NodeKind::literal: return is_utf8(node.text_);
+    case NodeKind::conjunction: return std::ranges::any_of(node.children_, is_text);
+    case NodeKind::complement: return false;
     case NodeKind::lookahead:
     case NodeKind::lookbehind:
-    case NodeKind::unless:
-      return true;  // zero-width
-    case NodeKind::greedy:
-      return is_text(node.children_[0]);
+    case NodeKind::unless: return true;  // zero-width
+    case NodeKind::greedy: return is_text(node.children_[0]);
     default:  // of a grammar: if all definitions are text as long as those that they refer to are
       return std::ranges::all_of(node.children_, is_text);
   }

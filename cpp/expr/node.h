@@ -17,26 +17,27 @@
 namespace detent {
 
 enum class NodeKind : std::uint8_t {
-  empty,       // no string at all
-  epsilon,     // the empty string
-  bytes,       // one byte of a set
-  literal,     // one string
+  empty,    // no string at all
+  epsilon,  // the empty string
+  bytes,    // one byte of a set
+  literal,  // one string
   concat,
   alternation,
   conjunction,
   complement,  // with respect to all byte strings
   repeat,
-  lookahead,   // zero-width, only inside a scope
-  lookbehind,  // zero-width, only inside a scope
-  scope,       // the text that the assertions inside see
-  reference,   // a definition of the innermost grammar around it
-  grammar,     // the least languages that its definitions, the children, describe; the first count says which is meant
-  json_string, // the JSON spellings of texts
-  unordered,   // a separator, what may stand between, and members that come in any order
-  ordered,     // a separator, what may follow, and members that come in this order
-  greedy,      // a match of the first child that what follows must not extend to a longer one of the second
-  unless,      // zero-width: what follows must not begin so
-  special,     // a token without text, by its name; the child, if there is one, is what stands for it elsewhere (special.h)
+  lookahead,    // zero-width, only inside a scope
+  lookbehind,   // zero-width, only inside a scope
+  scope,        // the text that the assertions inside see
+  reference,    // a definition of the innermost grammar around it
+  grammar,      // the least languages that its definitions, the children, describe; the first count says which is meant
+  json_string,  // the JSON spellings of texts
+  unordered,    // a separator, what may stand between, and members that come in any order
+  ordered,      // a separator, what may follow, and members that come in this order
+  greedy,       // a match of the first child that what follows must not extend to a longer one of the second
+  unless,       // zero-width: what follows must not begin so
+  special,      // a token without text, by its name; the child, if there is one, is what stands for it elsewhere
+                // (special.h)
 };
 
 class Node;
@@ -85,9 +86,10 @@ class Node {
   // `separator` between neighbours.
   static NodeRef unordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
                            std::uint32_t minimum, std::uint32_t maximum);
-  // Members in this order, those that are not `required` only if they like; then any number of `others`; one at least if
-  // `some`.
-  static NodeRef ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator, bool some);
+  // Members in this order, those that are not `required` only if they like; then any number of `others`; one at least
+  // if `some`.
+  static NodeRef ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
+                         bool some);
   static NodeRef greedy(NodeRef body, NodeRef within);
   static NodeRef unless(NodeRef body);
   static NodeRef special(std::string name, const NodeRef* otherwise);
@@ -98,7 +100,7 @@ class Node {
   bool negative() const { return negative_; }
   bool has_assertion() const { return has_assertion_; }  // one that no scope inside this node closes
   bool is_text() const { return is_text_; }  // whether all its strings are surely valid UTF-8 and special tokens
-  bool has_special() const { return has_special_; }  // a special token inside
+  bool has_special() const { return has_special_; }      // a special token inside
   bool is_open() const { return reference_limit_ > 0; }  // has a reference that no grammar inside this node closes
   std::uint32_t minimum() const { return minimum_; }
   std::uint32_t maximum() const { return maximum_; }

@@ -80,12 +80,8 @@ NodeRef passing_frames(const NodeRef& root) {
     switch (node->kind()) {
       case NodeKind::empty:
       case NodeKind::epsilon:
-      case NodeKind::reference:
-        lifted.emplace(node.get(), node);
-        break;
-      case NodeKind::bytes:
-        lifted.emplace(node.get(), Node::concat({node, frames}));
-        break;
+      case NodeKind::reference: lifted.emplace(node.get(), node); break;
+      case NodeKind::bytes: lifted.emplace(node.get(), Node::concat({node, frames})); break;
       case NodeKind::literal: {
         std::vector<NodeRef> parts;
         for (char byte : node->text()) parts.insert(parts.end(), {Node::literal({byte}), frames});
@@ -101,11 +97,8 @@ NodeRef passing_frames(const NodeRef& root) {
       case NodeKind::repeat:
       case NodeKind::grammar:
       case NodeKind::unordered:
-      case NodeKind::ordered:
-        lifted.emplace(node.get(), Node::with_children(*node, std::move(children)));
-        break;
-      default:
-        throw Error(ErrorKind::unsupported, "special_meet");
+      case NodeKind::ordered: lifted.emplace(node.get(), Node::with_children(*node, std::move(children))); break;
+      default: throw Error(ErrorKind::unsupported, "special_meet");
     }
   }
   return Node::concat({frames, lifted.at(root.get())});

@@ -55,7 +55,8 @@ Sums allowed_sums(const float* numbers, std::size_t width, const std::uint32_t* 
   Sums sums{0, 0};
   for (std::size_t at = 0; at < whole; at += kWordsAtOnce) {
     Floats inside{}, outside{};
-    for (std::size_t i = at; i < std::min(at + kWordsAtOnce, whole); ++i) add(numbers + i * 32, mask[i], inside, outside);
+    for (std::size_t i = at; i < std::min(at + kWordsAtOnce, whole); ++i)
+      add(numbers + i * 32, mask[i], inside, outside);
     sums.inside += sum(inside);
     sums.outside += sum(outside);
   }

@@ -15,8 +15,8 @@ struct Sums {
   double inside, outside;
 };
 
-// The sums of the numbers whose bits are set and of the others, those past the mask among them. In four lanes of float32,
-// which are emptied into float64 after 64 additions each.
+// The sums of the numbers whose bits are set and of the others, those past the mask among them. In four lanes of
+// float32, which are emptied into float64 after 64 additions each.
 Sums allowed_sums(const float* numbers, std::size_t width, const std::uint32_t* mask, std::size_t words);
 
 }  // namespace detent

@@ -46,7 +46,8 @@ void apply_row(const Lane* from, Lane* to, std::size_t width, const std::uint32_
       continue;
     }
     constexpr unsigned kLanes = 8 * sizeof(Lane);
-    for (unsigned at = 0; at < 32; at += kLanes) select(from + at, to + at, static_cast<Lane>(word >> at), minus_infinity);
+    for (unsigned at = 0; at < 32; at += kLanes)
+      select(from + at, to + at, static_cast<Lane>(word >> at), minus_infinity);
   }
   for (std::size_t i = whole * 32; i < width; ++i, ++from, ++to) {
     const bool allowed = i / 32 < mask_words && (mask[i / 32] >> (i & 31)) & 1;
@@ -71,7 +72,8 @@ void apply_mask(void* logits, LogitType type, std::size_t rows, std::size_t widt
                 const std::uint32_t* mask, std::size_t mask_words, std::size_t mask_stride) {
   switch (type) {
     case LogitType::float32:
-      return apply_rows<std::uint32_t>(logits, rows, width, logit_stride, mask, mask_words, mask_stride, kMinusInfinity);
+      return apply_rows<std::uint32_t>(logits, rows, width, logit_stride, mask, mask_words, mask_stride,
+                                       kMinusInfinity);
     case LogitType::float16:
       return apply_rows<std::uint16_t>(logits, rows, width, logit_stride, mask, mask_words, mask_stride, 0xFC00u);
     case LogitType::bfloat16:
@@ -80,8 +82,8 @@ void apply_mask(void* logits, LogitType type, std::size_t rows, std::size_t widt
 }
 
 void copy_masked(const float* logits, float* to, std::size_t width, const std::uint32_t* mask, std::size_t mask_words) {
-  apply_row(reinterpret_cast<const std::uint32_t*>(logits), reinterpret_cast<std::uint32_t*>(to), width, mask, mask_words,
-            kMinusInfinity);
+  apply_row(reinterpret_cast<const std::uint32_t*>(logits), reinterpret_cast<std::uint32_t*>(to), width, mask,
+            mask_words, kMinusInfinity);
 }
 
 }  // namespace detent

@@ -8,8 +8,8 @@ namespace detent {
 
 enum class LogitType : std::uint8_t { float32, float16, bfloat16 };
 
-// Sets to -inf every logit of a row whose mask bit is 0, and every logit at `mask_bits` and beyond. Each of `rows` rows has
-// `width` logits; strides are in elements. Reads and writes memory once.
+// Sets to -inf every logit of a row whose mask bit is 0, and every logit at `mask_bits` and beyond. Each of `rows` rows
+// has `width` logits; strides are in elements. Reads and writes memory once.
 void apply_mask(void* logits, LogitType type, std::size_t rows, std::size_t width, std::size_t logit_stride,
                 const std::uint32_t* mask, std::size_t mask_words, std::size_t mask_stride);
 

@@ -28,13 +28,14 @@ std::shared_ptr<const Crossing> Crossing::of(std::vector<Rest> rests, std::vecto
     }
   };
   for (const auto& [rest, id, place_behind] : rests) {
-    const auto common =
-        static_cast<std::size_t>(std::mismatch(last.begin(), last.end(), rest.begin(), rest.end()).second - rest.begin());
+    const auto common = static_cast<std::size_t>(
+        std::mismatch(last.begin(), last.end(), rest.begin(), rest.end()).second - rest.begin());
     close(common);
     const auto place = static_cast<std::uint32_t>(crossing.ids.size());
     for (std::size_t depth = common; depth < rest.size(); ++depth) {
       path.push_back(static_cast<std::uint32_t>(crossing.nodes.size()));
-      crossing.nodes.push_back({0, place, place, static_cast<std::uint32_t>(depth) & 0xFFFFFF, static_cast<std::uint8_t>(rest[depth])});
+      crossing.nodes.push_back(
+          {0, place, place, static_cast<std::uint32_t>(depth) & 0xFFFFFF, static_cast<std::uint8_t>(rest[depth])});
     }
     crossing.ids.push_back(id);
     crossing.nodes[path.back()].last = place + 1;

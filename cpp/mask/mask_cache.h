@@ -3,8 +3,8 @@
 // Bounded in bytes; the least recently used masks go first. Safe for any number of threads.
 // Cost: a look-up is one hash probe under a lock of its shard.
 //
-// A fragment is the mask of the beginning of a state, such as the rest of a string up to its quotation mark: it knows the
-// tokens that stay inside, and what is left of those that leave it. Every state that begins so is made from it.
+// A fragment is the mask of the beginning of a state, such as the rest of a string up to its quotation mark: it knows
+// the tokens that stay inside, and what is left of those that leave it. Every state that begins so is made from it.
 #pragma once
 
 #include <algorithm>
@@ -34,23 +34,24 @@ struct Crossing {
   struct Rest {
     std::string_view text;  // of the token, behind the place where it leaves
     std::uint32_t id;
-    std::uint32_t place;    // the first trie node behind that place
+    std::uint32_t place;  // the first trie node behind that place
     auto operator<=>(const Rest&) const = default;
   };
   std::vector<Node> nodes;
   std::vector<std::uint32_t> ids;
-  std::vector<Rest> rests;  // sorted; the vocabulary keeps the texts
+  std::vector<Rest> rests;           // sorted; the vocabulary keeps the texts
   std::vector<std::uint32_t> exits;  // the trie nodes that lead to where tokens leave, ascending
 
   // From sorted rests.
   static std::shared_ptr<const Crossing> of(std::vector<Rest> rests, std::vector<std::uint32_t> exits);
   std::size_t bytes() const {
-    return nodes.size() * sizeof(Node) + (ids.size() + exits.size()) * sizeof(std::uint32_t) + rests.size() * sizeof(Rest);
+    return nodes.size() * sizeof(Node) + (ids.size() + exits.size()) * sizeof(std::uint32_t) +
+           rests.size() * sizeof(Rest);
   }
 };
 
-// The text tokens that a state allows: those of another mask, if it has one, and its own as bits, or as ids where these are
-// few. Immutable.
+// The text tokens that a state allows: those of another mask, if it has one, and its own as bits, or as ids where these
+// are few. Immutable.
 class Mask {
  public:
   // Overwrites a row of `count` words.

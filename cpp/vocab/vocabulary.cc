@@ -88,8 +88,8 @@ void Vocabulary::build_trie() {
   for (std::uint32_t id : order) {
     const std::string_view token = bytes(id);
     longest_ = std::max(longest_, static_cast<std::uint32_t>(token.size()));
-    const auto common =
-        static_cast<std::size_t>(std::mismatch(last.begin(), last.end(), token.begin(), token.end()).second - token.begin());
+    const auto common = static_cast<std::size_t>(
+        std::mismatch(last.begin(), last.end(), token.begin(), token.end()).second - token.begin());
     close(common);
     for (std::size_t depth = common; depth < token.size(); ++depth) {
       path.push_back(static_cast<std::uint32_t>(trie_.size()));
@@ -140,7 +140,8 @@ struct Utf8Place {
     if (byte < 0x80) return {};
     if (byte < 0xC2 || byte > 0xF4) return {0, 0x80, 0xBF, false};
     if (byte < 0xE0) return {1, 0x80, 0xBF, true};
-    if (byte < 0xF0) return {2, std::uint8_t(byte == 0xE0 ? 0xA0 : 0x80), std::uint8_t(byte == 0xED ? 0x9F : 0xBF), true};
+    if (byte < 0xF0)
+      return {2, std::uint8_t(byte == 0xE0 ? 0xA0 : 0x80), std::uint8_t(byte == 0xED ? 0x9F : 0xBF), true};
     return {3, std::uint8_t(byte == 0xF0 ? 0x90 : 0x80), std::uint8_t(byte == 0xF4 ? 0x8F : 0xBF), true};
   }
 };
@@ -179,7 +180,8 @@ void Vocabulary::find_subtrees() {
     const Utf8Place before = path.empty() ? Utf8Place{} : path.back().after;
     const Utf8Place after = before.after(byte);
     const bool is_whole = trie_[i].token == TrieNode::kNoToken || after.left == 0;
-    path.push_back({i, before, after, before.left == 0 ? ByteSet::of(byte) : ByteSet{}, after.valid, 1, count, is_whole});
+    path.push_back(
+        {i, before, after, before.left == 0 ? ByteSet::of(byte) : ByteSet{}, after.valid, 1, count, is_whole});
     const std::uint32_t token = trie_[i].token;
     if (token == TrieNode::kNoToken) continue;
     count += token & TrieNode::kShared ? static_cast<std::uint32_t>(shared_ids(token).size()) : 1;
@@ -224,8 +226,8 @@ std::vector<std::uint32_t> Vocabulary::fewest_tokens(std::string_view text) cons
 }
 
 // Where some byte is no token, a live state may still be out of the vocabulary's reach. The texts within reach are
-// (t1|t2|...)*; tokens that shorter ones already write add nothing. Dropping these is an optimisation: it stops, and keeps
-// what is left, when it has cost enough. Bytes above `highest` need not be tokens.
+// (t1|t2|...)*; tokens that shorter ones already write add nothing. Dropping these is an optimisation: it stops, and
+// keeps what is left, when it has cost enough. Bytes above `highest` need not be tokens.
 void Vocabulary::find_spelling(std::uint8_t highest) {
   std::vector<bool> single(std::size_t{highest} + 1);
   std::vector<std::string_view> order;
@@ -236,9 +238,8 @@ void Vocabulary::find_spelling(std::uint8_t highest) {
     order.push_back(bytes(id));
   }
   if (std::find(single.begin(), single.end(), false) == single.end()) return;
-  std::sort(order.begin(), order.end(), [](std::string_view x, std::string_view y) {
-    return x.size() != y.size() ? x.size() < y.size() : x < y;
-  });
+  std::sort(order.begin(), order.end(),
+            [](std::string_view x, std::string_view y) { return x.size() != y.size() ? x.size() < y.size() : x < y; });
   order.erase(std::unique(order.begin(), order.end()), order.end());
 
   struct Step {

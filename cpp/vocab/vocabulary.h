@@ -1,8 +1,8 @@
 // Vocabulary: the tokens of a model as a trie over their bytes.
 //
 // The trie is one array of nodes, depth first, each with the index of the next node outside its subtree: a walk that
-// rejects a byte jumps there. Ids with equal bytes hang on one node. Ids without text (special, empty, padding) are not in
-// the trie, so no text ever allows them.
+// rejects a byte jumps there. Ids with equal bytes hang on one node. Ids without text (special, empty, padding) are not
+// in the trie, so no text ever allows them.
 //
 // Large subtrees that hold nothing but text (prefixes of valid UTF-8) also know which characters they use. A state that
 // returns to itself by each of these allows the whole subtree, whose ids lie side by side: a walk takes it in one step.
@@ -46,8 +46,8 @@ class Vocabulary {
   // `tokens[id]` are the bytes of an id; ids from tokens.size() to `size` are padding. Throws `vocabulary`.
   Vocabulary(const std::vector<std::string_view>& tokens, const std::vector<std::uint32_t>& special,
              std::vector<std::uint32_t> end_ids, std::uint32_t size, std::size_t cache_bytes);
-  // `plain` with its special tokens as text: each is its frame (expr/special.h). No other token with the frame's first byte is
-  // text then, so that the language must be one of `with_special`.
+  // `plain` with its special tokens as text: each is its frame (expr/special.h). No other token with the frame's first
+  // byte is text then, so that the language must be one of `with_special`.
   static std::shared_ptr<const Vocabulary> with_special(const Vocabulary& plain);
 
   std::uint32_t size() const { return size_; }  // the width of logits

@@ -27,7 +27,7 @@ from detent.errors import (
     UnsupportedSchemaError,
     VocabularyError,
 )
-from detent.guide import Cancellation, Guide, compile
+from detent.guide import CancellationToken, Guide, compile
 from detent.language import Language
 from detent.limits import Limits
 from detent.mask import allocate_mask, apply_mask
@@ -48,8 +48,8 @@ from detent.sources.types import (
     uri,
     uuid,
 )
-from detent.sources.words import any_of_bytes, choice, containing, join, literal, special_token, text, without
-from detent.tables import Table, TransitionTable, draw, stack_tables, token_table
+from detent.sources.words import byte_class, choice, containing, join, literal, special_token, text, without
+from detent.tables import TokenDfa, UserDfa, draw_automaton, stack_tables, token_table
 from detent.vocabulary import Vocabulary, tokenizations
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         fidelity,
         generate,
         generate_batch,
-        sample_unbiased,
+        sample_conditioned,
         stream,
     )
     from detent.models import load_model
@@ -78,7 +78,7 @@ __all__ = [
     "BatchMatcher",
     "BusyError",
     "Call",
-    "Cancellation",
+    "CancellationToken",
     "CancelledError",
     "DetentError",
     "EmptyLanguageError",
@@ -96,26 +96,26 @@ __all__ = [
     "SchemaError",
     "SchemaWarning",
     "StateError",
-    "Table",
     "TaggedPart",
-    "TransitionTable",
+    "TokenDfa",
     "UnsupportedError",
     "UnsupportedSchemaError",
+    "UserDfa",
     "Vocabulary",
     "VocabularyError",
     "__version__",
     "allocate_mask",
-    "any_of_bytes",
     "apply_mask",
     "beam_search",
     "boolean",
+    "byte_class",
     "calls",
     "choice",
     "compile",
     "containing",
     "date",
     "datetime",
-    "draw",
+    "draw_automaton",
     "duration",
     "ebnf",
     "email",
@@ -137,7 +137,7 @@ __all__ = [
     "models",
     "number",
     "regex",
-    "sample_unbiased",
+    "sample_conditioned",
     "special_token",
     "stack_tables",
     "stream",
@@ -170,7 +170,7 @@ _LAZY = {
     "json_schema": "detent.sources.json_schema",
     "json_value": "detent.sources.json_schema",
     "load_model": "detent.models",
-    "sample_unbiased": "detent.generation",
+    "sample_conditioned": "detent.generation",
     "stream": "detent.generation",
     "structural_tags": "detent.sources.calls",
 }

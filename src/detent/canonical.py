@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.guide import Guide
-from detent.tables import TransitionTable, token_table
+from detent.tables import UserDfa, token_table
 
 __all__ = ["TokenAutomaton", "cartesian_merge", "direct_merge", "explore", "lift"]
 
@@ -77,7 +77,7 @@ class TokenAutomaton:
             state = row[token]
         return state in self.accepting
 
-    def table(self) -> TransitionTable:
+    def table(self) -> UserDfa:
         """Return it as a `token_table`, minimised, which compiles to a constraint and draws itself (`dot`)."""
         moves = [(state, token, to) for state, row in self.rows.items() for token, to in row.items()]
         return token_table(moves, self.start, self.accepting)
@@ -252,17 +252,17 @@ def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAut
     meter = _Meter(max_transitions)
     ends = set(guide.vocabulary.eos_token_ids)
     matcher = guide.matcher()
-    start = matcher.place
+    start = matcher.state_key
     rows: dict[Hashable, dict[int, Hashable]] = {}
     accepting = set()
     # Depth first with one matcher; open_rows has the tokens that are left at each place on the way to its own.
     open_rows: list[Iterator[int]] = []
 
     def enter() -> None:
-        rows[matcher.place] = {}
+        rows[matcher.state_key] = {}
         allowed = matcher.allowed().tolist()
         if matcher.is_accepting or not ends.isdisjoint(allowed):  # the language may ask for the end
-            accepting.add(matcher.place)
+            accepting.add(matcher.state_key)
         following = [token for token in allowed if token not in ends]
         meter.add(len(following))
         open_rows.append(iter(following))
@@ -274,10 +274,10 @@ def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAut
             open_rows.pop()
             matcher.rollback(min(1, len(matcher)))
             continue
-        row = rows[matcher.place]
+        row = rows[matcher.state_key]
         matcher.advance(token)
-        row[token] = matcher.place
-        if matcher.place in rows:
+        row[token] = matcher.state_key
+        if matcher.state_key in rows:
             matcher.rollback()
         else:
             enter()

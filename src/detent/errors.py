@@ -8,7 +8,7 @@
     │   └── UnsupportedSchemaError        a keyword of a JSON Schema cannot be held exactly: see `pointer`, `keyword`
     ├── EmptyLanguageError                nothing satisfies the rule, or the vocabulary cannot write it
     ├── LimitError                        a limit of `Limits` was reached: raise it or simplify
-    ├── CancelledError                    the caller's `Cancellation` was set
+    ├── CancelledError                    the caller's `CancellationToken` was set
     ├── BusyError                         one matcher used by two threads at once: give each its own (`fork`)
     ├── StateError                        a token or call that the present state does not allow
     ├── VocabularyError                   a tokenizer that cannot be read exactly
@@ -221,7 +221,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ),
     ("empty", "after"): (
         "no text of the language goes on from the prompt's last tokens as the tokenizer would write both; take the "
-        "prompt's end back into the language with vocabulary.tokenize_partial, or leave out after="
+        "prompt's end back into the language with vocabulary.heal, or leave out prompt_tokens="
     ),
     ("empty", "spelling"): (
         "no text of the language can be written with the vocabulary's tokens: it lacks bytes that every text needs"
@@ -241,7 +241,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "simplify it or raise Limits(states=...)"
     ),
     ("limit", "steps"): (
-        "the call needs over {limit} steps of work; simplify the constraint or raise Limits(steps=...)"
+        "the call needs over {limit} units of work; simplify the constraint or raise Limits(work=...)"
     ),
     (
         "state",
@@ -285,7 +285,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ),
     ("unsupported", "canonical_bytes"): (
         "advance_bytes takes bytes without saying which tokens they are, and with canonical=True what may follow "
-        "depends on these; advance by vocabulary.tokenize's tokens"
+        "depends on these; advance by vocabulary.encode_canonical's tokens"
     ),
     ("unsupported", "left_recursion"): "rule {given} may call itself before it reads a byte; remove left recursion",
     ("unsupported", "open_reference"): (

@@ -12,26 +12,26 @@ from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import Matcher
 from detent.sources.nodes import EVERYTHING, WHITE_SPACE, either, in_row
-from detent.tables.automaton import TransitionTable
+from detent.tables.automaton import UserDfa
 from detent.tables.explore import explore
 from detent.tables.product import hold_to, intersect
-from detent.tables.rule import ANY_BYTES, TokenRule
-from detent.tables.table import MAX_BYTES, MAX_STATES, Table
+from detent.tables.rule import ANY_BYTES, TokenConstraint
+from detent.tables.table import MAX_BYTES, MAX_STATES, TokenDfa
 from detent.vocabulary import Vocabulary
 from detent.vocabulary.token_table import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Cancellation", "Guide", "Rule", "compile"]
+__all__ = ["CancellationToken", "Guide", "Rule", "compile"]
 
 
 @final
-class Cancellation:
+class CancellationToken:
     """A wish to stop that any thread may set; the core looks at it every few thousand steps.
 
     >>> import detent
-    >>> stop = detent.Cancellation()
+    >>> stop = detent.CancellationToken()
     >>> stop.cancel()
     >>> stop.is_cancelled
     True
@@ -98,9 +98,9 @@ class Guide:
         self,
         max_tokens: int | None = None,
         *,
-        count_end: bool = False,
-        reserve: int = 0,
-        after: Sequence[int] = (),
+        count_eos: bool = False,
+        headroom: int = 0,
+        prompt_tokens: Sequence[int] = (),
     ) -> Matcher:
         """Start a sequence: a matcher before the first token.
 
@@ -110,11 +110,11 @@ class Guide:
             The text is complete when this many tokens are spent: a token is allowed only if the rest can be written in
             the tokens left, and every token for which it can be is allowed. Costs nothing until the limit nears.
             With a canonical guide, or a recursive language, a token is refused too if no end is *known* to fit.
-        count_end : bool
+        count_eos : bool
             Whether the host counts the end-of-text token among `max_tokens`.
-        reserve : int
+        headroom : int
             Close the text this many tokens before `max_tokens`, or as early as the shortest text lets it.
-        after : sequence of int
+        prompt_tokens : sequence of int
             The prompt's tokens, or the last of them. A canonical guide then allows what continues them as the tokenizer
             would write both together; other guides need no prompt. What counts is what stands behind the last special
             token, and behind the last place where the prompt itself is not as the tokenizer would write it.
@@ -124,29 +124,29 @@ class Guide:
         LimitError
             No text of the language is that short; the message has the shortest, or the shortest known.
         EmptyLanguageError
-            No text of the language continues `after` as the tokenizer would write both.
+            No text of the language continues `prompt_tokens` as the tokenizer would write both.
         """
-        prompt = [self._vocabulary._known(token) for token in after]
+        prompt = [self._vocabulary._known(token) for token in prompt_tokens]
         if max_tokens is None:
-            if count_end or reserve:
-                raise ArgumentError("count_end and reserve say how max_tokens is spent; pass max_tokens too")
+            if count_eos or headroom:
+                raise ArgumentError("count_eos and headroom say how max_tokens is spent; pass max_tokens too")
             return self._start(None, prompt)
         if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or not 0 <= max_tokens < 1 << 32:
             raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {max_tokens!r}")
-        if not isinstance(reserve, int) or isinstance(reserve, bool) or reserve < 0:
-            raise ArgumentError(f"reserve must be an integer from 0 on, got {reserve!r}")
-        text_tokens = min(max_tokens - count_end, (1 << 32) - 2)
+        if not isinstance(headroom, int) or isinstance(headroom, bool) or headroom < 0:
+            raise ArgumentError(f"headroom must be an integer from 0 on, got {headroom!r}")
+        text_tokens = min(max_tokens - count_eos, (1 << 32) - 2)
         if text_tokens >= 0 and self._completes_within(text_tokens, prompt):
-            planned = text_tokens - reserve
-            if reserve and not (planned >= 0 and self._completes_within(planned, prompt)):
+            planned = text_tokens - headroom
+            if headroom and not (planned >= 0 and self._completes_within(planned, prompt)):
                 planned = len(self._shortest(prompt))
             return self._start(planned, prompt)
         shortest = self._shortest(prompt)
         text = b"".join(self._vocabulary.token_bytes(token_id) for token_id in shortest)
-        count = f"{len(shortest)} token{'' if len(shortest) == 1 else 's'}{' and end-of-text' if count_end else ''}"
+        count = f"{len(shortest)} token{'' if len(shortest) == 1 else 's'}{' and end-of-text' if count_eos else ''}"
         raise LimitError(
             f"max_tokens={max_tokens} is too few: the shortest {'known ' * bool(self._canonical)}text of "
-            f"{self._language!r} is {_shown(text)}, {count}; raise max_tokens to at least {len(shortest) + count_end}"
+            f"{self._language!r} is {_shown(text)}, {count}; raise max_tokens to at least {len(shortest) + count_eos}"
         )
 
     def _completes_within(self, tokens: int, prompt: list[int]) -> bool:
@@ -161,13 +161,13 @@ class Guide:
     def _shortest(self, prompt: list[int]) -> list[int]:
         return self._start(None, prompt).completion() if self._canonical else self._core.shortest()
 
-    def to_table(self, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> Table:
+    def to_table(self, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> TokenDfa:
         """Return the guide as a table, for decoding loops that stay on a device.
 
         >>> import detent
         >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
         >>> detent.compile(detent.regex("(ab)+"), vocabulary).to_table()
-        Table(5 states, 5 token classes, 5 masks, 176 bytes)
+        TokenDfa(5 states, 5 token classes, 5 masks, 176 bytes)
 
         Parameters
         ----------
@@ -188,11 +188,11 @@ class Guide:
         are told apart by the last token too: there may be thousands before they are merged.
         """
         moves = explore(self._core, max_states, max_bytes)
-        return Table(moves, self._vocabulary, [self._language], max_bytes=max_bytes)
+        return TokenDfa(moves, self._vocabulary, [self._language], max_bytes=max_bytes)
 
-    def __and__(self, table: Table) -> Table:
+    def __and__(self, table: TokenDfa) -> TokenDfa:
         """What both allow, as a table; see `detent.tables.product.intersect`."""
-        if not isinstance(table, Table):
+        if not isinstance(table, TokenDfa):
             return NotImplemented
         if table.vocabulary is not self._vocabulary and table.vocabulary.fingerprint != self._vocabulary.fingerprint:
             raise ArgumentError("the guide and the table are for different vocabularies; make them for the same one")
@@ -200,7 +200,7 @@ class Guide:
 
     __rand__ = __and__
 
-    def _hold(self, table: Table, max_states: int, max_bytes: int) -> Table:
+    def _hold(self, table: TokenDfa, max_states: int, max_bytes: int) -> TokenDfa:
         if self._canonical:
             vocabulary = self._vocabulary
             known = vocabulary.special_token_ids if self._language._node.has_special else set(vocabulary.eos_token_ids)
@@ -230,7 +230,7 @@ def _shown(text: bytes) -> str:
 Canonical: TypeAlias = bool | Literal["approximate"]
 
 #: What text may be held to: what `compile` takes, and what it gives.
-Rule: TypeAlias = Language | TransitionTable | TokenRule | Guide | Table
+Rule: TypeAlias = Language | UserDfa | TokenConstraint | Guide | TokenDfa
 
 
 @overload
@@ -240,40 +240,40 @@ def compile(
     *,
     canonical: Canonical = False,
     limits: Limits | None = None,
-    cancel: Cancellation | None = None,
+    cancel: CancellationToken | None = None,
 ) -> Guide: ...
 
 
 @overload
 def compile(
-    language: TokenRule,
+    language: TokenConstraint,
     vocabulary: Vocabulary,
     *,
     canonical: Canonical = False,
     limits: Limits | None = None,
-    cancel: Cancellation | None = None,
-) -> Table: ...
+    cancel: CancellationToken | None = None,
+) -> TokenDfa: ...
 
 
 @overload
 def compile(
-    language: TransitionTable,
+    language: UserDfa,
     vocabulary: Vocabulary,
     *,
     canonical: Canonical = False,
     limits: Limits | None = None,
-    cancel: Cancellation | None = None,
-) -> Guide | Table: ...
+    cancel: CancellationToken | None = None,
+) -> Guide | TokenDfa: ...
 
 
 def compile(
-    language: Language | TransitionTable | TokenRule,
+    language: Language | UserDfa | TokenConstraint,
     vocabulary: Vocabulary,
     *,
     canonical: Canonical = False,
     limits: Limits | None = None,
-    cancel: Cancellation | None = None,
-) -> Guide | Table:
+    cancel: CancellationToken | None = None,
+) -> Guide | TokenDfa:
     """Lift a language to a vocabulary's tokens.
 
     >>> import detent
@@ -285,26 +285,27 @@ def compile(
 
     Parameters
     ----------
-    language : Language, TransitionTable or TokenRule
+    language : Language, UserDfa or TokenConstraint
         What the text must be, from its first byte to its last; or which tokens may be written.
     vocabulary : Vocabulary
         The model's tokens.
     canonical : bool or "approximate"
         Allow only the tokens that the tokenizer itself would write: a token is allowed exactly when the sequence so far
-        with it is the beginning of ``vocabulary.tokenize(text)`` for some text of the language; behind a prompt's
-        tokens (``Guide.matcher(after=...)``), of the two together. Each text between special tokens is one by itself.
+        with it begins ``vocabulary.encode_canonical(text)`` for some text of the language. After a prompt's tokens
+        (``Guide.matcher(prompt_tokens=...)``), the two are encoded together. Each text between special tokens is
+        encoded by itself.
         "approximate" is the same where that can be exact, and comes near it for other tokenizers.
     limits : Limits, optional
         Bounds on what the guide may cost; `Limits()` by default.
-    cancel : Cancellation, optional
+    cancel : CancellationToken, optional
         Set it from another thread to stop.
 
     Returns
     -------
     Guide
         Shared by threads. Compiling builds the first state only; the GIL is released. A `token_table` over tokens,
-        alone or narrowed by languages, becomes a `Table` with all its states, within the `states` of `limits` (4096 if
-        none are given).
+        alone or narrowed by languages, becomes a `TokenDfa` with all its states, within the `states` of `limits`
+        (4096 if none are given).
 
     Raises
     ------
@@ -323,9 +324,9 @@ def compile(
     check_canonical(canonical)
     if not isinstance(vocabulary, Vocabulary):
         raise ArgumentError(f"compile needs a detent.Vocabulary, got {type(vocabulary).__name__}")
-    if isinstance(language, TransitionTable):
-        language = TokenRule((language,), None) if language.over == "tokens" else language.language()
-    if isinstance(language, TokenRule):
+    if isinstance(language, UserDfa):
+        language = TokenConstraint((language,), None) if language.over == "tokens" else language.language()
+    if isinstance(language, TokenConstraint):
         return _compile_tokens(language, vocabulary, canonical, limits, cancel)
     if not isinstance(language, Language):
         raise ArgumentError(f"compile needs a Language (such as detent.regex(...)), got {type(language).__name__}")
@@ -337,7 +338,7 @@ def compile(
         core_vocabulary,
         bounds.states,
         bounds.memory_bytes,
-        bounds.steps,
+        bounds.work,
         cancel._flag if cancel else None,
         steps,
     )
@@ -347,8 +348,12 @@ def compile(
 
 
 def _compile_tokens(
-    rule: TokenRule, vocabulary: Vocabulary, canonical: Canonical, limits: Limits | None, cancel: Cancellation | None
-) -> Table:
+    rule: TokenConstraint,
+    vocabulary: Vocabulary,
+    canonical: Canonical,
+    limits: Limits | None,
+    cancel: CancellationToken | None,
+) -> TokenDfa:
     max_bytes = min((limits or Limits()).memory_bytes, (1 << 31) - 1)
     max_states = MAX_STATES if limits is None else limits.states
     table, *others = [automaton.table(vocabulary, max_bytes=max_bytes) for automaton in rule.automata]

@@ -19,14 +19,14 @@ import jax
 import jax.numpy as jnp
 
 from detent.errors import ArgumentError, LimitError
-from detent.tables import Table
+from detent.tables import TokenDfa
 from detent.tables.compress import FINISHED
 
 __all__ = ["TableArrays", "TableState", "init", "process"]
 
 
 class TableArrays(NamedTuple):
-    """The arrays of a `Table`, on the device."""
+    """The arrays of a `TokenDfa`, on the device."""
 
     next: jax.Array
     token_class: jax.Array
@@ -61,7 +61,7 @@ class TableState(NamedTuple):
         return self.states == FINISHED
 
 
-def init(table: Table, batch: int | Sequence[int], *, max_tokens: int | None = None) -> TableState:
+def init(table: TokenDfa, batch: int | Sequence[int], *, max_tokens: int | None = None) -> TableState:
     """Return the state before the first token.
 
     >>> import detent, jax.numpy as jnp
@@ -76,7 +76,7 @@ def init(table: Table, batch: int | Sequence[int], *, max_tokens: int | None = N
 
     Parameters
     ----------
-    table : Table
+    table : TokenDfa
         One constraint, or several from `detent.stack_tables`.
     batch : int or sequence of int
         The number of rows, all held to the first constraint; or for each row the constraint that it is held to.
@@ -90,8 +90,8 @@ def init(table: Table, batch: int | Sequence[int], *, max_tokens: int | None = N
     LimitError
         A constraint has no text as short as `max_tokens`.
     """
-    if not isinstance(table, Table):
-        raise ArgumentError(f"init needs a detent.Table (guide.to_table()), got {type(table).__name__}")
+    if not isinstance(table, TokenDfa):
+        raise ArgumentError(f"init needs a detent.TokenDfa (guide.to_table()), got {type(table).__name__}")
     rows = [0] * batch if isinstance(batch, int) else list(batch)
     if not rows:
         raise ArgumentError("a batch has one row at least")

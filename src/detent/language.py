@@ -210,7 +210,7 @@ class Language:
             raise ArgumentError(f"needs a detent.Vocabulary, got {type(vocabulary).__name__}")
         node, core = lift(self._node)
         bounds = Limits()
-        return _core.Guide(node, core, bounds.states, bounds.memory_bytes, bounds.steps)
+        return _core.Guide(node, core, bounds.states, bounds.memory_bytes, bounds.work)
 
     def parse(self, text: str) -> object:
         """Return the Python value of a text of the language; the text itself where the language has no other.

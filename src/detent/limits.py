@@ -22,13 +22,13 @@ class Limits:
         Size of a pattern's UTF-8 text, in bytes.
     depth : int
         Nesting of groups in a pattern.
-    positions : int
+    pattern_size : int
         Literals and classes in a pattern; its alternatives, groups and repeats; a fifth of the ranges of its classes.
     states : int
         Automaton states that decoding may visit, over the lifetime of a guide.
     memory_bytes : int
         Bytes of expressions and automaton rows that one guide may hold.
-    steps : int
+    work : int
         Units of work (expressions built, edges searched) that one call may take; 10 million are about a second.
 
     Raises
@@ -39,10 +39,10 @@ class Limits:
 
     source_bytes: int = 1 << 20
     depth: int = 256
-    positions: int = 200_000
+    pattern_size: int = 200_000
     states: int = 250_000
     memory_bytes: int = 256 << 20
-    steps: int = 20_000_000
+    work: int = 20_000_000
 
     def __post_init__(self) -> None:
         for field in fields(self):

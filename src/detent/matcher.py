@@ -67,7 +67,7 @@ class Matcher(_core.Matcher):
 
     def expected_bytes(self) -> bytes:
         """Return the bytes that may come next in the language, ascending, whatever the budget."""
-        return self.refusal(b"")[1]
+        return self.diagnose(b"")[1]
 
     def explain(self, token_id: SupportsIndex) -> str:
         """Say why a token is allowed or refused here.
@@ -97,7 +97,7 @@ class Matcher(_core.Matcher):
             return f"{name} refused: the tokenizer writes no text of the language so"
         if index in vocabulary.special_token_ids:
             return f"{name} refused: it is special, and the rule does not ask for it here"
-        offset, expected, complete, _ = self.refusal(text)
+        offset, expected, complete, _ = self.diagnose(text)
         if offset < len(text):
             asks = b"\xff" in expected and self.guide.language._node.has_special  # which no text begins with
             bytes_wanted = describe_bytes(expected.replace(b"\xff", b"") if asks else expected)

@@ -25,7 +25,7 @@ class Questions:
 
     def __init__(self, node: _core.Node, limits: Limits | None = None) -> None:
         bounds = limits or Limits()
-        self._core = _core.Automaton(node, bounds.states, bounds.memory_bytes, bounds.steps)
+        self._core = _core.Automaton(node, bounds.states, bounds.memory_bytes, bounds.work)
         self._rows: dict[int, list[int]] = {}
         self._ways: dict[tuple[int, int], int] = {}
 

@@ -21,7 +21,7 @@ from torch.nn.functional import pad
 
 from detent.errors import ArgumentError
 from detent.mask import apply_mask
-from detent.tables import Table
+from detent.tables import TokenDfa
 from detent.tables.compress import FINISHED, REFUSED
 
 __all__ = ["TableLogitsProcessor", "TableProcessor", "TableState"]
@@ -36,7 +36,7 @@ class TableState(NamedTuple):
         A ring of the last states.
     steps : int64[batch]
         Tokens taken since the start: the present state is ``history[row, steps % (H + 1)]``.
-    kept : int64[batch]
+    history_length : int64[batch]
         How many of them can be taken back: H at most.
     budget : int32[batch] or None
         Tokens that a text may take, without end-of-text.
@@ -44,7 +44,7 @@ class TableState(NamedTuple):
 
     history: torch.Tensor
     steps: torch.Tensor
-    kept: torch.Tensor
+    history_length: torch.Tensor
     budget: torch.Tensor | None
 
     @property
@@ -55,7 +55,7 @@ class TableState(NamedTuple):
 
 
 class TableProcessor(torch.nn.Module):
-    """A `Table` as a module: its arrays are buffers, which `.to(device)` moves.
+    """A `TokenDfa` as a module: its arrays are buffers, which `.to(device)` moves.
 
     >>> import detent, torch
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
@@ -72,7 +72,7 @@ class TableProcessor(torch.nn.Module):
 
     Parameters
     ----------
-    table : Table
+    table : TokenDfa
         One constraint, or several from `detent.stack_tables`.
     """
 
@@ -84,10 +84,12 @@ class TableProcessor(torch.nn.Module):
     starts: torch.Tensor
     _bits: torch.Tensor
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TokenDfa) -> None:
         super().__init__()
-        if not isinstance(table, Table):
-            raise ArgumentError(f"TableProcessor needs a detent.Table (guide.to_table()), got {type(table).__name__}")
+        if not isinstance(table, TokenDfa):
+            raise ArgumentError(
+                f"TableProcessor needs a detent.TokenDfa (guide.to_table()), got {type(table).__name__}"
+            )
         for name in ("next", "token_class", "masks", "mask_row", "distance", "starts"):
             self.register_buffer(name, torch.tensor(getattr(table, name)), persistent=False)
         self.register_buffer("_bits", torch.arange(32, dtype=torch.int32), persistent=False)
@@ -105,7 +107,7 @@ class TableProcessor(torch.nn.Module):
             How many steps can be taken back.
         max_tokens : int32[batch] or int, optional
             The text of each row ends within so many tokens, end-of-text not counted. Where none is that short, the row
-            is refused at once; `Table.matcher` would say so.
+            is refused at once; `TokenDfa.matcher` would say so.
         """
         if isinstance(constraints, int):
             constraints = torch.zeros(constraints, dtype=torch.int64, device=self.starts.device)
@@ -160,14 +162,14 @@ class TableProcessor(torch.nn.Module):
         if state.budget is not None:
             in_time = self.distance[after.long()] < state.budget - state.steps
             after = torch.where(in_time | (before == FINISHED), after, REFUSED)
-        return self._moved(state, state.steps + 1, state.kept + 1, after)
+        return self._moved(state, state.steps + 1, state.history_length + 1, after)
 
     def rollback(self, state: TableState, steps: torch.Tensor) -> TableState:
         """Return the state `steps` (int64[batch]) tokens ago; more than are kept refuse the row."""
-        known = (steps >= 0) & (steps <= state.kept)
+        known = (steps >= 0) & (steps <= state.history_length)
         steps = torch.where(known, steps, 0)
-        moved = state._replace(steps=state.steps - steps, kept=state.kept - steps)
-        return self._moved(moved, moved.steps, moved.kept, torch.where(known, moved.states.int(), REFUSED))
+        moved = state._replace(steps=state.steps - steps, history_length=state.history_length - steps)
+        return self._moved(moved, moved.steps, moved.history_length, torch.where(known, moved.states.int(), REFUSED))
 
     def _allowed(self, state: TableState, width: int) -> torch.Tensor:
         """Return bool[batch, width]: which tokens each row's state and budget allow."""
@@ -187,10 +189,12 @@ class TableProcessor(torch.nn.Module):
         known = logits.dtype in (torch.float32, torch.float16, torch.bfloat16)
         return plain and known and state.budget is None and logits.stride(1) == 1
 
-    def _moved(self, state: TableState, steps: torch.Tensor, kept: torch.Tensor, states: torch.Tensor) -> TableState:
+    def _moved(
+        self, state: TableState, steps: torch.Tensor, history_length: torch.Tensor, states: torch.Tensor
+    ) -> TableState:
         size = state.history.shape[1]
         ring = state.history.scatter(1, (steps % size)[:, None], states.int()[:, None])
-        return TableState(ring, steps, kept.clamp(max=size - 1), state.budget)
+        return TableState(ring, steps, history_length.clamp(max=size - 1), state.budget)
 
 
 class TableLogitsProcessor:
@@ -255,5 +259,5 @@ class TableLogitsProcessor:
         parent = same.int().argmax(dim=1)
         history = torch.where(same.any(dim=1)[:, None], state.history[parent], REFUSED)
         budget = None if state.budget is None else state.budget[parent]
-        found = TableState(history, state.steps[parent], state.kept[parent], budget)
+        found = TableState(history, state.steps[parent], state.history_length[parent], budget)
         return self._processor.advance(found, ids[:, -1])

@@ -172,7 +172,7 @@ class TestRewinding:
         model = self.model(b"x tolistenx", b"x tolikex", b"x toxlix")
         out = detent.generate(model, "p", temperature=0, ban=["listen"])
         assert out.text == "x toxlix"  # "li" is banned after "x to" only
-        assert [(rewind.place, rewind.dropped, rewind.word) for rewind in out.report.rewinds] == [
+        assert [(rewind.position, rewind.dropped, rewind.word) for rewind in out.report.rewinds] == [
             (2, (0, 1), b"listen")
         ]
 

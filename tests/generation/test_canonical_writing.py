@@ -29,7 +29,7 @@ def model() -> detent.models.EmbeddedModel:
 
 def is_own(model: detent.models.Model, out: detent.Output) -> bool:
     """Whether the tokens are the tokenizer's, up to one that the budget may have cut off."""
-    return tuple(model.vocabulary.tokenize(out.text)) == out.token_ids
+    return tuple(model.vocabulary.encode_canonical(out.text)) == out.token_ids
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=["text", "schema", "regex"])
@@ -61,7 +61,7 @@ def test_fixed_texts_cost_no_calls(model: Any) -> None:
 
 def test_samples_and_beams(model: Any) -> None:
     question = "Write 7 March 2021 as an ISO date."
-    (drawn,) = detent.sample_unbiased(model, question, detent.date(), canonical=True, seed=0)
+    (drawn,) = detent.sample_conditioned(model, question, detent.date(), canonical=True, seed=0)
     (found,) = detent.beam_search(model, question, detent.date(), canonical=True)
     assert drawn.text == found.text == "2021-03-07"
     assert is_own(model, drawn)
@@ -89,7 +89,7 @@ def test_the_prompt_is_continued_as_the_tokenizer_would() -> None:
             language = detent.regex("[a-z ]{3,12}")
             out = detent.generate(it, prompt, language, canonical=True, max_tokens=20, seed=seed)
             assert language.accepts(out.text)
-            assert [*ids, *out.token_ids] == list(it.vocabulary.tokenize(prompt + out.text))
+            assert [*ids, *out.token_ids] == list(it.vocabulary.encode_canonical(prompt + out.text))
 
 
 def test_refusals(model: Any) -> None:
@@ -97,6 +97,6 @@ def test_refusals(model: Any) -> None:
     for wrong in ("yes", 1, None):
         with pytest.raises(ArgumentError, match="canonical"):
             detent.generate(model, "When?", detent.date(), canonical=wrong)  # type: ignore[arg-type]
-    for write in (detent.generate, detent.sample_unbiased, detent.beam_search):
+    for write in (detent.generate, detent.sample_conditioned, detent.beam_search):
         with pytest.raises(ArgumentError, match="compiled already"):
             write(model, "When?", plain, canonical=True)  # type: ignore[operator]

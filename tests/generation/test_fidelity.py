@@ -235,13 +235,13 @@ def test_tables_of_many_texts_are_cut() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(LimitError, match=r"over 10 beginnings.*samples"):
-        detent.fidelity(model(0), "p", detent.regex("[ab]{4}"), max_calls=10)
+        detent.fidelity(model(0), "p", detent.regex("[ab]{4}"), max_model_calls=10)
     with pytest.raises(LimitError, match=r"too far to be found.*samples"):
         detent.fidelity(detent.load_model(), "p", detent.regex(".{0,100000}"))
     plain = CallableModel(lambda ids: [0.0] * 3, detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2]))
     with pytest.raises(UnsupportedError, match="tokenizer"):
         detent.fidelity(plain, [0], detent.literal("a"))
-    for arguments in ({"temperature": 0}, {"max_calls": 0}, {"samples": 1}, {"max_tokens": 0}, {"seed": -1}):
+    for arguments in ({"temperature": 0}, {"max_model_calls": 0}, {"samples": 1}, {"max_tokens": 0}, {"seed": -1}):
         with pytest.raises(ArgumentError, match=next(iter(arguments))):
             detent.fidelity(model(0), "p", detent.literal("a"), **arguments)
     with pytest.raises(ArgumentError, match="model"):

@@ -49,7 +49,7 @@ def test_any_text_and_any_mass() -> None:
     tokens = [b"$x_1$", "日本".encode(), "🙂".encode(), b"\xf0\x9f", b"a" * 50, b"\n\t ", b"\\"]
     masses = [0.0, -1e-9, -700.0, -math.inf, math.nan, None]
     steps = tuple(Step(i % 8, (i + 1) % 8, masses[i % 6], -1.0) for i in range(8 * 25))
-    report = Report(steps=steps, rewinds=(Rewind(70, (1,), b"x"),), squeezed_at=9, tokens=dict(enumerate(tokens)))
+    report = Report(steps=steps, rewinds=(Rewind(70, (1,), b"x"),), budget_bound_at=9, tokens=dict(enumerate(tokens)))
     shown = texts(report)
     assert {"$x_1$", "▯▯", "▯", "\\xf0\\x9f", "a" * 13 + "…", "↵→·", "\\", "(end)"} == set(shown)
     assert len(report.plot().axes) == 2 * 4

@@ -112,7 +112,7 @@ def test_a_condition_is_about_the_text_without_special_tokens() -> None:
 
 
 def test_bytes_of_a_frame_write_no_special_token() -> None:
-    language = detent.special_token("<s>") | detent.any_of_bytes(bytes(range(256))).repeat(1, 9)
+    language = detent.special_token("<s>") | detent.byte_class(bytes(range(256))).repeat(1, 9)
     matcher = detent.compile(language, VOCABULARY).matcher()
     assert matcher.allowed().tolist() == [0, 1, 2, 3, 6]  # not the tokens with 0xFF, which begins a frame
 
@@ -237,8 +237,8 @@ def test_turns_of_llama3() -> None:
     )
     guide = detent.compile(rule, vocabulary)
     special = {name: vocabulary.encode(name)[0] for name in ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")}
-    ids = [special["<|start_header_id|>"], *vocabulary.tokenize("assistant"), special["<|end_header_id|>"]]
-    ids += [*vocabulary.tokenize("\n\nadd(1,22); now()"), special["<|eot_id|>"]]
+    ids = [special["<|start_header_id|>"], *vocabulary.encode_canonical("assistant"), special["<|end_header_id|>"]]
+    ids += [*vocabulary.encode_canonical("\n\nadd(1,22); now()"), special["<|eot_id|>"]]
     matcher = guide.matcher(max_tokens=len(ids))
     for token in ids:
         assert token in matcher.allowed()

@@ -106,7 +106,7 @@ def test_every_short_number_in_ranges(minimum):
 
 
 def _short(language):
-    only = language & detent.any_of_bytes(b"-.0159").repeat(1, 5)
+    only = language & detent.byte_class(b"-.0159").repeat(1, 5)
     return only.enumerate()
 
 

@@ -32,7 +32,7 @@ def random_pattern(rng: random.Random) -> str:
 
 def random_tables(
     vocabulary: detent.Vocabulary, seed: int, count: int
-) -> list[tuple[detent.Guide, detent.tables.Table]]:
+) -> list[tuple[detent.Guide, detent.tables.TokenDfa]]:
     """Return guides of random languages that the vocabulary can write, and their tables."""
     rng = random.Random(seed)
     found = []

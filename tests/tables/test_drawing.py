@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_an_automaton() -> None:
-    drawn = detent.draw(detent.token_table([("a", (1, 4), "b"), ("b", 0, "b")], "a", ["b"]), DIGITS)
+    drawn = detent.draw_automaton(detent.token_table([("a", (1, 4), "b"), ("b", 0, "b")], "a", ["b"]), DIGITS)
     assert drawn.dot().splitlines()[5:] == [
         '  0 [label="a"]',
         '  1 [label="b", shape=doublecircle]',
@@ -26,21 +26,21 @@ def test_an_automaton() -> None:
         "  1 -> 1 [label=\"'0'\"]",
         "}",
     ]
-    hostile = detent.draw(detent.token_table([('"];<', "\\", '"];<')], '"];<', ['"];<'], over="characters"))
+    hostile = detent.draw_automaton(detent.token_table([('"];<', "\\", '"];<')], '"];<', ['"];<'], over="characters"))
     assert r'[label="\"];<", shape=doublecircle]' in hostile.dot()
     assert '"];<' in [text.text for text in ElementTree.fromstring(hostile.svg()).iter(SVG + "text")]
-    many = detent.draw(detent.token_table([(0, (0, 5000), 0)], 0, [0]), detent.load_model().vocabulary)
+    many = detent.draw_automaton(detent.token_table([(0, (0, 5000), 0)], 0, [0]), detent.load_model().vocabulary)
     assert many.edges[0].size == 5001
     assert "… 5001 in all" in many.svg()
 
 
 def test_the_picture_of_the_docs() -> None:
     picture = Path(__file__).parents[2] / "docs" / "one-two-three.svg"
-    assert picture.read_text(encoding="utf-8") == detent.draw(ONE_TWO_THREE).svg()
+    assert picture.read_text(encoding="utf-8") == detent.draw_automaton(ONE_TWO_THREE).svg()
 
 
 def test_languages_guides_tables_and_rules() -> None:
-    language = detent.draw(detent.regex("a(b|c)*é"))
+    language = detent.draw_automaton(detent.regex("a(b|c)*é"))
     assert [(edge.source, edge.target, edge.symbols) for edge in language.edges] == [
         (0, 1, ["a"]),
         (1, 1, ["b-c"]),
@@ -48,22 +48,22 @@ def test_languages_guides_tables_and_rules() -> None:
         (2, 3, ["\\xa9"]),
     ]
     assert language.accepting == {3}
-    special = detent.draw(detent.literal("a") + detent.special_token("<tool>"))
+    special = detent.draw_automaton(detent.literal("a") + detent.special_token("<tool>"))
     assert [edge.symbols for edge in special.edges] == [["a"], ["<tool>"]]
-    by_token = detent.draw(detent.compile(detent.regex("12?"), DIGITS))
+    by_token = detent.draw_automaton(detent.compile(detent.regex("12?"), DIGITS))
     assert [(edge.source, edge.target, edge.symbols) for edge in by_token.edges] == [(0, 1, ["'1'"]), (1, 2, ["'2'"])]
     assert by_token.accepting == {1, 2}
     called = detent.token_table([("s", 5, "t"), ("t", (0, 4), "t")], "s", ["t"])
-    both = detent.draw(called & detent.regex("[01]"), DIGITS)
+    both = detent.draw_automaton(called & detent.regex("[01]"), DIGITS)
     assert [edge.symbols for edge in both.edges] == [["'<tool>'"], ["'0'", "'1'"]]
     table = detent.compile(ONE_TWO_THREE, DIGITS)
-    assert detent.draw(detent.stack_tables([table, table])).edges == detent.draw(table).edges  # type: ignore[list-item]
+    assert detent.draw_automaton(detent.stack_tables([table, table])).edges == detent.draw_automaton(table).edges  # type: ignore[list-item]
     with pytest.raises(detent.LimitError, match="max_states=64"):
-        detent.draw(detent.regex("a{80}"))
+        detent.draw_automaton(detent.regex("a{80}"))
     with pytest.raises(detent.ArgumentError, match="for a vocabulary"):
-        detent.draw(called & detent.regex("[01]"))
+        detent.draw_automaton(called & detent.regex("[01]"))
     with pytest.raises(detent.ArgumentError, match="got int"):
-        detent.draw(3)  # type: ignore[arg-type]
+        detent.draw_automaton(3)  # type: ignore[arg-type]
 
 
 def test_drawings_are_whole() -> None:
@@ -71,7 +71,7 @@ def test_drawings_are_whole() -> None:
     rng = random.Random(0)
     for _ in range(60):
         try:
-            drawing = detent.draw(detent.regex(random_pattern(rng)))
+            drawing = detent.draw_automaton(detent.regex(random_pattern(rng)))
         except detent.LimitError:
             continue
         root = ElementTree.fromstring(drawing.svg())

@@ -15,7 +15,7 @@ import jax.numpy as jnp  # noqa: E402
 from detent.jax import init, process  # noqa: E402
 
 
-def stack(vocabulary: detent.Vocabulary, seed: int) -> detent.Table:
+def stack(vocabulary: detent.Vocabulary, seed: int) -> detent.TokenDfa:
     return detent.stack_tables([table for _, table in random_tables(vocabulary, seed, 6)])
 
 

@@ -30,7 +30,7 @@ def random_rows(rng: random.Random, symbols: list[Any], density: float) -> tuple
     return moves, {s for s in range(count) if rng.random() < 0.5}
 
 
-def as_table(moves: Rows, accepting: set[int], over: str) -> detent.TransitionTable:
+def as_table(moves: Rows, accepting: set[int], over: str) -> detent.UserDfa:
     given = [(source, symbol, target) for (source, symbol), target in moves.items()]
     return detent.token_table(given, 0, accepting, over=over, states=9, trim=True)  # type: ignore[arg-type]
 
@@ -76,7 +76,7 @@ def walk(search: Search, matcher: Any, rng: random.Random, budget: int | None) -
         allowed = search.allowed(pair, left)
         assert matcher.allowed().tolist() == allowed
         assert len(matcher.completion()) == search.left[pair]
-        assert (matcher.squeezed_at is None) or budget is not None
+        assert (matcher.budget_bound_at is None) or budget is not None
         for token in range(len(SMALL)):
             assert matcher.explain(token).endswith(" allowed") == (token in allowed)
             if token not in allowed:
@@ -111,10 +111,10 @@ def test_with_a_language_as_plain_search_says(seed: int) -> None:
         for table in (detent.compile(automaton & language, SMALL), automaton.table(SMALL) & language):
             walk(search, table.matcher(), rng, None)
             with pytest.raises(detent.LimitError, match="too few"):
-                table.matcher(search.left[0, 0] - 1) if search.left[0, 0] else table.matcher(0, count_end=True)
+                table.matcher(search.left[0, 0] - 1) if search.left[0, 0] else table.matcher(0, count_eos=True)
             for budget in (search.left[0, 0], search.left[0, 0] + 3):
                 walk(search, table.matcher(budget), rng, budget)
-                walk(search, table.matcher(budget + 6, count_end=True, reserve=5), rng, budget)
+                walk(search, table.matcher(budget + 6, count_eos=True, headroom=5), rng, budget)
     assert checked > 5
 
 
@@ -205,7 +205,7 @@ def test_with_the_tokenizer(split: str) -> None:
                 state = moves.get((state, token)) if state is not None else None  # type: ignore[arg-type]  # noqa: B023
             return state in accepting  # noqa: B023
 
-        rows = [row for word in words if takes(row := tuple(vocabulary.tokenize(word)))]
+        rows = [row for word in words if takes(row := tuple(vocabulary.encode_canonical(word)))]
         try:
             automaton = as_table(moves, accepting, "tokens")
             table = detent.compile(automaton & detent.choice(words), vocabulary, canonical=True)
@@ -250,7 +250,7 @@ def test_canonical_guides_have_tables() -> None:
             while not written.is_finished:
                 written.advance(int(rng.choice(written.allowed())))
             text = vocabulary.decode(written.token_ids)
-            assert written.token_ids[:-1] == list(vocabulary.tokenize(text.decode()))
+            assert written.token_ids[:-1] == list(vocabulary.encode_canonical(text.decode()))
             assert guide.language.accepts(text)
 
 
@@ -277,7 +277,7 @@ def test_tables_keep_the_laws_of_matchers(vocabulary: detent.Vocabulary) -> None
         check_matcher(table, random.Random(seed))
         for budget in (4, 9):
             if table.distance[table.start()] <= budget - 1:
-                check_matcher(table, random.Random(seed), max_tokens=budget, count_end=True)
+                check_matcher(table, random.Random(seed), max_tokens=budget, count_eos=True)
 
 
 def test_batches_mix_tables_and_guides() -> None:
@@ -309,7 +309,7 @@ def test_the_processor_of_transformers_takes_tables() -> None:
         masked = by_guide(ids, scores)
         assert torch.equal(masked, by_table(ids, scores))
         ids = torch.cat([ids, masked.argmax(dim=1, keepdim=True)], dim=1)
-    with pytest.raises(detent.ArgumentError, match="Guide or Table"):
+    with pytest.raises(detent.ArgumentError, match="Guide or TokenDfa"):
         LogitsProcessor(detent.regex("a"))  # type: ignore[arg-type]
 
 
@@ -318,7 +318,7 @@ class TestGenerate:
 
     model = detent.load_model()
 
-    def digits(self) -> detent.TransitionTable:
+    def digits(self) -> detent.UserDfa:
         """At most six digits, each token of one digit."""
         ids = [token for token in range(len(self.model.vocabulary)) if self.model.vocabulary.decode([token]).isdigit()]
         ones = [token for token in ids if len(self.model.vocabulary.decode([token])) == 1]
@@ -341,7 +341,9 @@ class TestGenerate:
         )
         assert [odd.accepts(out.text) for out in outs[:2]] == [True, True]
         assert "".join(detent.stream(self.model, "1", table, seed=1)).isdigit()
-        assert detent.sample_unbiased(self.model, "1", table, seed=1, max_tokens=3, tries=10**4)[0].text.isdigit()
+        assert detent.sample_conditioned(self.model, "1", table, seed=1, max_tokens=3, max_rejections=10**4)[
+            0
+        ].text.isdigit()
 
     def test_banned_words(self) -> None:
         table = detent.compile(self.digits() & detent.regex("[12]{6}"), self.model.vocabulary)

@@ -13,7 +13,7 @@ from detent.tables.product import intersect
 from tests.tables.constraints import FEW_BYTES, PATTERNS, TWO_ENDS, VOCABULARIES, WITH_END, random_tables
 
 
-def walk_together(guide: detent.Guide, table: detent.tables.Table, seed: int, max_tokens: int | None) -> None:
+def walk_together(guide: detent.Guide, table: detent.tables.TokenDfa, seed: int, max_tokens: int | None) -> None:
     rng = random.Random(seed)
     try:
         matcher = guide.matcher(max_tokens)
@@ -108,7 +108,7 @@ def test_limits_are_named() -> None:
 
 
 def test_a_cancelled_guide_stops() -> None:
-    stop = detent.Cancellation()
+    stop = detent.CancellationToken()
     guide = detent.compile(detent.regex("a*"), WITH_END, cancel=stop)
     stop.cancel()
     with pytest.raises(detent.CancelledError):

@@ -29,7 +29,7 @@ def allowed_along(matcher: Any, tokens: list[int]) -> list[list[int]]:
 
 def test_one_two_three() -> None:
     table = detent.compile(detent.token_table(ONE_TWO_THREE, initial=1, accepting=[1]), DIGITS)
-    assert isinstance(table, detent.Table)
+    assert isinstance(table, detent.TokenDfa)
     assert allowed_along(table.matcher(), [1, 2, 3, 1]) == [[1, 6], [2], [3], [1, 6], [2]]
     assert allowed_along(table.matcher(max_tokens=3), [1, 2, 3, 6]) == [[1, 6], [2], [3], [6], [6]]
     with pytest.raises(detent.StateError, match="token id 3 leads out"):
@@ -173,7 +173,7 @@ def test_limits() -> None:
     with pytest.raises(detent.LimitError, match="memory_bytes"):
         detent.token_table([(k, k, k + 1) for k in range(500)], 0, [500], limits=detent.Limits(memory_bytes=100_000))
     with pytest.raises(detent.LimitError, match="over 5 transitions"):
-        detent.token_table(((0, k, 0) for k in itertools.count()), 0, [0], limits=detent.Limits(steps=5))
+        detent.token_table(((0, k, 0) for k in itertools.count()), 0, [0], limits=detent.Limits(work=5))
 
 
 def _cases() -> list[dict[str, Any]]:
@@ -183,7 +183,7 @@ def _cases() -> list[dict[str, Any]]:
     return [case for line in lines if (case := json.loads(line))["kind"] == "dfa"]
 
 
-def _automaton(given: Any) -> detent.TransitionTable:
+def _automaton(given: Any) -> detent.UserDfa:
     """Build the automaton of a case: transitions are [state, low, high, next state], or of token ids."""
     given = given if isinstance(given, dict) else {"transitions": given}
     moves, over = given.get("transitions"), "bytes"

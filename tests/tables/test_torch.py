@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from detent.torch import TableLogitsProcessor, TableProcessor  # noqa: E402
 
 
-def stack(vocabulary: detent.Vocabulary, seed: int, count: int = 6) -> detent.Table:
+def stack(vocabulary: detent.Vocabulary, seed: int, count: int = 6) -> detent.TokenDfa:
     return detent.stack_tables([table for _, table in random_tables(vocabulary, seed, count)])
 
 
@@ -71,7 +71,7 @@ def test_taking_back() -> None:
         for path, steps in zip(paths, back, strict=True):
             del path[len(path) - steps :]
         assert state.states.tolist() == [path[-1] for path in paths]
-    beyond = processor.rollback(state, state.kept + 1)
+    beyond = processor.rollback(state, state.history_length + 1)
     assert (beyond.states == 0).all()
     assert (processor.rollback(state, torch.full((batch,), -1)).states == 0).all()
 
@@ -128,7 +128,9 @@ def test_one_graph_serves_all_constraints_and_states() -> None:
             state = processor.start(rows, history=3, max_tokens=budget)
             again = state
             for count in range(8):
-                back = torch.randint(0, 3, (6,), generator=random).clamp(max=min(count, 2)).minimum(state.kept)
+                back = (
+                    torch.randint(0, 3, (6,), generator=random).clamp(max=min(count, 2)).minimum(state.history_length)
+                )
                 logits = torch.randn(6, len(TWO_ENDS), generator=random)
                 tokens, state = step(logits.clone(), state, back)
                 with torch._dynamo.config.patch(error_on_recompile=not first):

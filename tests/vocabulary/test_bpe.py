@@ -41,7 +41,7 @@ def odd_texts(seed: int, length: int):
 def check_equal(vocabulary, backend, texts):
     for text in texts:
         expected = backend.encode(text, add_special_tokens=False).ids
-        assert vocabulary.tokenize(" " + text if vocabulary.leading_space else text) == expected
+        assert vocabulary.encode_canonical(" " + text if vocabulary.leading_space else text) == expected
 
 
 @functools.cache
@@ -68,7 +68,7 @@ def test_pairs_and_texts_on_record(name):
     for left, right, valid in record["pairs_model_level"]:
         assert encoder.follows(left + shift, right + shift) == valid
     for text, _, ids in record["encode"]:
-        assert vocabulary.tokenize(text) == [token + shift for token in ids]
+        assert vocabulary.encode_canonical(text) == [token + shift for token in ids]
     special = vocabulary.special_token_ids
     dead = {token for token in range(len(vocabulary)) if not encoder.live(token)} - special
     assert dead == set(record["dead_tokens"]) - special
@@ -126,7 +126,7 @@ def test_what_cannot_be_followed_is_refused(byte_bpe, fallback_bpe, wordpiece, s
     def refused(data, word):
         vocabulary = Vocabulary.from_file(save(data), eos_token_ids=None)
         with pytest.raises(UnsupportedError, match=word):
-            vocabulary.tokenize("a")
+            vocabulary.encode_canonical("a")
 
     refused(wordpiece, "model is 'WordPiece'")
     data = json.loads(byte_bpe.to_str())
@@ -152,16 +152,16 @@ def test_what_cannot_be_followed_is_refused(byte_bpe, fallback_bpe, wordpiece, s
 
 def test_errors_say_what_was_found(byte_bpe, save):
     vocabulary = Vocabulary.from_file(save(byte_bpe), eos_token_ids=None)
-    assert vocabulary.tokenize("") == []
+    assert vocabulary.encode_canonical("") == []
     with pytest.raises(ArgumentError, match="string or bytes"):
-        vocabulary.tokenize(3)
+        vocabulary.encode_canonical(3)
     with pytest.raises(ArgumentError, match="not UTF-8"):
-        vocabulary.tokenize(b"\xff")
+        vocabulary.encode_canonical(b"\xff")
     with pytest.raises(ArgumentError, match="surrogate"):
-        vocabulary.tokenize("\ud800")
+        vocabulary.encode_canonical("\ud800")
     with pytest.raises(UnsupportedError, match=r"Load it from a tokenizer\.json"):
-        Vocabulary([b"a"], eos_token_ids=None).tokenize("a")
+        Vocabulary([b"a"], eos_token_ids=None).encode_canonical("a")
     data = json.loads(byte_bpe.to_str())
     data["model"]["merges"].append(["a", "no such token"])
     with pytest.raises(VocabularyError, match="two tokens that join"):
-        Vocabulary.from_file(save(data), eos_token_ids=None).tokenize("a")
+        Vocabulary.from_file(save(data), eos_token_ids=None).encode_canonical("a")

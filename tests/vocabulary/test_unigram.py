@@ -28,9 +28,9 @@ def test_tokens_of_random_models(seed, tmp_path):
             expected = backend.encode(text, add_special_tokens=False).ids
             if 0 in expected:
                 with pytest.raises(ArgumentError, match="no token for"):
-                    vocabulary.tokenize(text)
+                    vocabulary.encode_canonical(text)
             else:
-                assert vocabulary.tokenize(text) == expected
+                assert vocabulary.encode_canonical(text) == expected
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -55,7 +55,7 @@ def test_an_unknown_character_may_be_better_than_a_piece(tmp_path):
     vocabulary, backend = model.open(tmp_path / "tokenizer.json"), model.backend()
     a, b, ab, bc, za = range(259, 264)
     for text, row, left, right in (("abc", [ab, 2 + ord("c")], a, bc), ("zab", [2 + ord("z"), ab], za, b)):
-        assert vocabulary.tokenize(text) == backend.encode(text, add_special_tokens=False).ids == row
+        assert vocabulary.encode_canonical(text) == backend.encode(text, add_special_tokens=False).ids == row
         encoder = vocabulary._tokenizer().encoder
         assert encoder.live(left)
         assert encoder.live(right)
@@ -86,7 +86,7 @@ def test_tokens_of_a_trained_model(unigram, save):
     for text in texts:
         expected = unigram.encode(text, add_special_tokens=False).ids
         if 0 not in expected and "\u2581" not in text:
-            assert vocabulary.tokenize(text if text.startswith(" ") else " " + text) == expected
+            assert vocabulary.encode_canonical(text if text.startswith(" ") else " " + text) == expected
             compared += 1
     assert compared >= 80
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_followed_is_refused(unigram, save):
 
     def refused(word, error=UnsupportedError, **parts):
         vocabulary = Vocabulary.from_file(save({**data, **parts}), eos_token_ids=None)
-        for call in (vocabulary.tokenize, vocabulary.tokenize_partial):
+        for call in (vocabulary.encode_canonical, vocabulary.heal):
             with pytest.raises(error, match=word):
                 call("a")
 
@@ -121,10 +121,10 @@ def test_what_cannot_be_followed_is_refused(unigram, save):
 def test_what_has_no_token(tmp_path):
     model = Unigram(random.Random(1), "ab ")
     vocabulary = model.open(tmp_path / "tokenizer.json")
-    assert vocabulary.tokenize("") == []
+    assert vocabulary.encode_canonical("") == []
     for text in ("\u2581", "a\u2581"):  # what a space is written as cannot be written
         with pytest.raises(ArgumentError, match="no token for"):
-            vocabulary.tokenize(text)
+            vocabulary.encode_canonical(text)
     with pytest.raises(ArgumentError, match="not UTF-8"):
-        vocabulary.tokenize(b"\xff")
-    assert all(0 not in vocabulary.tokenize(text) for text in itertools.chain(model.texts.values()))
+        vocabulary.encode_canonical(b"\xff")
+    assert all(0 not in vocabulary.encode_canonical(text) for text in itertools.chain(model.texts.values()))

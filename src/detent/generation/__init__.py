@@ -13,7 +13,7 @@ from detent.generation.plan import Request
 from detent.generation.report import Report, Rewind, Step
 from detent.generation.sampler import Sampler
 from detent.generation.streaming import Stream
-from detent.generation.writing import generate, generate_batch, sample_unbiased, stream
+from detent.generation.writing import generate, generate_batch, sample_conditioned, stream
 
 __all__ = [
     "Distance",
@@ -31,6 +31,6 @@ __all__ = [
     "fidelity",
     "generate",
     "generate_batch",
-    "sample_unbiased",
+    "sample_conditioned",
     "stream",
 ]

@@ -27,7 +27,7 @@ from detent.language import Language
 from detent.mask import allocate_mask
 from detent.matcher import Matcher
 from detent.models.base import BatchModel, Model, Session
-from detent.tables import Table, TableMatcher
+from detent.tables import TableMatcher, TokenDfa
 
 __all__ = ["beam_search"]
 
@@ -108,12 +108,12 @@ class _Text:
     steps: tuple[Step, ...]
     score: float
     finish_reason: FinishReason
-    squeezed_at: int | None
+    budget_bound_at: int | None
 
 
 class _Search:
     def __init__(
-        self, model: Model, guide: Guide | Table, prompt_ids: list[int], num_beams: int, count: int, max_tokens: int
+        self, model: Model, guide: Guide | TokenDfa, prompt_ids: list[int], num_beams: int, count: int, max_tokens: int
     ) -> None:
         self._model = model
         self._vocabulary = guide.vocabulary
@@ -193,7 +193,7 @@ class _Search:
         if score > -np.inf and (known is None or known.score < score):
             spent = is_cut and len(beam.steps) == self._max_tokens and bool(beam.matcher.expected_bytes())
             reason: FinishReason = "length" if spent else "stop"
-            self._texts[text] = _Text(beam.steps + end, score, reason, beam.matcher.squeezed_at)
+            self._texts[text] = _Text(beam.steps + end, score, reason, beam.matcher.budget_bound_at)
 
     def _best(self) -> list[_Text]:
         return sorted(self._texts.values(), key=lambda text: -text.score)[: self._count]
@@ -228,7 +228,7 @@ class _Search:
     def _output(self, text: _Text, language: Language, seconds: float) -> Output:
         report = Report(
             steps=text.steps,
-            squeezed_at=text.squeezed_at,
+            budget_bound_at=text.budget_bound_at,
             model_calls=self._calls,
             seconds=seconds,
             model_seconds=self._model_seconds,

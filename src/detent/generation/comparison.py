@@ -1,7 +1,8 @@
 """Comparison: how far masks carry a model away from what it would have written, given that it keeps to the language.
 
 The measure is the model itself, conditioned on the language: a text has the probability of all rows of tokens that
-spell it, each with the end of the text, divided by that of all texts of the language; `sample_unbiased` draws from it.
+spell it, each with the end of the text, divided by that of all texts of the language. `sample_conditioned`
+draws from it.
 Masks renormalise at each token instead. Plain masks also let a token begin a text that the model never begins so:
 " The" for " Theodore". Canonical ones leave that to the tokenizer's own rows.
 
@@ -154,7 +155,7 @@ def fidelity(
     language: Language,
     *,
     temperature: float = 1.0,
-    max_calls: int = 5000,
+    max_model_calls: int = 5000,
     samples: int | None = None,
     max_tokens: int = 256,
     seed: int | None = None,
@@ -182,7 +183,7 @@ def fidelity(
         What may be written. It is compiled twice, without and with ``canonical=True``.
     temperature : float
         Above 0: the model is what it is at this temperature.
-    max_calls : int
+    max_model_calls : int
         Bound on the model's passes where all rows are visited: one for each beginning of a row. A text of n bytes has
         up to 2**(n-1) rows.
     samples : int, optional
@@ -195,7 +196,7 @@ def fidelity(
     Raises
     ------
     LimitError
-        The language needs more than `max_calls`, or has no longest text.
+        The language needs more than `max_model_calls`, or has no longest text.
     UnsupportedError, EmptyLanguageError
         What `compile` raises with ``canonical=True``.
     ArgumentError, ModelError
@@ -209,7 +210,7 @@ def fidelity(
     heat = Sampler(temperature, seed=seed).temperature
     if heat == 0:
         raise ArgumentError("temperature must be above 0 where texts have probabilities, got 0")
-    max_calls = whole_number("max_calls", max_calls, least=1)
+    max_model_calls = whole_number("max_model_calls", max_model_calls, least=1)
     max_tokens = whole_number("max_tokens", max_tokens, least=1)
     if samples is not None:
         samples = whole_number("samples", samples, least=2)
@@ -228,7 +229,7 @@ def fidelity(
             f"{language!r} has no longest text, or one that is too far to be found, so its rows cannot all be visited; "
             "pass samples=1000 for an estimate"
         )
-    return _walk(rows, max_calls)
+    return _walk(rows, max_model_calls)
 
 
 def _ends(language: Language, model: Model) -> bool:
@@ -238,7 +239,7 @@ def _ends(language: Language, model: Model) -> bool:
         return False
 
 
-def _walk(rows: Rows, max_calls: int) -> Fidelity:
+def _walk(rows: Rows, max_model_calls: int) -> Fidelity:
     """Visit all rows."""
     # For each text the logarithms of: the model, the model by the tokenizer's own row, plain masks, canonical masks.
     found: dict[bytes, list[float]] = {}
@@ -259,10 +260,10 @@ def _walk(rows: Rows, max_calls: int) -> Fidelity:
             sums = found.setdefault(rows.vocabulary.decode(ids), [-np.inf] * 4)
             for column, value in enumerate((step[0], step[0] if own else -np.inf, step[1], step[2])):
                 sums[column] = float(np.logaddexp(sums[column], value))
-        if count > max_calls:
+        if count > max_model_calls:
             raise LimitError(
-                f"the language's rows of tokens have over {max_calls} beginnings, each a call of the model; "
-                "raise max_calls, or pass samples=1000 for an estimate"
+                f"the language's rows of tokens have over {max_model_calls} beginnings, each a call of the model; "
+                "raise max_model_calls, or pass samples=1000 for an estimate"
             )
     logs = np.array(list(found.values()))
     log_mass = log_sum(logs[:, 0])

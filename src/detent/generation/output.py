@@ -33,7 +33,7 @@ class Output:
         language is complete even then, and of a text without one what it had begun of a character is left out.
     value : object
         The text as the language's Python value: an int, a date, a choice; the text itself where it has no other.
-    squeezed_at : int or None
+    budget_bound_at : int or None
         How many tokens were written when `max_tokens` first took a token from the choice; None if it never did.
     prompt_token_count : int
         Number of tokens of the prompt.
@@ -47,7 +47,7 @@ class Output:
     token_ids: tuple[int, ...]
     finish_reason: FinishReason
     value: object
-    squeezed_at: int | None
+    budget_bound_at: int | None
     prompt_token_count: int
     stop_string: str | None = None
     report: Report = field(default=_NO_REPORT, compare=False, repr=False)
@@ -65,7 +65,7 @@ def make_output(
         token_ids=tuple(ids),
         finish_reason=finish_reason,
         value=text if language.value is None else language.value(text),
-        squeezed_at=report.squeezed_at,
+        budget_bound_at=report.budget_bound_at,
         prompt_token_count=prompt_token_count,
         report=report,
     )

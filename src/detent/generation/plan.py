@@ -27,13 +27,13 @@ from detent.language import Language
 from detent.matcher import Matcher
 from detent.models.base import Model
 from detent.sources.nodes import EVERYTHING, TEXT
-from detent.tables import Table, TableMatcher, TokenRule, TransitionTable
+from detent.tables import TableMatcher, TokenConstraint, TokenDfa, UserDfa
 
 __all__ = ["Plan", "Request", "begin", "check_model", "keep_out", "read_guide", "read_prompt", "text_before"]
 
 _KEPT = 8  # bans a guide
 _lock = Lock()
-_left: WeakKeyDictionary[Guide | Table, OrderedDict[Hashable, Guide | Table]] = WeakKeyDictionary()
+_left: WeakKeyDictionary[Guide | TokenDfa, OrderedDict[Hashable, Guide | TokenDfa]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +81,11 @@ class Plan:
         What writes it.
     request : Request
         What to write.
-    guide : Guide or Table, optional
+    guide : Guide or TokenDfa, optional
         The request's language, compiled already.
     """
 
-    def __init__(self, model: Model, request: Request, guide: Guide | Table | None = None) -> None:
+    def __init__(self, model: Model, request: Request, guide: Guide | TokenDfa | None = None) -> None:
         self.request = request
         self._model = model
         self._sampler(0)
@@ -161,7 +161,7 @@ def _stops(stop: str | Sequence[str] | None, language: Rule | None) -> Finder | 
     return Finder(strings, "stop") if strings else None
 
 
-def keep_out(bans: Bans, guide: Guide | Table, before: bytes, stops: Finder | None = None) -> Guide | Table:
+def keep_out(bans: Bans, guide: Guide | TokenDfa, before: bytes, stops: Finder | None = None) -> Guide | TokenDfa:
     """Return what is left of a guide or table without the banned words; the same one for the last few bans of it."""
     key = bans.key(before, stops)
     with _lock:
@@ -173,7 +173,7 @@ def keep_out(bans: Bans, guide: Guide | Table, before: bytes, stops: Finder | No
     try:
         left = (
             guide & language
-            if isinstance(guide, Table)
+            if isinstance(guide, TokenDfa)
             else compile(language, guide.vocabulary, canonical=guide.canonical)
         )
     except EmptyLanguageError:
@@ -187,10 +187,10 @@ def keep_out(bans: Bans, guide: Guide | Table, before: bytes, stops: Finder | No
     return left
 
 
-def begin(guide: Guide | Table, max_tokens: int, prompt_ids: Sequence[int]) -> Matcher | TableMatcher:
+def begin(guide: Guide | TokenDfa, max_tokens: int, prompt_ids: Sequence[int]) -> Matcher | TableMatcher:
     """Return a matcher; that of a canonical guide continues the prompt as the tokenizer would."""
     if isinstance(guide, Guide) and guide.canonical:
-        return guide.matcher(max_tokens, after=prompt_ids)
+        return guide.matcher(max_tokens, prompt_tokens=prompt_ids)
     return guide.matcher(max_tokens)
 
 
@@ -201,14 +201,14 @@ def text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:
     return model.vocabulary.decode(prompt_ids[last + 1 :])
 
 
-def read_guide(language: Rule | None, model: Model, *, in_text: bool, canonical: Canonical) -> Guide | Table:
+def read_guide(language: Rule | None, model: Model, *, in_text: bool, canonical: Canonical) -> Guide | TokenDfa:
     """Return the guide or table of a language for a model; that of any text or bytes for None."""
     check_canonical(canonical)
     if language is None:
         language = Language(TEXT, "text") if in_text or canonical else Language(EVERYTHING, "any bytes")
-    if isinstance(language, (Language, TransitionTable, TokenRule)):
+    if isinstance(language, (Language, UserDfa, TokenConstraint)):
         return compile(language, model.vocabulary, canonical=canonical)
-    if not isinstance(language, (Guide, Table)):
+    if not isinstance(language, (Guide, TokenDfa)):
         raise ArgumentError(
             f"language must be a Language, what detent.compile makes of one, or None, got {type(language).__name__}; "
             "write detent.regex(pattern)"

@@ -48,7 +48,7 @@ def draw(report: Report) -> Figure:
     for band in range(bands):
         first = band * _BAND
         shown = steps[first : first + _BAND]
-        rewinds = [rewind for rewind in report.rewinds if 0 <= rewind.place - first < len(shown)]
+        rewinds = [rewind for rewind in report.rewinds if 0 <= rewind.position - first < len(shown)]
         _draw_masses(rows[2 * band], shown, rewinds, first, floor)
         _draw_tokens(rows[2 * band + 1], shown, report.tokens)
         for axes in rows[2 * band : 2 * band + 2]:
@@ -71,7 +71,7 @@ def _draw_masses(axes: Axes, steps: Sequence[Step], rewinds: Sequence[Rewind], f
         axes.bar(place, mass - 1, bottom=1, width=0.7, color=colour)
         axes.plot(place, 1, marker="s", markersize=3.5, color=colour, zorder=4)
     for rewind in rewinds:
-        axes.plot(rewind.place - first, 1.28, marker="v", markersize=5, color=_REWIND, clip_on=False, zorder=5)
+        axes.plot(rewind.position - first, 1.28, marker="v", markersize=5, color=_REWIND, clip_on=False, zorder=5)
     axes.set_ylabel("allowed mass", fontsize=8)
     axes.tick_params(labelsize=7)
     axes.set_xticks(range(0, len(steps), 10), [str(first + place) for place in range(0, len(steps), 10)])
@@ -99,8 +99,8 @@ def _title(report: Report) -> str:
         f"{report.model_calls} model calls",
         f"allowed mass in all 10^{report.log_mass / math.log(10):.1f}",
     ]
-    if report.squeezed_at is not None:
-        parts.append(f"squeezed by max_tokens after {report.squeezed_at}")
+    if report.budget_bound_at is not None:
+        parts.append(f"squeezed by max_tokens after {report.budget_bound_at}")
     return "  ·  ".join(parts)
 
 

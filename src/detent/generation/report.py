@@ -56,15 +56,15 @@ class Rewind(NamedTuple):
 
     Attributes
     ----------
-    place : int
+    position : int
         How many tokens stayed.
     dropped : tuple of int
-        The ids that were taken back; the first of them was then banned at this place.
+        The ids that were taken back; the first of them was then banned at this position.
     word : bytes or None
         The banned word that was found, as the text spelled it; None where no text without one was left.
     """
 
-    place: int
+    position: int
     dropped: tuple[int, ...]
     word: bytes | None
 
@@ -82,9 +82,9 @@ class Report:
     masked_from : int or None
         How many tokens stood when banned words were left to the mask, for want of retries; 0 with ``ban_mode="mask"``.
     retries : int
-        Texts that `sample_unbiased` rejected before this one.
-    squeezed_at : int or None
-        As `Output.squeezed_at`.
+        Texts that `sample_conditioned` rejected before this one.
+    budget_bound_at : int or None
+        As `Output.budget_bound_at`.
     model_calls : int
         Passes of the model, that of the prompt among them.
     seconds, model_seconds, mask_seconds : float
@@ -97,7 +97,7 @@ class Report:
     rewinds: tuple[Rewind, ...] = ()
     masked_from: int | None = None
     retries: int = 0
-    squeezed_at: int | None = None
+    budget_bound_at: int | None = None
     model_calls: int = 0
     seconds: float = 0.0
     model_seconds: float = 0.0
@@ -160,8 +160,8 @@ class Report:
             lines.append(f"banned words left to the mask after {self.masked_from} tokens")
         if self.retries:
             lines.append(f"{self.retries} texts rejected")
-        if self.squeezed_at is not None:
-            lines.append(f"squeezed by max_tokens after {self.squeezed_at} tokens")
+        if self.budget_bound_at is not None:
+            lines.append(f"squeezed by max_tokens after {self.budget_bound_at} tokens")
         return "\n".join(lines)
 
 

@@ -166,20 +166,20 @@ class Stream(Iterator[str]):
     def _finish(self, text: str, finish_reason: FinishReason, seconds: float) -> Output:
         draft, reader = self._draft, self._reader
         stopped = draft.stopped
-        squeezed_at = draft.matcher.squeezed_at
+        budget_bound_at = draft.matcher.budget_bound_at
         return Output(
             text=text,
             token_ids=tuple(draft.token_ids),
             finish_reason=finish_reason,
             value=text if self._value is None else self._value(text),
-            squeezed_at=squeezed_at,
+            budget_bound_at=budget_bound_at,
             prompt_token_count=self._prompt_token_count,
             stop_string=None if stopped is None else draft.text[stopped.start : stopped.end].decode(),
             report=Report(
                 steps=tuple(draft.steps),
                 rewinds=tuple(draft.rewinds),
                 masked_from=draft.masked_from,
-                squeezed_at=squeezed_at,
+                budget_bound_at=budget_bound_at,
                 model_calls=reader.calls,
                 seconds=seconds,
                 model_seconds=reader.seconds,

@@ -76,7 +76,7 @@ class UnbiasedSampler:
         Above 0: the model is what it is at this temperature.
     seed : int or None
         Seed of the generator.
-    tries : int
+    max_rejections : int
         Texts that may be rejected before one is accepted.
     """
 
@@ -91,7 +91,7 @@ class UnbiasedSampler:
         prompt_token_count: int,
         temperature: float,
         seed: int | None,
-        tries: int,
+        max_rejections: int,
     ) -> None:
         self._vocabulary = vocabulary
         self._language = language
@@ -101,7 +101,7 @@ class UnbiasedSampler:
         self._prompt_token_count = prompt_token_count
         self._temperature = temperature
         self._random = np.random.default_rng(seed)
-        self._tries = tries
+        self._max_rejections = max_rejections
         self._mask = allocate_mask(1, len(self._vocabulary))[0]
         self._mask_seconds = 0.0
         self._remembered = 0
@@ -115,13 +115,13 @@ class UnbiasedSampler:
         Raises
         ------
         LimitError
-            `tries` texts were rejected; the message has a bound of the language's probability.
+            `max_rejections` texts were rejected; the message has a bound of the language's probability.
         ModelError
             The model rules out every text of the language.
         """
         started = perf_counter()
         calls, model_seconds, self._mask_seconds = self._reader.calls, self._reader.seconds, 0.0
-        for tried in range(self._tries):
+        for tried in range(self._max_rejections):
             steps = self._try()
             if self._root_bound == 0:
                 raise ModelError(
@@ -132,7 +132,7 @@ class UnbiasedSampler:
                 report = Report(
                     steps=tuple(steps),
                     retries=tried,
-                    squeezed_at=self._matcher.squeezed_at,
+                    budget_bound_at=self._matcher.budget_bound_at,
                     model_calls=self._reader.calls - calls,
                     seconds=perf_counter() - started,
                     model_seconds=self._reader.seconds - model_seconds,
@@ -143,8 +143,8 @@ class UnbiasedSampler:
                 reason: FinishReason = "stop" if is_short else "length"
                 return make_output(self._vocabulary, self._language, report, reason, self._prompt_token_count)
         raise LimitError(
-            f"{self._tries} texts were rejected: the model itself writes the language with a probability of at most "
-            f"{self._root_bound:.2g}; raise tries, or use generate, whose texts are biased"
+            f"{self._max_rejections} texts were rejected: the model itself writes the language with a probability of "
+            f"at most {self._root_bound:.2g}; raise max_rejections, or use generate, whose texts are biased"
         )
 
     def _try(self) -> list[Step] | None:

@@ -1,4 +1,4 @@
-"""generate, stream, generate_batch and sample_unbiased: what people call; `plan` checks the arguments.
+"""generate, stream, generate_batch and sample_conditioned: what people call; `plan` checks the arguments.
 
 Each returns `Output`s. `generate` is `stream`, drained.
 """
@@ -20,9 +20,9 @@ from detent.generation.together import write_rows
 from detent.generation.unbiased import UnbiasedSampler
 from detent.guide import Canonical, Guide, Rule
 from detent.models.base import Model
-from detent.tables import Table
+from detent.tables import TokenDfa
 
-__all__ = ["generate", "generate_batch", "sample_unbiased", "stream"]
+__all__ = ["generate", "generate_batch", "sample_conditioned", "stream"]
 
 
 def generate(
@@ -63,7 +63,7 @@ def generate(
         `detent.load_model()`, `detent.models.Transformers`, `detent.models.CallableModel`, or what has their methods.
     prompt : str or sequence of int
         Text, or token ids as the model's `encode` would give them.
-    language : Language, token_table, Guide, Table or None
+    language : Language, token_table, Guide, TokenDfa or None
         What may be written. None: any text that ids of the vocabulary spell; special ids other than end-of-text never.
     canonical : bool or "approximate"
         Write only the tokens that the tokenizer itself would write for the prompt and the text, as `compile` has it. A
@@ -291,7 +291,7 @@ def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int
         raise ArgumentError("generate_batch needs a list of detent.Request(prompt, language, ...)")
     check_model(model)
     batch_size = whole_number("batch_size", batch_size, least=1)
-    guides: dict[tuple[int, Canonical], Guide | Table] = {}
+    guides: dict[tuple[int, Canonical], Guide | TokenDfa] = {}
     plans = []
     for request in requests:
         language = id(request.language), request.canonical
@@ -301,7 +301,7 @@ def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int
     return write_rows(model, [(plan, sample) for plan in plans for sample in range(plan.request.samples)], batch_size)
 
 
-def sample_unbiased(
+def sample_conditioned(
     model: Model,
     prompt: str | Sequence[int],
     language: Rule,
@@ -310,7 +310,7 @@ def sample_unbiased(
     max_tokens: int = 256,
     temperature: float = 1.0,
     seed: int | None = None,
-    tries: int = 1000,
+    max_rejections: int = 1000,
     canonical: Canonical = False,
     ban: Sequence[str | bytes] | None = None,
     ban_ignore_case: bool = False,
@@ -321,7 +321,7 @@ def sample_unbiased(
 
     >>> import detent
     >>> model = detent.load_model()
-    >>> out, = detent.sample_unbiased(model, "Write 7 March 2021 as an ISO date.", detent.date(), seed=0)
+    >>> out, = detent.sample_conditioned(model, "Write 7 March 2021 as an ISO date.", detent.date(), seed=0)
     >>> out.text
     '2021-03-07'
 
@@ -334,7 +334,7 @@ def sample_unbiased(
     ----------
     model, prompt, seed
         As in `generate`.
-    language : Language, token_table, Guide or Table
+    language : Language, token_table, Guide or TokenDfa
         What may be written.
     count : int
         How many texts.
@@ -342,7 +342,7 @@ def sample_unbiased(
         Only texts of at most so many tokens count as of the language.
     temperature : float
         Above 0: the model is what it is at this temperature.
-    tries : int
+    max_rejections : int
         How many texts may be rejected for one that is accepted.
     canonical, ban, ban_ignore_case, ban_whole_words, ban_across_prompt
         As in `generate`; the words are left out of the language.
@@ -362,7 +362,10 @@ def sample_unbiased(
     checked = Sampler(temperature, seed=seed)
     if checked.temperature == 0:
         raise ArgumentError("temperature must be above 0 where texts are drawn by their probabilities, got 0")
-    count, tries = whole_number("count", count, least=0), whole_number("tries", tries, least=1)
+    count, max_rejections = (
+        whole_number("count", count, least=0),
+        whole_number("max_rejections", max_rejections, least=1),
+    )
     max_tokens = whole_number("max_tokens", max_tokens, least=1)
     check_model(model)
     bans = read_bans(ban, "mask", ban_ignore_case, ban_whole_words, ban_across_prompt, 0)
@@ -378,6 +381,6 @@ def sample_unbiased(
         prompt_token_count=len(prompt_ids),
         temperature=checked.temperature,
         seed=seed,
-        tries=tries,
+        max_rejections=max_rejections,
     )
     return [sampler.draw() for _ in range(count)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from detent.errors import StateError
 from detent.guide import Guide
 from detent.matcher import Matcher
-from detent.tables import Table, TableMatcher
+from detent.tables import TableMatcher, TokenDfa
 from detent.vocabulary import Vocabulary
 
 __all__ = ["Ended", "Place", "Places", "is_wordless"]
@@ -43,11 +43,11 @@ class Places:
 
     Parameters
     ----------
-    guides : sequence of Guide or Table
+    guides : sequence of Guide or TokenDfa
         A row is asked for with the index of its guide.
     """
 
-    def __init__(self, guides: Sequence[Guide | Table]) -> None:
+    def __init__(self, guides: Sequence[Guide | TokenDfa]) -> None:
         self._guides = guides
         self._places: OrderedDict[tuple[int, bytes], Place] = OrderedDict()
 

@@ -1,4 +1,4 @@
-"""TransitionTable: a user's own automaton, over tokens or over text, checked and minimised; `token_table` makes one."""
+"""UserDfa: a user's own automaton, over tokens or over text, checked and minimised; `token_table` makes one."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from detent.language import Language
 from detent.limits import Limits
 from detent.sources.nodes import EVERYTHING
 from detent.tables.compress import FINISHED, START, UNREACHABLE, Ints, Moves, compress, distances
-from detent.tables.rule import TokenRule
-from detent.tables.table import MAX_BYTES, Table
+from detent.tables.rule import TokenConstraint
+from detent.tables.table import MAX_BYTES, TokenDfa
 from detent.tables.transitions import Longs, Over, Transitions, read_transitions, shown_name
 
 if TYPE_CHECKING:
     from detent.vocabulary import Vocabulary
 
-__all__ = ["TransitionTable", "token_table"]
+__all__ = ["UserDfa", "token_table"]
 
 
 @final
-class TransitionTable:
+class UserDfa:
     """An automaton over tokens or text, deterministic and as small as can be; made by `detent.token_table`.
 
-    ``detent.compile(automaton, vocabulary)`` makes it a constraint: a `Table` over tokens, a `Guide` over text. Over
+    ``detent.compile(automaton, vocabulary)`` makes it a constraint: a `TokenDfa` over tokens, a `Guide` over text. Over
     text it is a `Language` too, with all its operators; over tokens, ``&`` with languages and automata narrows it.
 
     Attributes
@@ -85,7 +85,7 @@ class TransitionTable:
             definitions.append(_core.union(ways + [_core.epsilon()] * (far == 0)))
         return Language(_core.grammar(definitions, 0), repr(self))
 
-    def table(self, vocabulary: Vocabulary, *, max_bytes: int = MAX_BYTES) -> Table:
+    def table(self, vocabulary: Vocabulary, *, max_bytes: int = MAX_BYTES) -> TokenDfa:
         """Return the table of an automaton over tokens; `detent.compile` calls this.
 
         Raises
@@ -117,22 +117,22 @@ class TransitionTable:
             token_class[low:high] = part
         token_class[ends] = self._moves.symbol_class[-1]
         texts = Language(EVERYTHING, repr(self))
-        return Table(self._moves._replace(symbol_class=token_class), vocabulary, [texts], max_bytes=max_bytes)
+        return TokenDfa(self._moves._replace(symbol_class=token_class), vocabulary, [texts], max_bytes=max_bytes)
 
-    def __and__(self, other: Language | str | bytes | TransitionTable | TokenRule) -> Language | TokenRule:
-        """What both take: a `Language` over text, and a `TokenRule` where one of them is over tokens."""
-        both: Language | TokenRule = self._rule() & (other._rule() if isinstance(other, TransitionTable) else other)
+    def __and__(self, other: Language | str | bytes | UserDfa | TokenConstraint) -> Language | TokenConstraint:
+        """What both take: a `Language` over text, and a `TokenConstraint` where one of them is over tokens."""
+        both: Language | TokenConstraint = self._rule() & (other._rule() if isinstance(other, UserDfa) else other)
         return both
 
-    def __rand__(self, other: Language | str | bytes | TokenRule) -> Language | TokenRule:
-        both: Language | TokenRule = other & self._rule()
+    def __rand__(self, other: Language | str | bytes | TokenConstraint) -> Language | TokenConstraint:
+        both: Language | TokenConstraint = other & self._rule()
         return both
 
     def __repr__(self) -> str:
         return f"token_table({len(self.names)} states over {self.over})"
 
     def _rule(self) -> Any:
-        return TokenRule((self,), None) if self.over == "tokens" else self.language()
+        return TokenConstraint((self,), None) if self.over == "tokens" else self.language()
 
     def _edges(self) -> list[tuple[int, int, int, int]]:
         """(source, low, high, target) by numbers of `names`, sorted; neighbouring symbols are joined."""
@@ -161,7 +161,7 @@ def token_table(
     states: int | None = None,
     trim: bool = False,
     limits: Limits | None = None,
-) -> TransitionTable:
+) -> UserDfa:
     """Make a constraint of your own automaton.
 
     The numbers 1, 2, 3, in this order, again and again:
@@ -238,9 +238,7 @@ def _number(name: Hashable, role: str, numbers: dict[Hashable, int], given: Tran
     return numbers[name]
 
 
-def _minimal(
-    given: Transitions, first: int, last: list[int], over: Over, *, trim: bool, max_bytes: int
-) -> TransitionTable:
+def _minimal(given: Transitions, first: int, last: list[int], over: Over, *, trim: bool, max_bytes: int) -> UserDfa:
     # State numbers: the initial state becomes START, and the others follow in the order of their mention.
     order = np.array([first, *(state for state in range(len(given.names)) if state != first)])
     place = np.argsort(order) + START
@@ -264,7 +262,7 @@ def _minimal(
     table, distance, names = _reached(table, distance, names, trim=trim)
     moves, number = compress(table, np.arange(intervals + 1, dtype=np.int32), distance)
     kept = [name for name, new in zip(names, _firsts(number[START:]), strict=True) if new]
-    return TransitionTable(over, tuple(kept), moves, cuts)
+    return UserDfa(over, tuple(kept), moves, cuts)
 
 
 def _reached(table: Ints, distance: Ints, names: list[Hashable], *, trim: bool) -> tuple[Ints, Ints, list[Hashable]]:

@@ -11,19 +11,19 @@ from detent.errors import ArgumentError
 from detent.tables.compress import Ints
 
 if TYPE_CHECKING:
-    from detent.tables.table import Table
+    from detent.tables.table import TokenDfa
 
 __all__ = ["check_alike", "joint_classes"]
 
 
-def check_alike(tables: Sequence[Table]) -> None:
+def check_alike(tables: Sequence[TokenDfa]) -> None:
     """Raise `ArgumentError` unless the tables are for the same vocabulary."""
     first = tables[0].vocabulary
     if any(table.vocabulary is not first and table.vocabulary.fingerprint != first.fingerprint for table in tables):
         raise ArgumentError("the tables are for different vocabularies; make them for the same one")
 
 
-def joint_classes(tables: Sequence[Table]) -> tuple[Ints, list[Ints]]:
+def joint_classes(tables: Sequence[TokenDfa]) -> tuple[Ints, list[Ints]]:
     """Return the joint class of each token, and for each table the class that a joint class is part of.
 
     Joint class 0 is of the tokens that no table allows. O(V log V) a table.

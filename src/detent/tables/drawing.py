@@ -1,4 +1,4 @@
-"""Drawings of small automata: `draw` makes one, as SVG or in the language of Graphviz, which is not needed."""
+"""Drawings of small automata: `draw_automaton` makes one, as SVG or for Graphviz, which is not needed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from detent.errors import ArgumentError, LimitError
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import describe_bytes
-from detent.tables.automaton import TransitionTable
+from detent.tables.automaton import UserDfa
 from detent.tables.compress import START
 from detent.tables.explore import explore
 from detent.tables.layout import svg
-from detent.tables.rule import TokenRule
-from detent.tables.table import MAX_BYTES, MAX_STATES, Table
+from detent.tables.rule import TokenConstraint
+from detent.tables.table import MAX_BYTES, MAX_STATES, TokenDfa
 from detent.tables.transitions import shown_symbols
 from detent.vocabulary import Vocabulary
 
-__all__ = ["Drawing", "Edge", "draw"]
+__all__ = ["Drawing", "Edge", "draw_automaton"]
 
 _SHOWN = 12  # symbols on one edge
 
 
 class _Guide(Protocol):
-    def to_table(self) -> Table: ...
+    def to_table(self) -> TokenDfa: ...
 
 
 class Edge(NamedTuple):
@@ -41,7 +41,7 @@ class Edge(NamedTuple):
 
 @final
 class Drawing:
-    """An automaton to look at; made by `draw`. Notebooks show it.
+    """An automaton to look at; made by `draw_automaton`. Notebooks show it.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Drawing:
         """Return an SVG document: states from left to right by their distance from the start.
 
         >>> import detent
-        >>> detent.draw(detent.regex("ab?")).svg()[:42]
+        >>> detent.draw_automaton(detent.regex("ab?")).svg()[:42]
         '<svg xmlns="http://www.w3.org/2000/svg" vi'
         """
         labels = {(source, target): _lines(shown, count) for source, target, shown, count in self.edges}
@@ -74,7 +74,7 @@ class Drawing:
         """Return it in Graphviz' language.
 
         >>> import detent
-        >>> print(detent.draw(detent.token_table([(1, 1, 2), (2, 2, 3), (3, 3, 1)], 1, [1])).dot())
+        >>> print(detent.draw_automaton(detent.token_table([(1, 1, 2), (2, 2, 3), (3, 3, 1)], 1, [1])).dot())
         digraph {
           rankdir=LR
           node [shape=circle]
@@ -104,8 +104,8 @@ class Drawing:
         return f"Drawing({len(self.names)} states, {len(self.edges)} edges)"
 
 
-def draw(
-    rule: Language | TransitionTable | TokenRule | Table | _Guide,
+def draw_automaton(
+    rule: Language | UserDfa | TokenConstraint | TokenDfa | _Guide,
     vocabulary: Vocabulary | None = None,
     *,
     max_states: int = 64,
@@ -113,7 +113,7 @@ def draw(
     """Draw a constraint: a language by its bytes, a guide or table by its tokens, a `token_table` as it is.
 
     >>> import detent
-    >>> drawing = detent.draw(detent.regex("[a-z]+(,[a-z]+)*"))
+    >>> drawing = detent.draw_automaton(detent.regex("[a-z]+(,[a-z]+)*"))
     >>> drawing
     Drawing(2 states, 3 edges)
     >>> drawing.edges[0]
@@ -121,10 +121,10 @@ def draw(
 
     Parameters
     ----------
-    rule : Language, TransitionTable, TokenRule, Guide or Table
+    rule : Language, UserDfa, TokenConstraint, Guide or TokenDfa
         What is drawn; of a table with several constraints the first. Equal states are one.
     vocabulary : Vocabulary, optional
-        Of an automaton over tokens: to show tokens by their bytes. Needed for a `TokenRule`.
+        Of an automaton over tokens: to show tokens by their bytes. Needed for a `TokenConstraint`.
     max_states : int
         More cannot be looked at.
 
@@ -133,22 +133,22 @@ def draw(
     LimitError
         There are more than `max_states` states.
     """
-    if isinstance(rule, TransitionTable):
+    if isinstance(rule, UserDfa):
         return _of_automaton(rule, vocabulary, max_states)
     if isinstance(rule, Language):
         return _of_table(_by_bytes(rule), max_states, in_bytes=True)
-    if isinstance(rule, TokenRule):
+    if isinstance(rule, TokenConstraint):
         table = _by_tokens(rule, vocabulary)
-    elif isinstance(rule, Table):
+    elif isinstance(rule, TokenDfa):
         table = rule
     elif hasattr(rule, "to_table"):
         table = rule.to_table()
     else:
-        raise ArgumentError(f"draw needs a language, guide, table or token_table, got {type(rule).__name__}")
+        raise ArgumentError(f"draw_automaton needs a language, guide, table or token_table, got {type(rule).__name__}")
     return _of_table(table, max_states, in_bytes=False)
 
 
-def _by_tokens(rule: TokenRule, vocabulary: Vocabulary | None) -> Table:
+def _by_tokens(rule: TokenConstraint, vocabulary: Vocabulary | None) -> TokenDfa:
     if vocabulary is None:
         raise ArgumentError("a rule over tokens and text is drawn for a vocabulary; pass it")
     table, *others = [automaton.table(vocabulary) for automaton in rule.automata]
@@ -157,17 +157,17 @@ def _by_tokens(rule: TokenRule, vocabulary: Vocabulary | None) -> Table:
     return table if rule.language is None else table & rule.language
 
 
-def _by_bytes(language: Language) -> Table:
+def _by_bytes(language: Language) -> TokenDfa:
     """Return the table of a language over the vocabulary whose tokens are the bytes, and its special tokens."""
     names = sorted(set(language._node.special_names))
     tokens = [*(bytes([byte]) for byte in range(256)), b"", *names]
     vocabulary = Vocabulary(tokens, eos_token_ids=[256], special_token_ids=range(257, len(tokens)))
     limits = Limits()
-    core = _core.Guide(*vocabulary._lift(language._node), limits.states, limits.memory_bytes, limits.steps)
-    return Table(explore(core, MAX_STATES, MAX_BYTES), vocabulary, [language])
+    core = _core.Guide(*vocabulary._lift(language._node), limits.states, limits.memory_bytes, limits.work)
+    return TokenDfa(explore(core, MAX_STATES, MAX_BYTES), vocabulary, [language])
 
 
-def _of_automaton(rule: TransitionTable, vocabulary: Vocabulary | None, max_states: int) -> Drawing:
+def _of_automaton(rule: UserDfa, vocabulary: Vocabulary | None, max_states: int) -> Drawing:
     _check_count(len(rule.names), max_states)
     number = {name: place for place, name in enumerate(rule.names)}
     symbols: dict[tuple[int, int], list[str]] = {}
@@ -185,7 +185,7 @@ def _of_automaton(rule: TransitionTable, vocabulary: Vocabulary | None, max_stat
     return Drawing(rule.names, [number[name] for name in rule.accepting], edges)
 
 
-def _of_table(table: Table, max_states: int, *, in_bytes: bool) -> Drawing:
+def _of_table(table: TokenDfa, max_states: int, *, in_bytes: bool) -> Drawing:
     order = [table.start()]
     for state in order:  # grows while it is read
         order += [after for after in dict.fromkeys(table.next[state].tolist()) if after >= START and after not in order]

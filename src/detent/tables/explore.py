@@ -11,12 +11,12 @@ from detent.tables.compress import REFUSED, START, Moves, compress, distances
 
 if TYPE_CHECKING:
     from detent import _core
-    from detent.tables.table import Table
+    from detent.tables.table import TokenDfa
 
 __all__ = ["explore"]
 
 
-def explore(guide: _core.Guide, max_states: int, max_bytes: int, held: Table | None = None) -> Moves:
+def explore(guide: _core.Guide, max_states: int, max_bytes: int, held: TokenDfa | None = None) -> Moves:
     """Return the automaton over tokens of a guide; with a table, the automaton of what both allow.
 
     Raises

@@ -12,34 +12,34 @@ from detent.matcher import index_of
 from detent.tables.compress import FINISHED, REFUSED, Ints
 
 if TYPE_CHECKING:
-    from detent.tables.table import Table
+    from detent.tables.table import TokenDfa
 
 __all__ = ["TableMatcher", "text_tokens"]
 
 
-def text_tokens(max_tokens: int | None, count_end: bool, reserve: int, shortest: int) -> int | None:
+def text_tokens(max_tokens: int | None, count_eos: bool, headroom: int, shortest: int) -> int | None:
     """Return how many tokens a text may take; the arguments are those of `Guide.matcher`, `shortest` is a text's."""
     if max_tokens is None:
-        if count_end or reserve:
-            raise ArgumentError("count_end and reserve say how max_tokens is spent; pass max_tokens too")
+        if count_eos or headroom:
+            raise ArgumentError("count_eos and headroom say how max_tokens is spent; pass max_tokens too")
         return None
-    for name, value in (("max_tokens", max_tokens), ("reserve", reserve)):
+    for name, value in (("max_tokens", max_tokens), ("headroom", headroom)):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 31:
             raise ArgumentError(f"{name} must be an integer from 0 to 2**31 - 1, got {value!r}")
-    if shortest > max_tokens - count_end:
-        needed = f"{shortest}{' and end-of-text' if count_end else ''}"
+    if shortest > max_tokens - count_eos:
+        needed = f"{shortest}{' and end-of-text' if count_eos else ''}"
         raise LimitError(
             f"max_tokens={max_tokens} is too few: the shortest text takes {needed}; "
-            f"raise max_tokens to at least {shortest + count_end}"
+            f"raise max_tokens to at least {shortest + count_eos}"
         )
-    return max(max_tokens - count_end - reserve, shortest)
+    return max(max_tokens - count_eos - headroom, shortest)
 
 
 @final
 class TableMatcher:
-    """One sequence's place in a `Table`: a list of states, with the methods of `detent.Matcher`.
+    """One sequence's place in a `TokenDfa`: a list of states, with the methods of `detent.Matcher`.
 
-    Made by `Table.matcher`. A call that raises leaves the state as it was.
+    Made by `TokenDfa.matcher`. A call that raises leaves the state as it was.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
@@ -50,17 +50,17 @@ class TableMatcher:
 
     Attributes
     ----------
-    guide : Table
+    guide : TokenDfa
         What the matcher walks in.
-    squeezed_at : int or None
+    budget_bound_at : int or None
         How many tokens there were when `max_tokens` first took away a token of a mask.
     """
 
-    __slots__ = ("_max_tokens", "_states", "_tokens", "guide", "squeezed_at")
+    __slots__ = ("_max_tokens", "_states", "_tokens", "budget_bound_at", "guide")
 
-    def __init__(self, table: Table, start: int, max_tokens: int | None = None) -> None:
+    def __init__(self, table: TokenDfa, start: int, max_tokens: int | None = None) -> None:
         self.guide = table
-        self.squeezed_at: int | None = None
+        self.budget_bound_at: int | None = None
         self._states = [start]
         self._tokens: list[int] = []
         self._max_tokens = max_tokens
@@ -115,13 +115,13 @@ class TableMatcher:
             raise from_core("state", "rollback", count, len(self._tokens))
         keep = len(self._tokens) - count
         del self._states[keep + 1 :], self._tokens[keep:]
-        if self.squeezed_at is not None and self.squeezed_at > keep:
-            self.squeezed_at = None
+        if self.budget_bound_at is not None and self.budget_bound_at > keep:
+            self.budget_bound_at = None
 
     def fork(self) -> TableMatcher:
         """Return an independent copy at the same place."""
         copy = TableMatcher(self.guide, self._states[0], self._max_tokens)
-        copy._states, copy._tokens, copy.squeezed_at = list(self._states), list(self._tokens), self.squeezed_at
+        copy._states, copy._tokens, copy.budget_bound_at = list(self._states), list(self._tokens), self.budget_bound_at
         return copy
 
     def completion(self) -> list[int]:
@@ -173,8 +173,8 @@ class TableMatcher:
         in_time = table.distance[after] < left
         if in_time[after != REFUSED].all():
             return table.mask(self.state)
-        if self.squeezed_at is None:
-            self.squeezed_at = len(self._tokens)
+        if self.budget_bound_at is None:
+            self.budget_bound_at = len(self._tokens)
         bits = np.zeros(table.masks.shape[1] * 32, bool)
         bits[: len(table.token_class)] = (in_time & (after != REFUSED))[table.token_class]
         return np.packbits(bits, bitorder="little").view(np.int32)

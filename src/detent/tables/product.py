@@ -11,12 +11,14 @@ from detent.limits import Limits
 from detent.tables.classes import check_alike, joint_classes
 from detent.tables.compress import FINISHED, REFUSED, START, Ints, compress, distances
 from detent.tables.explore import explore
-from detent.tables.table import MAX_BYTES, MAX_STATES, Table
+from detent.tables.table import MAX_BYTES, MAX_STATES, TokenDfa
 
 __all__ = ["hold_to", "intersect"]
 
 
-def intersect(a: Table, b: Table | Language, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> Table:
+def intersect(
+    a: TokenDfa, b: TokenDfa | Language, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES
+) -> TokenDfa:
     """Return the table of what both allow: every token that leaves a way to end in both, and no other.
 
     >>> import detent
@@ -46,7 +48,7 @@ def intersect(a: Table, b: Table | Language, *, max_states: int = MAX_STATES, ma
     """
     if isinstance(b, Language):
         limits = Limits()
-        core = _core.Guide(*a.vocabulary._lift(b._node), limits.states, limits.memory_bytes, limits.steps)
+        core = _core.Guide(*a.vocabulary._lift(b._node), limits.states, limits.memory_bytes, limits.work)
         return hold_to(a, core, b, max_states=max_states, max_bytes=max_bytes)
     check_alike([a, b])
     token_class, (of_a, of_b) = joint_classes([a, b])
@@ -56,15 +58,15 @@ def intersect(a: Table, b: Table | Language, *, max_states: int = MAX_STATES, ma
     moves, number = compress(rows, token_class, distance)
     if number[START] == REFUSED:
         raise EmptyLanguageError("no text of tokens is in both tables")
-    return Table(moves, a.vocabulary, [a.language & b.language], max_bytes=max_bytes)
+    return TokenDfa(moves, a.vocabulary, [a.language & b.language], max_bytes=max_bytes)
 
 
 def hold_to(
-    table: Table, guide: _core.Guide, language: Language, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES
-) -> Table:
+    table: TokenDfa, guide: _core.Guide, language: Language, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES
+) -> TokenDfa:
     """Return the table of what both allow; the guide is of the language, and for the table's vocabulary."""
     moves = explore(guide, max_states, max_bytes, table)
-    return Table(moves, table.vocabulary, [table.language & language], max_bytes=max_bytes)
+    return TokenDfa(moves, table.vocabulary, [table.language & language], max_bytes=max_bytes)
 
 
 def _pairs(a: Ints, b: Ints, start: tuple[int, int], max_states: int, max_bytes: int) -> tuple[Ints, Ints]:

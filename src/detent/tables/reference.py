@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from detent.tables.compress import FINISHED, REFUSED, Ints
-from detent.tables.table import Table
+from detent.tables.table import TokenDfa
 
 __all__ = ["advance", "apply"]
 
 
-def advance(table: Table, states: Ints, tokens: npt.NDArray[Any]) -> Ints:
+def advance(table: TokenDfa, states: Ints, tokens: npt.NDArray[Any]) -> Ints:
     """Return the states after one token each. After end-of-text, any id is padding.
 
     >>> import detent
@@ -32,7 +32,7 @@ def advance(table: Table, states: Ints, tokens: npt.NDArray[Any]) -> Ints:
     return np.where(states == FINISHED, np.int32(FINISHED), after)
 
 
-def apply(table: Table, logits: npt.NDArray[Any], states: Ints, left: Ints | None = None) -> npt.NDArray[Any]:
+def apply(table: TokenDfa, logits: npt.NDArray[Any], states: Ints, left: Ints | None = None) -> npt.NDArray[Any]:
     """Return a copy of logits[batch, L] with -inf where the states do not allow the token.
 
     Logits past the vocabulary become -inf too. `left` is the number of tokens that each row may still take, without

@@ -1,4 +1,4 @@
-"""TokenRule: automata over tokens, and languages of the text that these write, held to together."""
+"""TokenConstraint: automata over tokens, and languages of the text that these write, held to together."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from detent.language import Language
 from detent.sources.nodes import EVERYTHING
 
 if TYPE_CHECKING:
-    from detent.tables.automaton import TransitionTable
+    from detent.tables.automaton import UserDfa
 
-__all__ = ["ANY_BYTES", "TokenRule"]
+__all__ = ["ANY_BYTES", "TokenConstraint"]
 
 ANY_BYTES = Language(EVERYTHING, "any bytes")
 
 
 @final
-class TokenRule:
+class TokenConstraint:
     """What ``&`` makes of automata over tokens and languages: rows of tokens that all of them take.
 
     An automaton says which tokens may follow each other, a language what their text must be. Special ids have no text
     and are the automata's alone, unless the language asks for special tokens itself. `detent.compile` makes it a
-    `Table`.
+    `TokenDfa`.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b"<call>", b""], eos_token_ids=[4], special_token_ids=[3])
@@ -34,7 +34,7 @@ class TokenRule:
 
     Attributes
     ----------
-    automata : tuple of TransitionTable
+    automata : tuple of UserDfa
         Over tokens; one at least.
     language : Language or None
         What their text must be.
@@ -42,20 +42,20 @@ class TokenRule:
 
     __slots__ = ("automata", "language")
 
-    def __init__(self, automata: tuple[TransitionTable, ...], language: Language | None) -> None:
+    def __init__(self, automata: tuple[UserDfa, ...], language: Language | None) -> None:
         self.automata = automata
         self.language = language
 
-    def __and__(self, other: TokenRule | Language | str | bytes) -> TokenRule:
+    def __and__(self, other: TokenConstraint | Language | str | bytes) -> TokenConstraint:
         """What takes the other's rule too; a string or bytes is taken literally."""
-        if isinstance(other, TokenRule):
-            both = TokenRule(self.automata + other.automata, self.language)
+        if isinstance(other, TokenConstraint):
+            both = TokenConstraint(self.automata + other.automata, self.language)
             return both if other.language is None else both & other.language
         if isinstance(other, (str, bytes)):
             other = ANY_BYTES & other
         if not isinstance(other, Language):
             return NotImplemented
-        return TokenRule(self.automata, other if self.language is None else self.language & other)
+        return TokenConstraint(self.automata, other if self.language is None else self.language & other)
 
     __rand__ = __and__
 

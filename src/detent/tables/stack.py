@@ -9,12 +9,12 @@ import numpy as np
 from detent.errors import ArgumentError
 from detent.tables.classes import check_alike, joint_classes
 from detent.tables.compress import START, Moves
-from detent.tables.table import MAX_BYTES, Table, TableSize
+from detent.tables.table import MAX_BYTES, TableSize, TokenDfa
 
 __all__ = ["stack_tables"]
 
 
-def stack_tables(tables: Sequence[Table], *, max_bytes: int = MAX_BYTES) -> Table:
+def stack_tables(tables: Sequence[TokenDfa], *, max_bytes: int = MAX_BYTES) -> TokenDfa:
     """Return one table that holds several constraints; the k-th starts at ``start(k)``.
 
     >>> import detent
@@ -33,7 +33,7 @@ def stack_tables(tables: Sequence[Table], *, max_bytes: int = MAX_BYTES) -> Tabl
     LimitError
         The arrays would take more than `max_bytes`.
     """
-    if isinstance(tables, Table) or not tables or not all(isinstance(table, Table) for table in tables):
+    if isinstance(tables, TokenDfa) or not tables or not all(isinstance(table, TokenDfa) for table in tables):
         raise ArgumentError("stack_tables needs a sequence of tables, one at least")
     check_alike(tables)
     token_class, parts = joint_classes(tables)
@@ -50,4 +50,4 @@ def stack_tables(tables: Sequence[Table], *, max_bytes: int = MAX_BYTES) -> Tabl
         offset += len(own)
     moves = Moves(np.concatenate(rows), token_class, np.concatenate(distance))
     languages = [language for table in tables for language in table.languages]
-    return Table(moves, first.vocabulary, languages, starts=starts, max_bytes=max_bytes)
+    return TokenDfa(moves, first.vocabulary, languages, starts=starts, max_bytes=max_bytes)

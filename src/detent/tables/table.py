@@ -1,4 +1,4 @@
-"""Table: a constraint over tokens as a few arrays, and the NumPy reference of what is done with them.
+"""TokenDfa: a constraint over tokens as a few arrays, and the NumPy reference of what is done with them.
 
     next        int32[S, C]           the state after a token of a class; 0 where the token is not allowed
     token_class int32[V]              the class of each token id; class 0 is of those that no state allows
@@ -30,7 +30,7 @@ from detent.tables.rule import ANY_BYTES
 if TYPE_CHECKING:
     from detent.vocabulary import Vocabulary
 
-__all__ = ["Table", "TableSize"]
+__all__ = ["TableSize", "TokenDfa"]
 
 MAX_BYTES = 256 << 20
 MAX_STATES = 4096
@@ -70,7 +70,7 @@ class TableSize:
 
 
 @final
-class Table:
+class TokenDfa:
     """A constraint as arrays: states are numbers, masks are rows, a step is a look-up. Immutable.
 
     Made by `Guide.to_table`, or by `compile` from a `token_table` over tokens. `detent.torch` and `detent.jax` put it
@@ -169,11 +169,11 @@ class Table:
         self,
         max_tokens: int | None = None,
         *,
-        count_end: bool = False,
-        reserve: int = 0,
+        count_eos: bool = False,
+        headroom: int = 0,
         constraint: SupportsIndex = 0,
     ) -> TableMatcher:
-        """Start a sequence in the table; `max_tokens`, `count_end` and `reserve` are those of `Guide.matcher`.
+        """Start a sequence in the table; `max_tokens`, `count_eos` and `headroom` are those of `Guide.matcher`.
 
         Raises
         ------
@@ -181,17 +181,17 @@ class Table:
             No text is as short as `max_tokens`.
         """
         start = self.start(constraint)
-        return TableMatcher(self, start, text_tokens(max_tokens, count_end, reserve, int(self.distance[start])))
+        return TableMatcher(self, start, text_tokens(max_tokens, count_eos, headroom, int(self.distance[start])))
 
-    def __and__(self, other: Table | Language | str | bytes) -> Table:
+    def __and__(self, other: TokenDfa | Language | str | bytes) -> TokenDfa:
         """What both allow; see `detent.tables.product.intersect`. A string or bytes is taken literally."""
         from detent.tables.product import intersect
 
         if isinstance(other, (str, bytes)):
             other = ANY_BYTES & other
-        return intersect(self, other) if isinstance(other, (Table, Language)) else NotImplemented
+        return intersect(self, other) if isinstance(other, (TokenDfa, Language)) else NotImplemented
 
-    def __rand__(self, other: Language | str | bytes) -> Table:
+    def __rand__(self, other: Language | str | bytes) -> TokenDfa:
         return self & other
 
     def _known(self, state: SupportsIndex) -> int:
@@ -202,7 +202,7 @@ class Table:
 
     def __repr__(self) -> str:
         size = self.size
-        return f"Table({size.states} states, {size.classes} token classes, {size.masks} masks, {size.nbytes} bytes)"
+        return f"TokenDfa({size.states} states, {size.classes} token classes, {size.masks} masks, {size.nbytes} bytes)"
 
 
 def _mask_rows(moves: Moves, states: Sequence[int]) -> Ints:

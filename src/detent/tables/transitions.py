@@ -76,8 +76,8 @@ def _from_tuples(given: object, over: Over, states: int | None, limits: Limits) 
     numbers: dict[Hashable, int] = {}
     moves = []
     for place, item in enumerate(given):
-        if place >= limits.steps:
-            raise LimitError(f"over {limits.steps} transitions, which is the limit; raise Limits(steps=...)")
+        if place >= limits.work:
+            raise LimitError(f"over {limits.work} transitions, which is the limit; raise Limits(work=...)")
         if not isinstance(item, (tuple, list)) or len(item) != 3:
             raise ArgumentError(f"transition {place} must be (state, symbol, next state), got {shown_name(item)}")
         low, high = _symbols(item[1], over, place)

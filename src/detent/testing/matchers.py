@@ -25,17 +25,17 @@ from detent.testing.violation import LawViolation
 if TYPE_CHECKING:
     from detent.guide import Guide
     from detent.matcher import Matcher
-    from detent.tables import Table, TableMatcher
+    from detent.tables import TableMatcher, TokenDfa
 
 __all__ = ["check_matcher"]
 
 
 def check_matcher(
-    guide: Guide | Table,
+    guide: Guide | TokenDfa,
     rng: Random,
     *,
     max_tokens: int | None = None,
-    count_end: bool = False,
+    count_eos: bool = False,
     steps: int = 24,
     tries: int = 24,
 ) -> list[int]:
@@ -49,11 +49,11 @@ def check_matcher(
 
     Parameters
     ----------
-    guide : Guide or Table
+    guide : Guide or TokenDfa
         What is checked.
     rng : Random
         Chooses the way and the tokens that are tried.
-    max_tokens, count_end
+    max_tokens, count_eos
         As of `Guide.matcher`. With a limit the walk goes on to the end of the text, which must come in time.
     steps : int
         The longest walk without a limit.
@@ -70,7 +70,7 @@ def check_matcher(
     LawViolation
         With the token ids that lead to the place.
     """
-    walk = _Walk(guide, rng, guide.matcher(max_tokens, count_end=count_end), tries)
+    walk = _Walk(guide, rng, guide.matcher(max_tokens, count_eos=count_eos), tries)
     limit = steps if max_tokens is None else max_tokens + 1
     masks = [walk.check_place()]
     while not walk.matcher.is_finished and len(walk.matcher) < limit:
@@ -80,13 +80,13 @@ def check_matcher(
         walk.take(chosen)
         masks.append(walk.check_place())
     if max_tokens is not None:
-        walk.check_end(max_tokens - count_end)
+        walk.check_end(max_tokens - count_eos)
     walk.check_rollbacks(masks)
     return walk.matcher.token_ids
 
 
 class _Walk:
-    def __init__(self, guide: Guide | Table, rng: Random, matcher: Matcher | TableMatcher, tries: int) -> None:
+    def __init__(self, guide: Guide | TokenDfa, rng: Random, matcher: Matcher | TableMatcher, tries: int) -> None:
         self.guide, self.rng, self.matcher, self.tries = guide, rng, matcher, tries
         self.vocabulary = guide.vocabulary
         self.end_ids = set(self.vocabulary.eos_token_ids)
@@ -130,8 +130,10 @@ class _Walk:
             refused = [token_id for token_id in range(-1, len(self.vocabulary) + 1) if token_id not in mask]
             self.refuse(refused, "refused tokens")
         self.require(self.mask(matcher) == mask, "masks stay", "after refused steps, or asked again, it is another")
-        squeezed_at = matcher.squeezed_at
-        self.require(squeezed_at is None or squeezed_at <= len(matcher), "squeezed_at", f"it is {squeezed_at}")
+        budget_bound_at = matcher.budget_bound_at
+        self.require(
+            budget_bound_at is None or budget_bound_at <= len(matcher), "budget_bound_at", f"it is {budget_bound_at}"
+        )
         return mask
 
     def bytes(self, token_id: int) -> bytes:

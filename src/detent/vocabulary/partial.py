@@ -36,7 +36,7 @@ def partial_tokens(
         try:
             node = _beginning(decode(before) + text)
             guide = _core.Guide(
-                node, vocabulary, limits.states, limits.memory_bytes, limits.steps, canonical=steps
+                node, vocabulary, limits.states, limits.memory_bytes, limits.work, canonical=steps
             )  # fmt: skip
             matcher = _core.Matcher(guide)
             for token in before:
@@ -45,7 +45,7 @@ def partial_tokens(
             continue
         return matcher.forced()
     raise ArgumentError(
-        f"tokenize_partial: no text begins with {shown(text)}; bytes must be the beginning of UTF-8, and of characters "
+        f"heal: no text begins with {shown(text)}; bytes must be the beginning of UTF-8, and of characters "
         "that the tokenizer can write"
     )
 

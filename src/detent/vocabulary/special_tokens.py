@@ -84,7 +84,7 @@ class SpecialTokens:
         """Whether some row of the language, which was checked, is one of these."""
         limits = Limits()
         try:
-            CoreGuide(intersection([node, rows]), self.core, limits.states, limits.memory_bytes, limits.steps)
+            CoreGuide(intersection([node, rows]), self.core, limits.states, limits.memory_bytes, limits.work)
         except EmptyLanguageError:
             return False
         return True

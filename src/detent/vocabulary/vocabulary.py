@@ -413,14 +413,14 @@ class Vocabulary:
             )
         return self._codec.encode(text, self._tokens, self.special_token_ids)
 
-    def tokenize(self, text: str | bytes) -> list[int]:
+    def encode_canonical(self, text: str | bytes) -> list[int]:
         """Encode a text with the core's own tokenizer: as `encode`, but that special tokens are plain text to it.
 
         No package is needed, nothing is normalised, and no space is put before the text: it continues another.
 
         >>> import detent
         >>> vocabulary = detent.load_model().vocabulary
-        >>> [vocabulary.token_bytes(token_id) for token_id in vocabulary.tokenize("Please think")]
+        >>> [vocabulary.token_bytes(token_id) for token_id in vocabulary.encode_canonical("Please think")]
         [b'Please', b' th', b'ink']
 
         Parameters
@@ -440,16 +440,16 @@ class Vocabulary:
         ArgumentError
             `text` is not text, or has a character without a token.
         """
-        return self._like_tokenizer().encoder.encode(self._text_bytes(text, "tokenize"))
+        return self._like_tokenizer().encoder.encode(self._text_bytes(text, "encode_canonical"))
 
-    def tokenize_partial(self, text: str | bytes, recent: Sequence[int] = ()) -> tuple[list[int], bytes]:
+    def heal(self, text: str | bytes, recent: Sequence[int] = ()) -> tuple[list[int], bytes]:
         """Tokenize the beginning of a text: the tokens that it has however it goes on, and the bytes that are left.
 
         Of Unigram tokenizers these may be fewer than they could be: a way to go on may be thought possible that is not.
 
         >>> import detent
         >>> vocabulary = detent.load_model().vocabulary
-        >>> tokens, rest = vocabulary.tokenize_partial("Please think of the th")
+        >>> tokens, rest = vocabulary.heal("Please think of the th")
         >>> vocabulary.decode(tokens), rest
         (b'Please think of the', b' th')
 
@@ -478,7 +478,7 @@ class Vocabulary:
         -----
         Takes a mask for each token, some 20 µs. Source: token healing, https://github.com/guidance-ai/llguidance.
         """
-        raw = self._text_bytes(text, "tokenize_partial")
+        raw = self._text_bytes(text, "heal")
         self._like_tokenizer()
         tokens = partial_tokens(
             self._core, self._token_steps(), raw, [self._known(token) for token in recent], self.decode

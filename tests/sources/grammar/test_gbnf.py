@@ -119,7 +119,7 @@ def test_limits():
     with pytest.raises(detent.LimitError, match="bytes"):
         gbnf('root ::= "aaaaaaaaaa"', limits=detent.Limits(source_bytes=10))
     with pytest.raises(detent.LimitError, match="parts"):
-        gbnf("root ::= " + '"a" | ' * 100 + '"b"', limits=detent.Limits(positions=100))
+        gbnf("root ::= " + '"a" | ' * 100 + '"b"', limits=detent.Limits(pattern_size=100))
     with pytest.raises(detent.LimitError, match="3 deep"):
         gbnf('root ::= (((("a"))))', limits=detent.Limits(depth=3))
 

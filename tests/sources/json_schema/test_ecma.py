@@ -171,9 +171,9 @@ def test_not_a_text():
         ("a{99999999999}", None),
         ("a{4294967295}", None),
         ("é" * 10, Limits(source_bytes=19)),
-        ("abc", Limits(positions=2)),
-        ("a|" * 100, Limits(positions=50)),
-        ("a*" * 100, Limits(positions=50)),
+        ("abc", Limits(pattern_size=2)),
+        ("a|" * 100, Limits(pattern_size=50)),
+        ("a*" * 100, Limits(pattern_size=50)),
     ],
 )
 def test_limits(pattern, limits):

@@ -132,7 +132,7 @@ def test_limits() -> None:
         detent.json_schema("[" * 100_000)
     many = {"allOf": [{"anyOf": [{"required": [f"{i}{j}"]} for j in range(4)]} for i in range(20)]}
     with pytest.raises(detent.LimitError):
-        detent.json_schema(many, limits=detent.Limits(positions=2000))
+        detent.json_schema(many, limits=detent.Limits(pattern_size=2000))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_deeper_than_python_can_recurse():
 
 
 def test_parts_are_counted_while_parsing():
-    few = detent.Limits(positions=10)
+    few = detent.Limits(pattern_size=10)
     for pattern in "|" * 10, "()" * 10, "a?" * 11, "(?:a?|b)" * 6:
         with pytest.raises(detent.LimitError, match="more than 10 alternatives"):
             detent.regex(pattern, limits=few)

@@ -82,7 +82,7 @@ def test_source_bytes():
 
 
 def test_positions():
-    limits = detent.Limits(positions=5)
+    limits = detent.Limits(pattern_size=5)
     assert detent.regex("ab[cd].{1000}e", limits=limits)
     for pattern in "abcdef", "a[bc]defg", "(a|b|c)...xy", "ab|cd|ef", "(?i)abcdef":
         with pytest.raises(detent.LimitError, match="more than 5"):
@@ -90,7 +90,7 @@ def test_positions():
 
 
 def test_ranges_of_distinct_classes():
-    limits = detent.Limits(positions=200)
+    limits = detent.Limits(pattern_size=200)
     assert detent.regex(r"\w" * 199, limits=limits)
     with pytest.raises(detent.LimitError, match="list more than 1000 ranges"):
         detent.regex(r"\w[\w.]", limits=limits)

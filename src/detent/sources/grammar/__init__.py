@@ -49,7 +49,7 @@ def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Lim
         "auto": contextual, where no conflict keeps Lark from it (with shift/reduce conflicts all texts of the grammar
         are in, where Lark follows one choice), otherwise dynamic_complete; the language's `repr` tells which it is.
     limits : Limits, optional
-        Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`positions`).
+        Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`pattern_size`).
 
     Returns
     -------
@@ -91,7 +91,7 @@ def gbnf(text: str, *, limits: Limits | None = None) -> Language:
     text : str
         Rules as llama.cpp reads them; left recursion, which it refuses, is allowed.
     limits : Limits, optional
-        Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`positions`).
+        Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`pattern_size`).
 
     Returns
     -------
@@ -132,7 +132,7 @@ def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -
     start : str, optional
         The rule that a text is; without it the first.
     limits : Limits, optional
-        Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`positions`).
+        Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`pattern_size`).
 
     Returns
     -------

@@ -42,7 +42,7 @@ _BOUNDARIES = frozenset({op.AT_BOUNDARY, op.AT_NON_BOUNDARY})
 _MAX_STEPS = 64
 
 # Questions of this file are about single terminals; one that needs more is answered with "perhaps".
-_LIMITS = Limits(states=5_000, steps=500_000)
+_LIMITS = Limits(states=5_000, work=500_000)
 
 
 class FirstMatch(NamedTuple):

@@ -55,7 +55,7 @@ class Bnf:
         if self._size > self._limit:
             raise LimitError(
                 f"the grammar has more than {self._limit} symbols once it is written out; "
-                "shorten it or raise Limits(positions=...)"
+                "shorten it or raise Limits(pattern_size=...)"
             )
         self.rules[rule] = list(dict.fromkeys(rows))
 

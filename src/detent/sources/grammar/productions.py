@@ -76,7 +76,7 @@ class Grammar:
         if self.size > self.limit:
             raise LimitError(
                 f"the grammar needs more than {self.limit} symbols once its shorthands and left recursion are "
-                "written out; shorten it or raise Limits(positions=...)"
+                "written out; shorten it or raise Limits(pattern_size=...)"
             )
 
     def nullable(self) -> set[int]:

@@ -38,7 +38,7 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
     rules.start(start)
     if lexer == "dynamic_complete":
         return every_split(rules, start, limits), lexer
-    bnf = write_out(rules, limits.positions)
+    bnf = write_out(rules, limits.pattern_size)
     automaton = Lalr(bnf.rules) if bnf is not None else None
     conflicts = set() if automaton is None else automaton.conflicts
     if lexer == "contextual" and (automaton is None or conflicts):
@@ -51,13 +51,13 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
         )
     if automaton is None or "reduce/reduce" in conflicts:
         return every_split(rules, start, limits), "dynamic_complete"
-    grammar = annotated(automaton, Terminals(rules, limits), limits.positions)
+    grammar = annotated(automaton, Terminals(rules, limits), limits.pattern_size)
     return finish(grammar, start, _UNREADABLE), "contextual"
 
 
 def every_split(rules: LarkRules, start: str, limits: Limits) -> _core.Node:
     """Give the node in which every way to split a text counts."""
-    grammar = Grammar(limit=limits.positions)
+    grammar = Grammar(limit=limits.pattern_size)
     numbers: dict[int, int] = {}
     terminals = Terminals(rules, limits)
     ignored = _ignored(terminals)

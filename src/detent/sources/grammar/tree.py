@@ -131,7 +131,7 @@ class _Group:
 
 
 class Parts:
-    """Counts the parts of a whole grammar against `Limits.positions`."""
+    """Counts the parts of a whole grammar against `Limits.pattern_size`."""
 
     def __init__(self, source: Source, limits: Limits) -> None:
         self.source, self.limits = source, limits
@@ -140,9 +140,9 @@ class Parts:
     def add(self, offset: int, number: int = 1) -> None:
         """Count some more; raises `LimitError` above the limit."""
         self.count += number
-        if self.count > self.limits.positions:
-            remedy = "shorten the grammar or raise Limits(positions=...)"
-            self.source.excessive(f"the grammar has more than {self.limits.positions} parts", offset, remedy)
+        if self.count > self.limits.pattern_size:
+            remedy = "shorten the grammar or raise Limits(pattern_size=...)"
+            self.source.excessive(f"the grammar has more than {self.limits.pattern_size} parts", offset, remedy)
 
 
 class Expression:

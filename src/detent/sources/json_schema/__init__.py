@@ -89,7 +89,7 @@ def json_schema(
     formats : Mapping[str, Language], optional
         Languages of further formats, or in the place of the known ones.
     limits : Limits, optional
-        Bounds on the text (`source_bytes`, `depth`) and on the work of combining schemas (`positions`).
+        Bounds on the text (`source_bytes`, `depth`) and on the work of combining schemas (`pattern_size`).
 
     Returns
     -------

@@ -145,10 +145,10 @@ class Compiler:
     def spend(self, amount: int) -> None:
         """Count work: states and branches."""
         self._work += amount
-        if self._work > self.schemas.limits.positions:
+        if self._work > self.schemas.limits.pattern_size:
             raise LimitError(
-                f"the schema's combinations need over {self.schemas.limits.positions} states; simplify its oneOf, "
-                "anyOf, not and counts, or raise Limits(positions=...)"
+                f"the schema's combinations need over {self.schemas.limits.pattern_size} states; simplify its oneOf, "
+                "anyOf, not and counts, or raise Limits(pattern_size=...)"
             )
 
     # Conjunctions.

@@ -48,7 +48,7 @@ def pattern_node(pattern: str, *, limits: Limits | None = None) -> _core.Node:
     pattern : str
         The pattern.
     limits : Limits, optional
-        Bounds on the source text (`source_bytes`), its nesting (`depth`) and its size (`positions`).
+        Bounds on the source text (`source_bytes`), its nesting (`depth`) and its size (`pattern_size`).
 
     Returns
     -------
@@ -87,10 +87,10 @@ def _build(pattern: str, bounds: Limits) -> _core.Node:
     if whole.data[0][0] is op.BRANCH and len(whole.data) == 1:
         branches = whole.data[0][1][1]
     if not any(_is_split(branch.data) for branch in branches):
-        node = translate(whole.data, op.SRE_FLAG_ASCII, bounds.positions)
+        node = translate(whole.data, op.SRE_FLAG_ASCII, bounds.pattern_size)
         # What may be empty is found in every text, unless it looks around: `.*`, `a?`.
         return TEXT if not _LOOKS.search(pattern) and Questions(node).accepts(b"") else node
-    return _core.union([_branch(branch.data, bounds.positions) for branch in branches])
+    return _core.union([_branch(branch.data, bounds.pattern_size) for branch in branches])
 
 
 _cached = lru_cache(maxsize=_CACHED_PATTERNS)(_build)

@@ -259,10 +259,10 @@ class _Parser:
 
     def count_part(self) -> None:
         self.parts += 1
-        if self.parts > self.limits.positions:
+        if self.parts > self.limits.pattern_size:
             raise LimitError(
-                f"the pattern has more than {self.limits.positions} alternatives, groups and repeats; "
-                "shorten it or raise Limits(positions=...)"
+                f"the pattern has more than {self.limits.pattern_size} alternatives, groups and repeats; "
+                "shorten it or raise Limits(pattern_size=...)"
             )
 
     def malformed(self, what: str, offset: int, remedy: str) -> NoReturn:

@@ -77,7 +77,7 @@ class Algebra:
         if len(self._known) >= self._limit:
             raise LimitError(
                 f"the schema's combinations need over {self._limit} formulas; simplify its oneOf, anyOf, not and "
-                "if, or raise Limits(positions=...)"
+                "if, or raise Limits(pattern_size=...)"
             )
         if depth > _DEEPEST:
             raise LimitError(f"anyOf, allOf and not alternate over {_DEEPEST} deep on one value; flatten the schema")

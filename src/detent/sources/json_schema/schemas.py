@@ -55,7 +55,7 @@ class Schemas:
         start = self.references.start
         self.truth = Place(True, start, None, "")
         self.falsity = Place(False, start, None, "")
-        self.algebra = Algebra(limits.positions, self.truth, self.falsity)
+        self.algebra = Algebra(limits.pattern_size, self.truth, self.falsity)
         self.truth.record, self.falsity.record = Record(), Record()
         self.falsity.record.kinds = 0
         self.never = Conjunction((self.falsity,))
@@ -98,10 +98,10 @@ class Schemas:
                 )
             if not schema:
                 return self.truth
-            if len(self._places) >= self.limits.positions:
+            if len(self._places) >= self.limits.pattern_size:
                 raise LimitError(
-                    f"the schema has over {self.limits.positions} subschemas; "
-                    "simplify it or raise Limits(positions=...)"
+                    f"the schema has over {self.limits.pattern_size} subschemas; "
+                    "simplify it or raise Limits(pattern_size=...)"
                 )
             found = self._places[key] = Place(schema, base, parent, token)
         return found

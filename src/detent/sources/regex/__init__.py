@@ -45,7 +45,7 @@ def regex(pattern: str, flags: int | re.RegexFlag = 0, *, limits: Limits | None 
     flags : int or re.RegexFlag
         Any of IGNORECASE, MULTILINE, DOTALL, VERBOSE, ASCII, UNICODE.
     limits : Limits, optional
-        Bounds on the source text (`source_bytes`), its nesting (`depth`) and its size (`positions`).
+        Bounds on the source text (`source_bytes`), its nesting (`depth`) and its size (`pattern_size`).
 
     Returns
     -------
@@ -77,7 +77,7 @@ def regex(pattern: str, flags: int | re.RegexFlag = 0, *, limits: Limits | None 
     bounds = limits or _DEFAULT_LIMITS
     _check_text(pattern, bounds)
     tree, all_flags = parse(pattern, flags, bounds)
-    return Language(translate(tree, all_flags, bounds.positions), _describe(pattern, flags))
+    return Language(translate(tree, all_flags, bounds.pattern_size), _describe(pattern, flags))
 
 
 def _check_text(pattern: str, bounds: Limits) -> None:

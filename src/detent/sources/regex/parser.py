@@ -95,10 +95,10 @@ class _Source(op.Tokenizer):  # type: ignore[misc]
     def count_part(self) -> None:
         """Count an alternative or a repeat, before the parser has spent time on more than the limit."""
         self.parts += 1
-        if self.parts > self.limits.positions:
+        if self.parts > self.limits.pattern_size:
             raise LimitError(
-                f"the pattern has more than {self.limits.positions} alternatives, groups and repeats; "
-                "shorten it or raise Limits(positions=...)"
+                f"the pattern has more than {self.limits.pattern_size} alternatives, groups and repeats; "
+                "shorten it or raise Limits(pattern_size=...)"
             )
 
     def getuntil(self, terminator: str, name: str) -> str:

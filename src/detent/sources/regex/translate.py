@@ -42,7 +42,7 @@ def translate(tree: Tree, flags: int, positions: int) -> _core.Node:
     Raises
     ------
     LimitError
-        More than `positions` literals and classes, or classes of more ranges than that allows.
+        More than `pattern_size` literals and classes, or classes of more ranges than that allows.
     """
     return _Translation(positions).run(tree, flags)
 
@@ -183,7 +183,7 @@ class _Translation:
             if self.ranges > self.limit * _RANGES_PER_POSITION:
                 raise LimitError(
                     f"the pattern's classes list more than {self.limit * _RANGES_PER_POSITION} ranges of characters; "
-                    "simplify them or raise Limits(positions=...)"
+                    "simplify them or raise Limits(pattern_size=...)"
                 )
         return known.node
 
@@ -245,7 +245,7 @@ class _Translation:
         if self.positions > self.limit:
             raise LimitError(
                 f"the pattern has more than {self.limit} literals and classes; "
-                "shorten it or raise Limits(positions=...)"
+                "shorten it or raise Limits(pattern_size=...)"
             )
 
 

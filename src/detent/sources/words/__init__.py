@@ -7,7 +7,7 @@ and not what is listed.
 
 from detent.sources.words.choice import choice
 from detent.sources.words.containing import containing, without
-from detent.sources.words.literals import any_of_bytes, join, literal, text
+from detent.sources.words.literals import byte_class, join, literal, text
 from detent.sources.words.special import special_token
 
-__all__ = ["any_of_bytes", "choice", "containing", "join", "literal", "special_token", "text", "without"]
+__all__ = ["byte_class", "choice", "containing", "join", "literal", "special_token", "text", "without"]

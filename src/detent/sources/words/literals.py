@@ -7,7 +7,7 @@ from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import CHARACTER, encode, shown
 
-__all__ = ["any_of_bytes", "join", "literal", "text"]
+__all__ = ["byte_class", "join", "literal", "text"]
 
 _LARGEST_COUNT = 2**32 - 2
 
@@ -63,11 +63,11 @@ def text(minimum: int = 0, maximum: int | None = None) -> Language:
     return Language(_core.repeat(CHARACTER, minimum, maximum), _describe_counts("text", "character", minimum, maximum))
 
 
-def any_of_bytes(values: bytes) -> Language:
+def byte_class(values: bytes) -> Language:
     """Make the language of one byte out of some.
 
     >>> import detent
-    >>> detent.any_of_bytes(b"01")
+    >>> detent.byte_class(b"01")
     Language(one byte of b'01')
 
     A part of UTF-8 text where the bytes are ASCII; others let text be written that is not UTF-8.
@@ -88,9 +88,9 @@ def any_of_bytes(values: bytes) -> Language:
         There is no byte, or it is not a bytes object.
     """
     if not isinstance(values, (bytes, bytearray)):
-        raise ArgumentError(f"any_of_bytes needs bytes, such as b'abc', got {type(values).__name__}")
+        raise ArgumentError(f"byte_class needs bytes, such as b'abc', got {type(values).__name__}")
     if not values:
-        raise ArgumentError("any_of_bytes needs at least one byte to choose from, got none")
+        raise ArgumentError("byte_class needs at least one byte to choose from, got none")
     distinct = bytes(sorted(set(values)))
     return Language(_core.byte_set(distinct), f"one byte of {shown(distinct)}")
 

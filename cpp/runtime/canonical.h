@@ -1,21 +1,23 @@
-// Canonical: a language and a tokenizer together: the tokens after which what was written is still the beginning of what the
-// tokenizer makes of some text of the language.
+// Canonical: a language and a tokenizer together: the tokens after which what was written is still the beginning of
+// what the tokenizer makes of some text of the language.
 //
-// A row of tokens is what the tokenizer makes of its text if and only if no mark of the split is inside a token, and each two
-// neighbours without a mark between them are what merging makes of the two (bpe/pairs.h). So a sequence stands in a state of
-// the language, behind its last token, at a set of places of the split: one for each way to mark the text so far that may
-// still come true. What follows a mark is free of what stood before it. A token without a mark before it must fit to the
-// last one; a token leads to a dead end if neither the chunk can end behind it nor a token that fits goes on with it.
+// A row of tokens is what the tokenizer makes of its text if and only if no mark of the split is inside a token, and
+// each two neighbours without a mark between them are what merging makes of the two (bpe/pairs.h). So a sequence stands
+// in a state of the language, behind its last token, at a set of places of the split: one for each way to mark the text
+// so far that may still come true. What follows a mark is free of what stood before it. A token without a mark before
+// it must fit to the last one; a token leads to a dead end if neither the chunk can end behind it nor a token that fits
+// goes on with it.
 //
-// Dead ends are told by certificates where these suffice: a text that ends the chunk and begins with a token that fits. Where
-// the first one that is found does not, all continuations are searched, token by token, and what is found is remembered.
+// Dead ends are told by certificates where these suffice: a text that ends the chunk and begins with a token that fits.
+// Where the first one that is found does not, all continuations are searched, token by token, and what is found is
+// remembered.
 //
-// A special token that the language asks for cuts the text: what stands before it is tokenized by itself, and so is what
-// stands behind it. So it is a token that is free where the text may end, and leads to where a text begins. To what follows,
-// "the end" below is that of all the text, special tokens included.
+// A special token that the language asks for cuts the text: what stands before it is tokenized by itself, and so is
+// what stands behind it. So it is a token that is free where the text may end, and leads to where a text begins. To
+// what follows, "the end" below is that of all the text, special tokens included.
 //
-// What tells that a place is no dead end also gives its *end*: a row of tokens that completes the text from there. It is the
-// same whatever was asked before, and need not be the one of the fewest tokens. Budgets count by it.
+// What tells that a place is no dead end also gives its *end*: a row of tokens that completes the text from there. It
+// is the same whatever was asked before, and need not be the one of the fewest tokens. Budgets count by it.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +33,10 @@
 
 #include "automaton/automaton.h"
 #include "base/hash.h"
-#include "machine/masks.h"
-#include "machine/token_steps.h"
-#include "machine/walk.h"
 #include "mask/mask_cache.h"
+#include "runtime/masks.h"
+#include "runtime/token_steps.h"
+#include "runtime/walk.h"
 
 namespace detent {
 
@@ -56,14 +58,14 @@ class Canonical {
     std::uint32_t last = kNoToken;
     SetId set = kFresh;
   };
-  // Where a text of the language from `state` on stands that continues a prompt. What is no text, such as a special token,
-  // and what the tokenizer would not write so, cut the prompt: what is behind the last cut counts. The set is kRefused if
-  // no text of the language goes on there.
+  // Where a text of the language from `state` on stands that continues a prompt. What is no text, such as a special
+  // token, and what the tokenizer would not write so, cut the prompt: what is behind the last cut counts. The set is
+  // kRefused if no text of the language goes on there.
   Context after(ExprId state, std::span<const std::uint32_t> prompt);
 
   bool accepting(ExprId state, const Context& at);
-  // Writes the row of text tokens that may follow, or only those behind which the end takes at most `tokens_after`. Returns
-  // whether that may have taken any away. Cost: at the first visit of a state and place a walk over the trie.
+  // Writes the row of text tokens that may follow, or only those behind which the end takes at most `tokens_after`.
+  // Returns whether that may have taken any away. Cost: at the first visit of a state and place a walk over the trie.
   bool fill(ExprId state, const Context& at, std::uint32_t* row, std::uint32_t tokens_after = kNever);
   // The place behind `token`, which leads the language to `next`; its set is kRefused if the token may not follow.
   Context advance(ExprId next, const Context& at, std::uint32_t token);
@@ -91,9 +93,9 @@ class Canonical {
   struct Tail {
     enum class Kind : std::uint8_t { none, found, unknown } kind = Kind::unknown;  // none: there is no such text
     std::uint32_t first = kNoToken;                                                // its first token
-    std::string text;  // without a split: what the row to the end comes behind
-    std::uint32_t bytes = 0;                                                       // of it
-    ExprId state{};                                                                // behind it
+    std::string text;         // without a split: what the row to the end comes behind
+    std::uint32_t bytes = 0;  // of it
+    ExprId state{};           // behind it
     std::uint16_t marks = 0;
     std::uint32_t length = kNever;  // in tokens, once it was asked for
   };
@@ -160,8 +162,8 @@ class Canonical {
   std::uint32_t straight(ExprId state);
   // A text that ends the language behind a chunk that may end there.
   std::string end_text(ExprId state, std::uint16_t marks);
-  // Such a text by a search among fewer than `limit` beginnings; if there is a limit, only one that is found whatever follows
-  // the state.
+  // Such a text by a search among fewer than `limit` beginnings; if there is a limit, only one that is found whatever
+  // follows the state.
   std::optional<std::string> search_end(ExprId state, std::uint16_t marks, std::size_t limit);
   static constexpr std::size_t kSureEnds = 256;
   std::optional<std::string> straight_text(ExprId state, std::uint16_t marks);
@@ -192,8 +194,8 @@ class Canonical {
   Tail* fitting_tail(const Node& node);
   // The tails, if they are the same whatever follows the state, or null.
   const Tails* sure_tails(ExprId state, PlaceId place);
-  // The short tokens behind which the chunk may end, as `sure_end` tells it, with at least the tokens of the ends that begin
-  // with them, ascending.
+  // The short tokens behind which the chunk may end, as `sure_end` tells it, with at least the tokens of the ends that
+  // begin with them, ascending.
   using SureSteps = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
   SureSteps sure_steps(ExprId state, PlaceId place);
   // At least the tokens of an end of the row that ends in `last`, there, or kNever if it has none.
@@ -220,8 +222,8 @@ class Canonical {
   // Calls visit(token, state behind it) for each token that the language allows. Returns the trie nodes seen.
   template <class Visit>
   std::int64_t walk(ExprId state, Visit visit);
-  // The tokens that stay inside a beginning (Automaton::beginnings): those behind which the chunk may surely end, and the end
-  // is straight, whatever follows the beginning; and others that the split lets stand there.
+  // The tokens that stay inside a beginning (Automaton::beginnings): those behind which the chunk may surely end, and
+  // the end is straight, whatever follows the beginning; and others that the split lets stand there.
   struct Inside {
     std::shared_ptr<const Mask> sure, unsure;
   };
@@ -249,7 +251,7 @@ class Canonical {
   std::unordered_map<std::uint32_t, Apart> aparts_;
   std::unordered_map<std::string, std::uint32_t> first_tokens_;  // of tails, as merging gives them
   std::unordered_map<Id, std::vector<Step>> successors_;
-  std::unordered_map<Node, Way, NodeHash> ways_;  // of those that are not told at once
+  std::unordered_map<Node, Way, NodeHash> ways_;             // of those that are not told at once
   std::unordered_map<Node, std::uint32_t, NodeHash> worst_;  // the longest end behind a token of a mask; no last token
 };
 

@@ -1,4 +1,4 @@
-#include "machine/masks.h"
+#include "runtime/masks.h"
 
 #include <algorithm>
 #include <functional>
@@ -11,9 +11,11 @@ namespace detent {
 namespace {
 
 constexpr std::uint32_t kCharacter = 4 * ExprSet::kEscape;  // bytes that the rest of a character may take at most
-constexpr std::uint64_t kFragment = 0x66726167;  // sets the keys of fragments apart from those of masks
+constexpr std::uint64_t kFragment = 0x66726167;             // sets the keys of fragments apart from those of masks
 
-std::uint32_t sum(std::uint64_t x, std::uint64_t y) { return static_cast<std::uint32_t>(std::min<std::uint64_t>(x + y, UINT32_MAX)); }
+std::uint32_t sum(std::uint64_t x, std::uint64_t y) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(x + y, UINT32_MAX));
+}
 
 }  // namespace
 
@@ -140,7 +142,8 @@ std::shared_ptr<const Crossing> Masks::cross(const Crossing* like, const Exits& 
     std::ranges::merge(kept, more, all.begin());
     return all;
   };
-  return Crossing::of(merged(like->rests, added, &Crossing::Rest::place), merged(like->exits, exits.added, std::identity{}));
+  return Crossing::of(merged(like->rests, added, &Crossing::Rest::place),
+                      merged(like->exits, exits.added, std::identity{}));
 }
 
 Masks::Like Masks::find_like(ExprId state, Examples& examples, std::uint64_t kind) {
@@ -177,9 +180,10 @@ void Masks::remember(ExprId state, Examples& examples) {
   examples.states.push_back(state);
 }
 
-// Among thousands of banned words nearly every state is new, but after a byte or two most of its tokens lead where they lead
-// from some state before. So start from the mask of a state that is like this one, and walk only where the two part.
-// 10,000 English words on Llama 3: 20 us a new state instead of 2 ms; the price is below 1 us where no state is like it.
+// Among thousands of banned words nearly every state is new, but after a byte or two most of its tokens lead where they
+// lead from some state before. So start from the mask of a state that is like this one, and walk only where the two
+// part. 10,000 English words on Llama 3: 20 us a new state instead of 2 ms; the price is below 1 us where no state is
+// like it.
 void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* exits) {
   struct Place {
     ExprId state;
@@ -255,16 +259,20 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
       const ExprId like_next = at.like ? at.like[class_of[node.byte]] : ExprSet::kEmpty;
       // From here on both allow the same, or do as far as the tokens reach.
       const bool is_near = vocabulary_.height(i) < Automaton::kNear;
-      if (next == like_next || (like_next != ExprSet::kEmpty && is_near && every_byte && near(next) == near(like_next))) {
+      if (next == like_next ||
+          (like_next != ExprSet::kEmpty && is_near && every_byte && near(next) == near(like_next))) {
         if (next != like_next && next != reached) builder.reach(automaton_.completion_length(reached = next));
         i = node.next;
         continue;
       }
       if (exits && like_next != ExprSet::kEmpty) {
         const bool ends = automaton_.accepting(next), like_ends = automaton_.accepting(like_next);
-        if (next == ExprSet::kEmpty) exits->lost.emplace_back(static_cast<std::uint32_t>(i), node.next);
-        else if (like_ends && !ends) exits->lost.emplace_back(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i) + 1);
-        else if (ends && !like_ends) exits->added.push_back(static_cast<std::uint32_t>(i));
+        if (next == ExprSet::kEmpty)
+          exits->lost.emplace_back(static_cast<std::uint32_t>(i), node.next);
+        else if (like_ends && !ends)
+          exits->lost.emplace_back(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i) + 1);
+        else if (ends && !like_ends)
+          exits->added.push_back(static_cast<std::uint32_t>(i));
       } else if (exits && automaton_.accepting(next)) {
         exits->added.push_back(static_cast<std::uint32_t>(i));
       }
@@ -272,7 +280,8 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
         for (; i < node.next; ++i) each(trie[i].token, refuse);
         continue;
       }
-      // The whole subtree at once, if the state loops over all of it. A counted loop does, as far as the subtree can see.
+      // The whole subtree at once, if the state loops over all of it. A counted loop does, as far as the subtree can
+      // see.
       if (node.subtree && every_byte && !like.inside) {
         const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
         const bool near = subtree.height <= Automaton::kNear;
@@ -291,7 +300,8 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
       }
       if (every_byte || automaton_.spellable(next)) {
         each(node.token, allow);
-        if (node.token != TrieNode::kNoToken && next != reached) builder.reach(automaton_.completion_length(reached = next));
+        if (node.token != TrieNode::kNoToken && next != reached)
+          builder.reach(automaton_.completion_length(reached = next));
       } else if (path[0].like) {
         each(node.token, refuse);
       }

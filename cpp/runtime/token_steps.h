@@ -1,13 +1,13 @@
 // TokenSteps: what the tokens of a vocabulary do to the marks of its tokenizer's split, whatever the language.
 //
-// A place is where a text stands in the split: the state of the marks behind its last whole character, the bytes of the next
-// character so far, and whether this one begins a chunk. For each place that a token begins at, a table has the place that
-// each token leads to, or that it cannot stand there. A token never has a mark inside it. Few tokens begin inside a character:
-// those tables are lists.
+// A place is where a text stands in the split: the state of the marks behind its last whole character, the bytes of the
+// next character so far, and whether this one begins a chunk. For each place that a token begins at, a table has the
+// place that each token leads to, or that it cannot stand there. A token never has a mark inside it. Few tokens begin
+// inside a character: those tables are lists.
 //
-// A special token (expr/special.h) ends the text before it, and the text behind it begins anew. So it stands where a text may
-// end, at a place where a character that follows would begin a chunk, and leads to the start of a text.
-// One object serves all guides of a vocabulary. Safe for threads.
+// A special token (expr/special.h) ends the text before it, and the text behind it begins anew. So it stands where a
+// text may end, at a place where a character that follows would begin a chunk, and leads to the start of a text. One
+// object serves all guides of a vocabulary. Safe for threads.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,8 @@ class TokenSteps {
   using PlaceId = std::uint32_t;
   static constexpr PlaceId kDead = UINT32_MAX;
 
-  // Throws `argument` where the two have other numbers of ids, and `unsupported` where all tables together would be too large.
+  // Throws `argument` where the two have other numbers of ids, and `unsupported` where all tables together would be too
+  // large.
   TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder);
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
@@ -53,7 +54,8 @@ class TokenSteps {
   // Whether special tokens are among the tokens: the vocabulary is Vocabulary::with_special.
   bool has_special() const { return has_special_; }
   bool is_special(std::uint32_t token) const {
-    return has_special_ && vocabulary_->is_text(token) && static_cast<std::uint8_t>(vocabulary_->bytes(token)[0]) == kFrameBound;
+    return has_special_ && vocabulary_->is_text(token) &&
+           static_cast<std::uint8_t>(vocabulary_->bytes(token)[0]) == kFrameBound;
   }
   // As Characters::step, with special tokens between characters.
   static constexpr std::uint16_t kInSpecial = INT16_MAX;  // as a node
@@ -71,14 +73,14 @@ class TokenSteps {
       const auto found = std::ranges::lower_bound(of_few, token, {}, &std::pair<std::uint32_t, std::uint16_t>::first);
       return found != of_few.end() && found->first == token ? found->second : kRefused;
     }
-    std::vector<std::uint16_t> of_all;                                // by token; empty inside a character
+    std::vector<std::uint16_t> of_all;                            // by token; empty inside a character
     std::vector<std::pair<std::uint32_t, std::uint16_t>> of_few;  // ascending
   };
   const Table& table(PlaceId from);
 
   static constexpr std::size_t kRest = 4;
-  // The tokens that bring a chunk that was read up to there (Encoder::whole_step) to its end as a token that stays whole, or
-  // within so many bytes of it, but for that token itself.
+  // The tokens that bring a chunk that was read up to there (Encoder::whole_step) to its end as a token that stays
+  // whole, or within so many bytes of it, but for that token itself.
   const std::vector<std::uint32_t>& completing(std::uint32_t whole) const;
 
  private:

@@ -1,12 +1,12 @@
 // Budget: how few tokens complete a text, so that generation always ends inside its limit.
 //
 // within(state, k) is exact: it is true if and only if some sequence of at most k text tokens leads from `state` to
-// acceptance. Each state keeps a lower and an upper bound on that least number; where every byte is a token, the length of
-// an end in bytes is the first upper bound, and the only thing that is looked at until a budget nears it; then that end is
-// written in the fewest tokens. Between the bounds a breadth-first search over token steps decides, and what it learns
-// tightens them. States that call rules may have no end of successors: there the end that is known decides, so that within()
-// is true only if a text fits, but may be false where a shorter one was not found.
-// Safe for threads; one lock.
+// acceptance. Each state keeps a lower and an upper bound on that least number; where every byte is a token, the length
+// of an end in bytes is the first upper bound, and the only thing that is looked at until a budget nears it; then that
+// end is written in the fewest tokens. Between the bounds a breadth-first search over token steps decides, and what it
+// learns tightens them. States that call rules may have no end of successors: there the end that is known decides, so
+// that within() is true only if a text fits, but may be false where a shorter one was not found. Safe for threads; one
+// lock.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "machine/canonical.h"
+#include "runtime/canonical.h"
 
 namespace detent {
 
@@ -289,8 +289,8 @@ Canonical::Tails Canonical::tails_of_chunk(ExprId state, PlaceId place) {
     std::uint8_t byte;
   };
   std::vector<Open> open{{state, place, 0, 0, 0}};
-  // How often a place was come to, but for the start: a text may come back to it, and end there. Inside a character several
-  // ways count: their first tokens may be others.
+  // How often a place was come to, but for the start: a text may come back to it, and end there. Inside a character
+  // several ways count: their first tokens may be others.
   std::unordered_map<Id, std::size_t> seen;
   Tails tails;
   std::vector<Tail>& found = tails.texts;

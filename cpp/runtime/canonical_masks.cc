@@ -3,12 +3,12 @@
 #include <memory>
 #include <optional>
 
-#include "machine/canonical.h"
+#include "runtime/canonical.h"
 
 namespace detent {
 
-// How far an end is, at least, behind each token that a state and a place allow. Tokens that lead to the same state and the
-// same marks share the answer.
+// How far an end is, at least, behind each token that a state and a place allow. Tokens that lead to the same state and
+// the same marks share the answer.
 class Canonical::EndsBehind {
  public:
   EndsBehind(Canonical& canonical, ExprId state, const Where& where)
@@ -68,8 +68,8 @@ class Canonical::EndsBehind {
   std::vector<std::uint32_t>* of_last_state_ = nullptr;
 };
 
-// How far an end is, at least, behind each token that a beginning and a place allow, where that is the same whatever follows the
-// beginning; and which tokens have none then. That a chunk may stay whole is left aside.
+// How far an end is, at least, behind each token that a beginning and a place allow, where that is the same whatever
+// follows the beginning; and which tokens have none then. That a chunk may stay whole is left aside.
 class Canonical::SureEnds {
  public:
   enum class Kind : std::uint8_t { refused, sure, unknown, by_token, unsure };

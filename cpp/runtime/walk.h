@@ -9,9 +9,11 @@
 
 namespace detent {
 
-// Visits them: visit(node, state behind it), or for many at once visit_all(subtree, that state). Returns the trie nodes seen.
+// Visits them: visit(node, state behind it), or for many at once visit_all(subtree, that state). Returns the trie nodes
+// seen.
 template <class Visit, class VisitAll>
-std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, ExprId state, Visit visit, VisitAll visit_all) {
+std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, ExprId state, Visit visit,
+                         VisitAll visit_all) {
   const std::vector<TrieNode>& trie = vocabulary.trie();
   const auto& class_of = automaton.class_of();
   const bool every_byte = vocabulary.spelling() == nullptr;

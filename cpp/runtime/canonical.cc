@@ -1,4 +1,4 @@
-#include "machine/canonical.h"
+#include "runtime/canonical.h"
 
 #include <algorithm>
 
@@ -102,14 +102,16 @@ bool Canonical::fill(ExprId state, const Context& at, std::uint32_t* row, std::u
   return taken_away;
 }
 
-std::vector<Canonical::Where> Canonical::behind(const std::vector<Where>& set, std::uint32_t last, std::uint32_t token) const {
+std::vector<Canonical::Where> Canonical::behind(const std::vector<Where>& set, std::uint32_t last,
+                                                std::uint32_t token) const {
   const Encoder& encoder = steps_->encoder();
   const std::uint32_t root = encoder.has_wholes() ? Encoder::kRoot : Encoder::kOff;
   std::vector<Where> found;
   const auto go = [&](const Where& where) {
     const TokenSteps::Table& table = steps_->table(where.place);
     const std::uint16_t target = table.target_of(token);
-    if (target != TokenSteps::Table::kRefused) found.push_back({table.targets[target], whole_behind(where.whole, token)});
+    if (target != TokenSteps::Table::kRefused)
+      found.push_back({table.targets[target], whole_behind(where.whole, token)});
   };
   const bool fits = last != kNoToken && encoder.follows(last, token);
   for (const Where& where : set) {

@@ -1,5 +1,5 @@
-// Matcher: one sequence's place in a guide: the list of the states it went through, so that rolling back and forking are
-// list operations. A matcher belongs to one thread at a time; a second one gets `busy`.
+// Matcher: one sequence's place in a guide: the list of the states it went through, so that rolling back and forking
+// are list operations. A matcher belongs to one thread at a time; a second one gets `busy`.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "machine/guide.h"
+#include "runtime/guide.h"
 
 namespace detent {
 
@@ -22,8 +22,8 @@ class Matcher {
   static constexpr std::uint32_t kNoBudget = UINT32_MAX;
 
   // With a budget of text tokens the text is complete when they are spent. Throws `limit` ("max_tokens") if no text is
-  // that short; with a canonical guide, if no text is known to be. `prompt` are the tokens before the text; they matter to
-  // canonical guides only (see Canonical::after). Throws `empty` ("after") if no text goes on there.
+  // that short; with a canonical guide, if no text is known to be. `prompt` are the tokens before the text; they matter
+  // to canonical guides only (see Canonical::after). Throws `empty` ("after") if no text goes on there.
   explicit Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens = kNoBudget,
                    std::span<const std::uint32_t> prompt = {});
 
@@ -45,7 +45,7 @@ class Matcher {
   std::array<std::int64_t, 3> place() const;
   std::vector<std::int64_t> token_ids() const;  // -1 for a step by bytes
   // The number of tokens taken when the budget first took away a token of a mask, or -1.
-  std::int64_t squeezed_at() const;
+  std::int64_t budget_bound_at() const;
 
   struct Refusal {
     std::size_t offset;  // bytes of the text that are still fine
@@ -68,8 +68,8 @@ class Matcher {
   static constexpr std::int32_t kNoToken = -1;
 
   struct Step {
-    ExprId state;           // after the step
-    std::int32_t token_id;  // kNoToken for the start and for a step by bytes
+    ExprId state;                   // after the step
+    std::int32_t token_id;          // kNoToken for the start and for a step by bytes
     Canonical::Context place = {};  // if the guide is canonical
   };
 
@@ -104,7 +104,7 @@ class Matcher {
   std::vector<Step> steps_;  // the first is the start
   std::uint32_t max_tokens_;
   std::uint32_t byte_steps_ = 0;  // steps that cost no token
-  std::size_t squeezed_at_ = SIZE_MAX;
+  std::size_t budget_bound_at_ = SIZE_MAX;
   // What is left of ends that are followed because those of the places behind them are too long; by step, ascending.
   std::vector<std::pair<std::size_t, std::vector<std::uint32_t>>> ends_;
   mutable std::atomic<bool> busy_{false};

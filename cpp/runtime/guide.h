@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "automaton/automaton.h"
-#include "machine/budget.h"
-#include "machine/canonical.h"
-#include "machine/masks.h"
+#include "runtime/budget.h"
+#include "runtime/canonical.h"
+#include "runtime/masks.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -29,15 +29,15 @@ class Guide {
   // The state after `text`, or the dead state if no completion of it is left. Linear in the text.
   ExprId advance(ExprId state, std::string_view text);
 
-  // Writes the row of the tokens that `state` allows: those after which a completion is left, and the end-of-text ids if
-  // the state accepts. Cost: a cache look-up and a copy; at the first visit a walk over the part of the trie that the
-  // language allows.
+  // Writes the row of the tokens that `state` allows: those after which a completion is left, and the end-of-text ids
+  // if the state accepts. Cost: a cache look-up and a copy; at the first visit a walk over the part of the trie that
+  // the language allows.
   void fill(ExprId state, std::uint32_t* row);
   // Does the same if the mask is in the cache, and nothing otherwise.
   bool fill_from_cache(ExprId state, std::uint32_t* row);
 
-  // As `fill`, but leaves only the text tokens after which at most `tokens_after` more complete the text. Returns whether
-  // that took any away.
+  // As `fill`, but leaves only the text tokens after which at most `tokens_after` more complete the text. Returns
+  // whether that took any away.
   bool fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
 
   // Writes a row with the end-of-text ids only.
@@ -74,7 +74,8 @@ class Guide {
  private:
   void write(const Mask& mask, ExprId state, std::uint32_t* row) const;
   std::shared_ptr<const Mask> mask_of(ExprId state);
-  // Visits the tokens that `state` allows: visit(node, state after it), or for many at once visit_all(subtree, that state).
+  // Visits the tokens that `state` allows: visit(node, state after it), or for many at once visit_all(subtree, that
+  // state).
   template <class Visit, class VisitAll>
   std::int64_t walk(ExprId state, Visit visit, VisitAll visit_all);
 

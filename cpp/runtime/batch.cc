@@ -1,4 +1,4 @@
-#include "machine/batch.h"
+#include "runtime/batch.h"
 
 #include <algorithm>
 #include <atomic>

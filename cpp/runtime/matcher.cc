@@ -1,4 +1,4 @@
-#include "machine/matcher.h"
+#include "runtime/matcher.h"
 
 #include <algorithm>
 #include <bit>
@@ -29,7 +29,7 @@ Matcher::Matcher(const Matcher& other) {
   steps_ = other.steps_;
   max_tokens_ = other.max_tokens_;
   byte_steps_ = other.byte_steps_;
-  squeezed_at_ = other.squeezed_at_;
+  budget_bound_at_ = other.budget_bound_at_;
   ends_ = other.ends_;
 }
 
@@ -140,7 +140,7 @@ void Matcher::rollback(std::int64_t steps) {
   for (std::size_t i = left; i < steps_.size(); ++i) byte_steps_ -= steps_[i].token_id == kNoToken;
   steps_.resize(left, steps_[0]);
   while (!ends_.empty() && ends_.back().first >= left) ends_.pop_back();
-  if (squeezed_at_ != SIZE_MAX && squeezed_at_ >= left) squeezed_at_ = SIZE_MAX;
+  if (budget_bound_at_ != SIZE_MAX && budget_bound_at_ >= left) budget_bound_at_ = SIZE_MAX;
 }
 
 void Matcher::fill(std::uint32_t* row) {
@@ -153,11 +153,11 @@ void Matcher::fill(std::uint32_t* row) {
     guide_->fill(state(), row);
   } else if (tokens_left() == 0) {
     // The text is complete, or the tokens spent would have led elsewhere. Whether more could follow but for the budget:
-    const bool more = squeezed_at_ == SIZE_MAX && guide_->allows_text(state());
-    if (more) squeezed_at_ = steps_.size() - 1;
+    const bool more = budget_bound_at_ == SIZE_MAX && guide_->allows_text(state());
+    if (more) budget_bound_at_ = steps_.size() - 1;
     guide_->fill_end(row);
-  } else if (guide_->fill_within(state(), tokens_left() - 1, row) && squeezed_at_ == SIZE_MAX) {
-    squeezed_at_ = steps_.size() - 1;
+  } else if (guide_->fill_within(state(), tokens_left() - 1, row) && budget_bound_at_ == SIZE_MAX) {
+    budget_bound_at_ = steps_.size() - 1;
   }
 }
 
@@ -171,10 +171,10 @@ void Matcher::fill_canonical(Canonical& canonical, std::uint32_t* row) {
     squeezed = true;
     if (const std::vector<std::uint32_t> end = known_end(); !end.empty()) row[end[0] >> 5] |= 1u << (end[0] & 31);
   }
-  if (squeezed && squeezed_at_ == SIZE_MAX) {
+  if (squeezed && budget_bound_at_ == SIZE_MAX) {
     std::vector<std::uint32_t> all(words);
     canonical.fill(state(), context(), all.data());
-    if (!std::equal(all.begin(), all.end(), row)) squeezed_at_ = steps_.size() - 1;
+    if (!std::equal(all.begin(), all.end(), row)) budget_bound_at_ = steps_.size() - 1;
   }
   if (!at_end()) return;
   for (std::uint32_t id : guide_->vocabulary().end_ids()) row[id >> 5] |= 1u << (id & 31);
@@ -185,9 +185,9 @@ bool Matcher::fill_at_once(std::uint32_t* row) {
   return state() != kFinished && !guide_->canonical() && roomy() && guide_->fill_from_cache(state(), row);
 }
 
-std::int64_t Matcher::squeezed_at() const {
+std::int64_t Matcher::budget_bound_at() const {
   const Use use(*this);
-  return squeezed_at_ == SIZE_MAX ? -1 : static_cast<std::int64_t>(squeezed_at_);
+  return budget_bound_at_ == SIZE_MAX ? -1 : static_cast<std::int64_t>(budget_bound_at_);
 }
 
 Matcher::Refusal Matcher::refusal(std::string_view text) const {

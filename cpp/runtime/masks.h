@@ -32,7 +32,8 @@ class Masks {
     std::uint32_t safe = 0;  // tokens of up to that many bytes are allowed, and leave, as they do there
     bool inside = false;     // and so are all tokens, up to where they leave
   };
-  // The state without the bound of its first repeat: a token takes a round a byte at most, so that only long ones can tell.
+  // The state without the bound of its first repeat: a token takes a round a byte at most, so that only long ones can
+  // tell.
   template <class MaskOf>
   Like relaxed(ExprId state, MaskOf mask_of);
   // States with masks, none like another, among which a new one looks for one like it.

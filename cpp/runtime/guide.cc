@@ -1,4 +1,4 @@
-#include "machine/guide.h"
+#include "runtime/guide.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fork_guard.h"
 #include "expr/special.h"
-#include "machine/walk.h"
+#include "runtime/walk.h"
 
 namespace detent {
 
@@ -16,8 +16,8 @@ Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabula
              std::shared_ptr<const CancelFlag> cancel, std::shared_ptr<TokenSteps> steps)
     : vocabulary_(std::move(vocabulary)),
       cancel_(cancel),
-      automaton_(with_special(language, vocabulary_->special_names(), vocabulary_->special_ends()), vocabulary_->spelling(),
-                 vocabulary_->longest(), limits, cancel),
+      automaton_(with_special(language, vocabulary_->special_names(), vocabulary_->special_ends()),
+                 vocabulary_->spelling(), vocabulary_->longest(), limits, cancel),
       masks_(*vocabulary_, automaton_),
       budget_(*this, limits) {
   if (start() == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");

@@ -1,10 +1,10 @@
 // The ends of texts that have no split (machine/canonical.h): rows of tokens that lead straight on.
 //
-// A part of a row that merging gives is what merging gives of its own text, and two such rows, of which the one's last token and
-// the other's first fit to each other, are what it gives of the two texts. So the row from a place is made of the bytes up to
-// the next place that is known, and of what is known from there: only the joint is merged anew. All places on a way of n bytes
-// together cost little more than merging it once.
-#include "machine/canonical.h"
+// A part of a row that merging gives is what merging gives of its own text, and two such rows, of which the one's last
+// token and the other's first fit to each other, are what it gives of the two texts. So the row from a place is made of
+// the bytes up to the next place that is known, and of what is known from there: only the joint is merged anew. All
+// places on a way of n bytes together cost little more than merging it once.
+#include "runtime/canonical.h"
 
 namespace detent {
 
@@ -44,7 +44,8 @@ Canonical::Row Canonical::row_to_end(ExprId state, PlaceId place) {
       const auto byte = static_cast<std::uint8_t>(text.back());
       tokens.push_back(encoder.byte_piece(byte));
       const Characters::Step step = encoder.characters().step(node, byte);
-      if (step.node == 0) rest = step.of_class == Encoder::kPieces ? Row{} : row_to_end(path.back().first, path.back().second);
+      if (step.node == 0)
+        rest = step.of_class == Encoder::kPieces ? Row{} : row_to_end(path.back().first, path.back().second);
       if (step.node != 0 && automaton_.accepting(path.back().first)) rest = Row{};
     } else if (may_begin(path.back().second) || automaton_.accepting(path.back().first)) {
       rest = known_row(path.back().first, path.back().second);
@@ -73,7 +74,8 @@ Canonical::Row Canonical::row_to_end(ExprId state, PlaceId place) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::size_t behind = at + steps_->vocabulary().bytes(tokens[i]).size();
-    keep(at, {tokens[i], path[behind].first, path[behind].second, rest->tokens + static_cast<std::uint32_t>(tokens.size() - i),
+    keep(at, {tokens[i], path[behind].first, path[behind].second,
+              rest->tokens + static_cast<std::uint32_t>(tokens.size() - i),
               rest->bytes + static_cast<std::uint32_t>(text.size() - at), rest->end, rest->marks});
     at = behind;
   }
@@ -130,8 +132,10 @@ Canonical::Tails Canonical::tails_to_end(ExprId state, PlaceId place) {
     const Row row = row_to_end(next, behind);
     if (row.tokens == kNever || (row.tokens == 0 && character.empty())) return;
     const auto size = static_cast<std::uint32_t>(character.size());
-    const std::uint32_t first = size > 0 ? steps_->encoder().byte_piece(static_cast<std::uint8_t>(character[0])) : row.first;
-    found.texts.push_back({Tail::Kind::found, first, character, size + row.bytes, row.end, row.marks, size + row.tokens});
+    const std::uint32_t first =
+        size > 0 ? steps_->encoder().byte_piece(static_cast<std::uint8_t>(character[0])) : row.first;
+    found.texts.push_back(
+        {Tail::Kind::found, first, character, size + row.bytes, row.end, row.marks, size + row.tokens});
   };
   add({});
   if (TokenSteps::place(place).node == 0 && apart(state).length != kNever) add(apart(state).character);
@@ -143,13 +147,15 @@ std::vector<std::uint32_t> Canonical::tokens_to_end(const Node& node, const Tail
   std::vector<std::uint32_t> tokens;
   for (char byte : tail.text) tokens.push_back(steps_->encoder().byte_piece(static_cast<std::uint8_t>(byte)));
   const auto [state, place] = walk_text(node.state, node.place, tail.text);
-  for (Row row = row_to_end(state, place); row.tokens > 0; row = row_to_end(row.state, row.place)) tokens.push_back(row.first);
+  for (Row row = row_to_end(state, place); row.tokens > 0; row = row_to_end(row.state, row.place))
+    tokens.push_back(row.first);
   return tokens;
 }
 
 // Only as far as a token goes that stays whole.
 std::uint32_t Canonical::whole_to_end(std::uint32_t whole, ExprId state, PlaceId place) {
-  for (Row row = row_to_end(state, place); whole != Encoder::kOff && row.tokens > 0; row = row_to_end(row.state, row.place)) {
+  for (Row row = row_to_end(state, place); whole != Encoder::kOff && row.tokens > 0;
+       row = row_to_end(row.state, row.place)) {
     whole = whole_behind(whole, row.first);
   }
   return whole;

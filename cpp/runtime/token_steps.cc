@@ -1,4 +1,4 @@
-#include "machine/token_steps.h"
+#include "runtime/token_steps.h"
 
 #include <atomic>
 
@@ -18,7 +18,9 @@ std::uint64_t next_salt() {
 }  // namespace
 
 TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder)
-    : vocabulary_(std::move(vocabulary)), encoder_(std::move(encoder)), salt_(next_salt()),
+    : vocabulary_(std::move(vocabulary)),
+      encoder_(std::move(encoder)),
+      salt_(next_salt()),
       has_special_(!vocabulary_->special_names().empty()) {
   if (vocabulary_->size() != encoder_->size()) {
     throw Error(ErrorKind::argument, "encoder_size", encoder_->size(), vocabulary_->size());
@@ -36,7 +38,8 @@ TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared
       }
     }
   }
-  if (encoder_->characters().node_count() > INT16_MAX) throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);
+  if (encoder_->characters().node_count() > INT16_MAX)
+    throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);
 }
 
 TokenSteps::PlaceId TokenSteps::step(PlaceId from, std::uint8_t byte) const {
@@ -113,7 +116,8 @@ TokenSteps::Table TokenSteps::build(PlaceId from) const {
         fits = encoder_->merged(token) || (encoder_->whole_only(token) && at_border && start.marked);
       }
       if (!fits) return;
-      const auto [target, is_new] = known.try_emplace(id(behind.place), static_cast<std::uint16_t>(table.targets.size()));
+      const auto [target, is_new] =
+          known.try_emplace(id(behind.place), static_cast<std::uint16_t>(table.targets.size()));
       if (is_new) table.targets.push_back(id(behind.place));
       if (at_border) {
         table.of_all[token] = target->second;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/fork_guard.h"
-#include "machine/canonical.h"
+#include "runtime/canonical.h"
 
 namespace detent {
 
@@ -42,7 +42,9 @@ std::vector<std::uint32_t> Canonical::end(ExprId state, const Context& at) {
   const std::uint16_t marks = TokenSteps::place(node.place).state;
   Tail* tail = fitting_tail(node);
   if (tail && may_end && end_of(node.state, marks).tokens <= end_length(node)) tail = nullptr;
-  const auto add = [&](const std::vector<std::uint32_t>& more) { tokens.insert(tokens.end(), more.begin(), more.end()); };
+  const auto add = [&](const std::vector<std::uint32_t>& more) {
+    tokens.insert(tokens.end(), more.begin(), more.end());
+  };
   if (tail) add(tail_tokens(node, *tail));
   add(encode(tail ? end_text(tail->state, tail->marks) : end_text(node.state, marks)));
   return tokens;
@@ -134,9 +136,9 @@ Canonical::Way Canonical::way_from(const Node& node) {
   return search(node);
 }
 
-// Breadth first, up to the first that is told at once; inside a character, to that of the shortest end behind the same token, as
-// `sure_steps` tells it. Of what is known only dead ends are used, so that the way is always the same; the rest of a way is the
-// way of where it stands.
+// Breadth first, up to the first that is told at once; inside a character, to that of the shortest end behind the same
+// token, as `sure_steps` tells it. Of what is known only dead ends are used, so that the way is always the same; the
+// rest of a way is the way of where it stands.
 Canonical::Way Canonical::search(const Node& start) {
   struct Open {
     Node node;

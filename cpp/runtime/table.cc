@@ -1,4 +1,4 @@
-#include "machine/table.h"
+#include "runtime/table.h"
 
 #include <algorithm>
 #include <numeric>
@@ -51,7 +51,8 @@ class Classes {
   static constexpr std::uint32_t kSeen = UINT32_MAX;
 
   // Where all of a class moves, the part that is met first keeps its name. Class 0 is of the tokens that never move.
-  std::uint32_t name(std::uint32_t old, std::uint32_t next, std::vector<std::uint32_t>& row, std::vector<std::uint32_t>& seen) {
+  std::uint32_t name(std::uint32_t old, std::uint32_t next, std::vector<std::uint32_t>& row,
+                     std::vector<std::uint32_t>& seen) {
     if (moved_[old] != kSeen) {
       const bool all = old != 0 && moved_[old] == size_[old];
       moved_[old] = kSeen;
@@ -102,9 +103,7 @@ class Walk {
     }
   }
 
-  Standing start() const {
-    return {guide_.start(), Canonical::kNoToken, Canonical::kFresh, held_ ? held_->start : 0};
-  }
+  Standing start() const { return {guide_.start(), Canonical::kNoToken, Canonical::kFresh, held_ ? held_->start : 0}; }
 
   bool accepting(const Standing& at) {
     if (held_ && !held_->accepting[at.held]) return false;
@@ -163,8 +162,8 @@ class Walk {
 
   Guide& guide_;
   const HeldTable* held_;
-  std::vector<std::uint32_t> row_;                // of a canonical guide
-  std::vector<std::vector<std::uint32_t>> ids_;   // of each class, those with a text
+  std::vector<std::uint32_t> row_;               // of a canonical guide
+  std::vector<std::vector<std::uint32_t>> ids_;  // of each class, those with a text
   std::vector<std::uint32_t> wordless_;
 };
 
@@ -205,7 +204,8 @@ TokenAutomaton explore(Guide& guide, std::uint32_t max_states, std::int64_t max_
       add_ends();
     }
     rows.push_back(classes.refine(moves));
-    const auto bytes = static_cast<std::int64_t>((found.size() + TokenAutomaton::kStart) * classes.count() * sizeof(std::uint32_t));
+    const auto bytes =
+        static_cast<std::int64_t>((found.size() + TokenAutomaton::kStart) * classes.count() * sizeof(std::uint32_t));
     if (bytes > max_bytes) throw Error(ErrorKind::limit, "table_bytes", bytes, max_bytes);
   }
 
@@ -282,7 +282,8 @@ std::vector<std::uint32_t> merge(const std::uint32_t* next, const std::uint32_t*
         const std::uint32_t middle = begin[p] + marked[p];
         marked[p] = 0;
         if (middle == end[p]) continue;
-        // The smaller half becomes a part of its own, and waits; the larger waits if the whole did, and need not otherwise.
+        // The smaller half becomes a part of its own, and waits; the larger waits if the whole did, and need not
+        // otherwise.
         const auto fresh = static_cast<std::uint32_t>(begin.size());
         const bool front_is_smaller = middle - begin[p] <= end[p] - middle;
         begin.push_back(front_is_smaller ? begin[p] : middle);

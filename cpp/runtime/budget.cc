@@ -1,10 +1,10 @@
-#include "machine/budget.h"
+#include "runtime/budget.h"
 
 #include <algorithm>
 #include <unordered_set>
 
 #include "base/fork_guard.h"
-#include "machine/guide.h"
+#include "runtime/guide.h"
 
 namespace detent {
 
