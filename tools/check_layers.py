@@ -24,8 +24,8 @@ ALLOWED: dict[str, set[str]] = {
     "logits": {"base"},
     "automaton": {"base", "expr"},
     "vocab": {"base", "expr", "mask"},
-    "machine": {"base", "expr", "mask", "automaton", "vocab", "bpe"},
-    "bind": {"base", "expr", "mask", "logits", "automaton", "vocab", "bpe", "machine"},
+    "runtime": {"base", "expr", "mask", "automaton", "vocab", "bpe"},
+    "bind": {"base", "expr", "mask", "logits", "automaton", "vocab", "bpe", "runtime"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
