@@ -32,7 +32,7 @@ def first_tokens(guide: detent.Guide, model: detent.models.Model) -> str:
     return ", ".join(f"{model.vocabulary.token_bytes(i).decode()!r} {p:.3f}" for p, i in found)
 
 
-def draw(found: detent.Fidelity, path: Path) -> None:
+def draw(found: detent.analysis.Fidelity, path: Path) -> None:
     """Draw the probabilities of the names as bars; needs matplotlib (the extra `plot`)."""
     from matplotlib import rcParams
     from matplotlib.figure import Figure
@@ -71,7 +71,7 @@ def main() -> None:
     for canonical in (False, True):
         guide = detent.compile(language, model.vocabulary, canonical=canonical)
         print(f"  {'canonical' if canonical else 'plain':>9} mask:   {first_tokens(guide, model)}")
-    found = detent.fidelity(model, QUESTION, language)
+    found = detent.analysis.fidelity(model, QUESTION, language)
     print(found)
     if len(sys.argv) > 1:
         draw(found, Path(sys.argv[1]))

@@ -18,7 +18,7 @@ from jax import Array, lax
 
 import detent
 from detent.jax import init, process
-from detent.models.tensors import read_tensors
+from detent.models.safetensors import read_safetensors
 
 FOLDER = Path(detent.__file__).parent / "models" / "weights"
 CONFIG = json.loads((FOLDER / "config.json").read_text())
@@ -105,7 +105,7 @@ def main() -> None:
     table = detent.stack_tables([detent.compile(rule, vocabulary).to_table() for rule in rules.values()])
     print(table)
 
-    weights = {name: jnp.asarray(array) for name, array in read_tensors(FOLDER / "model.safetensors").items()}
+    weights = {name: jnp.asarray(array) for name, array in read_safetensors(FOLDER / "model.safetensors").items()}
     ids = jnp.asarray([model.encode(prompt)] * len(rules))
     state = init(table, range(len(rules)), max_tokens=MAX_TOKENS)
     decode(weights, ids, state)  # compiles

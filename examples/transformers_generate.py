@@ -41,7 +41,7 @@ def main() -> None:
     )
 
     # Two texts, the likeliest that the model has without the word, by its own probabilities.
-    for found in detent.beam_search(model, question, ban=["listen"], num_beams=4, count=2):
+    for found in detent.analysis.beam_search(model, question, ban=["listen"], num_beams=4, count=2):
         print(f"  {found.report.log_probability:6.2f}  {found.text!r}")
 
     # Each row has a language of its own; one pass of the model reads all of them.

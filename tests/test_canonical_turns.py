@@ -148,7 +148,7 @@ def test_all_rows_between_special_tokens_are_seen():
     assert all(automaton.accepts(row) for row in rows)
     assert not automaton.accepts([user, *vocabulary.encode_canonical(" t"), *vocabulary.encode_canonical("here")])
     assert not automaton.accepts(rows[0][1:])
-    found = detent.fidelity(model, "Hello", said)
+    found = detent.analysis.fidelity(model, "Hello", said)
     assert sum(text.canonical for text in found.texts) == pytest.approx(1)
     assert 0 < found.canonical_share < 1
 

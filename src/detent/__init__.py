@@ -53,17 +53,13 @@ from detent.tables import TokenDfa, UserDfa, draw_automaton, stack_tables, token
 from detent.vocabulary import Vocabulary, tokenizations
 
 if TYPE_CHECKING:
-    from detent import models
+    from detent import analysis, models
     from detent.generation import (
-        Fidelity,
         Output,
         Report,
         Request,
-        beam_search,
-        fidelity,
         generate,
         generate_batch,
-        sample_conditioned,
         stream,
     )
     from detent.models import load_model
@@ -82,7 +78,6 @@ __all__ = [
     "CancelledError",
     "DetentError",
     "EmptyLanguageError",
-    "Fidelity",
     "Guide",
     "Language",
     "LimitError",
@@ -105,8 +100,8 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "allocate_mask",
+    "analysis",
     "apply_mask",
-    "beam_search",
     "boolean",
     "byte_class",
     "calls",
@@ -119,7 +114,6 @@ __all__ = [
     "duration",
     "ebnf",
     "email",
-    "fidelity",
     "gbnf",
     "generate",
     "generate_batch",
@@ -137,7 +131,6 @@ __all__ = [
     "models",
     "number",
     "regex",
-    "sample_conditioned",
     "special_token",
     "stack_tables",
     "stream",
@@ -154,15 +147,12 @@ __all__ = [
 # Engines import detent for its masks alone: what runs models, and the larger sources, load when first named (PEP 562).
 _LAZY = {
     "Call": "detent.sources.calls",
-    "Fidelity": "detent.generation",
     "Output": "detent.generation",
     "Report": "detent.generation",
     "Request": "detent.generation",
     "TaggedPart": "detent.sources.calls",
-    "beam_search": "detent.generation",
     "calls": "detent.sources.calls",
     "ebnf": "detent.sources.grammar",
-    "fidelity": "detent.generation",
     "gbnf": "detent.sources.grammar",
     "generate": "detent.generation",
     "generate_batch": "detent.generation",
@@ -170,7 +160,6 @@ _LAZY = {
     "json_schema": "detent.sources.json_schema",
     "json_value": "detent.sources.json_schema",
     "load_model": "detent.models",
-    "sample_conditioned": "detent.generation",
     "stream": "detent.generation",
     "structural_tags": "detent.sources.calls",
 }
@@ -179,7 +168,7 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in ("jax", "models", "torch"):
+    if name in ("analysis", "jax", "models", "torch"):
         return import_module(f"detent.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'detent' has no attribute {name!r}")

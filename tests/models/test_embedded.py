@@ -16,7 +16,7 @@ from detent.models import embedded
 from detent.models.base import Model, Session
 from detent.models.embedded import EmbeddedModel, load_model
 from detent.models.llama import Cache, Config, Llama
-from detent.models.tensors import read_tensors
+from detent.models.safetensors import read_safetensors
 
 WEIGHTS = Path(embedded.__file__).parent / "weights"
 
@@ -374,13 +374,13 @@ def test_a_lying_header_is_a_model_error(tmp_path: Path, entry: object, message:
     path = tmp_path / "x.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     with pytest.raises(ModelError, match=message):
-        read_tensors(path)
+        read_safetensors(path)
 
 
 def test_tensors_equal_those_of_safetensors() -> None:
     numpy_reader = pytest.importorskip("safetensors.numpy", reason="compares with safetensors")
     expected = numpy_reader.load_file(WEIGHTS / "model.safetensors")
-    found = read_tensors(WEIGHTS / "model.safetensors")
+    found = read_safetensors(WEIGHTS / "model.safetensors")
     assert found.keys() == expected.keys()
     for name, tensor in expected.items():
         np.testing.assert_array_equal(found[name], tensor.astype(np.float32))

@@ -341,7 +341,7 @@ class TestGenerate:
         )
         assert [odd.accepts(out.text) for out in outs[:2]] == [True, True]
         assert "".join(detent.stream(self.model, "1", table, seed=1)).isdigit()
-        assert detent.sample_conditioned(self.model, "1", table, seed=1, max_tokens=3, max_rejections=10**4)[
+        assert detent.analysis.sample_conditioned(self.model, "1", table, seed=1, max_tokens=3, max_rejections=10**4)[
             0
         ].text.isdigit()
 

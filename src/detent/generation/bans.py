@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 from detent import _core
 from detent.errors import ArgumentError
-from detent.generation.finder import Finder, Scan
+from detent.generation.aho_corasick import AhoCorasick, MatchState
 from detent.generation.sampler import whole_number
 from detent.language import Language
 from detent.sources.nodes import EVERYTHING, in_row, maybe
@@ -59,33 +59,33 @@ class Bans:
         self._across_prompt = across_prompt
         self._ignore_case = ignore_case
         self._whole_words = whole_words
-        self._finder = Finder(words, "ban", ignore_case=ignore_case, whole_words=whole_words)
+        self._finder = AhoCorasick(words, "ban", ignore_case=ignore_case, whole_words=whole_words)
         self._amid = amid(words, "ban", ignore_case, whole_words)
 
-    def scan(self, prompt: bytes) -> Scan:
+    def scan(self, prompt: bytes) -> MatchState:
         """Start to look for the words in a text after a prompt."""
         return self._finder.scan(prompt if self._across_prompt else b"")
 
-    def keep_out_of(self, language: Language, prompt: bytes, stops: Finder | None) -> Language:
+    def excluding(self, language: Language, prompt: bytes, stops: AhoCorasick | None) -> Language:
         """Return the language of the texts that have none of the words, nor end one that began in the prompt."""
         banned = [self._amid]
         if stops is not None and self._whole_words:  # a text that is cut at a stop string ends its last word there
             before = maybe(in_row(EVERYTHING, no_word_character()))
             cuts = bytes_trie(sorted(word.encode("latin-1") for word in stops.words))
             banned.append(in_row(before, self._trie(self._finder.words), cuts, EVERYTHING))
-        if tails := self._tails(prompt):
+        if tails := self._suffixes(prompt):
             ends = maybe(in_row(no_word_character(), EVERYTHING)) if self._whole_words else EVERYTHING
             banned.append(in_row(self._trie(tails), ends))
         return language - Language(_core.union(banned), f"text with one of {len(self._finder.words)} banned words")
 
-    def key(self, prompt: bytes, stops: Finder | None) -> Hashable:
-        """Return what `keep_out_of` depends on beside the language."""
+    def key(self, prompt: bytes, stops: AhoCorasick | None) -> Hashable:
+        """Return what `excluding` depends on beside the language."""
         stopped = tuple(stops.words) if stops is not None and self._whole_words else ()
-        return tuple(self._finder.words), self._ignore_case, self._whole_words, stopped, tuple(self._tails(prompt))
+        return tuple(self._finder.words), self._ignore_case, self._whole_words, stopped, tuple(self._suffixes(prompt))
 
-    def _tails(self, prompt: bytes) -> list[str]:
+    def _suffixes(self, prompt: bytes) -> list[str]:
         """Return how the words go on that the prompt begins."""
-        return sorted({tail for _, node in self.scan(prompt).begun() for tail in self._finder.tails(node)})
+        return sorted({tail for _, node in self.scan(prompt).partial_matches() for tail in self._finder.suffixes(node)})
 
     def _trie(self, tails: Sequence[str]) -> _core.Node:
         if self._ignore_case:

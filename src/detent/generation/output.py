@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from detent.generation.report import Report
-from detent.generation.text import TextDecoder
+from detent.generation.utf8_stream import Utf8Decoder
 from detent.language import Language
 from detent.vocabulary import Vocabulary
 
@@ -58,7 +58,7 @@ def make_output(
 ) -> Output:
     """Make the output of a text whose steps are known."""
     ids = [step.token_id for step in report.steps if step.token_id not in vocabulary.eos_token_ids]
-    decoder = TextDecoder()
+    decoder = Utf8Decoder()
     text = decoder.feed(vocabulary.decode(ids)) + decoder.finish(cut=finish_reason == "length")
     return Output(
         text=text,

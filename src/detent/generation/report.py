@@ -21,7 +21,7 @@ from detent.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Report", "Rewind", "Step", "measure", "spelled"]
+__all__ = ["Report", "Rewind", "Step", "measure", "token_texts"]
 
 
 class Step(NamedTuple):
@@ -143,7 +143,7 @@ class Report:
             Show it in a notebook, or save it: ``report.plot().savefig("report.png")``. Needs matplotlib: the extra
             ``plot``.
         """
-        from detent.generation.plot import draw
+        from detent.generation.report_plot import draw
 
         return draw(self)
 
@@ -165,7 +165,7 @@ class Report:
         return "\n".join(lines)
 
 
-def spelled(steps: Sequence[Step], vocabulary: Vocabulary) -> dict[int, bytes]:
+def token_texts(steps: Sequence[Step], vocabulary: Vocabulary) -> dict[int, bytes]:
     """Return the bytes of the ids that steps name, end-of-text ids left out."""
     ids = {step.token_id for step in steps} | {step.top_token_id for step in steps if step.top_token_id is not None}
     return {token_id: vocabulary.token_bytes(token_id) for token_id in ids.difference(vocabulary.eos_token_ids)}

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, DetentError, ModelError, StateError
-from detent.generation.ends import end_of_text_row
+from detent.generation.eos_mask import eos_mask
 from detent.generation.sampler import whole_number
 from detent.guide import Guide
 from detent.integrations.places import Ended, Place, Places, is_wordless
@@ -88,7 +88,7 @@ class LogitsProcessor:
         self._prompt_length = prompt_length
         self._vocabulary = vocabulary
         self._width = _used_width(vocabulary)
-        self._ends = end_of_text_row(vocabulary)
+        self._ends = eos_mask(vocabulary)
         self._local = _Local(self._guides)
 
     def reset(self) -> None:

@@ -23,7 +23,7 @@ from detent.errors import ArgumentError, ModelError
 from detent.models.base import Session
 from detent.models.bpe import ByteLevelBPE
 from detent.models.llama import Cache, Config, Llama
-from detent.models.tensors import read_tensors
+from detent.models.safetensors import read_safetensors
 from detent.vocabulary.token_table import TokenTable
 from detent.vocabulary.tokenizer_json import open_core
 from detent.vocabulary.vocabulary import Vocabulary
@@ -70,7 +70,7 @@ class EmbeddedModel:
 
     def __init__(self, folder: Path) -> None:
         config = _read_config(folder / "config.json")
-        self._network = Llama(Config.from_json(config), read_tensors(folder / "model.safetensors"))
+        self._network = Llama(Config.from_json(config), read_safetensors(folder / "model.safetensors"))
         self._bpe = ByteLevelBPE(folder / "tokenizer.json")
         special, width = self._bpe.special_ids, self._network.config.vocab_size
         try:

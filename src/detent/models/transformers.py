@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from detent.errors import ArgumentError, ModelError
 from detent.models.base import Session
-from detent.models.shelves import ShelfSession, read_together
+from detent.models.kv_cache import CachedSession, read_sessions
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -90,19 +90,19 @@ class Transformers:
 
     def start(self, token_ids: Sequence[int]) -> Session:
         """Begin a sequence with the ids of a prompt."""
-        return ShelfSession(self.model, token_ids)
+        return CachedSession(self.model, token_ids)
 
     def read(self, sessions: Sequence[Session]) -> None:
         """Compute the logits of several sessions in one pass, and in one more where some have not been read before."""
-        read_together([_own(session) for session in sessions])
+        read_sessions([_own(session) for session in sessions])
 
     def fork(self, session: Session) -> Session:
         """Return an independent session with the same tokens, without reading them again."""
         return _own(session).fork()
 
 
-def _own(session: Session) -> ShelfSession:
-    if not isinstance(session, ShelfSession):
+def _own(session: Session) -> CachedSession:
+    if not isinstance(session, CachedSession):
         raise ArgumentError(f"expected a session that this model started, got {type(session).__name__}")
     return session
 

@@ -23,17 +23,22 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from detent.errors import LimitError, ModelError
+from detent.errors import ArgumentError, LimitError, ModelError
+from detent.generation.bans import read_bans
+from detent.generation.logits_cache import LogitsCache
 from detent.generation.output import FinishReason, Output, make_output
-from detent.generation.reader import Reader
-from detent.generation.report import Report, Step, spelled
+from detent.generation.report import Report, Step, token_texts
+from detent.generation.request import begin, check_model, guide_without_bans, read_prompt, resolve_guide, text_before
+from detent.generation.sampler import Sampler, whole_number
+from detent.guide import Canonical, Rule
 from detent.language import Language
 from detent.mask import allocate_mask
 from detent.matcher import Matcher
+from detent.models.base import Model
 from detent.tables import TableMatcher
 from detent.vocabulary import Vocabulary
 
-__all__ = ["UnbiasedSampler"]
+__all__ = ["ConditionedSampler", "sample_conditioned"]
 
 _MOST_REMEMBERED = 4_000_000
 """Allowed ids of all remembered places together, 20 bytes each; further places are visited afresh each time."""
@@ -55,7 +60,7 @@ class _Place:
     next: dict[int, _Place] = field(default_factory=dict)
 
 
-class UnbiasedSampler:
+class ConditionedSampler:
     """Draws texts of one language after one prompt; what one draw learns speeds up the next.
 
     Parameters
@@ -66,7 +71,7 @@ class UnbiasedSampler:
         At the start of what may be written.
     language : Language
         What the texts are of: their values.
-    reader : Reader
+    cache : LogitsCache
         The model after the prompt.
     max_tokens : int
         Texts of more tokens are not counted as of the language.
@@ -85,7 +90,7 @@ class UnbiasedSampler:
         vocabulary: Vocabulary,
         matcher: Matcher | TableMatcher,
         language: Language,
-        reader: Reader,
+        cache: LogitsCache,
         *,
         max_tokens: int,
         prompt_token_count: int,
@@ -96,7 +101,7 @@ class UnbiasedSampler:
         self._vocabulary = vocabulary
         self._language = language
         self._matcher = matcher
-        self._reader = reader
+        self._logits_cache = cache
         self._max_tokens = max_tokens
         self._prompt_token_count = prompt_token_count
         self._temperature = temperature
@@ -120,7 +125,7 @@ class UnbiasedSampler:
             The model rules out every text of the language.
         """
         started = perf_counter()
-        calls, model_seconds, self._mask_seconds = self._reader.calls, self._reader.seconds, 0.0
+        calls, model_seconds, self._mask_seconds = self._logits_cache.calls, self._logits_cache.seconds, 0.0
         for tried in range(self._max_rejections):
             steps = self._try()
             if self._root_bound == 0:
@@ -133,11 +138,11 @@ class UnbiasedSampler:
                     steps=tuple(steps),
                     retries=tried,
                     budget_bound_at=self._matcher.budget_bound_at,
-                    model_calls=self._reader.calls - calls,
+                    model_calls=self._logits_cache.calls - calls,
                     seconds=perf_counter() - started,
-                    model_seconds=self._reader.seconds - model_seconds,
+                    model_seconds=self._logits_cache.seconds - model_seconds,
                     mask_seconds=self._mask_seconds,
-                    tokens=spelled(steps, self._vocabulary),
+                    tokens=token_texts(steps, self._vocabulary),
                 )
                 is_short = len(steps) < self._max_tokens or steps[-1].token_id in self._vocabulary.eos_token_ids
                 reason: FinishReason = "stop" if is_short else "length"
@@ -201,8 +206,8 @@ class UnbiasedSampler:
         if not allowed.size:
             return None
         common = next((i for i, (a, b) in enumerate(zip(ids, self._read, strict=False)) if a != b), None)
-        self._reader.crop(min(len(ids), len(self._read)) if common is None else common)
-        logits = self._reader.logits(ids, keep=False).astype(np.float64)
+        self._logits_cache.crop(min(len(ids), len(self._read)) if common is None else common)
+        logits = self._logits_cache.logits(ids, keep=False).astype(np.float64)
         self._read = list(ids)
         top = int(logits.argmax())
         if not np.isfinite(logits[top]):
@@ -222,3 +227,88 @@ class UnbiasedSampler:
                 before.weights[index] = np.exp(before.logs[index]) * place.weights.sum()
         if path:
             self._root_bound = float(path[0][0].weights.sum())
+
+
+def sample_conditioned(
+    model: Model,
+    prompt: str | Sequence[int],
+    language: Rule,
+    *,
+    count: int = 1,
+    max_tokens: int = 256,
+    temperature: float = 1.0,
+    seed: int | None = None,
+    max_rejections: int = 1000,
+    canonical: Canonical = False,
+    ban: Sequence[str | bytes] | None = None,
+    ban_ignore_case: bool = False,
+    ban_whole_words: bool = False,
+    ban_across_prompt: bool = False,
+) -> list[Output]:
+    """Draw texts exactly as the model would write them, given that they are in the language.
+
+    >>> import detent
+    >>> model = detent.load_model()
+    >>> out, = detent.analysis.sample_conditioned(model, "Write 7 March 2021 as an ISO date.", detent.date(), seed=0)
+    >>> out.text
+    '2021-03-07'
+
+    `generate` renormalises at each token, which favours beginnings that are easy to keep to. Here a text has its
+    probability under the model, end of text included, divided by that of all texts of the language together. Texts are
+    drawn and rejected until one is accepted; what rejected ones show of the language makes further ones likelier, and
+    the draws stay independent. Meant for languages that the model writes by itself now and then.
+
+    Parameters
+    ----------
+    model, prompt, seed
+        As in `generate`.
+    language : Language, token_table, Guide or TokenDfa
+        What may be written.
+    count : int
+        How many texts.
+    max_tokens : int
+        Only texts of at most so many tokens count as of the language.
+    temperature : float
+        Above 0: the model is what it is at this temperature.
+    max_rejections : int
+        How many texts may be rejected for one that is accepted.
+    canonical, ban, ban_ignore_case, ban_whole_words, ban_across_prompt
+        As in `generate`; the words are left out of the language.
+
+    Returns
+    -------
+    list of Output
+        Their `report.retries` says how many were rejected before.
+
+    Raises
+    ------
+    LimitError
+        Too many were rejected; or the language has no text of at most `max_tokens` tokens.
+    ArgumentError, ModelError, EmptyLanguageError
+        As in `generate`.
+    """
+    checked = Sampler(temperature, seed=seed)
+    if checked.temperature == 0:
+        raise ArgumentError("temperature must be above 0 where texts are drawn by their probabilities, got 0")
+    count, max_rejections = (
+        whole_number("count", count, least=0),
+        whole_number("max_rejections", max_rejections, least=1),
+    )
+    max_tokens = whole_number("max_tokens", max_tokens, least=1)
+    check_model(model)
+    bans = read_bans(ban, "mask", ban_ignore_case, ban_whole_words, ban_across_prompt, 0)
+    prompt_ids = read_prompt(prompt, model)
+    guide = resolve_guide(language, model, in_text=False, canonical=canonical)
+    strict = guide if bans is None else guide_without_bans(bans, guide, text_before(model, prompt_ids))
+    sampler = ConditionedSampler(
+        model.vocabulary,
+        begin(strict, max_tokens, prompt_ids),
+        guide.language,
+        LogitsCache(model, prompt_ids),
+        max_tokens=max_tokens,
+        prompt_token_count=len(prompt_ids),
+        temperature=checked.temperature,
+        seed=seed,
+        max_rejections=max_rejections,
+    )
+    return [sampler.draw() for _ in range(count)]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import detent
+from detent.analysis import token_tree
 from detent.errors import ArgumentError, LimitError, ModelError, UnsupportedError
-from detent.generation import rows as rows_module
 from detent.models import CallableModel
 from detent.vocabulary.core_tokenizer import CoreTokenizer
 from tests.toy_bpe import make_encoder, merge
@@ -91,7 +91,7 @@ def test_every_row_of_a_small_language(pattern: str, temperature: float) -> None
         rows = all_rows(seed, words, temperature)
         mass = sum(row.model for row in rows)
         own_mass = sum(row.model for row in rows if row.ids == tokenized(row.text))
-        found = detent.fidelity(model(seed), "p", language, temperature=temperature)
+        found = detent.analysis.fidelity(model(seed), "p", language, temperature=temperature)
         assert found.log_mass == pytest.approx(np.log(mass))
         assert found.canonical_share == pytest.approx(own_mass / mass)
         assert {each.text for each in found.texts} == set(words)
@@ -116,7 +116,7 @@ def test_every_row_of_a_small_language(pattern: str, temperature: float) -> None
 @pytest.mark.parametrize("remembered", [None, 8])
 def test_estimates_are_as_near_as_they_say(remembered: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if remembered is not None:
-        monkeypatch.setattr(rows_module, "_MOST_REMEMBERED", remembered)
+        monkeypatch.setattr(token_tree, "_MOST_REMEMBERED", remembered)
     language = detent.regex("(a|b){1,3}")
     rows = all_rows(1, list(language.enumerate()))
     mass = sum(row.model for row in rows)
@@ -130,7 +130,7 @@ def test_estimates_are_as_near_as_they_say(remembered: int | None, monkeypatch: 
     ]
     found = []
     for seed in range(10 if remembered else 150):
-        it = detent.fidelity(model(1), "p", language, samples=100, seed=seed)
+        it = detent.analysis.fidelity(model(1), "p", language, samples=100, seed=seed)
         values = [it.log_mass, it.canonical_share, *it.plain[:2], *it.canonical[:2]]
         errors = [it.log_mass_error, it.canonical_share_error, *it.plain[2:4], *it.canonical[2:4]]
         found.append((values, errors))
@@ -145,12 +145,12 @@ def test_estimates_are_as_near_as_they_say(remembered: int | None, monkeypatch: 
 def test_endless_languages_are_estimated() -> None:
     language = detent.regex("a*b")
     with pytest.raises(LimitError, match="no longest text"):
-        detent.fidelity(model(3), "p", language)
+        detent.analysis.fidelity(model(3), "p", language)
     rows = all_rows(3, [b"a" * count + b"b" for count in range(12)])
-    found = detent.fidelity(model(3), "p", language, samples=500, seed=0)
+    found = detent.analysis.fidelity(model(3), "p", language, samples=500, seed=0)
     assert found.log_mass == pytest.approx(np.log(sum(row.model for row in rows)), abs=4 * found.log_mass_error)
     assert found.texts == ()
-    again = detent.fidelity(model(3), "p", language, samples=500, seed=0)
+    again = detent.analysis.fidelity(model(3), "p", language, samples=500, seed=0)
     assert again.log_mass == found.log_mass
     assert again.plain == found.plain
     assert "500 samples" in repr(found)
@@ -158,7 +158,7 @@ def test_endless_languages_are_estimated() -> None:
 
 
 def test_rows_that_are_given_up() -> None:
-    found = detent.fidelity(model(3), "p", detent.regex("a*b"), samples=300, max_tokens=2, seed=0)
+    found = detent.analysis.fidelity(model(3), "p", detent.regex("a*b"), samples=300, max_tokens=2, seed=0)
     rows = [row for row in all_rows(3, [b"a" * count + b"b" for count in range(12)]) if len(row.ids) <= 2]
     mass = sum(row.model for row in rows)
     assert found.log_mass == pytest.approx(np.log(mass), abs=4 * found.log_mass_error)
@@ -167,7 +167,7 @@ def test_rows_that_are_given_up() -> None:
     assert found.plain.total_variation == pytest.approx(far, abs=4 * found.plain.total_variation_error)
     assert found.plain.kl == np.inf
     with pytest.raises(LimitError, match="none of 5 rows"):
-        detent.fidelity(model(3), "p", detent.regex("(aabb){3}"), samples=5, max_tokens=2, seed=0)
+        detent.analysis.fidelity(model(3), "p", detent.regex("(aabb){3}"), samples=5, max_tokens=2, seed=0)
 
 
 def test_tokens_that_the_model_rules_out() -> None:
@@ -175,7 +175,7 @@ def test_tokens_that_the_model_rules_out() -> None:
         return np.where(np.arange(END + 1) == 0, -np.inf, logits(0, ids))
 
     it = CallableModel(never_a, VOCABULARY, encode=lambda text: [0])
-    found = detent.fidelity(it, "p", detent.choice("ab", "aab", "b"))
+    found = detent.analysis.fidelity(it, "p", detent.choice("ab", "aab", "b"))
     # "aab" is aa b or a ab, and the tokenizer's own row is the latter; so only aa b is left.
     by_text = {each.text: each for each in found.texts}
     assert by_text[b"aab"].canonical_share == 0
@@ -183,15 +183,15 @@ def test_tokens_that_the_model_rules_out() -> None:
     assert found.canonical.total_variation >= by_text[b"aab"].model / 2
     assert np.isfinite(found.canonical.kl)
     with pytest.raises(ModelError, match="every allowed token"):
-        detent.fidelity(it, "p", detent.literal("a"))
+        detent.analysis.fidelity(it, "p", detent.literal("a"))
     broken = CallableModel(lambda ids: [np.nan] * (END + 1), VOCABULARY, encode=lambda text: [0])
     with pytest.raises(ModelError, match="finite"):
-        detent.fidelity(broken, "p", detent.literal("b"))
+        detent.analysis.fidelity(broken, "p", detent.literal("b"))
 
 
 def test_a_vocabulary_without_end_of_text() -> None:
     it = CallableModel(lambda ids: logits(0, ids)[:END], vocabulary_of(None), encode=lambda text: [0])
-    found = detent.fidelity(it, "p", detent.choice("ab", "ba"))
+    found = detent.analysis.fidelity(it, "p", detent.choice("ab", "ba"))
     weights = np.exp(logits(0, [0])[:END].astype(float))
     weights /= weights.sum()
     after = [np.exp(logits(0, [0, first])[:END].astype(float)) for first in (0, 1)]
@@ -202,18 +202,18 @@ def test_a_vocabulary_without_end_of_text() -> None:
         {b"ab": ab / (ab + ba), b"ba": ba / (ab + ba)}
     )
     with pytest.raises(ArgumentError, match="beginning of another"):
-        detent.fidelity(it, "p", detent.choice("ab", "a"))
+        detent.analysis.fidelity(it, "p", detent.choice("ab", "a"))
 
 
 def test_a_long_text_of_few_rows() -> None:
-    found = detent.fidelity(model(0), "p", detent.literal("b" * 400))
+    found = detent.analysis.fidelity(model(0), "p", detent.literal("b" * 400))
     assert found.model_calls == 401
     assert found.texts[0][1:] == pytest.approx((1, 1, 1, 1))
 
 
 def test_the_embedded_model_prefers_william() -> None:
     question = "Who was a member of the Sigma Alpha Epsilon fraternity: Theo or William?"
-    found = detent.fidelity(detent.load_model(), question, detent.choice("William", "Theodore"))
+    found = detent.analysis.fidelity(detent.load_model(), question, detent.choice("William", "Theodore"))
     william, theodore = found.texts
     assert william.text == b"William"
     assert william.plain < 0.5 < william.model
@@ -225,27 +225,27 @@ def test_the_embedded_model_prefers_william() -> None:
 
 
 def test_tables_of_many_texts_are_cut() -> None:
-    shown = str(detent.fidelity(model(0), "p", detent.regex("[ab]{4}") | detent.literal("b" * 80)))
+    shown = str(detent.analysis.fidelity(model(0), "p", detent.regex("[ab]{4}") | detent.literal("b" * 80)))
     assert len(shown.splitlines()) == 21
     assert "…" in shown
-    many = str(detent.fidelity(model(0), "p", detent.regex("[ab]{5}")))
+    many = str(detent.analysis.fidelity(model(0), "p", detent.regex("[ab]{5}")))
     assert "and 12 more" in many
     assert max(map(len, [*shown.splitlines(), *many.splitlines()])) < 120
 
 
 def test_refusals() -> None:
     with pytest.raises(LimitError, match=r"over 10 beginnings.*samples"):
-        detent.fidelity(model(0), "p", detent.regex("[ab]{4}"), max_model_calls=10)
+        detent.analysis.fidelity(model(0), "p", detent.regex("[ab]{4}"), max_model_calls=10)
     with pytest.raises(LimitError, match=r"too far to be found.*samples"):
-        detent.fidelity(detent.load_model(), "p", detent.regex(".{0,100000}"))
+        detent.analysis.fidelity(detent.load_model(), "p", detent.regex(".{0,100000}"))
     plain = CallableModel(lambda ids: [0.0] * 3, detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2]))
     with pytest.raises(UnsupportedError, match="tokenizer"):
-        detent.fidelity(plain, [0], detent.literal("a"))
+        detent.analysis.fidelity(plain, [0], detent.literal("a"))
     for arguments in ({"temperature": 0}, {"max_model_calls": 0}, {"samples": 1}, {"max_tokens": 0}, {"seed": -1}):
         with pytest.raises(ArgumentError, match=next(iter(arguments))):
-            detent.fidelity(model(0), "p", detent.literal("a"), **arguments)
+            detent.analysis.fidelity(model(0), "p", detent.literal("a"), **arguments)
     with pytest.raises(ArgumentError, match="model"):
-        detent.fidelity(None, "p", detent.literal("a"))  # type: ignore[arg-type]
+        detent.analysis.fidelity(None, "p", detent.literal("a"))  # type: ignore[arg-type]
     guide = detent.compile(detent.literal("a"), VOCABULARY)
     with pytest.raises(ArgumentError, match="must be a Language, got Guide"):
-        detent.fidelity(model(0), "p", guide)  # type: ignore[arg-type]
+        detent.analysis.fidelity(model(0), "p", guide)  # type: ignore[arg-type]

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from detent.vocabulary import Vocabulary
 
-__all__ = ["end_of_text_row"]
+__all__ = ["eos_mask"]
 
 
-def end_of_text_row(vocabulary: Vocabulary) -> NDArray[np.int32]:
+def eos_mask(vocabulary: Vocabulary) -> NDArray[np.int32]:
     """Return int32[ceil(V/32)] with the bits of the end-of-text ids set (bit t & 31 of word t >> 5)."""
     row = np.zeros(-(-len(vocabulary) // 32), dtype=np.uint32)
     for token_id in vocabulary.eos_token_ids:

@@ -13,35 +13,35 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from time import perf_counter
 
+from detent.generation.decode_loop import Stream
+from detent.generation.logits_cache import LogitsCache
 from detent.generation.output import Output
-from detent.generation.plan import Plan
-from detent.generation.reader import Reader
-from detent.generation.streaming import Stream
+from detent.generation.request import Plan
 from detent.models.base import BatchModel, Model, Session
 
-__all__ = ["write_rows"]
+__all__ = ["run_batch"]
 
 
-def write_rows(model: Model, rows: Sequence[tuple[Plan, int]], batch_size: int) -> list[Output]:
+def run_batch(model: Model, rows: Sequence[tuple[Plan, int]], batch_size: int) -> list[Output]:
     """Write the samples (a plan and the sample's number), at most `batch_size` at a time."""
     if isinstance(model, BatchModel):
         return _Rows(model, rows).write(batch_size)
     outputs = []
-    last: Reader | None = None
+    last: LogitsCache | None = None
     for plan, sample in rows:
-        reader = Reader(model, plan.prompt_ids)
+        cache = LogitsCache(model, plan.prompt_ids)
         if last is not None and last.prompt_ids == plan.prompt_ids and (session := last.close()) is not None:
-            reader.open(session)
-        pieces = plan.stream(sample, reader)
+            cache.open(session)
+        pieces = plan.stream(sample, cache)
         for _ in pieces:
             pass
         outputs.append(pieces.output)
-        last = reader
+        last = cache
     return outputs
 
 
 class _Rows:
-    """Rows of one model, the prompts that several of them begin with, and how many rows have yet to read each."""
+    """TokenTree of one model, the prompts that several of them begin with, and how many rows have yet to read each."""
 
     def __init__(self, model: BatchModel, rows: Sequence[tuple[Plan, int]]) -> None:
         self._model = model
@@ -65,7 +65,7 @@ class _Rows:
                     asking[row] = stream
                 else:
                     outputs[row] = stream.output
-                    self._left[tuple(stream.reader.prompt_ids)] -= not stream.reader.is_open
+                    self._left[tuple(stream.cache.prompt_ids)] -= not stream.cache.has_session
             asking = dict(sorted(asking.items()))  # rows keep their places in the model's caches
             if asking:
                 self._ask(list(asking.values()))
@@ -73,38 +73,38 @@ class _Rows:
 
     def _begin(self, row: int) -> Stream:
         plan, sample = self._rows[row]
-        return plan.stream(sample, Reader(self._model, plan.prompt_ids))
+        return plan.stream(sample, LogitsCache(self._model, plan.prompt_ids))
 
     def _ask(self, streams: Sequence[Stream]) -> None:
         """Read the logits that each stream wants, in one pass, and before it the prompts that rows share."""
-        self._open([stream.reader for stream in streams if not stream.reader.is_open])
+        self._open([stream.cache for stream in streams if not stream.cache.has_session])
         sessions = [stream.session() for stream in streams]
         began = perf_counter()
         self._model.read(sessions)
         seconds = perf_counter() - began
         for stream in streams:
-            stream.reader.was_read(seconds)
+            stream.cache.record_pass(seconds)
 
-    def _open(self, readers: Sequence[Reader]) -> None:
-        """Fork the prompt's session for each reader whose prompt another row has too."""
+    def _open(self, caches: Sequence[LogitsCache]) -> None:
+        """Fork the prompt's session for each cache whose prompt another row has too."""
         shared = [
-            (reader, prompt)
-            for reader in readers
-            if self._left[prompt := tuple(reader.prompt_ids)] > 1 or prompt in self._prompts
+            (cache, prompt)
+            for cache in caches
+            if self._left[prompt := tuple(cache.prompt_ids)] > 1 or prompt in self._prompts
         ]
-        fresh: dict[tuple[int, ...], Reader] = {}
-        for reader, prompt in shared:
+        fresh: dict[tuple[int, ...], LogitsCache] = {}
+        for cache, prompt in shared:
             if prompt not in self._prompts:
                 self._prompts[prompt] = self._model.start(prompt)
-                fresh[prompt] = reader
+                fresh[prompt] = cache
         if fresh:
             began = perf_counter()
             self._model.read([self._prompts[prompt] for prompt in fresh])
             seconds = perf_counter() - began
-            for reader in fresh.values():
-                reader.was_read(seconds, passes=0)  # the pass that follows is the one that counts
-        for reader, prompt in shared:
-            reader.open(self._model.fork(self._prompts[prompt]))
-        self._left.subtract(tuple(reader.prompt_ids) for reader in readers)
+            for cache in fresh.values():
+                cache.record_pass(seconds, passes=0)  # the pass that follows is the one that counts
+        for cache, prompt in shared:
+            cache.open(self._model.fork(self._prompts[prompt]))
+        self._left.subtract(tuple(cache.prompt_ids) for cache in caches)
         for prompt in [prompt for prompt in self._prompts if not self._left[prompt]]:
             del self._prompts[prompt]

@@ -1,4 +1,4 @@
-"""Reader: keeps a model's session in step with a text that grows and is cut, asking for no logits twice.
+"""LogitsCache: keeps a model's session in step with a text that grows and is cut, asking for no logits twice.
 
 Tokens are handed over when logits are next wanted, all in one `append`: a run of tokens that were forced costs one pass
 of the model. While the text may still be cut, the rows of its places are kept, so that going back costs no pass at all.
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from detent.errors import ModelError
 from detent.models.base import Model, Session
 
-__all__ = ["Reader"]
+__all__ = ["LogitsCache"]
 
 Row = NDArray[np.float32]
 
 
-class Reader:
+class LogitsCache:
     """What the model says after the prompt and some tokens of ours.
 
     Parameters
@@ -67,17 +67,17 @@ class Reader:
         for place in [place for place in self._rows if place > count]:
             del self._rows[place]
 
-    def forget(self, count: int) -> None:
+    def discard_before(self, count: int) -> None:
         """Let go of the rows before place `count`: the text will not be cut there."""
         for place in [place for place in self._rows if place < count]:
             del self._rows[place]
 
-    def lacks(self, count: int) -> bool:
+    def needs_pass(self, count: int) -> bool:
         """Whether the model is still to be asked for the logits after `count` tokens."""
         return count not in self._rows
 
     @property
-    def is_open(self) -> bool:
+    def has_session(self) -> bool:
         """Whether there is a session."""
         return self._session is not None
 
@@ -100,7 +100,7 @@ class Reader:
             self._count = len(token_ids)
         return self._session
 
-    def was_read(self, seconds: float, *, passes: int = 1) -> None:
+    def record_pass(self, seconds: float, *, passes: int = 1) -> None:
         """Take note that the session was read in a pass with others."""
         self.seconds += seconds
         self.calls += passes

@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterator
 
 from detent.errors import ArgumentError
+from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
-from detent.generation.streaming import Stream
 
 __all__ = ["PartialJson", "PartialStream"]
 
@@ -137,10 +137,10 @@ class PartialJson:
         """Return where an escape began that needs more characters; None if it is complete."""
         if escape[1:2] != "u":
             return None if len(escape) > 1 else self._escape
-        is_open = len(escape) < 6
+        has_session = len(escape) < 6
         if len(escape) >= 6 and escape[2:4].lower() in ("d8", "d9", "da", "db"):  # the first half of a pair
-            is_open = len(escape) < 12 and escape[6:8] in ("", "\\", "\\u")
-        return self._escape if is_open else None
+            has_session = len(escape) < 12 and escape[6:8] in ("", "\\", "\\u")
+        return self._escape if has_session else None
 
 
 class PartialStream(Iterator[object]):

@@ -3,7 +3,7 @@
     above   what the mask took: a bar hangs from 1 down to the mass that was allowed, on a logarithmic axis
     below   the token that was written, and under it the model's own choice where that is another
 
-Colours are those of Okabe & Ito (2008), which colour-blind readers tell apart; tokens without a bar were forced.
+Colours are those of Okabe & Ito (2008), which colour-blind caches tell apart; tokens without a bar were forced.
 """
 
 from __future__ import annotations

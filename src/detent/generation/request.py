@@ -16,12 +16,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from detent.errors import ArgumentError, EmptyLanguageError
+from detent.generation.aho_corasick import AhoCorasick
 from detent.generation.bans import BanMode, Bans, read_bans
-from detent.generation.draft import Draft
-from detent.generation.finder import Finder
-from detent.generation.reader import Reader
+from detent.generation.decode_loop import Stream
+from detent.generation.logits_cache import LogitsCache
 from detent.generation.sampler import Sampler, whole_number
-from detent.generation.streaming import Stream
+from detent.generation.token_buffer import TokenBuffer
 from detent.guide import Canonical, Guide, Rule, check_canonical, compile
 from detent.language import Language
 from detent.matcher import Matcher
@@ -29,7 +29,16 @@ from detent.models.base import Model
 from detent.sources.nodes import EVERYTHING, TEXT
 from detent.tables import TableMatcher, TokenConstraint, TokenDfa, UserDfa
 
-__all__ = ["Plan", "Request", "begin", "check_model", "keep_out", "read_guide", "read_prompt", "text_before"]
+__all__ = [
+    "Plan",
+    "Request",
+    "begin",
+    "check_model",
+    "guide_without_bans",
+    "read_prompt",
+    "resolve_guide",
+    "text_before",
+]
 
 _KEPT = 8  # bans a guide
 _lock = Lock()
@@ -104,15 +113,17 @@ class Plan:
         self.prompt_ids = read_prompt(request.prompt, model)
         self._before = text_before(model, self.prompt_ids)
         in_text = self._bans is not None or self._stops is not None
-        self.guide = guide or read_guide(request.language, model, in_text=in_text, canonical=request.canonical)
-        self._safe = None if self._bans is None else keep_out(self._bans, self.guide, self._before, self._stops)
+        self.guide = guide or resolve_guide(request.language, model, in_text=in_text, canonical=request.canonical)
+        self._safe = (
+            None if self._bans is None else guide_without_bans(self._bans, self.guide, self._before, self._stops)
+        )
         self._draft()  # a budget that is too small is told before anything is written
 
-    def stream(self, sample: int = 0, reader: Reader | None = None) -> Stream:
+    def stream(self, sample: int = 0, cache: LogitsCache | None = None) -> Stream:
         """Begin to write the text of a sample."""
         return Stream(
             self._model.vocabulary,
-            reader or Reader(self._model, self.prompt_ids),
+            cache or LogitsCache(self._model, self.prompt_ids),
             self._draft(),
             self._sampler(sample),
             self._max_tokens,
@@ -125,15 +136,15 @@ class Plan:
         seed = None if request.seed is None else whole_number("seed", request.seed, least=0) + sample
         return Sampler(request.temperature, request.top_k, request.top_p, seed, request.min_p)
 
-    def _draft(self) -> Draft:
+    def _draft(self) -> TokenBuffer:
         matcher, safe = begin(self.guide, self._max_tokens, self.prompt_ids), None
         if self._safe is not None:
             safe = begin(self._safe, self._max_tokens, self.prompt_ids)
         if self._bans is None or safe is None:
-            return Draft(self._model.vocabulary, matcher, None, None, self._stops)
+            return TokenBuffer(self._model.vocabulary, matcher, None, None, self._stops)
         if self._bans.mode == "rewind":
-            return Draft(self._model.vocabulary, matcher, safe, (self._bans, self._before), self._stops)
-        draft = Draft(self._model.vocabulary, safe, None, None, self._stops)
+            return TokenBuffer(self._model.vocabulary, matcher, safe, (self._bans, self._before), self._stops)
+        draft = TokenBuffer(self._model.vocabulary, safe, None, None, self._stops)
         draft.masked_from = 0
         return draft
 
@@ -147,7 +158,7 @@ def check_model(model: object) -> None:
         )
 
 
-def _stops(stop: str | Sequence[str] | None, language: Rule | None) -> Finder | None:
+def _stops(stop: str | Sequence[str] | None, language: Rule | None) -> AhoCorasick | None:
     strings = [stop] if isinstance(stop, str) else stop
     if strings is None:
         return None
@@ -158,10 +169,12 @@ def _stops(stop: str | Sequence[str] | None, language: Rule | None) -> Finder | 
             "stop cuts a text off, so it would not be one of the language; leave stop out, and write the language such "
             'that its texts end there: (detent.text() & detent.without("\\n")) for the text of one line'
         )
-    return Finder(strings, "stop") if strings else None
+    return AhoCorasick(strings, "stop") if strings else None
 
 
-def keep_out(bans: Bans, guide: Guide | TokenDfa, before: bytes, stops: Finder | None = None) -> Guide | TokenDfa:
+def guide_without_bans(
+    bans: Bans, guide: Guide | TokenDfa, before: bytes, stops: AhoCorasick | None = None
+) -> Guide | TokenDfa:
     """Return what is left of a guide or table without the banned words; the same one for the last few bans of it."""
     key = bans.key(before, stops)
     with _lock:
@@ -169,7 +182,7 @@ def keep_out(bans: Bans, guide: Guide | TokenDfa, before: bytes, stops: Finder |
         if key in kept:
             kept.move_to_end(key)
             return kept[key]
-    language = bans.keep_out_of(guide.language, before, stops)
+    language = bans.excluding(guide.language, before, stops)
     try:
         left = (
             guide & language
@@ -201,7 +214,7 @@ def text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:
     return model.vocabulary.decode(prompt_ids[last + 1 :])
 
 
-def read_guide(language: Rule | None, model: Model, *, in_text: bool, canonical: Canonical) -> Guide | TokenDfa:
+def resolve_guide(language: Rule | None, model: Model, *, in_text: bool, canonical: Canonical) -> Guide | TokenDfa:
     """Return the guide or table of a language for a model; that of any text or bytes for None."""
     check_canonical(canonical)
     if language is None:

@@ -1,4 +1,4 @@
-"""Draft: the tokens written so far, of which the last ones may still be taken back.
+"""TokenBuffer: the tokens written so far, of which the last ones may still be taken back.
 
     |  settled: shown, never taken back  |  open: a banned word may have begun here  |
 
@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import StateError
+from detent.generation.aho_corasick import AhoCorasick, Checkpoint, Match, MatchState
 from detent.generation.bans import Bans
-from detent.generation.finder import Finder, Found, Mark, Scan
 from detent.generation.report import Rewind, Step
 from detent.matcher import Matcher
 from detent.tables import TableMatcher
 from detent.vocabulary import Vocabulary
 
-__all__ = ["Draft"]
+__all__ = ["TokenBuffer"]
 
 
-class Draft:
+class TokenBuffer:
     """Tokens under way in a language, with banned words and stop strings watched.
 
     Parameters
@@ -39,7 +39,7 @@ class Draft:
         In the language less the banned words, where they are watched by rewinding.
     bans : Bans and bytes, or None
         The words to watch, and the text before, for words that begin in it.
-    stops : Finder or None
+    stops : AhoCorasick or None
         The strings that end the text.
     """
 
@@ -49,27 +49,27 @@ class Draft:
         matcher: Matcher | TableMatcher,
         safe: Matcher | TableMatcher | None,
         bans: tuple[Bans, bytes] | None,
-        stops: Finder | None,
+        stops: AhoCorasick | None,
     ) -> None:
         self._vocabulary = vocabulary
         self._safe = safe
         self.matcher = matcher
-        self._scan: Scan | None = None
+        self._scan: MatchState | None = None
         if bans is not None:
             self._scan = bans[0].scan(bans[1])
             self._retries = bans[0].retries
-        self._stops: Scan | None = None if stops is None else stops.scan()
+        self._stops: MatchState | None = None if stops is None else stops.scan()
         self.token_ids: list[int] = []
         self.steps: list[Step] = []
         self.text = bytearray()
         self._starts: list[int] = []
-        self._marks: list[tuple[Mark | None, Mark | None]] = []
+        self._marks: list[tuple[Checkpoint | None, Checkpoint | None]] = []
         self._holds = [0]
         self._refused: dict[int, set[int]] = {}
         self.settled = 0
         self.rewinds: list[Rewind] = []
         self.masked_from: int | None = None
-        self.stopped: Found | None = None
+        self.stopped: Match | None = None
         self._ended = False
 
     @property
@@ -134,7 +134,7 @@ class Draft:
         pending = None if self._stops is None or self._ended else self._stops.pending()
         return shown if pending is None else min(shown, pending)
 
-    def _cut_off_at(self, byte: int) -> Found | None:
+    def _cut_off_at(self, byte: int) -> Match | None:
         """Look for a banned word in the text before a byte of the last tokens, as if the text ended there."""
         assert self._scan is not None  # noqa: S101 - the caller watches
         place = self._place(byte)
@@ -169,10 +169,10 @@ class Draft:
         """Return the byte from which on the text may still become a banned word, if only by a cut at a stop string."""
         assert self._scan is not None  # noqa: S101 - the caller watches
         pending = self._scan.pending()
-        if self._stops is None or not self._scan.minds_word_ends:
+        if self._stops is None or not self._scan.whole_words_only:
             return pending
         starts = [] if pending is None else [pending]
-        for cut, _ in self._stops.begun():
+        for cut, _ in self._stops.partial_matches():
             found = self._cut_off_at(cut)
             self._scan.feed(bytes(self.text[cut:]))
             if found is not None:
@@ -183,7 +183,7 @@ class Draft:
         """Return the place of the token that has the byte."""
         return max(bisect_right(self._starts, byte) - 1, 0)
 
-    def _rewind(self, found: Found) -> None:
+    def _rewind(self, found: Match) -> None:
         self._go_back(self._place(found.start), bytes(self.text[max(found.start, 0) : found.end]))
 
     def _go_back(self, place: int, word: bytes | None) -> None:
@@ -226,5 +226,5 @@ class Draft:
         self.settled = self.masked_from = count
 
 
-def _mark(scan: Scan | None) -> Mark | None:
-    return None if scan is None else scan.mark()
+def _mark(scan: MatchState | None) -> Checkpoint | None:
+    return None if scan is None else scan.checkpoint()

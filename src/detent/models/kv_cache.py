@@ -7,7 +7,7 @@ no slot yet, so several appended tokens cost one pass.
     shelf, two rows, after a pass of 1 and of 3 tokens:      A A A A . . A       slots of A: 0 1 2 3 6
                                                              . B B B B B B       slots of B: 1 2 3 4 5 6
 
-Rows that are read together share a shelf. A row with fewer tokens is padded on its left, and a row that is cropped
+TokenTree that are read together share a shelf. A row with fewer tokens is padded on its left, and a row that is cropped
 leaves slots behind: the attention mask hides what is no row's own, and positions are given by hand, so it does not
 matter where a key stands. Forks share a row until one of them is read. All this needs a model that keeps every position
 (`DynamicLayer` itself). Sliding-window and recurrent layers have thrown away what a shorter sequence would need, so
@@ -30,19 +30,19 @@ from detent.errors import ArgumentError, ModelError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["ShelfSession", "read_together"]
+__all__ = ["CachedSession", "read_sessions"]
 
 _SLACK = 64
 """Slots that may be no session's before a shelf is gathered anew."""
 
 
-class _Shelf:
+class BatchKVCache:
     """Keys and values of several rows, side by side; sessions say which slots are theirs."""
 
     def __init__(self, cache: Any, rows: int) -> None:
         self.cache = cache
         self.rows = rows
-        self.sessions: weakref.WeakSet[ShelfSession] = weakref.WeakSet()
+        self.sessions: weakref.WeakSet[CachedSession] = weakref.WeakSet()
 
     @property
     def length(self) -> int:
@@ -55,7 +55,7 @@ class _Shelf:
         return _keeps_every_position(self.cache)
 
 
-class ShelfSession:
+class CachedSession:
     """One text under way; see `detent.models.Session`."""
 
     def __init__(self, model: PreTrainedModel, token_ids: Sequence[int]) -> None:
@@ -66,7 +66,7 @@ class ShelfSession:
         self._model = model
         self._limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self._token_ids = list(token_ids)
-        self._shelf: _Shelf | None = None
+        self._shelf: BatchKVCache | None = None
         self._row = 0
         self._slots: list[int] = []
         self._logits: NDArray[np.float32] | None = None
@@ -102,35 +102,35 @@ class ShelfSession:
             if self._is_open:
                 del self._slots[length - 1 :]
             else:
-                self._leave()
+                self._detach()
 
     @property
     def _is_open(self) -> bool:
         return self._shelf is None or self._shelf.is_open
 
-    def _leave(self) -> None:
+    def _detach(self) -> None:
         """Forget what was read."""
         if self._shelf is not None:
             self._shelf.sessions.discard(self)
         self._shelf, self._row, self._slots = None, 0, []
 
-    def _stand(self, shelf: _Shelf, row: int, slots: list[int]) -> None:
+    def _attach(self, shelf: BatchKVCache, row: int, slots: list[int]) -> None:
         """Take a place on a shelf."""
-        self._leave()
+        self._detach()
         self._shelf, self._row, self._slots = shelf, row, slots
         shelf.sessions.add(self)
 
-    def fork(self) -> ShelfSession:
+    def fork(self) -> CachedSession:
         """Return an independent session with the same tokens."""
-        made = ShelfSession(self._model, self._token_ids)
+        made = CachedSession(self._model, self._token_ids)
         if self._shelf is not None:
-            shelf = self._shelf if self._is_open else _Shelf(copy.deepcopy(self._shelf.cache), 1)
-            made._stand(shelf, self._row, list(self._slots))
+            shelf = self._shelf if self._is_open else BatchKVCache(copy.deepcopy(self._shelf.cache), 1)
+            made._attach(shelf, self._row, list(self._slots))
         made._logits = self._logits
         return made
 
 
-def read_together(sessions: Sequence[ShelfSession]) -> None:
+def read_sessions(sessions: Sequence[CachedSession]) -> None:
     """Compute the logits of several sessions of one model."""
     left = [session for session in sessions if session._logits is None]
     if not left:
@@ -146,7 +146,7 @@ def read_together(sessions: Sequence[ShelfSession]) -> None:
             _read(group)
 
 
-def _read(sessions: Sequence[ShelfSession]) -> None:
+def _read(sessions: Sequence[CachedSession]) -> None:
     """Read what the sessions lack, in one pass; all have a place on a shelf, or none has."""
     import torch
 
@@ -180,7 +180,7 @@ def _read(sessions: Sequence[ShelfSession]) -> None:
             )
     except BaseException:  # out of memory or Ctrl-C between two layers leaves them at different lengths
         for session in list(shelf.sessions):
-            session._leave()
+            session._detach()
         raise
     logits = outputs.logits[:, -1].float().cpu().numpy()
     for row, (session, tokens) in enumerate(zip(sessions, fresh, strict=True)):
@@ -188,15 +188,15 @@ def _read(sessions: Sequence[ShelfSession]) -> None:
         session._logits = logits[row]
 
 
-def _together(sessions: Sequence[ShelfSession]) -> _Shelf:
+def _together(sessions: Sequence[CachedSession]) -> BatchKVCache:
     """Return a shelf whose rows are the sessions', in order; what is on it no more is dropped."""
     from transformers import DynamicCache
 
     model, shelf = sessions[0]._model, sessions[0]._shelf
     if shelf is None:
-        shelf = _Shelf(DynamicCache(config=model.config), len(sessions))
+        shelf = BatchKVCache(DynamicCache(config=model.config), len(sessions))
         for row, session in enumerate(sessions):
-            session._stand(shelf, row, [])
+            session._attach(shelf, row, [])
         return shelf
     if not shelf.is_open:
         return shelf
@@ -208,17 +208,17 @@ def _together(sessions: Sequence[ShelfSession]) -> _Shelf:
             shelf.cache.crop(-surplus)
         if shelf.length <= 2 * longest + _SLACK:
             return shelf
-    return _gathered(sessions, longest)
+    return _compact(sessions, longest)
 
 
-def _gathered(sessions: Sequence[ShelfSession], longest: int) -> _Shelf:
+def _compact(sessions: Sequence[CachedSession], longest: int) -> BatchKVCache:
     """Return a new shelf with the sessions' slots alone, each row ending at the same slot."""
     import torch
     from transformers import DynamicCache
 
     first = sessions[0]
     assert first._shelf is not None  # noqa: S101 - the caller looked
-    made = _Shelf(DynamicCache(config=first._model.config), len(sessions))
+    made = BatchKVCache(DynamicCache(config=first._model.config), len(sessions))
     one_shelf = all(session._shelf is first._shelf for session in sessions)
     places = np.zeros((len(sessions), longest), dtype=np.int64)
     for row, session in enumerate(sessions):
@@ -242,7 +242,7 @@ def _gathered(sessions: Sequence[ShelfSession], longest: int) -> _Shelf:
                 values[row, :, longest - count :] = source.values[session._row, :, session._slots]
         made.cache.update(keys, values, index)
     for row, session in enumerate(sessions):
-        session._stand(made, row, list(range(longest - len(session._slots), longest)))
+        session._attach(made, row, list(range(longest - len(session._slots), longest)))
     return made
 
 

@@ -1,4 +1,4 @@
-"""Rows: all rows of tokens of a language after a prompt, with what the model and both kinds of masks say of each.
+"""TokenTree: all rows of tokens of a language after a prompt, with what the model and both kinds of masks say of each.
 
 A place is the beginning of a row. Its masks and the model's logits are asked for when it is first visited; a walk that
 goes deep first costs the model one token a place.
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, ModelError, StateError
-from detent.generation.reader import Reader
+from detent.generation.logits_cache import LogitsCache
 from detent.guide import compile
 from detent.language import Language
 from detent.models.base import Model
 
-__all__ = ["Place", "Rows", "log_sum"]
+__all__ = ["Place", "TokenTree", "log_sum"]
 
 _MOST_REMEMBERED = 4_000_000
 """Allowed ids of all remembered places together, 13 bytes each; further places are visited afresh each time."""
@@ -38,7 +38,7 @@ class Place(NamedTuple):
     log_own_mass: float
 
 
-class Rows:
+class TokenTree:
     """The rows of a language.
 
     Parameters
@@ -55,7 +55,7 @@ class Rows:
 
     def __init__(self, model: Model, prompt_ids: Sequence[int], language: Language, temperature: float) -> None:
         self.vocabulary = model.vocabulary
-        self._reader = Reader(model, prompt_ids)
+        self._logits_cache = LogitsCache(model, prompt_ids)
         self._plain = compile(language, self.vocabulary).matcher()
         self._own = compile(language, self.vocabulary, canonical=True).matcher()
         self._temperature = temperature
@@ -67,7 +67,7 @@ class Rows:
     @property
     def model_calls(self) -> int:
         """Passes of the model so far."""
-        return self._reader.calls
+        return self._logits_cache.calls
 
     def visit(self, ids: tuple[int, ...]) -> Place:
         """Return what may follow `ids`, which are the beginning of a row of the language."""
@@ -99,8 +99,8 @@ class Rows:
         allowed = self._plain.allowed()
         is_end = np.isin(allowed, ends)  # where the language asks for an end, that alone
         texts = allowed[~is_end]
-        self._reader.crop(_common(self._read, ids))
-        logits = self._reader.logits(ids, keep=False).astype(np.float64)
+        self._logits_cache.crop(_common(self._read, ids))
+        logits = self._logits_cache.logits(ids, keep=False).astype(np.float64)
         self._read = ids
         top = float(logits.max())
         if not np.isfinite(top):  # NaN is the maximum where it is

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from detent.errors import ModelError
 from detent.generation.bans import read_bans
 from detent.generation.output import FinishReason, Output, make_output
-from detent.generation.plan import begin, check_model, keep_out, read_guide, read_prompt, text_before
-from detent.generation.report import Report, Step, spelled
+from detent.generation.report import Report, Step, token_texts
+from detent.generation.request import begin, check_model, guide_without_bans, read_prompt, resolve_guide, text_before
 from detent.generation.sampler import whole_number
 from detent.guide import Canonical, Guide, Rule
 from detent.language import Language
@@ -50,7 +50,7 @@ def beam_search(
 
     >>> import detent
     >>> model = detent.load_model()
-    >>> outs = detent.beam_search(model, "Is a dog an animal?", detent.choice("Yes", "No"), count=2)
+    >>> outs = detent.analysis.beam_search(model, "Is a dog an animal?", detent.choice("Yes", "No"), count=2)
     >>> sorted(out.text for out in outs), outs[0].report.log_probability >= outs[1].report.log_probability
     (['No', 'Yes'], True)
 
@@ -85,8 +85,8 @@ def beam_search(
     check_model(model)
     bans = read_bans(ban, "mask", ban_ignore_case, ban_whole_words, ban_across_prompt, 0)
     prompt_ids = read_prompt(prompt, model)
-    guide = read_guide(language, model, in_text=bans is not None, canonical=canonical)
-    strict = guide if bans is None else keep_out(bans, guide, text_before(model, prompt_ids))
+    guide = resolve_guide(language, model, in_text=bans is not None, canonical=canonical)
+    strict = guide if bans is None else guide_without_bans(bans, guide, text_before(model, prompt_ids))
     search = _Search(model, strict, prompt_ids, num_beams, count, max_tokens)
     return search.run(guide.language)
 
@@ -233,6 +233,6 @@ class _Search:
             seconds=seconds,
             model_seconds=self._model_seconds,
             mask_seconds=self._mask_seconds,
-            tokens=spelled(text.steps, self._vocabulary),
+            tokens=token_texts(text.steps, self._vocabulary),
         )
         return make_output(self._vocabulary, language, report, text.finish_reason, len(self._prompt_ids))

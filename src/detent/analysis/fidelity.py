@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from detent.analysis.token_tree import TokenTree, log_sum
 from detent.errors import ArgumentError, LimitError
-from detent.generation.plan import check_model, read_prompt
-from detent.generation.rows import Rows, log_sum
+from detent.generation.request import check_model, read_prompt
 from detent.generation.sampler import Sampler, whole_number
 from detent.language import Language
 from detent.models.base import Model
@@ -164,7 +164,7 @@ def fidelity(
 
     >>> import detent
     >>> question = "Who was a member of the Sigma Alpha Epsilon fraternity: Theo or William?"
-    >>> print(detent.fidelity(detent.load_model(), question, detent.choice("William", "Theodore")))
+    >>> print(detent.analysis.fidelity(detent.load_model(), question, detent.choice("William", "Theodore")))
                          model      plain  canonical  own tokens
     'William'           0.9685     0.2720     0.9720      1.0000
     'Theodore'          0.0315     0.7280     0.0280      1.0000
@@ -189,7 +189,8 @@ def fidelity(
     samples : int, optional
         Draw so many rows of tokens under each kind of masks and estimate, instead of visiting all.
     max_tokens : int
-        Rows that are not complete after so many tokens are given up: as texts that the model never writes. For samples.
+        Rows that are not complete after so many tokens are given up: as texts that the model never
+        writes. For samples.
     seed : int, optional
         Of the draws.
 
@@ -221,7 +222,7 @@ def fidelity(
             f"language must be a Language, got {type(language).__name__}; it is compiled here, without and with "
             "canonical=True"
         )
-    rows = Rows(model, prompt_ids, language, heat)
+    rows = TokenTree(model, prompt_ids, language, heat)
     if samples is not None:
         return _estimate(rows, samples, max_tokens, seed)
     if not _ends(language, model):
@@ -239,7 +240,7 @@ def _ends(language: Language, model: Model) -> bool:
         return False
 
 
-def _walk(rows: Rows, max_model_calls: int) -> Fidelity:
+def _walk(rows: TokenTree, max_model_calls: int) -> Fidelity:
     """Visit all rows."""
     # For each text the logarithms of: the model, the model by the tokenizer's own row, plain masks, canonical masks.
     found: dict[bytes, list[float]] = {}
@@ -288,7 +289,7 @@ def _distance(model: Logs, masked: Logs) -> Distance:
     return Distance(min(1.0, float(abs(under - np.exp(model)).sum()) / 2), max(0.0, kl))
 
 
-def _estimate(rows: Rows, samples: int, max_tokens: int, seed: int | None) -> Fidelity:
+def _estimate(rows: TokenTree, samples: int, max_tokens: int, seed: int | None) -> Fidelity:
     """Draw rows under both kinds of masks.
 
     The model's probability of the language is that of the tokenizer's own rows, from the draws under canonical masks,
@@ -319,7 +320,7 @@ def _estimate(rows: Rows, samples: int, max_tokens: int, seed: int | None) -> Fi
     )
 
 
-def _draw(rows: Rows, random: np.random.Generator, max_tokens: int, *, own: bool) -> tuple[float, bool]:
+def _draw(rows: TokenTree, random: np.random.Generator, max_tokens: int, *, own: bool) -> tuple[float, bool]:
     """Draw a row; return the logarithm of its weight, -inf if it is not complete, and whether it is the tokenizer's."""
     ids: tuple[int, ...] = ()
     log = 0.0

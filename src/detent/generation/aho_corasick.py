@@ -1,9 +1,9 @@
-r"""Finder: words in a text that is still being written, as early as they can be told and wherever they begin.
+r"""AhoCorasick: words in a text that is still being written, as early as they can be told and wherever they begin.
 
 The words are one trie with failure links (Aho & Corasick 1975), walked symbol by symbol. A symbol is a byte; where case
 or word ends matter it is a character, folded to the least that it matches, and a byte that is no UTF-8 is one of its
-own, which no word has. A `Scan` is one text's place in the trie. It answers the two questions of decoding: which word
-is complete, and from which byte on the text may still become one. It goes back by marks, one for each token.
+own, which no word has. A `MatchState` is one text's place in the trie. It answers the two questions of decoding: which
+word is complete, and from which byte on the text may still become one. It goes back by marks, one for each token.
 
 What is found is what `detent.containing` has, byte for byte.
 """
@@ -17,17 +17,17 @@ from typing import NamedTuple
 from detent.sources.words.case import CaselessAlphabet
 from detent.sources.words.containing import read_words
 
-__all__ = ["Finder", "Found", "Mark", "Scan"]
+__all__ = ["AhoCorasick", "Checkpoint", "Match", "MatchState"]
 
 
-class Found(NamedTuple):
+class Match(NamedTuple):
     """Where a word stands: bytes from the start of the text; negative where it begins in what came before."""
 
     start: int
     end: int
 
 
-class Mark(NamedTuple):
+class Checkpoint(NamedTuple):
     """A place in a scan to come back to."""
 
     node: int
@@ -36,14 +36,14 @@ class Mark(NamedTuple):
     length: int
 
 
-class Finder:
+class AhoCorasick:
     """Words to be found; immutable, shared by scans.
 
-    >>> scan = Finder(["listen"], "example").scan()
+    >>> scan = AhoCorasick(["listen"], "example").scan()
     >>> scan.feed(b"He li"), scan.pending()
     (None, 3)
     >>> scan.feed(b"stens")
-    Found(start=3, end=9)
+    Match(start=3, end=9)
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Finder:
             node = self.fail[node]
         return self.children[node].get(symbol, 0)
 
-    def suffixes(self, node: int) -> Iterator[int]:
+    def suffix_nodes(self, node: int) -> Iterator[int]:
         """Yield the node and those of its shorter suffixes, the root left out."""
         while node:
             yield node
@@ -130,7 +130,7 @@ class Finder:
             for spelling in self._spellings.get(symbol) or (symbol.encode(),)
         )
 
-    def tails(self, node: int) -> Iterator[str]:
+    def suffixes(self, node: int) -> Iterator[str]:
         """Yield what is left of each longer word that begins with the node's symbols, folded."""
         stack = [(child, symbol) for symbol, child in self.children[node].items()]
         while stack:
@@ -139,15 +139,15 @@ class Finder:
                 yield tail
             stack += [(child, tail + symbol) for symbol, child in self.children[place].items()]
 
-    def scan(self, before: bytes = b"") -> Scan:
+    def scan(self, before: bytes = b"") -> MatchState:
         """Start a text; words that began in the bytes `before` it are found when they end in it."""
-        return Scan(self, before)
+        return MatchState(self, before)
 
 
-class Scan:
-    """One text's place in a `Finder`. Feeding is linear in the bytes; it remembers where each symbol began."""
+class MatchState:
+    """One text's place in a `AhoCorasick`. Feeding is linear in the bytes; it remembers where each symbol began."""
 
-    def __init__(self, finder: Finder, before: bytes) -> None:
+    def __init__(self, finder: AhoCorasick, before: bytes) -> None:
         self._finder = finder
         self._node = 0
         self._rest = b""
@@ -160,21 +160,21 @@ class Scan:
             self._take("\udc80", len(self._rest))
             self._rest = b""
 
-    def feed(self, data: bytes) -> Found | None:
+    def feed(self, data: bytes) -> Match | None:
         """Read on. Return the first word to be complete, the longest of several; then go back to a mark."""
         for symbol, size in self._symbols(data):
             if (word := self._take(symbol, size)) is not None:
                 return word
         return None
 
-    def finish(self) -> Found | None:
+    def finish(self) -> Match | None:
         """Return the word that the end of the text completes: where whole words count, it is a word's edge."""
         return self._word() if self._finder.whole_words else None
 
     def pending(self) -> int | None:
         """Return the byte from which on the text may still become a word; None if nothing may."""
         finder, rest = self._finder, self._rest
-        for node in finder.suffixes(self._node):
+        for node in finder.suffix_nodes(self._node):
             symbol = len(self._starts) - finder.depth[node]
             grows = finder.may_follow(node, rest) if rest else bool(finder.children[node])
             if (grows or (finder.whole_words and finder.is_word(node))) and self._begins_at(symbol):
@@ -184,22 +184,22 @@ class Scan:
         return None
 
     @property
-    def minds_word_ends(self) -> bool:
+    def whole_words_only(self) -> bool:
         """Whether only whole words count."""
         return self._finder.whole_words
 
-    def begun(self) -> Iterator[tuple[int, int]]:
+    def partial_matches(self) -> Iterator[tuple[int, int]]:
         """Yield, for each word that may be under way, where it began and its node, the longest first."""
-        for node in self._finder.suffixes(self._node):
+        for node in self._finder.suffix_nodes(self._node):
             symbol = len(self._starts) - self._finder.depth[node]
             if self._begins_at(symbol):
                 yield self._starts[symbol], node
 
-    def mark(self) -> Mark:
+    def checkpoint(self) -> Checkpoint:
         """Return a place to come back to."""
-        return Mark(self._node, self._rest, len(self._starts), self._length)
+        return Checkpoint(self._node, self._rest, len(self._starts), self._length)
 
-    def crop(self, mark: Mark) -> None:
+    def crop(self, mark: Checkpoint) -> None:
         """Go back to an earlier place."""
         self._node, self._rest, count, self._length = mark
         del self._starts[count:], self._edges[count:]
@@ -212,7 +212,7 @@ class Scan:
         self._rest = data[used:]
         return ((symbol, _size(symbol)) for symbol in text)
 
-    def _take(self, symbol: str, size: int) -> Found | None:
+    def _take(self, symbol: str, size: int) -> Match | None:
         finder = self._finder
         edge = finder.whole_words and _is_edge(symbol)
         word = self._word() if edge else None
@@ -222,14 +222,14 @@ class Scan:
         self._length += size
         return word if finder.whole_words else self._word()
 
-    def _word(self) -> Found | None:
+    def _word(self) -> Match | None:
         """Return the longest word that ends at the symbol read last, if that is in the text."""
         finder = self._finder
         node = finder.found[self._node]
         while node and self._length > 0:
             symbol = len(self._starts) - finder.depth[node]
             if self._begins_at(symbol):
-                return Found(self._starts[symbol], self._length)
+                return Match(self._starts[symbol], self._length)
             node = finder.found[finder.fail[node]]
         return None
 

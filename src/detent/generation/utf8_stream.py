@@ -1,4 +1,4 @@
-"""TextDecoder: bytes of tokens in, whole characters out.
+"""Utf8Decoder: bytes of tokens in, whole characters out.
 
 A token may end in the middle of a UTF-8 character, so a stream must hold the begun character back until its last byte
 arrives. What one decoder returned, joined, is the text; `generate` and `stream` use the same one and so agree.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import codecs
 
-__all__ = ["TextDecoder"]
+__all__ = ["Utf8Decoder"]
 
 
-class TextDecoder:
+class Utf8Decoder:
     r"""Decodes UTF-8 piece by piece; bytes that can never be UTF-8 become U+FFFD.
 
-    >>> decoder = TextDecoder()
+    >>> decoder = Utf8Decoder()
     >>> [decoder.feed(piece) for piece in (b"caf", b"\xc3", b"\xa9!")]
     ['caf', '', 'é!']
 

@@ -16,7 +16,7 @@ import detent
 from detent import _core
 from detent.errors import ModelError
 from detent.generation import Sampler
-from detent.generation.allowed import few_allowed, narrow
+from detent.generation.masked_logits import few_allowed, narrow
 from detent.generation.report import measure
 from detent.models import CallableModel, Session
 
@@ -162,7 +162,7 @@ def logits_after(ids: Sequence[int]) -> NDArray[np.float16]:
 @pytest.mark.parametrize("ban", [None, ["ab", "c a", "bb"]])
 @pytest.mark.parametrize("temperature", [0, 1])
 def test_sessions_that_write_over_their_row(temperature: float, ban: list[str] | None) -> None:
-    """Rows are read before the session goes on, or are copies: those to which the text may go back."""
+    """TokenTree are read before the session goes on, or are copies: those to which the text may go back."""
     other = CallableModel(logits_after, VOCABULARY, encode=lambda text: [0])
     language = detent.regex("[abc ]{12,20}")
     for seed in range(20):

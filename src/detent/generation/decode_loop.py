@@ -1,11 +1,11 @@
 """Stream: one text under way, token after token.
 
     logits = the model's          mask = the draft's          token = the sampler's
-      reader.logits <──────────────── draft.append <────────────────┘
+      cache.logits <──────────────── draft.append <────────────────┘
 
-Nothing here knows about regexes, caches or banned words: the model is a `Reader`, the text a `Draft`, the choice a
-`Sampler`. Where the mask has a single token, it is taken and the model is not asked. Before it is asked, the stream can
-be halted (`run`), so that several of them ask together.
+Nothing here knows about regexes, caches or banned words: the model is a `LogitsCache`, the text a `TokenBuffer`,
+the choice a `Sampler`. Where the mask has a single token, it is taken and the model is not asked. Before it is asked,
+the stream can be halted (`run`), so that several of them ask together.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import StateError
-from detent.generation.allowed import few_allowed, narrow
-from detent.generation.draft import Draft
+from detent.generation.logits_cache import LogitsCache
+from detent.generation.masked_logits import few_allowed, narrow
 from detent.generation.output import FinishReason, Output
-from detent.generation.reader import Reader
-from detent.generation.report import Report, Step, measure, spelled
+from detent.generation.report import Report, Step, measure, token_texts
 from detent.generation.sampler import Sampler
-from detent.generation.text import TextDecoder
+from detent.generation.token_buffer import TokenBuffer
+from detent.generation.utf8_stream import Utf8Decoder
 from detent.mask import allocate_mask
 from detent.models.base import Session
 from detent.vocabulary import Vocabulary
@@ -37,15 +37,15 @@ class Stream(Iterator[str]):
     def __init__(
         self,
         vocabulary: Vocabulary,
-        reader: Reader,
-        draft: Draft,
+        cache: LogitsCache,
+        draft: TokenBuffer,
         sampler: Sampler,
         max_tokens: int,
         prompt_token_count: int,
         value: Callable[[str], object] | None,
     ) -> None:
         self._vocabulary = vocabulary
-        self._reader = reader
+        self._logits_cache = cache
         self._draft = draft
         self._sampler = sampler
         self._max_tokens = max_tokens
@@ -71,13 +71,13 @@ class Stream(Iterator[str]):
         return any(piece is None for piece in self._pieces)
 
     @property
-    def reader(self) -> Reader:
+    def cache(self) -> LogitsCache:
         """The model's side."""
-        return self._reader
+        return self._logits_cache
 
     def session(self) -> Session:
         """Return the session to be read, with the tokens so far."""
-        return self._reader.session(self._draft.token_ids)
+        return self._logits_cache.session(self._draft.token_ids)
 
     @property
     def output(self) -> Output:
@@ -95,7 +95,7 @@ class Stream(Iterator[str]):
     def _write(self) -> Iterator[str | None]:
         """Yield pieces, and None before the model is asked."""
         started, waited = perf_counter(), 0.0
-        draft, decoder = self._draft, TextDecoder()
+        draft, decoder = self._draft, Utf8Decoder()
         pieces: list[str] = []
         shown = 0
         finish_reason: FinishReason | None = None
@@ -126,13 +126,13 @@ class Stream(Iterator[str]):
         self._mask_seconds += perf_counter() - began
         if nothing_left and draft.has_refusals:
             draft.back_up()
-            self._reader.crop(len(draft.token_ids))
+            self._logits_cache.crop(len(draft.token_ids))
             return None
         if nothing_but_ends:  # nothing to ask the model
             spent = len(draft.token_ids) == self._max_tokens
             cut = spent and bool(draft.matcher.expected_bytes())
             return ("length" if cut else "stop") if self._end() else None
-        if only is None and self._reader.lacks(len(draft.token_ids)):
+        if only is None and self._logits_cache.needs_pass(len(draft.token_ids)):
             yield
         step = self._choose(few) if only is None else Step(only)
         if step.token_id in ends:
@@ -142,14 +142,14 @@ class Stream(Iterator[str]):
             return "stop"
         began = perf_counter()
         if not draft.append(step):
-            self._reader.crop(len(draft.token_ids))
+            self._logits_cache.crop(len(draft.token_ids))
         elif draft.is_watched:
-            self._reader.forget(draft.settled)
+            self._logits_cache.discard_before(draft.settled)
         self._mask_seconds += perf_counter() - began
         return None if draft.stopped is None else "stop"
 
     def _choose(self, few: NDArray[np.uint32] | None) -> Step:
-        logits = self._reader.logits(self._draft.token_ids, keep=self._draft.is_watched)
+        logits = self._logits_cache.logits(self._draft.token_ids, keep=self._draft.is_watched)
         log_mass, log_total, top = measure(logits, self._mask)
         began = perf_counter()
         values, ids = narrow(logits, self._mask, few, top if self._sampler.temperature == 0 else None)
@@ -160,11 +160,11 @@ class Stream(Iterator[str]):
     def _end(self) -> bool:
         if self._draft.end():
             return True
-        self._reader.crop(len(self._draft.token_ids))
+        self._logits_cache.crop(len(self._draft.token_ids))
         return False
 
     def _finish(self, text: str, finish_reason: FinishReason, seconds: float) -> Output:
-        draft, reader = self._draft, self._reader
+        draft, cache = self._draft, self._logits_cache
         stopped = draft.stopped
         budget_bound_at = draft.matcher.budget_bound_at
         return Output(
@@ -180,10 +180,10 @@ class Stream(Iterator[str]):
                 rewinds=tuple(draft.rewinds),
                 masked_from=draft.masked_from,
                 budget_bound_at=budget_bound_at,
-                model_calls=reader.calls,
+                model_calls=cache.calls,
                 seconds=seconds,
-                model_seconds=reader.seconds,
+                model_seconds=cache.seconds,
                 mask_seconds=self._mask_seconds,
-                tokens=spelled(draft.steps, self._vocabulary),
+                tokens=token_texts(draft.steps, self._vocabulary),
             ),
         )

@@ -1,4 +1,4 @@
-"""generate, stream, generate_batch and sample_conditioned: what people call; `plan` checks the arguments.
+"""generate, stream and generate_batch: what people call; `plan` checks the arguments.
 
 Each returns `Output`s. `generate` is `stream`, drained.
 """
@@ -9,20 +9,18 @@ from collections.abc import Sequence
 from typing import Literal, overload
 
 from detent.errors import ArgumentError
-from detent.generation.bans import BanMode, read_bans
+from detent.generation.bans import BanMode
+from detent.generation.batch import run_batch
+from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
-from detent.generation.partial import PartialStream
-from detent.generation.plan import Plan, Request, begin, check_model, keep_out, read_guide, read_prompt, text_before
-from detent.generation.reader import Reader
-from detent.generation.sampler import Sampler, whole_number
-from detent.generation.streaming import Stream
-from detent.generation.together import write_rows
-from detent.generation.unbiased import UnbiasedSampler
+from detent.generation.partial_json import PartialStream
+from detent.generation.request import Plan, Request, check_model
+from detent.generation.sampler import whole_number
 from detent.guide import Canonical, Guide, Rule
 from detent.models.base import Model
 from detent.tables import TokenDfa
 
-__all__ = ["generate", "generate_batch", "sample_conditioned", "stream"]
+__all__ = ["generate", "generate_batch", "stream"]
 
 
 def generate(
@@ -298,89 +296,4 @@ def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int
         plans.append(Plan(model, request, guides.get(language)))
         if request.language is not None:
             guides[language] = plans[-1].guide
-    return write_rows(model, [(plan, sample) for plan in plans for sample in range(plan.request.samples)], batch_size)
-
-
-def sample_conditioned(
-    model: Model,
-    prompt: str | Sequence[int],
-    language: Rule,
-    *,
-    count: int = 1,
-    max_tokens: int = 256,
-    temperature: float = 1.0,
-    seed: int | None = None,
-    max_rejections: int = 1000,
-    canonical: Canonical = False,
-    ban: Sequence[str | bytes] | None = None,
-    ban_ignore_case: bool = False,
-    ban_whole_words: bool = False,
-    ban_across_prompt: bool = False,
-) -> list[Output]:
-    """Draw texts exactly as the model would write them, given that they are in the language.
-
-    >>> import detent
-    >>> model = detent.load_model()
-    >>> out, = detent.sample_conditioned(model, "Write 7 March 2021 as an ISO date.", detent.date(), seed=0)
-    >>> out.text
-    '2021-03-07'
-
-    `generate` renormalises at each token, which favours beginnings that are easy to keep to. Here a text has its
-    probability under the model, end of text included, divided by that of all texts of the language together. Texts are
-    drawn and rejected until one is accepted; what rejected ones show of the language makes further ones likelier, and
-    the draws stay independent. Meant for languages that the model writes by itself now and then.
-
-    Parameters
-    ----------
-    model, prompt, seed
-        As in `generate`.
-    language : Language, token_table, Guide or TokenDfa
-        What may be written.
-    count : int
-        How many texts.
-    max_tokens : int
-        Only texts of at most so many tokens count as of the language.
-    temperature : float
-        Above 0: the model is what it is at this temperature.
-    max_rejections : int
-        How many texts may be rejected for one that is accepted.
-    canonical, ban, ban_ignore_case, ban_whole_words, ban_across_prompt
-        As in `generate`; the words are left out of the language.
-
-    Returns
-    -------
-    list of Output
-        Their `report.retries` says how many were rejected before.
-
-    Raises
-    ------
-    LimitError
-        Too many were rejected; or the language has no text of at most `max_tokens` tokens.
-    ArgumentError, ModelError, EmptyLanguageError
-        As in `generate`.
-    """
-    checked = Sampler(temperature, seed=seed)
-    if checked.temperature == 0:
-        raise ArgumentError("temperature must be above 0 where texts are drawn by their probabilities, got 0")
-    count, max_rejections = (
-        whole_number("count", count, least=0),
-        whole_number("max_rejections", max_rejections, least=1),
-    )
-    max_tokens = whole_number("max_tokens", max_tokens, least=1)
-    check_model(model)
-    bans = read_bans(ban, "mask", ban_ignore_case, ban_whole_words, ban_across_prompt, 0)
-    prompt_ids = read_prompt(prompt, model)
-    guide = read_guide(language, model, in_text=False, canonical=canonical)
-    strict = guide if bans is None else keep_out(bans, guide, text_before(model, prompt_ids))
-    sampler = UnbiasedSampler(
-        model.vocabulary,
-        begin(strict, max_tokens, prompt_ids),
-        guide.language,
-        Reader(model, prompt_ids),
-        max_tokens=max_tokens,
-        prompt_token_count=len(prompt_ids),
-        temperature=checked.temperature,
-        seed=seed,
-        max_rejections=max_rejections,
-    )
-    return [sampler.draw() for _ in range(count)]
+    return run_batch(model, [(plan, sample) for plan in plans for sample in range(plan.request.samples)], batch_size)

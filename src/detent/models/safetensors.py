@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from detent.errors import ModelError
 
-__all__ = ["read_tensors"]
+__all__ = ["read_safetensors"]
 
 _LARGEST_HEADER = 10_000_000
 _DTYPES: dict[str, np.dtype[Any]] = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
 
 
-def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
+def read_safetensors(path: Path) -> dict[str, NDArray[np.float32]]:
     """Read all tensors of a file as float32.
 
     Cost: reads the file once and holds each tensor twice for a moment.

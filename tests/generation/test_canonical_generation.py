@@ -61,8 +61,8 @@ def test_fixed_texts_cost_no_calls(model: Any) -> None:
 
 def test_samples_and_beams(model: Any) -> None:
     question = "Write 7 March 2021 as an ISO date."
-    (drawn,) = detent.sample_conditioned(model, question, detent.date(), canonical=True, seed=0)
-    (found,) = detent.beam_search(model, question, detent.date(), canonical=True)
+    (drawn,) = detent.analysis.sample_conditioned(model, question, detent.date(), canonical=True, seed=0)
+    (found,) = detent.analysis.beam_search(model, question, detent.date(), canonical=True)
     assert drawn.text == found.text == "2021-03-07"
     assert is_own(model, drawn)
     assert is_own(model, found)
@@ -97,6 +97,6 @@ def test_refusals(model: Any) -> None:
     for wrong in ("yes", 1, None):
         with pytest.raises(ArgumentError, match="canonical"):
             detent.generate(model, "When?", detent.date(), canonical=wrong)  # type: ignore[arg-type]
-    for write in (detent.generate, detent.sample_conditioned, detent.beam_search):
+    for write in (detent.generate, detent.analysis.sample_conditioned, detent.analysis.beam_search):
         with pytest.raises(ArgumentError, match="compiled already"):
             write(model, "When?", plain, canonical=True)  # type: ignore[operator]

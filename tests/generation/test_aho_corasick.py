@@ -7,7 +7,7 @@ import random
 import pytest
 
 import detent
-from detent.generation.finder import Finder, Found
+from detent.generation.aho_corasick import AhoCorasick, Match
 from detent.language import Language
 from detent.sources.words.containing import amid
 
@@ -19,13 +19,13 @@ def words(rng: random.Random, count: int) -> list[str]:
     return ["".join(rng.choices(LETTERS, k=rng.randint(1, 4))) for _ in range(count)]
 
 
-def feed(finder: Finder, text: bytes, rng: random.Random) -> Found | None:
+def feed(finder: AhoCorasick, text: bytes, rng: random.Random) -> Match | None:
     """Feed a text in random pieces, going back now and then; return the first word found."""
     scan = finder.scan()
     place = 0
     while place < len(text):
         end = rng.randint(place + 1, len(text))
-        mark = scan.mark()
+        mark = scan.checkpoint()
         found = scan.feed(text[place:end])
         if rng.random() < 0.3:
             scan.crop(mark)
@@ -42,7 +42,7 @@ def test_a_word_is_found_just_where_the_language_has_one(ignore_case: bool, whol
     hits = 0
     for _ in range(60):
         banned = words(rng, rng.randint(1, 5))
-        finder = Finder(banned, "ban", ignore_case=ignore_case, whole_words=whole_words)
+        finder = AhoCorasick(banned, "ban", ignore_case=ignore_case, whole_words=whole_words)
         language = Language(amid(banned, "ban", ignore_case, whole_words), "some")
         for _ in range(20):
             text = "".join(rng.choices(LETTERS, k=rng.randint(0, 12))).encode()
@@ -64,7 +64,7 @@ def test_what_is_pending_is_exactly_what_may_become_a_word(ignore_case: bool, wh
     letters = ["a", "b", "A", "K", "\u212a", "é", " "]
     for _ in range(40):
         banned = ["".join(rng.choices(letters, k=rng.randint(1, 4))) for _ in range(rng.randint(1, 3))]
-        finder = Finder(banned, "ban", ignore_case=ignore_case, whole_words=whole_words)
+        finder = AhoCorasick(banned, "ban", ignore_case=ignore_case, whole_words=whole_words)
         spellings = [letter.encode() for letter in {*letters, "k", "É", "."}]
         text = "".join(rng.choices(letters, k=rng.randint(0, 6))).encode()
         text = text[: rng.randint(max(len(text) - 1, 0), len(text))]
@@ -74,7 +74,7 @@ def test_what_is_pending_is_exactly_what_may_become_a_word(ignore_case: bool, wh
         # Every continuation of up to four characters, those that finish the last one included.
         half = [spelling[-n:] for spelling in spellings for n in range(1, len(spelling))]
         starts: set[int | None] = set()
-        mark = scan.mark()
+        mark = scan.checkpoint()
         continuations = [b"", *spellings, *half]
         for _ in range(4):
             for continuation in continuations:
@@ -100,29 +100,29 @@ def test_what_is_pending_is_exactly_what_may_become_a_word(ignore_case: bool, wh
 
 
 def test_a_word_may_begin_before_the_text() -> None:
-    finder = Finder(["listen", "this"], "ban")
+    finder = AhoCorasick(["listen", "this"], "ban")
     scan = finder.scan(b"this: li")
-    assert (scan.pending(), scan.feed(b"ste"), scan.feed(b"n")) == (-2, None, Found(-2, 4))
+    assert (scan.pending(), scan.feed(b"ste"), scan.feed(b"n")) == (-2, None, Match(-2, 4))
     assert finder.scan(b"this").finish() is None  # what lies before is not ours
-    whole = Finder(["cat"], "ban", whole_words=True)
+    whole = AhoCorasick(["cat"], "ban", whole_words=True)
     assert whole.scan(b"a cat").feed(b" sat") is None
-    assert whole.scan(b"a ca").feed(b"t ") == Found(-2, 1)
-    assert whole.scan(b"bob").feed(b"cat ") == Found(0, 3)  # the text alone has it
+    assert whole.scan(b"a ca").feed(b"t ") == Match(-2, 1)
+    assert whole.scan(b"bob").feed(b"cat ") == Match(0, 3)  # the text alone has it
 
 
 def test_the_longest_word_of_those_that_end_together() -> None:
-    assert Finder(["sten", "listen", "en"], "ban").scan().feed(b"I listen") == Found(2, 8)
+    assert AhoCorasick(["sten", "listen", "en"], "ban").scan().feed(b"I listen") == Match(2, 8)
 
 
 def test_many_words_and_a_long_text_take_linear_time() -> None:
-    finder = Finder(["a" * count for count in range(2, 1000)], "ban")
+    finder = AhoCorasick(["a" * count for count in range(2, 1000)], "ban")
     assert finder.scan().feed(b"ab" * 50_000) is None
 
 
 def test_words_are_checked() -> None:
     for wrong in ([""], [5], ["\ud800"], [None]):
         with pytest.raises(detent.ArgumentError, match="ban"):
-            Finder(wrong, "ban")  # type: ignore[arg-type]
+            AhoCorasick(wrong, "ban")  # type: ignore[arg-type]
     with pytest.raises(detent.ArgumentError, match="UTF-8"):
-        Finder([b"\xff"], "ban", ignore_case=True)
-    assert Finder([b"\xff"], "ban").scan().feed(b"a\xff") == Found(1, 2)
+        AhoCorasick([b"\xff"], "ban", ignore_case=True)
+    assert AhoCorasick([b"\xff"], "ban").scan().feed(b"a\xff") == Match(1, 2)
