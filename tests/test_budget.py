@@ -19,7 +19,17 @@ from hypothesis import strategies as st
 
 import detent
 from detent.testing import check_matcher
-from tests.reference import Machine, Tokens, TooManyStates, Tree, all_trees, language, random_tree, trees, universe
+from tests.support.reference import (
+    Machine,
+    Tokens,
+    TooManyStates,
+    Tree,
+    all_trees,
+    language,
+    random_tree,
+    trees,
+    universe,
+)
 
 REGEXES = int(os.environ.get("DETENT_BUDGET_REGEXES", "300"))
 

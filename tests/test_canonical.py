@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import random
@@ -13,37 +12,10 @@ import pytest
 import detent
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError, StateError, UnsupportedError
 from detent.vocabulary.core_tokenizer import CoreTokenizer
-from detent.vocabulary.split_pattern import GPT2_PATTERN, WHOLE, read_split
-from tests.conftest import SHARED, needs_shared
-from tests.toy_bpe import make_encoder, random_tokenizer
+from tests.support.shared_data import canonical_record, needs_shared, real_vocabulary
+from tests.support.toy_bpe import SPLITS, random_tokenizer, vocabulary_of
 
 END = -1
-SPLITS = {
-    "none": WHOLE,
-    "gpt2": read_split(GPT2_PATTERN),
-    "llama3": read_split(
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
-        r"\s+(?!\S)|\s+"
-    ),
-    "pairs": read_split(r"\s\p{L}|\s+|\p{L}{1,2}|[^\s\p{L}]+(?=\p{L})|[^\s\p{L}]"),
-    "ahead": read_split(r"\p{L}+(?!\s)|\p{L}|[^\p{L}]{2}|[^\p{L}]"),
-}
-
-
-def vocabulary_of(tokens, merges, **options):
-    """Give a vocabulary whose last id ends a text, with its tokenizer."""
-    vocabulary = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[len(tokens)])
-    object.__setattr__(vocabulary, "_core_tokenizer", CoreTokenizer(make_encoder([*tokens, b""], merges, **options)))
-    return vocabulary
-
-
-@functools.cache
-def load(name):
-    return detent.Vocabulary.from_file(SHARED / "data" / "tokenizers" / name / "tokenizer.json")
-
-
-def record(name):
-    return json.loads((SHARED / "data" / "canonical" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def allowed(matcher):
@@ -148,7 +120,7 @@ def test_endless_languages_without_dead_ends():
 
 @needs_shared
 def test_sequences_on_record():
-    for case in record("toy_canonical")[::5]:
+    for case in canonical_record("toy_canonical")[::5]:
         texts = case["tokens"]
         index = {text: number for number, text in enumerate(texts)}
         merges = case["pair_rank"] or [
@@ -236,8 +208,8 @@ def test_bytes_of_pieces_stay_inside_unknown_characters(tmp_path):
 
 @needs_shared
 def test_acceptance():
-    cases = record("acceptance")
-    vocabulary = load("llama3")
+    cases = canonical_record("acceptance")
+    vocabulary = real_vocabulary("llama3")
     for case in (
         cases["llama3_orderId_orderName"],
         cases["llama3_name_of_the_person"],
@@ -251,7 +223,7 @@ def test_acceptance():
             assert matcher.forced() == case["forced"]
         else:
             assert [vocabulary.token_bytes(token).decode() for token in matcher.forced()] == case["canonical_forced"]
-    pieces = load("mistral-v3")
+    pieces = real_vocabulary("mistral-v3")
     for pattern, expected in (
         ("( William)|( Theodore)", {b" William", b" Theod"}),
         ("boolean: ((true)|(false))", {b"boolean"}),
@@ -262,7 +234,7 @@ def test_acceptance():
 
 @needs_shared
 def test_acceptance_by_schemas():
-    vocabulary = load("llama3")
+    vocabulary = real_vocabulary("llama3")
 
     def behind_the_brace(members, **more):
         schema = {"type": "object", "properties": members, "additionalProperties": False, **more}
@@ -282,7 +254,7 @@ def test_acceptance_by_schemas():
     for token in matcher.forced():
         matcher.advance(token)
     assert {b'"', b'":'} <= {vocabulary.token_bytes(token) for token in matcher.allowed()}
-    pieces = load("mistral-v3")
+    pieces = real_vocabulary("mistral-v3")
     names = detent.compile(detent.regex("( William)|( Theodore)"), pieces, canonical=True)
     theodore = pieces.encode_canonical(" Theodore")
     assert matcher_at(names, theodore[:1]).forced() == theodore[1:]
@@ -292,8 +264,8 @@ def test_acceptance_by_schemas():
 
 @needs_shared
 def test_masks_on_record():
-    vocabulary = load("llama3")
-    for case in record("llama3_finite_masks"):
+    vocabulary = real_vocabulary("llama3")
+    for case in canonical_record("llama3_finite_masks"):
         guide = detent.compile(detent.choice(case["strings"]), vocabulary, canonical=True)
         for tokens, following in case["next"]:
             assert allowed(matcher_at(guide, tokens)) == set(following)
@@ -312,13 +284,13 @@ def test_masks_of_real_tokenizers_are_the_definition(name):
     for _ in range(3):
         words = {"".join(rng.choices(letters, k=rng.randint(0, 12))) for _ in range(25)}
         words |= {word + rng.choice(letters) for word in words}
-        check_tree(load(name), sorted(words))
+        check_tree(real_vocabulary(name), sorted(words))
 
 
 @needs_shared
 @pytest.mark.parametrize("name", ["gpt2", "llama3", "mistral-v3"])
 def test_what_is_written_is_tokenized_alike(name):
-    vocabulary = load(name)
+    vocabulary = real_vocabulary(name)
     rng = np.random.default_rng(7)
     schema = {
         "type": "object",
@@ -399,7 +371,7 @@ def test_forced_tokens_of_any_guide():
 
 @needs_shared
 def test_beginnings_of_texts():
-    vocabulary = load("llama3")
+    vocabulary = real_vocabulary("llama3")
     assert vocabulary.heal("order") == ([], b"order")
     tokens, rest = vocabulary.heal('name_of_the_person"', vocabulary.encode_canonical('{"'))
     assert ([vocabulary.token_bytes(token) for token in tokens], rest) == ([b"name", b"_of", b"_the", b"_person"], b'"')

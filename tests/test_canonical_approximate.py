@@ -11,12 +11,12 @@ import pytest
 
 import detent
 from detent.errors import EmptyLanguageError, UnsupportedError
-from tests import canonical_walks
-from tests.canonical_walks import END, check_budgets, check_from_prompt, check_rows, guides
-from tests.toy_languages import LETTERS as BPE_LETTERS
-from tests.toy_languages import LONGEST, random_language
-from tests.toy_tokenizers import of_bytes, of_pieces, opened
-from tests.toy_unigram import Unigram
+from tests.support import canonical_walks
+from tests.support.canonical_walks import END, check_budgets, check_from_prompt, check_rows, guides
+from tests.support.toy_languages import LETTERS as BPE_LETTERS
+from tests.support.toy_languages import LONGEST, random_language
+from tests.support.toy_tokenizers import of_bytes, of_pieces, opened
+from tests.support.toy_unigram import Unigram
 
 LETTERS = ("a", "ab", "ab ", "a\u00e9 ", "abc", "a\u00e9\u00e8")
 

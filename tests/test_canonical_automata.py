@@ -12,8 +12,8 @@ import detent
 from detent.canonical import TokenAutomaton, cartesian_merge, direct_merge, explore, lift
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.vocabulary.core_tokenizer import CoreTokenizer
-from tests.conftest import SHARED, needs_shared
-from tests.toy_bpe import make_encoder, merge
+from tests.support.shared_data import needs_shared, tokenizer_file
+from tests.support.toy_bpe import make_encoder, merge
 
 
 def language_of(automaton, length, spelled=None):
@@ -108,7 +108,7 @@ def test_what_a_guide_visits():
 
 @needs_shared
 def test_the_boolean_of_the_source():
-    path = SHARED / "data" / "tokenizers" / "mistral-v3" / "tokenizer.json"
+    path = tokenizer_file("mistral-v3")
     vocabulary = detent.Vocabulary.from_file(path)
     boolean = detent.regex("boolean: ((true)|(false))")
     plain = explore(detent.compile(boolean, vocabulary))
@@ -123,7 +123,7 @@ def test_the_boolean_of_the_source():
 
 @needs_shared
 def test_the_boolean_of_the_source_by_merging():
-    path = SHARED / "data" / "tokenizers" / "mistral-v3" / "tokenizer.json"
+    path = tokenizer_file("mistral-v3")
     model = json.loads(path.read_bytes())["model"]
     ids = model["vocab"]
     texts = ["boolean:\u2581true", "boolean:\u2581false"]

@@ -11,10 +11,10 @@ import pytest
 
 import detent
 from detent.errors import UnsupportedError
-from tests import canonical_walks
-from tests.canonical_walks import Row, check_budgets, check_prompts, check_rows, guides
-from tests.toy_languages import LETTERS, LONGEST, random_language
-from tests.toy_tokenizers import of_bytes, of_pieces, opened
+from tests.support import canonical_walks
+from tests.support.canonical_walks import Row, check_budgets, check_prompts, check_rows, guides
+from tests.support.toy_languages import LETTERS, LONGEST, random_language
+from tests.support.toy_tokenizers import of_bytes, of_pieces, opened
 
 
 @dataclass

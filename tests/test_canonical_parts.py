@@ -10,7 +10,7 @@ import pytest
 import detent
 from detent.errors import EmptyLanguageError, UnsupportedError
 from detent.vocabulary.split_pattern import GPT2_PATTERN
-from tests.toy_tokenizers import SPLITS, of_bytes, of_pieces, opened, special, spelled
+from tests.support.toy_tokenizers import SPLITS, of_bytes, of_pieces, opened, special, spelled
 
 PARTS = "ab1 \n\u00e9\u00e8"
 """What stands in the strings; the last two begin with the same byte."""

@@ -13,9 +13,9 @@ import detent
 from detent.errors import CancelledError, DetentError, LimitError, StateError
 from detent.integrations.transformers import LogitsProcessor
 from detent.vocabulary.split_pattern import read_split
-from tests.conftest import SHARED, needs_shared
-from tests.sources.regex.test_hostile import corpus, expand  # noqa: F401
-from tests.test_canonical import SPLITS, vocabulary_of
+from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.shared_data import needs_shared, real_vocabulary
+from tests.support.toy_bpe import SPLITS, vocabulary_of
 
 PATTERNS = (
     r'"([^"\\]|\\[nt"])*"',
@@ -131,11 +131,10 @@ def test_an_endless_search_is_bounded_and_cancelled():
 
 
 @needs_shared
-def test_hostile_patterns(expand):  # noqa: F811
-    path = SHARED / "data" / "tokenizers" / "gpt2" / "tokenizer.json"
-    words = detent.Vocabulary.from_file(path)
+def test_hostile_patterns():
+    words = real_vocabulary("gpt2")
     held = 0
-    for case in corpus():
+    for case in hostile_cases("regex"):
         try:
             language = detent.regex(expand(case["input"]))
             guide = detent.compile(language, words, canonical=True, limits=detent.Limits(work=2_000_000))

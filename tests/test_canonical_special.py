@@ -17,10 +17,10 @@ import pytest
 
 import detent
 from detent.errors import LimitError
-from tests import canonical_walks
-from tests.canonical_walks import END, Row, check_budgets, check_prompts, check_rows, guides
-from tests.toy_languages import LETTERS
-from tests.toy_tokenizers import of_bytes, of_pieces, opened, special
+from tests.support import canonical_walks
+from tests.support.canonical_walks import END, Row, check_budgets, check_prompts, check_rows, guides
+from tests.support.toy_languages import LETTERS
+from tests.support.toy_tokenizers import of_bytes, of_pieces, opened, special
 
 MARKS = {"\u2460": "<x>", "\u2461": "<yy>", "\u2462": "<xy>"}
 """The characters for special tokens, and their names."""

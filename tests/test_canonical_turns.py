@@ -9,8 +9,8 @@ import pytest
 import detent
 from detent.canonical import explore
 from detent.errors import EmptyLanguageError, UnsupportedError
-from tests.conftest import SHARED, needs_shared
-from tests.toy_tokenizers import of_bytes, opened, special, spelled
+from tests.support.shared_data import needs_shared, tokenizer_file
+from tests.support.toy_tokenizers import of_bytes, opened, special, spelled
 
 
 def runs(vocabulary, tokens):
@@ -168,7 +168,7 @@ def walks(guide, rng, count, max_tokens):
 
 def real(name, **options):
     pytest.importorskip("tokenizers", reason="these texts are encoded by this package")
-    return detent.Vocabulary.from_file(SHARED / "data" / "tokenizers" / name / "tokenizer.json", **options)
+    return detent.Vocabulary.from_file(tokenizer_file(name), **options)
 
 
 @needs_shared

@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of a tiny Llama as transformers saves it."""
     pytest.importorskip("torch", reason="needs torch")
     pytest.importorskip("transformers", reason="needs transformers")
-    from tests import tiny_llama
+    from tests.support import tiny_llama
 
     path = tmp_path_factory.mktemp("llama")
     tiny_llama.model().save_pretrained(path)

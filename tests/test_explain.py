@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import detent
-from tests.reference import Machine, Tokens, TooManyStates, Tree, language, trees
+from tests.support.reference import Machine, Tokens, TooManyStates, Tree, language, trees
 
 # Beside text: an end of text, a special id, an id without text, and padding.
 _TOKENS = [b"a", b"b", b"ab", b"ba", b"</s>", b"<special>", b"", b"aab"]

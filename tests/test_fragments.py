@@ -12,7 +12,7 @@ import pytest
 
 import detent
 from detent.queries import Questions
-from tests.sources.json_schema.random_schemas import RandomSchemas
+from tests.support.random_schemas import RandomSchemas
 
 _COUNT = int(os.environ.get("DETENT_FUZZ_SCHEMAS", "150"))
 

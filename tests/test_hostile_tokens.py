@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
-import json
 import os
 import pickle
 import random
@@ -22,15 +20,13 @@ import detent
 from detent import _core
 from detent.generation.sampler import Sampler
 from tests import test_safety
-from tests.conftest import SHARED, needs_shared
+from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.shared_data import needs_shared
 from tests.test_safety import VOCABULARY, masks_of, on_a_small_stack
 
 Case = dict[str, Any]
 
-CASES: dict[str, Case] = {}
-if SHARED is not None:
-    _LINES = (SHARED / "data" / "hostile" / "hostile-dev.jsonl").read_text(encoding="utf-8").splitlines()
-    CASES = {case["id"]: case for case in map(json.loads, _LINES) if case["kind"] == "tokens"}
+CASES: dict[str, Case] = {case["id"]: case for case in hostile_cases("tokens")}
 
 pytestmark = needs_shared
 
@@ -299,18 +295,12 @@ def _random_pattern(choose: random.Random, depth: int) -> str:
 
 
 def _deep_cases_on_a_small_stack(_: Case) -> None:
-    assert SHARED is not None
-    source = importlib.util.spec_from_file_location("hostile_gen", SHARED / "data" / "hostile" / "hostile_gen.py")
-    assert source is not None
-    assert source.loader is not None
-    generator = importlib.util.module_from_spec(source)
-    source.loader.exec_module(generator)
-    cases = [case for case in map(json.loads, _LINES) if case["kind"] == "regex" and isinstance(case["input"], dict)]
+    cases = [case for case in hostile_cases("regex") if isinstance(case["input"], dict)]
     assert cases
 
     def work() -> None:
         for case in cases:
-            pattern = generator.expand(case["input"])
+            pattern = expand(case["input"])
             try:
                 masks_of(detent.compile(detent.regex(pattern), VOCABULARY), seed=0, steps=3)
             except detent.DetentError:

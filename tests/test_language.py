@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import detent
 from detent import _core
 from detent.language import Language
-from tests.reference import Tree, language, strings, trees
-from tests.small_stack import in_a_small_stack
+from tests.support.reference import Tree, language, strings, trees
+from tests.support.small_stack import in_a_small_stack
 
 A, B = detent.regex("a+"), detent.regex("b")
 

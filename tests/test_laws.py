@@ -21,7 +21,7 @@ from detent.testing import (
     check_operators,
     laws,
 )
-from tests.reference import Machine, Tokens, Tree, all_trees, language, random_tree, strings, trees, universe
+from tests.support.reference import Machine, Tokens, Tree, all_trees, language, random_tree, strings, trees, universe
 
 TEXTS = sorted(universe(b"abx", 4), key=lambda text: (len(text), text))
 

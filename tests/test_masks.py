@@ -16,7 +16,7 @@ import detent
 from benchmarks.oracle_check import EVERY, expected, text_tokens, walk
 from benchmarks.patterns import EXAMPLES
 from detent import oracle
-from tests.conftest import SHARED, needs_shared
+from tests.support.shared_data import needs_shared, real_vocabulary
 
 # --- Exhaustively
 
@@ -202,8 +202,7 @@ def test_random_patterns_on_a_small_vocabulary(pattern: str, seed: int) -> None:
 
 @lru_cache(maxsize=1)
 def _real(name: str) -> tuple[detent.Vocabulary, list[bytes]]:
-    assert SHARED is not None
-    vocabulary = detent.Vocabulary.from_file(SHARED / "data" / "tokenizers" / name / "tokenizer.json")
+    vocabulary = real_vocabulary(name)
     return vocabulary, text_tokens(vocabulary)
 
 

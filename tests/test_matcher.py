@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import detent
 from detent import _core
-from tests.token_model import EMPTY, Expression, TokenModel, as_regex
+from tests.support.token_model import EMPTY, Expression, TokenModel, as_regex
 
 # --- Against plain search
 

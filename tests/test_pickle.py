@@ -18,8 +18,8 @@ import detent
 from detent import _core
 from detent.language import Language
 from detent.testing import laws
-from tests.reference import Tree, all_trees, language, trees
-from tests.small_stack import in_a_small_stack
+from tests.support.reference import Tree, all_trees, language, trees
+from tests.support.small_stack import in_a_small_stack
 
 EVERYTHING = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
 NODES = {

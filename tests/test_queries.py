@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 import detent
-from tests.reference import Machine, Tokens, TooManyStates, Tree, all_trees, language, strings, trees, universe
+from tests.support.reference import Machine, Tokens, TooManyStates, Tree, all_trees, language, strings, trees, universe
 
 LETTERS = detent.regex("[abx]*")
 TEXTS = sorted(universe(b"abx", 4), key=lambda text: (len(text), text))

@@ -5,38 +5,19 @@ Everything runs in a thread with a small stack, where a recursion over what a us
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import socket
 from typing import Any
 
 import pytest
 
 import detent
-from tests.conftest import SHARED, needs_shared
-from tests.small_stack import in_a_small_stack
+from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.shared_data import needs_shared
+from tests.support.small_stack import in_a_small_stack
 
 _KINDS = {"json_schema": "json_schema", "lark": "grammar", "gbnf": "gbnf"}
 _TOKENS = [bytes([byte]) for byte in range(256)]
 _VOCABULARY = detent.Vocabulary([*_TOKENS, b""], eos_token_ids=[256])
-
-
-def corpus() -> list[dict[str, Any]]:
-    if SHARED is None:
-        return []
-    lines = (SHARED / "data" / "hostile" / "hostile-dev.jsonl").read_text(encoding="utf-8").splitlines()
-    return [case for case in map(json.loads, lines) if case["kind"] in _KINDS]
-
-
-@pytest.fixture(scope="module")
-def expand() -> Any:
-    assert SHARED is not None
-    spec = importlib.util.spec_from_file_location("hostile_gen", SHARED / "data" / "hostile" / "hostile_gen.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.expand
 
 
 def accepts(guide: detent.Guide, text: str) -> bool:
@@ -49,8 +30,8 @@ def accepts(guide: detent.Guide, text: str) -> bool:
 
 
 @needs_shared
-@pytest.mark.parametrize("case", corpus(), ids=lambda case: case["id"])
-def test_case(case: dict[str, Any], expand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("case", hostile_cases(*_KINDS), ids=lambda case: case["id"])
+def test_case(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", _no_connection)
     source = getattr(detent, _KINDS[case["kind"]])
     asked = {expand(text): kind == "accept" for kind in ("accept", "reject") for text in case.get(kind, ())}

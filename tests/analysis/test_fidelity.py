@@ -12,7 +12,7 @@ from detent.analysis import token_tree
 from detent.errors import ArgumentError, LimitError, ModelError, UnsupportedError
 from detent.models import CallableModel
 from detent.vocabulary.core_tokenizer import CoreTokenizer
-from tests.toy_bpe import make_encoder, merge
+from tests.support.toy_bpe import make_encoder, merge
 
 TOKENS = [b"a", b"b", b"ab", b"ba", b"aa", b"aba"]
 MERGES = [(0, 1, 0, 2), (1, 0, 1, 3), (0, 0, 2, 4), (2, 0, 3, 5)]

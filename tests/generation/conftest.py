@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import detent
-from tests import tiny_llama
+from tests.support import tiny_llama
 
 
 @pytest.fixture(scope="module", params=["embedded", "transformers"])

@@ -17,7 +17,7 @@ import detent
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.generation import Output
 from detent.models import CallableModel
-from tests import tiny_llama
+from tests.support import tiny_llama
 
 # Few letters, so that words come about by chance all the time, and tokens that hold pieces and ends of words.
 LETTERS = ["a", "b", "A", "B", " ", ".", "é", "É", "ß", "日"]

@@ -12,7 +12,7 @@ import detent
 from detent import Request
 from detent.errors import ArgumentError, EmptyLanguageError
 from detent.models import CallableModel
-from tests import tiny_llama
+from tests.support import tiny_llama
 
 VOCABULARY = detent.Vocabulary([b"a", b"b", b"ab", b" ", b""], eos_token_ids=[4])
 

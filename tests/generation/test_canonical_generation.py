@@ -10,7 +10,7 @@ import pytest
 import detent
 from detent.errors import ArgumentError, LimitError
 from detent.models import Transformers
-from tests import tiny_llama
+from tests.support import tiny_llama
 
 KEYS = ("customer_identification_number", "is_premium_subscription_active")
 SCHEMA = {

@@ -63,7 +63,7 @@ def table_cases():  # type: ignore[no-untyped-def]
     """Stacked tables, states, budgets and logits: what the reference makes of them."""
     from detent.tables import reference
     from detent.torch import TableProcessor
-    from tests.tables.constraints import VOCABULARIES, random_tables
+    from tests.support.table_constraints import VOCABULARIES, random_tables
 
     rng = np.random.default_rng(1)
     for seed, vocabulary in enumerate(VOCABULARIES.values()):

@@ -15,7 +15,7 @@ from detent.integrations.transformers import LogitsProcessor
 torch = pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("transformers", reason="needs transformers")
 
-from tests import tiny_llama  # noqa: E402
+from tests.support import tiny_llama  # noqa: E402
 
 PAD, EOS = 0, 2
 WIDTH = tiny_llama.PADDED_WIDTH

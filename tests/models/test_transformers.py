@@ -15,7 +15,7 @@ from detent.models import Model, Session, Transformers
 torch = pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("transformers", reason="needs transformers")
 
-from tests import tiny_llama  # noqa: E402
+from tests.support import tiny_llama  # noqa: E402
 
 
 @pytest.fixture(scope="module")

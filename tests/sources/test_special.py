@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import detent
-from tests.conftest import SHARED
+from tests.support.shared_data import needs_shared, real_vocabulary
 
 # A word is a tuple of characters and of special tokens' names.
 SPECIAL = {"<s>": 6, "<st>": 7}
@@ -224,9 +224,9 @@ def test_languages_with_special_tokens_are_pickled() -> None:
     assert detent.compile(again, VOCABULARY).matcher().allowed().tolist() == [6]
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs the tokenizers of ../shared")
+@needs_shared
 def test_turns_of_llama3() -> None:
-    vocabulary = detent.Vocabulary.from_file(SHARED / "data" / "tokenizers" / "llama3" / "tokenizer.json")
+    vocabulary = real_vocabulary("llama3")
     rule = detent.grammar(
         """
         start: <|start_header_id|> "assistant" <|end_header_id|> "\\n\\n" call ("; " call)* <|eot_id|>

@@ -9,7 +9,7 @@ import re
 import pytest
 
 import detent
-from tests.sources.typed import check, valid
+from tests.support.typed_values import check, valid
 
 _FRACTIONS = sum(10**digits for digits in range(7))
 _OFFSETS = 1 + 2 * 24 * 60

@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 import detent
-from tests.sources.typed import check, valid
+from tests.support.typed_values import check, valid
 
 _LETTERS = set(string.ascii_letters + string.digits)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import codecs
 import enum
-import importlib.util
-import json
 import pickle
 import random
 import re
@@ -17,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import detent
-from tests.conftest import SHARED, needs_shared
+from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.shared_data import FOLDER, needs_shared, tokenizer_file
 
 _BYTES = detent.Vocabulary([bytes([byte]) for byte in range(256)] + [b""], eos_token_ids=[256])
 
@@ -276,9 +275,9 @@ _TOKENIZERS = ("gpt2", "llama2-spm", "llama3")
 
 @pytest.fixture(scope="module", params=_TOKENIZERS)
 def vocabulary(request):
-    if SHARED is None:
+    if not FOLDER.is_dir():
         pytest.skip("needs the shared data")
-    return detent.Vocabulary.from_file(SHARED / "data" / "tokenizers" / request.param / "tokenizer.json")
+    return detent.Vocabulary.from_file(tokenizer_file(request.param))
 
 
 def _text_tokens(vocabulary):
@@ -371,24 +370,9 @@ def _has_word(text, words, sizes):
 # --- The hostile corpus
 
 
-def _corpus():
-    if SHARED is None:
-        return []
-    lines = (SHARED / "data" / "hostile" / "hostile-dev.jsonl").read_text(encoding="utf-8").splitlines()
-    return [case for case in map(json.loads, lines) if case["kind"] == "banned_words"]
-
-
-@pytest.fixture(scope="module")
-def expand():
-    spec = importlib.util.spec_from_file_location("hostile_gen", SHARED / "data" / "hostile" / "hostile_gen.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.expand
-
-
 @needs_shared
-@pytest.mark.parametrize("case", _corpus(), ids=lambda case: case["id"])
-def test_hostile_words(case, expand):
+@pytest.mark.parametrize("case", hostile_cases("banned_words"), ids=lambda case: case["id"])
+def test_hostile_words(case):
     given_ = case["input"]
     options = {"ignore_case": given_.get("ignore_case", False), "whole_words": given_.get("mode") == "word"}
     try:

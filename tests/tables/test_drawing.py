@@ -10,7 +10,7 @@ import pytest
 
 import detent
 from detent.tables.layout import svg
-from tests.tables.constraints import random_pattern
+from tests.support.table_constraints import random_pattern
 
 ONE_TWO_THREE = detent.token_table([(1, 1, 2), (2, 2, 3), (3, 3, 1)], 1, [1])
 DIGITS = detent.Vocabulary([b"0", b"1", b"2", b"3", b"4", b"<tool>", b""], eos_token_ids=[6], special_token_ids=[5])

@@ -7,7 +7,7 @@ import pytest
 
 import detent
 from detent.tables import reference
-from tests.tables.constraints import TWO_ENDS, VOCABULARIES, random_tables
+from tests.support.table_constraints import TWO_ENDS, VOCABULARIES, random_tables
 
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402

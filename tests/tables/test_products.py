@@ -12,9 +12,8 @@ import pytest
 import detent
 from detent.tables.product import intersect
 from detent.testing import check_matcher
-from tests.tables.constraints import FEW_BYTES, PATTERNS, TWO_ENDS, WITH_END
-from tests.test_canonical import SPLITS, vocabulary_of
-from tests.toy_bpe import random_tokenizer
+from tests.support.table_constraints import FEW_BYTES, PATTERNS, TWO_ENDS, WITH_END
+from tests.support.toy_bpe import SPLITS, random_tokenizer, vocabulary_of
 
 CALL, CLOSE, STOP = 4, 5, 6
 SMALL = detent.Vocabulary(

@@ -10,7 +10,7 @@ import pytest
 import detent
 from detent.tables import reference
 from detent.tables.product import intersect
-from tests.tables.constraints import FEW_BYTES, PATTERNS, TWO_ENDS, VOCABULARIES, WITH_END, random_tables
+from tests.support.table_constraints import FEW_BYTES, PATTERNS, TWO_ENDS, VOCABULARIES, WITH_END, random_tables
 
 
 def walk_together(guide: detent.Guide, table: detent.tables.TokenDfa, seed: int, max_tokens: int | None) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-import json
 import random
 from typing import Any
 
@@ -12,7 +10,8 @@ import numpy as np
 import pytest
 
 import detent
-from tests.conftest import SHARED, needs_shared
+from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.shared_data import needs_shared
 
 # The automaton of the blog post that asked for these: the numbers 1, 2, 3 in this order, again and again.
 ONE_TWO_THREE = [(1, 1, 2), (2, 2, 3), (3, 3, 1)]
@@ -176,13 +175,6 @@ def test_limits() -> None:
         detent.token_table(((0, k, 0) for k in itertools.count()), 0, [0], limits=detent.Limits(work=5))
 
 
-def _cases() -> list[dict[str, Any]]:
-    if SHARED is None:
-        return []
-    lines = (SHARED / "data" / "hostile" / "hostile-dev.jsonl").read_text(encoding="utf-8").splitlines()
-    return [case for line in lines if (case := json.loads(line))["kind"] == "dfa"]
-
-
 def _automaton(given: Any) -> detent.UserDfa:
     """Build the automaton of a case: transitions are [state, low, high, next state], or of token ids."""
     given = given if isinstance(given, dict) else {"transitions": given}
@@ -202,15 +194,9 @@ def _automaton(given: Any) -> detent.UserDfa:
 
 
 @needs_shared
-@pytest.mark.parametrize("case", _cases(), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", hostile_cases("dfa"), ids=lambda case: case["id"])
 def test_hostile_automata(case: dict[str, Any]) -> None:
-    assert SHARED is not None
-    spec = importlib.util.spec_from_file_location("hostile_gen", SHARED / "data" / "hostile" / "hostile_gen.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    given = module.expand(case["input"])
+    given = expand(case["input"])
     vocabulary = detent.Vocabulary([*(bytes([byte]) for byte in range(256)), b""], eos_token_ids=[256])
     try:
         automaton = _automaton(given)

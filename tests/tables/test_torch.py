@@ -7,7 +7,7 @@ import pytest
 
 import detent
 from detent.tables import reference
-from tests.tables.constraints import TWO_ENDS, VOCABULARIES, random_tables
+from tests.support.table_constraints import TWO_ENDS, VOCABULARIES, random_tables
 
 torch = pytest.importorskip("torch")
 
@@ -231,7 +231,7 @@ def test_mistakes_are_said() -> None:
 )
 def test_generate_with_the_static_cache(options: dict[str, object]) -> None:
     pytest.importorskip("transformers")
-    from tests import tiny_llama
+    from tests.support import tiny_llama
 
     tokenizer, model = tiny_llama.tokenizer(), tiny_llama.model()
     vocabulary = detent.Vocabulary.from_transformers(tokenizer, size=tiny_llama.PADDED_WIDTH)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vocabulary.texts import TRAINING
+from tests.support.tokenizer_texts import TRAINING
 
 
 @pytest.fixture(scope="session")
@@ -131,7 +131,3 @@ def sentencepiece_model():
         return trained[key]
 
     return model
-
-
-IDENTITY = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
-"""Options of SentencePiece models that leave texts as they are."""

@@ -11,9 +11,9 @@ import pytest
 
 from detent import Vocabulary
 from detent.errors import ArgumentError, UnsupportedError, VocabularyError
-from tests.conftest import SHARED, needs_shared
-from tests.toy_bpe import make_encoder, merge, random_tokenizer
-from tests.vocabulary.texts import SAMPLES
+from tests.support.shared_data import canonical_record, needs_shared, real_vocabulary, tokenizer_file
+from tests.support.tokenizer_texts import SAMPLES
+from tests.support.toy_bpe import make_encoder, merge, random_tokenizer
 
 NAMES = ["gpt2", "llama2-spm", "llama3", "mistral-v3", "qwen2", "tekken"]
 ODD = (
@@ -47,8 +47,7 @@ def check_equal(vocabulary, backend, texts):
 @functools.cache
 def load(name):
     tokenizers = pytest.importorskip("tokenizers", reason="compares with the package tokenizers")
-    path = SHARED / "data" / "tokenizers" / name / "tokenizer.json"
-    return Vocabulary.from_file(path), tokenizers.Tokenizer.from_file(str(path))
+    return real_vocabulary(name), tokenizers.Tokenizer.from_file(str(tokenizer_file(name)))
 
 
 @needs_shared
@@ -62,7 +61,7 @@ def test_tokens_are_those_of_the_tokenizers(name):
 @pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen2", "tekken"])
 def test_pairs_and_texts_on_record(name):
     vocabulary, _ = load(name)
-    record = json.loads((SHARED / "data" / "canonical" / f"real_{name}.json").read_text(encoding="utf-8"))
+    record = canonical_record(f"real_{name}")
     shift = 1000 if name == "tekken" else 0  # its record counts without the special tokens
     encoder = vocabulary._tokenizer().encoder
     for left, right, valid in record["pairs_model_level"]:

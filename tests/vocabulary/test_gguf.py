@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from detent.errors import VocabularyError
 from detent.vocabulary import Vocabulary
-from tests.vocabulary.checks import check_round_trip
-from tests.vocabulary.conftest import IDENTITY
+from tests.support.tokenizer_texts import IDENTITY
+from tests.support.vocabulary_checks import check_round_trip
 
 gguf = pytest.importorskip("gguf", reason="the files are written with the package gguf")
 np = pytest.importorskip("numpy")

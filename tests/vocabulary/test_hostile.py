@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-
 import pytest
 
 from detent.errors import DetentError
 from detent.vocabulary import Vocabulary
-from tests.conftest import SHARED, needs_shared
+from tests.support.hostile_corpus import expand as expand_value
+from tests.support.hostile_corpus import hostile_cases
+from tests.support.shared_data import needs_shared
 
-CASES = []
-if SHARED is not None:
-    lines = (SHARED / "data" / "hostile" / "hostile-dev.jsonl").read_text(encoding="utf-8").splitlines()
-    CASES = [case for case in map(json.loads, lines) if case["kind"] == "tokenizer"]
+CASES = hostile_cases("tokenizer")
 
 
 def expand(value):
     """Build a generated input with the corpus's own expander."""
-    specification = importlib.util.spec_from_file_location(
-        "hostile_gen", SHARED / "data" / "hostile" / "hostile_gen.py"
-    )
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    expanded = module.expand(value)
+    expanded = expand_value(value)
     if isinstance(expanded, dict) and isinstance(expanded.get("tokens"), list):
-        expanded["tokens"] = [module.expand(token) for token in expanded["tokens"]]
+        expanded["tokens"] = [expand_value(token) for token in expanded["tokens"]]
     return expanded
 
 

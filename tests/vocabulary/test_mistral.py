@@ -11,8 +11,8 @@ import pytest
 
 from detent.errors import ArgumentError, VocabularyError
 from detent.vocabulary import Vocabulary
-from tests.vocabulary.checks import check_round_trip
-from tests.vocabulary.texts import SAMPLES
+from tests.support.tokenizer_texts import SAMPLES
+from tests.support.vocabulary_checks import check_round_trip
 
 mistral_common = pytest.importorskip("mistral_common", reason="needs the package mistral-common")
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from detent.errors import ArgumentError, DetentError, VocabularyError
 from detent.vocabulary import Vocabulary
-from tests.vocabulary.checks import check_decoder, check_round_trip
-from tests.vocabulary.conftest import IDENTITY
-from tests.vocabulary.texts import SAMPLES, TRAINING
+from tests.support.tokenizer_texts import IDENTITY, SAMPLES, TRAINING
+from tests.support.vocabulary_checks import check_decoder, check_round_trip
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="needs the package sentencepiece")
 

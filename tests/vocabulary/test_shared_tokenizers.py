@@ -9,9 +9,9 @@ import pytest
 from detent.vocabulary import Vocabulary
 from detent.vocabulary.byte_level import spell
 from detent.vocabulary.files import read_json
-from tests.conftest import SHARED, needs_shared
-from tests.vocabulary.checks import check_decoder, check_round_trip
-from tests.vocabulary.texts import SAMPLES
+from tests.support.shared_data import FOLDER, needs_shared, real_vocabulary, tokenizer_file
+from tests.support.tokenizer_texts import SAMPLES
+from tests.support.vocabulary_checks import check_decoder, check_round_trip
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs the package tokenizers")
 
@@ -22,15 +22,14 @@ pytestmark = needs_shared
 
 @functools.cache
 def load(name):
-    path = SHARED / "data" / "tokenizers" / name / "tokenizer.json"
-    return Vocabulary.from_file(path), tokenizers.Tokenizer.from_file(str(path))
+    return real_vocabulary(name), tokenizers.Tokenizer.from_file(str(tokenizer_file(name)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bytes_of_encoded_texts_are_the_texts(name):
     vocabulary, backend = load(name)
-    info = read_json(SHARED / "data" / "tokenizers" / name / "info.json")
-    config = read_json(SHARED / "data" / "tokenizers" / name / "tokenizer_config.json")
+    info = read_json(FOLDER / "tokenizers" / name / "info.json")
+    config = read_json(FOLDER / "tokenizers" / name / "tokenizer_config.json")
     assert len(vocabulary) == info["vocab_size"]
     assert vocabulary.eos_token_ids == (backend.token_to_id(config["eos_token"]),)
     check_round_trip(vocabulary, SAMPLES, lambda text: backend.encode(text, add_special_tokens=False).ids)
@@ -57,9 +56,7 @@ def test_tiktoken_from_the_ranks_of_llama3():
     special = {backend.id_to_token(i): i for i in range(128_000, 128_256)}
     encoding = tiktoken.Encoding(
         "llama3",
-        pat_str=read_json(SHARED / "data" / "tokenizers" / "llama3" / "tokenizer.json")["pre_tokenizer"][
-            "pretokenizers"
-        ][0]["pattern"]["Regex"],
+        pat_str=read_json(tokenizer_file("llama3"))["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"],
         mergeable_ranks=ranks,
         special_tokens=special,
     )

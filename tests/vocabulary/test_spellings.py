@@ -10,7 +10,7 @@ import pytest
 
 import detent
 from detent.errors import ArgumentError
-from tests.conftest import SHARED, needs_shared
+from tests.support.shared_data import FOLDER, needs_shared, real_vocabulary
 
 
 def by_force(word: bytes, vocabulary: detent.Vocabulary) -> set[tuple[int, ...]]:
@@ -53,9 +53,8 @@ def test_refusals(word: object) -> None:
 @needs_shared
 def test_the_table_of_the_banned_words_article() -> None:
     """The article lists the spellings of "talk", "listen" and "fuck you" by Gemma 2's pieces: Llama 2 has most."""
-    assert SHARED is not None
-    vocabulary = detent.Vocabulary.from_file(SHARED / "data" / "tokenizers" / "llama2-spm" / "tokenizer.json")
-    article = next((SHARED / "seeds").glob("000_*")).read_text()
+    vocabulary = real_vocabulary("llama2-spm")
+    article = next((FOLDER.parent / "seeds").glob("000_*")).read_text()
     rows = re.findall(r"^(\['.*'\]) \[\d[\d, ]*\]$", article, re.MULTILINE)
     table = {tuple(piece.replace("▁", " ").encode() for piece in ast.literal_eval(row)) for row in rows}
     assert len(table) == 140

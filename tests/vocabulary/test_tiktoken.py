@@ -9,7 +9,7 @@ import pytest
 from detent.errors import ArgumentError, VocabularyError
 from detent.vocabulary import Vocabulary
 from detent.vocabulary.byte_level import spell
-from tests.vocabulary.checks import check_round_trip
+from tests.support.vocabulary_checks import check_round_trip
 
 tiktoken = pytest.importorskip("tiktoken", reason="needs the package tiktoken")
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from detent.errors import DetentError, VocabularyError
 from detent.vocabulary import Vocabulary
-from tests.vocabulary.checks import check_decoder, check_round_trip
-from tests.vocabulary.texts import SAMPLES, TRAINING
+from tests.support.tokenizer_texts import SAMPLES, TRAINING
+from tests.support.vocabulary_checks import check_decoder, check_round_trip
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 

@@ -10,9 +10,8 @@ import pytest
 from detent.errors import ArgumentError, VocabularyError
 from detent.vocabulary import Vocabulary
 from detent.vocabulary.byte_level import CHARACTER_OF_BYTE
-from tests.vocabulary.checks import check_round_trip
-from tests.vocabulary.conftest import IDENTITY
-from tests.vocabulary.texts import SAMPLES
+from tests.support.tokenizer_texts import IDENTITY, SAMPLES
+from tests.support.vocabulary_checks import check_round_trip
 
 transformers = pytest.importorskip("transformers", reason="needs the package transformers")
 

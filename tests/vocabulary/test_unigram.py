@@ -10,8 +10,8 @@ import pytest
 
 from detent import Vocabulary
 from detent.errors import ArgumentError, UnsupportedError, VocabularyError
-from tests.toy_unigram import Unigram
-from tests.vocabulary.texts import SAMPLES
+from tests.support.tokenizer_texts import SAMPLES
+from tests.support.toy_unigram import Unigram
 
 
 @pytest.mark.parametrize("seed", range(10))

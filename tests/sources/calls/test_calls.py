@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 import detent
 from detent import Call
-from tests.sources.calls.walks import texts
+from tests.support.random_texts import texts
 
 
 def get_user_info(user_id: int, special: Literal["black", "white"] = "black") -> None:

@@ -13,7 +13,7 @@ import detent
 from detent.language import Language
 from detent.sources.calls.literals import literal_nodes
 from detent.sources.calls.reading import literal_as_json
-from tests.sources.calls.walks import texts
+from tests.support.random_texts import texts
 
 NODE = {
     "$defs": {

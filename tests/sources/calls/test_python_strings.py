@@ -14,7 +14,7 @@ from detent.language import Language
 from detent.sources.calls.python_strings import constant_string, free_string, held_string
 from detent.sources.calls.reading import literal_as_json
 from detent.sources.nodes import CHARACTER, in_row, times
-from tests.sources.calls.walks import texts
+from tests.support.random_texts import texts
 
 FREE = Language(free_string(0, 3), "free")
 HELD = Language(held_string(times(CHARACTER, 0, 3)), "held")

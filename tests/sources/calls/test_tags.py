@@ -9,7 +9,7 @@ import pytest
 
 import detent
 from detent import TaggedPart
-from tests.sources.calls.walks import texts
+from tests.support.random_texts import texts
 
 ADD = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 TAGS = [("<function=add>", ADD, "</function>"), ("<function=now>", {"const": None}, "</function>"), ("<<", True, ">>")]

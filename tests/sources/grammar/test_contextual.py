@@ -9,7 +9,7 @@ import pytest
 
 import detent
 from detent import grammar
-from tests.sources.grammar import grammars
+from tests.support import lark_grammars as grammars
 
 lark = pytest.importorskip("lark")
 

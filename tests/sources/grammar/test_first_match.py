@@ -10,7 +10,7 @@ import detent
 from detent.language import Language
 from detent.limits import Limits
 from detent.sources.grammar.first_match import first_match
-from tests.sources.grammar.derivation import strings
+from tests.support.derivation import strings
 
 PATTERNS = [
     "a|ab",

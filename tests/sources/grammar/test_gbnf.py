@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import detent
 from detent.sources.grammar import gbnf
-from tests.sources.grammar.derivation import derived, strings
+from tests.support.derivation import derived, strings
 
 ALPHABET, LENGTH = "ab", 5
 NAMES = ["root", "x", "y", "z"]

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-
 import pytest
 
 import detent
-from tests.conftest import SHARED, needs_shared
-from tests.small_stack import in_a_small_stack
+from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.shared_data import needs_shared
+from tests.support.small_stack import in_a_small_stack
 
 READERS = {"lark": detent.grammar, "gbnf": detent.gbnf}
 
 
-def corpus():
-    if SHARED is None:
-        return []
-    lines = (SHARED / "data" / "hostile" / "hostile-dev.jsonl").read_text(encoding="utf-8").splitlines()
-    return [case for case in map(json.loads, lines) if case["kind"] in READERS]
-
-
-@pytest.fixture(scope="module")
-def expand():
-    spec = importlib.util.spec_from_file_location("hostile_gen", SHARED / "data" / "hostile" / "hostile_gen.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.expand
-
-
 @needs_shared
-@pytest.mark.parametrize("case", corpus(), ids=lambda case: case["id"])
-def test_case(case, expand):
+@pytest.mark.parametrize("case", hostile_cases(*READERS), ids=lambda case: case["id"])
+def test_case(case):
     try:
         language = READERS[case["kind"]](expand(case["input"]))
         answers = {

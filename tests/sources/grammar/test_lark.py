@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import detent
 from detent import grammar
-from tests.sources.grammar.derivation import derived, strings
+from tests.support.derivation import derived, strings
 
 NAMES = ["start", "x", "y", "z"]
 ROWS = st.lists(st.lists(st.sampled_from([*NAMES, "a", "b", "ab"]), max_size=3), min_size=1, max_size=3)

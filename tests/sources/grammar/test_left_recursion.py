@@ -10,7 +10,7 @@ from detent import LimitError, _core
 from detent.sources.grammar.graph import components
 from detent.sources.grammar.left_recursion import left_edges, without_left_recursion
 from detent.sources.grammar.productions import Grammar, Many, Terminal
-from tests.sources.grammar.derivation import derived
+from tests.support.derivation import derived
 
 LENGTH = 5
 A = Terminal(_core.literal(b"a"), False)

@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 
 import detent
-from tests.sources.json_schema.random_schemas import RandomSchemas, is_circular
+from tests.support.random_schemas import RandomSchemas, is_circular
 
 _COUNT = int(os.environ.get("DETENT_FUZZ_SCHEMAS", "240"))
 _SEED = int(os.environ.get("DETENT_FUZZ_SEED", "0"))

@@ -13,7 +13,7 @@ from detent.sources.regex.characters import category_ranges, has_property, prope
 from detent.sources.regex.classes import class_ranges
 from detent.sources.regex.parser import parse
 from detent.sources.regex.ranges import LAST, complement, normalise
-from tests.sources.regex.acceptance import BYTES
+from tests.support.acceptance import BYTES
 
 EVERY = "".join(map(chr, range(LAST + 1)))
 PLANE = EVERY[:0x10000]

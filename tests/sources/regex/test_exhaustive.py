@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.sources.regex.acceptance import accepted
+from tests.support.acceptance import accepted
 
 
 def patterns(size: int, leaves: list[str], unary: list[str], binary: list[str]) -> Iterator[str]:

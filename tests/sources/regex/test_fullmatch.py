@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import detent
-from tests.sources.regex.acceptance import accepts
+from tests.support.acceptance import accepts
 
 CHARACTERS = "aAbBkKsS\u212a\u017fßẞéÉ漢😀_1- \n"
 SETTINGS = settings(

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-
 import pytest
 
 import detent
-from tests.conftest import SHARED, needs_shared
-from tests.sources.regex.acceptance import BYTES
-
-
-def corpus():
-    if SHARED is None:
-        return []
-    folder = SHARED / "data" / "hostile"
-    lines = (folder / "hostile-dev.jsonl").read_text(encoding="utf-8").splitlines()
-    return [case for case in map(json.loads, lines) if case["kind"] == "regex"]
-
-
-@pytest.fixture(scope="module")
-def expand():
-    spec = importlib.util.spec_from_file_location("hostile_gen", SHARED / "data" / "hostile" / "hostile_gen.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.expand
+from tests.support.acceptance import BYTES
+from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.shared_data import needs_shared
 
 
 def accepts(guide, text):
@@ -38,8 +20,8 @@ def accepts(guide, text):
 
 
 @needs_shared
-@pytest.mark.parametrize("case", corpus(), ids=lambda case: case["id"])
-def test_case(case, expand):
+@pytest.mark.parametrize("case", hostile_cases("regex"), ids=lambda case: case["id"])
+def test_case(case):
     # The corpus expects lookarounds to be refused; detent holds them, so they must be right instead.
     held = case["class"] == "unsupported" and case["input"].startswith("(?!")
     try:

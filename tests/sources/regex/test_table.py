@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import detent
-from tests.sources.regex.acceptance import accepts
+from tests.support.acceptance import accepts
 
 tomllib = pytest.importorskip("tomllib", reason="reading TOML needs Python 3.11")
 

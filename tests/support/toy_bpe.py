@@ -5,11 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+import detent
 from detent import _core
-from detent.vocabulary.split_pattern import WHOLE, Split
+from detent.vocabulary.core_tokenizer import CoreTokenizer
+from detent.vocabulary.split_pattern import GPT2_PATTERN, WHOLE, Split, read_split
+
+SPLITS = {
+    "none": WHOLE,
+    "gpt2": read_split(GPT2_PATTERN),
+    "llama3": read_split(
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+        r"\s+(?!\S)|\s+"
+    ),
+    "pairs": read_split(r"\s\p{L}|\s+|\p{L}{1,2}|[^\s\p{L}]+(?=\p{L})|[^\s\p{L}]"),
+    "ahead": read_split(r"\p{L}+(?!\s)|\p{L}|[^\p{L}]{2}|[^\p{L}]"),
+}
 
 Merge = tuple[int, int, int, int]
 """Left, right, rank, token."""
@@ -29,6 +43,13 @@ def make_encoder(
         False, list(tokens), numbers(base), b"", numbers(merges), ignore_merges,
         split.ranges, split.class_count, split.program, split.one_chunk,
     )  # fmt: skip
+
+
+def vocabulary_of(tokens: Sequence[bytes], merges: Sequence[Merge], **options: Any) -> detent.Vocabulary:
+    """Give a vocabulary whose last id ends a text, with its tokenizer."""
+    vocabulary = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[len(tokens)])
+    object.__setattr__(vocabulary, "_core_tokenizer", CoreTokenizer(make_encoder([*tokens, b""], merges, **options)))
+    return vocabulary
 
 
 def merge(symbols: Sequence[int], merges: Sequence[Merge]) -> list[int]:

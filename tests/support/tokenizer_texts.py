@@ -34,3 +34,6 @@ SAMPLES = [
     "x" * 100 + " " * 50 + "=" * 77,
 ]
 """None begins with a space, which some tokenizers put there themselves."""
+
+IDENTITY = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+"""Options of SentencePiece models that leave texts as they are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from detent.vocabulary import Vocabulary
-from tests.vocabulary.texts import SAMPLES
+from tests.support.tokenizer_texts import SAMPLES
 
 
 def check_round_trip(
