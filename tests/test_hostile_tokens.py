@@ -11,6 +11,7 @@ import warnings
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ import pytest
 import detent
 from detent import _core
 from detent.generation.sampler import Sampler
-from tests import test_safety
 from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.mask_walk import VOCABULARY, masks_of
+from tests.support.python_process import run_python
 from tests.support.shared_data import needs_shared
-from tests.test_safety import VOCABULARY, masks_of, on_a_small_stack
+from tests.support.small_stack import in_a_small_stack
 
 Case = dict[str, Any]
 
@@ -223,7 +225,7 @@ def _cycle_collected(_: Case) -> None:
 
 
 def _step_in_the_child(_: Case) -> None:
-    out = test_safety.run_python(
+    out = run_python(
         """
     import os
     import detent
@@ -306,7 +308,7 @@ def _deep_cases_on_a_small_stack(_: Case) -> None:
             except detent.DetentError:
                 continue
 
-    assert on_a_small_stack(work) is None
+    in_a_small_stack(work)
 
 
 _ACTIONS: dict[str, Callable[[Case], None]] = {
@@ -318,24 +320,31 @@ _ACTIONS: dict[str, Callable[[Case], None]] = {
     "blob": _foreign_bytes,
     "oracle": _mask_equals_language,
     "stack": _deep_cases_on_a_small_stack,
-    "env": lambda _: test_safety.test_masks_are_the_same_in_every_process_and_locale(),
-    "cancel": lambda _: test_safety.test_the_interpreter_exits_while_threads_compile("pool"),
 }
 _BY_ID: dict[str, Callable[[Case], None]] = {
-    "TN045": lambda _: test_safety.test_two_threads_on_one_matcher_are_refused_or_in_turn(),
     "TN046": _sixteen_threads,
     "TN049": _compiled_object_dropped,
     "TN050": _closed_object,
     "TN051": _cycle_collected,
     "TN053": _step_in_the_child,
-    "TN054": lambda _: test_safety.test_fork_while_threads_compile(),
 }
+_IN_TEST_SAFETY = {
+    "TN045": "test_two_threads_on_one_matcher_are_refused_or_in_turn",
+    "TN054": "test_fork_while_threads_compile",
+    "env": "test_masks_are_the_same_in_every_process_and_locale",
+    "cancel": "test_the_interpreter_exits_while_threads_compile",
+}
+"""Cases, and kinds of cases, that tests/test_safety.py runs under names of their own."""
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_case(name: str) -> None:
     case = CASES[name]
     kind = next(iter(case["input"]))
+    elsewhere = _IN_TEST_SAFETY.get(name) or _IN_TEST_SAFETY.get(kind)
+    if elsewhere:
+        assert f"\ndef {elsewhere}(" in Path(__file__).with_name("test_safety.py").read_text(encoding="utf-8")
+        return
     action = _run_steps if "steps" in case["input"] else _BY_ID.get(name) or _ACTIONS[kind]
     action(case)
     assert "DETENT_WAS_UNPICKLED" not in os.environ

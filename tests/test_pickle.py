@@ -277,7 +277,8 @@ def test_deeply_nested_nodes_are_an_answer_or_an_error() -> None:
         "strings": [bytes([_JSON_STRING, 1]) + _number(n) for n in range(count)],
         "grammars": [bytes([_GRAMMAR, 0, 1]) + _number(n) for n in range(count)],
         "guards": [bytes([_GREEDY, 2]) + _number(n) + _number(0) for n in range(count)],
-        "series": [bytes([_ORDERED, 0, 0, 1]) + b"1" + bytes([3, 0, 0]) + _number(n) for n in range(count)],
+        # Fewer: lists nested in lists cost the square of their depth.
+        "lists": [bytes([_ORDERED, 0, 0, 1]) + b"1" + bytes([3, 0, 0]) + _number(n) for n in range(count // 10)],
         "scopes": [
             bytes([[_AHEAD, _SCOPE][n % 2]]) + (b"\0" if n % 2 == 0 else b"") + b"\1" + _number(n) for n in range(count)
         ],

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import subprocess
-import sys
-import textwrap
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,63 +11,9 @@ import pytest
 
 import detent
 from detent import _core
-
-_TOKENS = [bytes([byte]) for byte in range(256)] + [b"ab", b"ba", b"aaaa", b"\xc3\xa9", b"11", b" a"]
-_END = len(_TOKENS)
-VOCABULARY = detent.Vocabulary([*_TOKENS, b""], eos_token_ids=[_END])
-
-STACK_BYTES = 256 << 10
-
-
-def on_a_small_stack(work: Callable[[], object]) -> object:
-    """Run `work` on a thread with a stack of 256 KiB; return what it returned or the exception that it raised."""
-    outcome: list[object] = []
-
-    def run() -> None:
-        try:
-            outcome.append(work())
-        except Exception as error:  # handed to the caller
-            outcome.append(error)
-
-    before = threading.stack_size(STACK_BYTES)
-    try:
-        thread = threading.Thread(target=run)
-        thread.start()
-    finally:
-        threading.stack_size(before)
-    thread.join()
-    return outcome[0]
-
-
-def run_python(script: str, **environment: str) -> str:
-    """Run a script in a fresh interpreter; it must exit with 0 within a minute."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def masks_of(guide: detent.Guide, seed: int, steps: int = 40) -> list[bytes]:
-    """Return the masks along a random walk."""
-    choose = random.Random(seed)
-    matcher = guide.matcher()
-    row = detent.allocate_mask(1, len(guide.vocabulary))[0]
-    masks = []
-    for _ in range(steps):
-        matcher.fill_mask(row)
-        masks.append(row.tobytes())
-        token = int(choose.choice(matcher.allowed()))
-        if token in guide.vocabulary.eos_token_ids:
-            break
-        matcher.advance(token)
-    return masks
-
+from tests.support.mask_walk import EOS, VOCABULARY, masks_of, new_vocabulary
+from tests.support.python_process import run_python
+from tests.support.small_stack import in_a_small_stack
 
 # --- Small stacks
 
@@ -94,13 +36,17 @@ _DEEP = {
 
 @pytest.mark.parametrize("name", _DEEP)
 def test_deep_patterns_on_a_small_stack(name: str) -> None:
-    def work() -> list[bytes]:
-        return masks_of(detent.compile(detent.regex(_DEEP[name]), VOCABULARY), seed=0, steps=5)
+    def work() -> list[bytes] | detent.DetentError:
+        try:
+            return masks_of(detent.compile(detent.regex(_DEEP[name]), VOCABULARY), seed=0, steps=5)
+        except detent.DetentError as error:
+            return error
 
-    outcome = on_a_small_stack(work)
-    assert isinstance(outcome, list | detent.DetentError), outcome
+    outcome = in_a_small_stack(work)
     if name.startswith("too many"):
         assert isinstance(outcome, detent.LimitError)
+    else:
+        assert outcome
 
 
 _B = _core.literal(b"b")
@@ -125,19 +71,17 @@ def test_deep_languages_on_a_small_stack(name: str) -> None:
             node = _NESTINGS[name](node)
         return _core.text_scope(node)
 
-    def work() -> object:
+    def work() -> None:
         try:
             node = nest()
             assert node == nest()
             assert isinstance(hash(node), int)
             limits = detent.Limits(work=2_000_000)
             detent.compile(detent.Language(node, name), VOCABULARY, limits=limits).matcher().allowed()
-        except detent.DetentError as error:
-            return error
-        return None
+        except detent.DetentError:
+            return
 
-    outcome = on_a_small_stack(work)
-    assert outcome is None or isinstance(outcome, detent.DetentError), outcome
+    in_a_small_stack(work)
 
 
 # --- Limits
@@ -162,7 +106,7 @@ def test_a_limit_is_an_error_and_never_a_verdict() -> None:
     free = detent.compile(language, VOCABULARY).matcher()
     for _ in range(60):
         free.advance_bytes(b"1")
-    assert free.allowed().tolist() == [_END]
+    assert free.allowed().tolist() == [EOS]
 
 
 @pytest.mark.parametrize("limits", [{"states": 10}, {"memory_bytes": 20_000}, {"work": 5_000}])
@@ -259,10 +203,10 @@ _PATTERNS = [r"[^a]{0,300}ab?", r"(?:\w+ ){1,50}\w+", r"(?:ab|ba)*1{2,40}", r"é
 def test_sixteen_threads_share_a_guide(pattern: str) -> None:
     """Sixteen matchers at once, on a guide and a cache that nobody has visited, see what each sees alone."""
     walks = range(16)
-    alone = detent.compile(detent.regex(pattern), detent.Vocabulary([*_TOKENS, b""], eos_token_ids=[_END]))
+    alone = detent.compile(detent.regex(pattern), new_vocabulary())
     expected = [masks_of(alone, seed) for seed in walks]
     for _ in range(3):
-        shared = detent.compile(detent.regex(pattern), detent.Vocabulary([*_TOKENS, b""], eos_token_ids=[_END]))
+        shared = detent.compile(detent.regex(pattern), new_vocabulary())
         barrier = threading.Barrier(16)
 
         def work(seed: int, shared: detent.Guide = shared, barrier: threading.Barrier = barrier) -> list[bytes]:

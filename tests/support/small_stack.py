@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
 
 STACK_BYTES = 256 * 1024
 
+T = TypeVar("T")
 
-def in_a_small_stack(work: Callable[[], None]) -> None:
-    """Run in a thread of its own; what it raises is raised here."""
-    raised: list[BaseException] = []
+
+def in_a_small_stack(work: Callable[[], T]) -> T:
+    """Run in a thread with a stack of 256 KiB; return the result, or raise the exception, of the work."""
+    outcome: Future[T] = Future()
 
     def run() -> None:
         try:
-            work()
+            outcome.set_result(work())
         except BaseException as error:
-            raised.append(error)
+            outcome.set_exception(error)
 
     before = threading.stack_size(STACK_BYTES)
     try:
         thread = threading.Thread(target=run)
         thread.start()
-        thread.join()
     finally:
         threading.stack_size(before)
-    if raised:
-        raise raised[0]
+    thread.join()
+    return outcome.result()
