@@ -24,11 +24,11 @@ from detent import _core
 from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
 from detent.queries import Questions
-from detent.sources.grammar.walk import walked
 from detent.sources.nodes import CHARACTER
 from detent.sources.regex.assertions import anchor
 from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, make_class
 from detent.sources.regex.parser import ONE_CHARACTER, POSSESSIVE_REPEAT, Item, Operator, Tree, op, parse
+from detent.sources.trampoline import trampoline
 
 __all__ = ["FirstMatch", "first_match", "is_empty"]
 
@@ -114,7 +114,7 @@ class _Search:
         self.is_ordered = self.has_one_match = False
         self.after: _core.Node | None = None
         self.plain: dict[int, _Texts] = {}
-        walked(self.plain_row, (tree, flags))
+        trampoline(self.plain_row, (tree, flags))
 
     def last_loop(self, items: Tree) -> _core.Node | None:
         """Give what the end of a pattern repeats without a bound, if it is one character."""
@@ -164,7 +164,7 @@ class _Search:
         return _Texts(_core.empty(), _core.empty())  # (?!)
 
     def run(self, tree: Tree, context: _Context) -> _core.Node:
-        return walked(self.row, (tree, context))
+        return trampoline(self.row, (tree, context))
 
     def row(self, task: tuple[Tree, _Context]) -> _Walk:
         items, context = task

@@ -17,7 +17,7 @@ from detent.errors import LimitError
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
 from detent.sources.grammar.tree import Choice, Leaf, Name, Repeat, Row, Tree
-from detent.sources.grammar.walk import walked
+from detent.sources.trampoline import trampoline
 
 __all__ = ["Bnf", "BnfRow", "write_out"]
 
@@ -134,7 +134,7 @@ def write_out(rules: LarkRules, limit: int) -> Bnf | None:
     while index < len(rules.trees):  # which grows on the way
         _, tree, scope = rules.trees[index]
         try:
-            rows = walked(partial(_walk, scope=scope, rules=rules, bnf=bnf, number=number), tree)
+            rows = trampoline(partial(_walk, scope=scope, rules=rules, bnf=bnf, number=number), tree)
         except _NestedSchema:
             return None
         bnf.set(number(index), rows)

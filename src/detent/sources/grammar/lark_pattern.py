@@ -21,10 +21,10 @@ from detent.queries import Questions
 from detent.sources.grammar.lark_syntax import Literal, Range, Special, TerminalName
 from detent.sources.grammar.place import Source
 from detent.sources.grammar.tree import Both, Choice, Leaf, Not, Repeat, Row, Tree
-from detent.sources.grammar.walk import walked
 from detent.sources.nodes import TEXT
 from detent.sources.regex import regex
 from detent.sources.regex.fresh_stack import on_fresh_stack
+from detent.sources.trampoline import trampoline
 
 __all__ = ["Pattern", "literal_pattern", "terminal_pattern"]
 
@@ -169,7 +169,7 @@ def terminal_pattern(
         make = _choice if isinstance(part, Choice) else _both if isinstance(part, Both) else _row
         return make(patterns)
 
-    return walked(walk, tree)
+    return trampoline(walk, tree)
 
 
 def _complement(pattern: Pattern) -> Pattern:

@@ -12,7 +12,7 @@ from detent import _core
 from detent.sources.grammar.productions import EPSILON, Grammar, Many, Row, Symbol, Terminal
 from detent.sources.grammar.tree import Choice, Leaf, Minus, Name, Repeat, Tree
 from detent.sources.grammar.tree import Row as TreeRow
-from detent.sources.grammar.walk import walked
+from detent.sources.trampoline import trampoline
 
 __all__ = ["Lowering", "alternatives", "joined", "repeated", "united"]
 
@@ -33,7 +33,7 @@ class Lowering:
 
     def rows(self, tree: Tree) -> _Rows:
         """Give the rows of a tree. Linear in the tree."""
-        return walked(self._walk, tree)
+        return trampoline(self._walk, tree)
 
     def _walk(self, tree: Tree) -> _Walk:
         if isinstance(tree, Leaf):
