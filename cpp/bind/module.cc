@@ -14,7 +14,7 @@
 
 #include "base/fork_guard.h"
 #include "bpe/encoder.h"
-#include "bpe/merge_pairs.h"
+#include "bpe/merge_adjacency.h"
 #include "expr/codec.h"
 #include "expr/node.h"
 #include "expr/special.h"
@@ -24,8 +24,8 @@
 #include "runtime/batch.h"
 #include "runtime/guide.h"
 #include "runtime/matcher.h"
+#include "runtime/pretoken_transitions.h"
 #include "runtime/table.h"
-#include "runtime/token_steps.h"
 #include "vocab/vocabulary.h"
 
 namespace nb = nanobind;
@@ -108,7 +108,7 @@ std::shared_ptr<Vocabulary> make_vocabulary(const nb::list& tokens, const std::v
 
 std::shared_ptr<Guide> make_guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                                   std::int64_t states, std::int64_t memory_bytes, std::int64_t steps,
-                                  std::shared_ptr<CancelFlag> cancel, std::shared_ptr<TokenSteps> canonical) {
+                                  std::shared_ptr<CancelFlag> cancel, std::shared_ptr<PretokenTransitions> canonical) {
   const WithoutGil release;
   return std::make_shared<Guide>(language, std::move(vocabulary), Limits{states, memory_bytes, steps},
                                  std::move(cancel), std::move(canonical));
@@ -152,8 +152,8 @@ std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const 
   recipe.ranges = std::move(ranges);
   recipe.class_count = class_count;
   for (const auto& [op, set, to, or_to] : program) {
-    if (op > static_cast<std::uint8_t>(Split::Op::fork)) throw Error(ErrorKind::argument, "split_program");
-    recipe.program.push_back({static_cast<Split::Op>(op), set, to, or_to});
+    if (op > static_cast<std::uint8_t>(PreTokenizer::Op::fork)) throw Error(ErrorKind::argument, "split_program");
+    recipe.program.push_back({static_cast<PreTokenizer::Op>(op), set, to, or_to});
   }
   recipe.one_chunk = one_chunk;
   recipe.scores.resize(scores.size() / sizeof(double));
@@ -489,13 +489,13 @@ NB_MODULE(_core, m) {
       .def(
           "live",
           [](const Encoder& encoder, std::uint32_t token) {
-            return token < encoder.size() && encoder.pairs().live(token);
+            return token < encoder.size() && encoder.adjacency().live(token);
           },
           "token"_a)
       .def(
           "burst",
           [](const Encoder& encoder, std::uint32_t token) {
-            const auto* pairs = dynamic_cast<const MergePairs*>(&encoder.pairs());
+            const auto* pairs = dynamic_cast<const MergeAdjacency*>(&encoder.adjacency());
             return pairs && token < encoder.size() && pairs->burst(token);
           },
           "token"_a)
@@ -508,20 +508,21 @@ NB_MODULE(_core, m) {
       .def(
           "after",
           [](const Encoder& encoder, std::uint32_t left) {
-            if (left >= encoder.size() || !encoder.pairs().live(left)) return std::vector<std::uint32_t>{};
+            if (left >= encoder.size() || !encoder.adjacency().live(left)) return std::vector<std::uint32_t>{};
             std::vector<std::uint32_t> row((encoder.size() + 31) / 32, UINT32_MAX), ids;
-            encoder.pairs().forbid_after(left, row.data());
+            encoder.adjacency().forbid_after(left, row.data());
             for (std::uint32_t t = 0; t < encoder.size(); ++t) {
-              if (encoder.pairs().live(t) && (row[t >> 5] >> (t & 31) & 1)) ids.push_back(t);
+              if (encoder.adjacency().live(t) && (row[t >> 5] >> (t & 31) & 1)) ids.push_back(t);
             }
             return ids;
           },
           "left"_a, "The tokens that may stand behind another, whatever the split.")
       .def_prop_ro("split_states", [](const Encoder& encoder) { return encoder.split().state_count(); });
 
-  nb::class_<TokenSteps>(m, "TokenSteps", "What the tokens of a vocabulary do to the split of its tokenizer.")
+  nb::class_<PretokenTransitions>(m, "PretokenTransitions",
+                                  "What the tokens of a vocabulary do to the split of its tokenizer.")
       .def(nb::new_([](std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder) {
-             return std::make_shared<TokenSteps>(std::move(vocabulary), std::move(encoder));
+             return std::make_shared<PretokenTransitions>(std::move(vocabulary), std::move(encoder));
            }),
            "vocabulary"_a, "encoder"_a);
 

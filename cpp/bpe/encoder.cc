@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "bpe/merge_pairs.h"
-#include "bpe/score_pairs.h"
+#include "bpe/merge_adjacency.h"
+#include "bpe/unigram_adjacency.h"
 
 namespace detent {
 namespace {
@@ -31,8 +31,8 @@ std::vector<std::uint32_t> base_of(const Encoder::Recipe& recipe) {
 }
 
 bool is_utf8(std::string_view text) {
-  static const Characters any({{0, 0}});
-  Characters::Step step{0, 0, false};
+  static const CharacterDfa any({{0, 0}});
+  CharacterDfa::Step step{0, 0, false};
   for (char byte : text) {
     step = any.step(step.node, static_cast<std::uint8_t>(byte));
     if (step.dead) return false;
@@ -68,9 +68,9 @@ Encoder::Encoder(const Recipe& recipe)
       throw Error(ErrorKind::argument, "merge", static_cast<std::int64_t>(recipe.scores.size()), recipe.size);
     }
     scores_.emplace(recipe.texts, recipe.scores, recipe.unknown, recipe.words);
-    pairs_ = std::make_unique<const ScorePairs>(*scores_, recipe.texts);
+    adjacency_ = std::make_unique<const UnigramAdjacency>(*scores_, recipe.texts);
   } else {
-    pairs_ = std::make_unique<const MergePairs>(merges_, [&](std::uint32_t t) {
+    adjacency_ = std::make_unique<const MergeAdjacency>(merges_, [&](std::uint32_t t) {
       return t < recipe.texts.size() ? spell(recipe.texts[t]) : std::vector<std::uint32_t>{};
     });
   }
@@ -78,7 +78,7 @@ Encoder::Encoder(const Recipe& recipe)
   if (!recipe.ignore_merges) return;
   is_whole_.resize(recipe.size);
   for (std::uint32_t t = 0; t < recipe.texts.size(); ++t) {
-    if (recipe.texts[t].empty() || pairs_->live(t)) continue;
+    if (recipe.texts[t].empty() || adjacency_->live(t)) continue;
     is_whole_[t] = true;
     std::uint32_t node = kRoot;
     for (char byte : recipe.texts[t]) {
@@ -122,7 +122,7 @@ std::vector<std::uint32_t> Encoder::best_row(std::string_view part) const {
       part, [&](std::uint32_t token) { tokens.push_back(token); },
       [&](std::string_view character) {
         std::size_t at = 0;
-        has_token &= !byte_pieces_.empty() && characters_.of_class(decode(character, at)) != Characters::kNoClass;
+        has_token &= !byte_pieces_.empty() && characters_.of_class(decode(character, at)) != CharacterDfa::kNoClass;
         for (char byte : character) {
           if (has_token) tokens.push_back(byte_pieces_[static_cast<std::uint8_t>(byte)]);
         }
@@ -144,7 +144,7 @@ std::vector<std::uint32_t> Encoder::encode(std::string_view text) const {
   std::size_t begin = 0;
   std::uint16_t node = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const Characters::Step step = characters_.step(node, static_cast<std::uint8_t>(text[i]));
+    const CharacterDfa::Step step = characters_.step(node, static_cast<std::uint8_t>(text[i]));
     node = step.node;
     if (node != 0) continue;
     classes.push_back(step.of_class);

@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "bpe/characters.h"
-#include "bpe/merges.h"
-#include "bpe/pairs.h"
-#include "bpe/scores.h"
-#include "bpe/split.h"
+#include "bpe/adjacency.h"
+#include "bpe/character_dfa.h"
+#include "bpe/merge_table.h"
+#include "bpe/pretokenizer.h"
+#include "bpe/unigram_model.h"
 
 namespace detent {
 
@@ -42,11 +42,11 @@ class Encoder {
     // Classes of characters, and the split. With pieces see kPieces and the others.
     std::vector<std::pair<std::uint32_t, std::uint8_t>> ranges;
     unsigned class_count = 1;
-    std::vector<Split::Instruction> program;
+    std::vector<PreTokenizer::Instruction> program;
     bool one_chunk = false;  // the program never splits
   };
 
-  static constexpr std::uint32_t kNone = Merges::kNone;
+  static constexpr std::uint32_t kNone = MergeTable::kNone;
   // The classes of characters, with pieces: what they are written with.
   static constexpr std::uint8_t kPieces = 0, kBytes = 1, kEither = 2;
 
@@ -65,17 +65,17 @@ class Encoder {
   bool one_chunk() const { return one_chunk_; }
   std::uint32_t size() const { return merges_.size(); }
   bool scored() const { return scores_.has_value(); }
-  const Characters& characters() const { return characters_; }
-  const Split& split() const { return split_; }
-  const Pairs& pairs() const { return *pairs_; }
+  const CharacterDfa& characters() const { return characters_; }
+  const PreTokenizer& split() const { return split_; }
+  const AdjacencyRelation& adjacency() const { return *adjacency_; }
   bool is_byte_piece(std::uint32_t token) const { return token < is_byte_piece_.size() && is_byte_piece_[token]; }
   bool has_byte_pieces() const { return !byte_pieces_.empty(); }
   std::uint32_t byte_piece(std::uint8_t byte) const { return byte_pieces_[byte]; }
   // Whether some text has the token beside others.
-  bool merged(std::uint32_t token) const { return is_byte_piece(token) || pairs_->live(token); }
+  bool merged(std::uint32_t token) const { return is_byte_piece(token) || adjacency_->live(token); }
   // Whether these two may stand side by side in a chunk.
   bool follows(std::uint32_t left, std::uint32_t right) const {
-    return is_byte_piece(left) ? merged(right) : is_byte_piece(right) ? merged(left) : pairs_->valid(left, right);
+    return is_byte_piece(left) ? merged(right) : is_byte_piece(right) ? merged(left) : adjacency_->valid(left, right);
   }
 
   // Tokens that merging does not give, but a chunk that is all of one stays (`ignore_merges`): as a trie.
@@ -93,14 +93,14 @@ class Encoder {
 
   bool pieces_;
   bool one_chunk_;
-  Merges merges_;
-  Characters characters_;
-  Split split_;
+  MergeTable merges_;
+  CharacterDfa characters_;
+  PreTokenizer split_;
   std::vector<std::uint32_t> base_;  // the token of each byte or character
   std::vector<std::uint32_t> byte_pieces_;
   std::vector<bool> is_byte_piece_;
-  std::optional<Scores> scores_;
-  std::unique_ptr<const Pairs> pairs_;
+  std::optional<UnigramModel> scores_;
+  std::unique_ptr<const AdjacencyRelation> adjacency_;
   std::vector<bool> is_whole_;
   std::unordered_map<std::uint64_t, std::uint32_t> whole_next_;  // (node << 8 | byte) -> node
   std::vector<std::uint32_t> whole_token_;

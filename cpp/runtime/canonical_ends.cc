@@ -3,29 +3,29 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "runtime/canonical.h"
+#include "runtime/canonical_constraint.h"
 
 namespace detent {
 
-void Canonical::grow(std::size_t size) {
+void CanonicalConstraint::grow(std::size_t size) {
   meter_.step();
   if (size % 1024 == 0) meter_.expect(static_cast<std::int64_t>(size) * 96);
 }
 
-bool Canonical::may_mark(ExprId state, std::uint16_t marks) {
+bool CanonicalConstraint::may_mark(ExprId state, std::uint16_t marks) {
   if (automaton_.accepting(state) && steps_->encoder().split().may_end(marks)) return true;
   return has_text(state, border(marks, true));
 }
 
 // Shortest texts first, until what follows is free of what was marked.
-bool Canonical::has_text(ExprId state, PlaceId place) {
+bool CanonicalConstraint::has_text(ExprId state, PlaceId place) {
   if (const auto known = texts_.find(id(state, place)); known != texts_.end()) return known->second;
   struct Open {
     ExprId state;
     PlaceId place;
     std::size_t from;
   };
-  const Split& split = steps_->encoder().split();
+  const PreTokenizer& split = steps_->encoder().split();
   std::vector<Open> open{{state, place, 0}};
   std::unordered_set<Id> seen{id(state, place)};
   const auto succeed = [&](std::size_t at) {
@@ -41,8 +41,8 @@ bool Canonical::has_text(ExprId state, PlaceId place) {
       const ExprId next = row[automaton_.class_of()[byte]];
       if (next == ExprSet::kEmpty) continue;
       const PlaceId there = steps_->step(open[i].place, static_cast<std::uint8_t>(byte));
-      if (there == TokenSteps::kDead) continue;
-      const TokenSteps::Place at = TokenSteps::place(there);
+      if (there == PretokenTransitions::kDead) continue;
+      const PretokenTransitions::Place at = PretokenTransitions::place(there);
       const auto look = [&](PlaceId from_there) {
         if (!seen.insert(id(next, from_there)).second) return false;
         const auto known = texts_.find(id(next, from_there));
@@ -65,7 +65,7 @@ bool Canonical::has_text(ExprId state, PlaceId place) {
   return false;
 }
 
-std::pair<std::uint8_t, ExprId> Canonical::towards_end(ExprId state) {
+std::pair<std::uint8_t, ExprId> CanonicalConstraint::towards_end(ExprId state) {
   if (const auto known = towards_.find(state.value); known != towards_.end()) return known->second;
   const ExprId* row = automaton_.row(state);
   std::pair<std::uint8_t, ExprId> found;
@@ -83,7 +83,7 @@ std::pair<std::uint8_t, ExprId> Canonical::towards_end(ExprId state) {
   return towards_[state.value] = found;
 }
 
-std::uint32_t Canonical::straight(ExprId state) {
+std::uint32_t CanonicalConstraint::straight(ExprId state) {
   std::vector<std::pair<ExprId, std::uint32_t>> borders;
   std::uint32_t length = 0;
   std::uint16_t node = 0;
@@ -91,32 +91,32 @@ std::uint32_t Canonical::straight(ExprId state) {
     if (node == 0) {
       const auto known = straight_.find(at.value);
       if (known != straight_.end()) {
-        length = known->second == kNever ? kNever : length + known->second;
+        length = known->second == kInfinite ? kInfinite : length + known->second;
         break;
       }
       borders.emplace_back(at, length);
       if (automaton_.accepting(at)) break;
     } else if (automaton_.accepting(at)) {
-      length = kNever;
+      length = kInfinite;
       break;
     }
     const auto [byte, next] = towards_end(at);
-    const Characters::Step step = steps_->step_character(node, byte);
+    const CharacterDfa::Step step = steps_->step_character(node, byte);
     if (step.dead) {
-      length = kNever;
+      length = kInfinite;
       break;
     }
-    if (node != TokenSteps::kInSpecial) ++length;
+    if (node != PretokenTransitions::kInSpecial) ++length;
     node = step.node;
     at = next;
   }
   meter_.allocate(static_cast<std::int64_t>(borders.size()) * 40);
-  for (const auto& [at, offset] : borders) straight_[at.value] = length == kNever ? kNever : length - offset;
+  for (const auto& [at, offset] : borders) straight_[at.value] = length == kInfinite ? kInfinite : length - offset;
   return length;
 }
 
-bool Canonical::goes_on(ExprId state) {
-  if (straight(state) != kNever) return true;
+bool CanonicalConstraint::goes_on(ExprId state) {
+  if (straight(state) != kInfinite) return true;
   if (const auto known = goes_on_.find(state.value); known != goes_on_.end()) return known->second;
   std::vector<std::pair<ExprId, std::uint16_t>> open{{state, 0}};
   std::unordered_set<Id> seen{id(state, 0)};
@@ -126,7 +126,7 @@ bool Canonical::goes_on(ExprId state) {
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId next = row[automaton_.class_of()[byte]];
       if (next == ExprSet::kEmpty) continue;
-      const Characters::Step step = steps_->step_character(open[i].second, static_cast<std::uint8_t>(byte));
+      const CharacterDfa::Step step = steps_->step_character(open[i].second, static_cast<std::uint8_t>(byte));
       if (step.dead) continue;
       if (step.node == 0 && automaton_.accepting(next)) return goes_on_[state.value] = true;
       if (!seen.insert(id(next, step.node)).second) continue;
@@ -141,20 +141,21 @@ bool Canonical::goes_on(ExprId state) {
   return false;
 }
 
-std::optional<std::string> Canonical::straight_text(ExprId state, std::uint16_t marks) {
-  if (straight(state) == kNever) return std::nullopt;
-  const Split& split = steps_->encoder().split();
+std::optional<std::string> CanonicalConstraint::straight_text(ExprId state, std::uint16_t marks) {
+  if (straight(state) == kInfinite) return std::nullopt;
+  const PreTokenizer& split = steps_->encoder().split();
   std::string text;
   std::vector<PlaceId> places{border(marks, true)}, next;
-  for (ExprId at = state; !automaton_.accepting(at) || TokenSteps::place(places[0]).node != 0;) {
+  for (ExprId at = state; !automaton_.accepting(at) || PretokenTransitions::place(places[0]).node != 0;) {
     const auto [byte, to] = towards_end(at);
     text += static_cast<char>(byte);
     next.clear();
     for (PlaceId place : places) {
       const PlaceId there = steps_->step(place, byte);
-      if (there == TokenSteps::kDead) continue;
+      if (there == PretokenTransitions::kDead) continue;
       next.push_back(there);
-      if (TokenSteps::place(there).node == 0) next.push_back(border(TokenSteps::place(there).state, true));
+      if (PretokenTransitions::place(there).node == 0)
+        next.push_back(border(PretokenTransitions::place(there).state, true));
     }
     std::ranges::sort(next);
     next.erase(std::unique(next.begin(), next.end()), next.end());
@@ -164,21 +165,21 @@ std::optional<std::string> Canonical::straight_text(ExprId state, std::uint16_t 
   }
   meter_.step(static_cast<std::int64_t>(text.size()) + 1);
   const bool ends = std::ranges::any_of(places, [&](PlaceId id) {
-    const TokenSteps::Place place = TokenSteps::place(id);
+    const PretokenTransitions::Place place = PretokenTransitions::place(id);
     return !place.marked && split.may_end(place.state);
   });
   return ends ? std::optional(text) : std::nullopt;
 }
 
-std::string Canonical::end_text(ExprId state, std::uint16_t marks) {
+std::string CanonicalConstraint::end_text(ExprId state, std::uint16_t marks) {
   if (automaton_.accepting(state) && steps_->encoder().split().may_end(marks)) return {};
   if (std::optional<std::string> text = straight_text(state, marks)) return *std::move(text);
   if (std::optional<std::string> text = search_end(state, marks, SIZE_MAX)) return *std::move(text);
   throw Error(ErrorKind::empty, "canonical");
 }
 
-std::optional<std::string> Canonical::search_end(ExprId state, std::uint16_t marks, std::size_t limit) {
-  const Split& split = steps_->encoder().split();
+std::optional<std::string> CanonicalConstraint::search_end(ExprId state, std::uint16_t marks, std::size_t limit) {
+  const PreTokenizer& split = steps_->encoder().split();
   const bool whatever_follows = limit != SIZE_MAX;
   struct Open {
     ExprId state;
@@ -196,8 +197,8 @@ std::optional<std::string> Canonical::search_end(ExprId state, std::uint16_t mar
       const ExprId next = row[automaton_.class_of()[byte]];
       if (next == ExprSet::kEmpty) continue;
       const PlaceId there = steps_->step(open[i].place, static_cast<std::uint8_t>(byte));
-      if (there == TokenSteps::kDead) continue;
-      const TokenSteps::Place at = TokenSteps::place(there);
+      if (there == PretokenTransitions::kDead) continue;
+      const PretokenTransitions::Place at = PretokenTransitions::place(there);
       const auto look = [&](PlaceId from_there) {
         if (!seen.insert(id(next, from_there)).second) return;
         grow(open.size());
@@ -206,7 +207,7 @@ std::optional<std::string> Canonical::search_end(ExprId state, std::uint16_t mar
       const bool accepts = automaton_.accepting(next);
       if (whatever_follows && accepts) return std::nullopt;
       const bool done = at.node == 0 && accepts && split.may_end(at.state);
-      if (done || (at.node == 0 && split.free(at.state) && straight(next) != kNever)) {
+      if (done || (at.node == 0 && split.free(at.state) && straight(next) != kInfinite)) {
         std::string text{static_cast<char>(byte)};
         for (std::size_t k = i; k != 0; k = open[k].from) text += static_cast<char>(open[k].byte);
         std::ranges::reverse(text);
@@ -224,7 +225,7 @@ std::optional<std::string> Canonical::search_end(ExprId state, std::uint16_t mar
   return std::nullopt;
 }
 
-const Canonical::Length& Canonical::end_of(ExprId state, std::uint16_t marks) {
+const CanonicalConstraint::Length& CanonicalConstraint::end_of(ExprId state, std::uint16_t marks) {
   const Id key = id(state, border(marks, true));
   if (const auto known = ends_.find(key); known != ends_.end()) return known->second;
   const std::string text = end_text(state, marks);
@@ -240,47 +241,47 @@ const Canonical::Length& Canonical::end_of(ExprId state, std::uint16_t marks) {
 }
 
 // It is if every text may follow its first character.
-bool Canonical::ends_straight(ExprId state, std::uint16_t marks) {
-  if (automaton_.accepting(state) || straight(state) == kNever) return false;
+bool CanonicalConstraint::ends_straight(ExprId state, std::uint16_t marks) {
+  if (automaton_.accepting(state) || straight(state) == kInfinite) return false;
   PlaceId place = border(marks, true);
   do {
     const auto [byte, next] = towards_end(state);
     place = steps_->step(place, byte);
     state = next;
-  } while (place != TokenSteps::kDead && TokenSteps::place(place).node != 0);
-  return place != TokenSteps::kDead && steps_->encoder().split().free(TokenSteps::place(place).state);
+  } while (place != PretokenTransitions::kDead && PretokenTransitions::place(place).node != 0);
+  return place != PretokenTransitions::kDead && steps_->encoder().split().free(PretokenTransitions::place(place).state);
 }
 
-std::uint32_t Canonical::sure_end(ExprId state, std::uint16_t marks) {
-  if (steps_->encoder().one_chunk()) return apart(state).whatever_follows ? apart(state).length : kNever;
+std::uint32_t CanonicalConstraint::sure_end(ExprId state, std::uint16_t marks) {
+  if (steps_->encoder().one_chunk()) return apart(state).whatever_follows ? apart(state).length : kInfinite;
   if (ends_straight(state, marks)) return straight(state);
   const std::optional<std::string> text = search_end(state, marks, kSureEnds);
-  return text ? static_cast<std::uint32_t>(text->size()) : kNever;
+  return text ? static_cast<std::uint32_t>(text->size()) : kInfinite;
 }
 
-std::uint32_t Canonical::reach(ExprId state, std::uint16_t marks) {
-  const Split& split = steps_->encoder().split();
+std::uint32_t CanonicalConstraint::reach(ExprId state, std::uint16_t marks) {
+  const PreTokenizer& split = steps_->encoder().split();
   const std::uint32_t length = straight(state);
   if (length == 0 && split.may_end(marks)) return 0;
-  if (length == 0 || length == kNever) return end_of(state, marks).bytes;
+  if (length == 0 || length == kInfinite) return end_of(state, marks).bytes;
   return ends_straight(state, marks) ? length : end_of(state, marks).bytes;
 }
 
-Canonical::Tails& Canonical::tails(ExprId state, PlaceId place) {
+CanonicalConstraint::Tails& CanonicalConstraint::tails(ExprId state, PlaceId place) {
   if (const auto known = tails_.find(id(state, place)); known != tails_.end()) return known->second;
   Tails found = steps_->encoder().one_chunk() ? tails_to_end(state, place) : tails_of_chunk(state, place);
   for (const Tail& tail : found.texts) meter_.allocate(static_cast<std::int64_t>(tail.text.size()) + 96);
   return tails_[id(state, place)] = std::move(found);
 }
 
-std::uint32_t Canonical::first_token(const std::string& text) {
+std::uint32_t CanonicalConstraint::first_token(const std::string& text) {
   if (const auto known = first_tokens_.find(text); known != first_tokens_.end()) return known->second;
   meter_.allocate(static_cast<std::int64_t>(text.size()) + 64);
   return first_tokens_[text] = steps_->encoder().merge(text).front();
 }
 
 // The shortest texts; of equal length, as many as there are first tokens.
-Canonical::Tails Canonical::tails_of_chunk(ExprId state, PlaceId place) {
+CanonicalConstraint::Tails CanonicalConstraint::tails_of_chunk(ExprId state, PlaceId place) {
   struct Open {
     ExprId state;
     PlaceId place;
@@ -303,8 +304,8 @@ Canonical::Tails Canonical::tails_of_chunk(ExprId state, PlaceId place) {
       const ExprId next = row[automaton_.class_of()[byte]];
       if (next == ExprSet::kEmpty) continue;
       const PlaceId there = steps_->step(open[i].place, static_cast<std::uint8_t>(byte));
-      if (there == TokenSteps::kDead) continue;
-      const TokenSteps::Place at = TokenSteps::place(there);
+      if (there == PretokenTransitions::kDead) continue;
+      const PretokenTransitions::Place at = PretokenTransitions::place(there);
       const bool ends = at.node == 0 && may_mark(next, at.state);
       if (at.node == 0 && !ends) tails.all = false;
       if (ends) {

@@ -3,17 +3,17 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/canonical.h"
+#include "runtime/canonical_constraint.h"
 
 namespace detent {
 
 // How far an end is, at least, behind each token that a state and a place allow. Tokens that lead to the same state and
 // the same marks share the answer.
-class Canonical::EndsBehind {
+class CanonicalConstraint::EndsBehind {
  public:
-  EndsBehind(Canonical& canonical, ExprId state, const Where& where)
+  EndsBehind(CanonicalConstraint& canonical, ExprId state, const Where& where)
       : canonical_(canonical), state_(state), where_(where), table_(canonical.steps_->table(where.place)) {
-    const TokenSteps::Place place = TokenSteps::place(where.place);
+    const PretokenTransitions::Place place = PretokenTransitions::place(where.place);
     // A token that begins a chunk is all of it so far, and one that merging gives is no chunk that stays whole.
     never_whole_ = (place.node == 0 && place.marked) || where.whole == Encoder::kOff;
   }
@@ -27,20 +27,20 @@ class Canonical::EndsBehind {
     return next;
   }
 
-  // kNever if there is none. `next` is the state behind the token.
+  // kInfinite if there is none. `next` is the state behind the token.
   std::uint32_t operator()(std::uint32_t token, ExprId next) {
     const std::uint16_t target = table_.target_of(token);
-    if (target == TokenSteps::Table::kRefused) return kNever;
+    if (target == PretokenTransitions::Table::kRefused) return kInfinite;
     const PlaceId place = table_.targets[target];
     const std::uint32_t at_mark = at_once(next, target);
-    if (at_mark != kNever && never_whole_) return at_mark;
+    if (at_mark != kInfinite && never_whole_) return at_mark;
     return canonical_.live(Node{next, place, canonical_.whole_behind(where_.whole, token), token});
   }
 
  private:
-  static constexpr std::uint32_t kUnknown = kNever - 1;
+  static constexpr std::uint32_t kUnknown = kInfinite - 1;
 
-  // The end where the chunk ends behind the token, or a character that fits to all tokens follows, or kNever.
+  // The end where the chunk ends behind the token, or a character that fits to all tokens follows, or kInfinite.
   std::uint32_t at_once(ExprId next, std::uint16_t target) {
     if (next != last_state_) {
       last_state_ = next;
@@ -50,7 +50,7 @@ class Canonical::EndsBehind {
     }
     std::uint32_t& end = (*of_last_state_)[target];
     if (end == kUnknown) {
-      const TokenSteps::Place place = TokenSteps::place(table_.targets[target]);
+      const PretokenTransitions::Place place = PretokenTransitions::place(table_.targets[target]);
       const bool ends = place.node == 0 && canonical_.may_mark(next, place.state);
       end = ends ? std::min(canonical_.reach(next, place.state), kUnknown - 1)
                  : canonical_.apart_length(next, table_.targets[target]);
@@ -58,10 +58,10 @@ class Canonical::EndsBehind {
     return end;
   }
 
-  Canonical& canonical_;
+  CanonicalConstraint& canonical_;
   ExprId state_;
   Where where_;
-  const TokenSteps::Table& table_;
+  const PretokenTransitions::Table& table_;
   bool never_whole_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> known_;  // by state and target
   ExprId last_state_ = ExprSet::kEmpty;
@@ -70,11 +70,11 @@ class Canonical::EndsBehind {
 
 // How far an end is, at least, behind each token that a beginning and a place allow, where that is the same whatever
 // follows the beginning; and which tokens have none then. That a chunk may stay whole is left aside.
-class Canonical::SureEnds {
+class CanonicalConstraint::SureEnds {
  public:
   enum class Kind : std::uint8_t { refused, sure, unknown, by_token, unsure };
   struct Ends {
-    std::uint32_t length = kNever;  // of the end, if it is that of all tokens that lead there
+    std::uint32_t length = kInfinite;  // of the end, if it is that of all tokens that lead there
     const Tails* tails = nullptr;
     std::optional<SureSteps> steps;  // those that end at a mark, the shortest ends first
   };
@@ -84,7 +84,8 @@ class Canonical::SureEnds {
     std::vector<Ends> ends;
   };
 
-  SureEnds(Canonical& canonical, PlaceId from) : canonical_(canonical), table_(canonical.steps_->table(from)) {}
+  SureEnds(CanonicalConstraint& canonical, PlaceId from)
+      : canonical_(canonical), table_(canonical.steps_->table(from)) {}
 
   // Of neighbours among the tokens many lead to one state.
   Behind& behind(ExprId next) {
@@ -108,46 +109,46 @@ class Canonical::SureEnds {
   std::pair<Kind, std::uint32_t> of(std::uint32_t token, ExprId next, std::size_t target) {
     Behind& behind = this->behind(next);
     Kind& kind = behind.kinds[target];
-    if (kind == Kind::refused) return {kind, kNever};
+    if (kind == Kind::refused) return {kind, kInfinite};
     Ends& ends = behind.ends[target];
     const PlaceId place = table_.targets[target];
     if (kind == Kind::unknown) kind = look(ends, next, place);
     if (kind != Kind::by_token) return {kind, ends.length};
     const Encoder& encoder = canonical_.steps_->encoder();
-    const bool in_character = TokenSteps::place(place).node != 0;
-    if (!encoder.merged(token)) return {in_character ? Kind::refused : Kind::unsure, kNever};
+    const bool in_character = PretokenTransitions::place(place).node != 0;
+    if (!encoder.merged(token)) return {in_character ? Kind::refused : Kind::unsure, kInfinite};
     for (const Tail& tail : ends.tails->texts) {
       if (!encoder.follows(token, tail.first)) continue;
       return {Kind::sure, tail.bytes + canonical_.sure_end(tail.state, tail.marks)};
     }
-    if (!in_character) return {Kind::unsure, kNever};
+    if (!in_character) return {Kind::unsure, kInfinite};
     if (!ends.steps) ends.steps = canonical_.sure_steps(next, place);
     for (const auto& [step, length] : *ends.steps) {
       if (encoder.follows(token, step)) return {Kind::sure, length};
     }
-    return {Kind::unsure, kNever};
+    return {Kind::unsure, kInfinite};
   }
 
  private:
   Kind look(Ends& ends, ExprId next, PlaceId place) {
-    const TokenSteps::Place there = TokenSteps::place(place);
+    const PretokenTransitions::Place there = PretokenTransitions::place(place);
     if (there.node == 0) ends.length = canonical_.sure_end(next, there.state);
-    if (ends.length != kNever) return Kind::sure;
+    if (ends.length != kInfinite) return Kind::sure;
     ends.tails = canonical_.sure_tails(next, place);
     if (!ends.tails) return Kind::unsure;
     if (ends.tails->texts[0].kind != Tail::Kind::none) return Kind::by_token;
     return there.node == 0 ? Kind::unsure : Kind::refused;
   }
 
-  Canonical& canonical_;
-  const TokenSteps::Table& table_;
+  CanonicalConstraint& canonical_;
+  const PretokenTransitions::Table& table_;
   std::unordered_map<std::uint32_t, Behind> known_;
   ExprId last_state_ = ExprSet::kEmpty;
   Behind* of_last_state_ = nullptr;
 };
 
 // As in `Masks`, what is found of a beginning serves all states that begin so, of all languages.
-Canonical::Inside Canonical::inside(ExprId beginning, PlaceId from) {
+CanonicalConstraint::Inside CanonicalConstraint::inside(ExprId beginning, PlaceId from) {
   const Vocabulary& vocabulary = steps_->vocabulary();
   const Hash128 own = mix(mix(mix(automaton_.hash(beginning), steps_->salt()), from), 0x696e);
   const Hash128 key_of_unsure = mix(own, 1);
@@ -205,7 +206,7 @@ Canonical::Inside Canonical::inside(ExprId beginning, PlaceId from) {
   return keep();
 }
 
-std::shared_ptr<const Mask> Canonical::mask_of(ExprId state, const Where& where) {
+std::shared_ptr<const Mask> CanonicalConstraint::mask_of(ExprId state, const Where& where) {
   const std::uint64_t from = std::uint64_t{where.place} << 32 | where.whole;
   const Hash128 key = mix(mix(automaton_.hash(state), steps_->salt()), from);
   MaskCache& cache = steps_->vocabulary().cache();
@@ -216,20 +217,20 @@ std::shared_ptr<const Mask> Canonical::mask_of(ExprId state, const Where& where)
 }
 
 // A thread builds one mask at a time, so the parts come first and the builder last.
-std::shared_ptr<const Mask> Canonical::make_mask(ExprId state, const Where& where) {
+std::shared_ptr<const Mask> CanonicalConstraint::make_mask(ExprId state, const Where& where) {
   const Vocabulary& vocabulary = steps_->vocabulary();
   EndsBehind ends(*this, state, where);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> tokens;  // and how far their ends are
   const auto visit = [&](std::uint32_t token, ExprId next) {
-    if (const std::uint32_t length = ends(token, next); length != kNever) tokens.emplace_back(token, length);
+    if (const std::uint32_t length = ends(token, next); length != kInfinite) tokens.emplace_back(token, length);
   };
   Automaton::Beginnings beginnings{{}, state};
   if (!vocabulary.spelling()) beginnings = automaton_.beginnings(state);
   const bool has_part = beginnings.pairs.size() == 1;
-  const std::uint32_t rest_length = has_part ? straight(beginnings.pairs[0].second) : kNever;
+  const std::uint32_t rest_length = has_part ? straight(beginnings.pairs[0].second) : kInfinite;
   Inside part;                         // none if the state begins with none, or with several
   std::vector<std::uint32_t> refused;  // of the tokens that are sure but for what the chunk may be
-  if (rest_length == kNever) {
+  if (rest_length == kInfinite) {
     meter_.step(walk(state, visit) / 8 + 1);
   } else {
     const auto& [beginning, rest] = beginnings.pairs[0];
@@ -240,7 +241,7 @@ std::shared_ptr<const Mask> Canonical::make_mask(ExprId state, const Where& wher
       for (std::uint32_t token : completing) {
         if ((sure[token >> 5] >> (token & 31) & 1) == 0) continue;
         const std::uint32_t length = ends(token, ends.next(token));
-        if (length == kNever) {
+        if (length == kInfinite) {
           refused.push_back(token);
         } else {
           tokens.emplace_back(token, length);
@@ -272,9 +273,9 @@ std::shared_ptr<const Mask> Canonical::make_mask(ExprId state, const Where& wher
   return builder.finish();
 }
 
-void Canonical::add_within(const Mask& mask, ExprId state, const Where& where, std::uint32_t tokens_after,
-                           std::uint32_t* row) {
-  const TokenSteps::Table& table = steps_->table(where.place);
+void CanonicalConstraint::add_within(const Mask& mask, ExprId state, const Where& where, std::uint32_t tokens_after,
+                                     std::uint32_t* row) {
+  const PretokenTransitions::Table& table = steps_->table(where.place);
   std::vector<std::uint32_t> bits(steps_->vocabulary().word_count());
   mask.add_to(bits.data());
   std::uint32_t worst = 0;

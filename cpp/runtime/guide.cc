@@ -13,7 +13,7 @@
 namespace detent {
 
 Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
-             std::shared_ptr<const CancelFlag> cancel, std::shared_ptr<TokenSteps> steps)
+             std::shared_ptr<const CancelFlag> cancel, std::shared_ptr<PretokenTransitions> steps)
     : vocabulary_(std::move(vocabulary)),
       cancel_(cancel),
       automaton_(with_special(language, vocabulary_->special_names(), vocabulary_->special_ends()),
@@ -23,8 +23,8 @@ Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabula
   if (start() == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
   if (!automaton_.spellable(start())) throw Error(ErrorKind::empty, "spelling");
   if (steps) {
-    canonical_ = std::make_unique<Canonical>(automaton_, masks_, std::move(steps), limits, std::move(cancel));
-    if (canonical_->after(start(), {}).set == Canonical::kRefused) throw Error(ErrorKind::empty, "canonical");
+    canonical_ = std::make_unique<CanonicalConstraint>(automaton_, masks_, std::move(steps), limits, std::move(cancel));
+    if (canonical_->start(start(), {}).set == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "canonical");
     return;
   }
   mask_of(start());  // the slowest: after it most of what the first steps ask is known

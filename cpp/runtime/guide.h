@@ -9,7 +9,7 @@
 
 #include "automaton/automaton.h"
 #include "runtime/budget.h"
-#include "runtime/canonical.h"
+#include "runtime/canonical_constraint.h"
 #include "runtime/masks.h"
 #include "vocab/vocabulary.h"
 
@@ -20,7 +20,7 @@ class Guide {
   // Throws `empty` ("language" or "spelling") where no text, or none that the vocabulary can write, is in the language.
   // With `steps`, which are of the vocabulary, matchers take the tokenizer's own rows of tokens only ("canonical").
   Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
-        std::shared_ptr<const CancelFlag> cancel, std::shared_ptr<TokenSteps> steps = nullptr);
+        std::shared_ptr<const CancelFlag> cancel, std::shared_ptr<PretokenTransitions> steps = nullptr);
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   ExprId start() const { return automaton_.start(); }
@@ -66,7 +66,7 @@ class Guide {
   bool has_rule(ExprId state) const { return automaton_.has_rule(state); }
   std::string witness(ExprId state) { return automaton_.witness(state); }
   Budget& budget() { return budget_; }
-  Canonical* canonical() { return canonical_.get(); }  // null if every row of tokens is taken
+  CanonicalConstraint* canonical() { return canonical_.get(); }  // null if every row of tokens is taken
 
   std::int64_t state_count() { return automaton_.state_count(); }
   std::int64_t memory_bytes() { return automaton_.memory_bytes(); }
@@ -84,7 +84,7 @@ class Guide {
   Automaton automaton_;
   Masks masks_;
   Budget budget_;
-  std::unique_ptr<Canonical> canonical_;
+  std::unique_ptr<CanonicalConstraint> canonical_;
 };
 
 }  // namespace detent

@@ -7,11 +7,11 @@ namespace detent {
 
 Matcher::Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens, std::span<const std::uint32_t> prompt)
     : guide_(std::move(guide)), steps_{{guide_->start(), kNoToken}}, max_tokens_(max_tokens) {
-  if (Canonical* canonical = guide_->canonical()) {
-    const Canonical::Context start = canonical->after(guide_->start(), prompt);
-    if (start.set == Canonical::kRefused) throw Error(ErrorKind::empty, "after");
+  if (CanonicalConstraint* canonical = guide_->canonical()) {
+    const CanonicalConstraint::Context start = canonical->start(guide_->start(), prompt);
+    if (start.set == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "after");
     steps_[0].place = start;
-    if (max_tokens_ == kNoBudget || canonical->end_length(state(), context()) <= max_tokens_) return;
+    if (max_tokens_ == kNoBudget || canonical->completion_length(state(), context()) <= max_tokens_) return;
     std::optional<std::vector<std::uint32_t>> other;
     if (guide_->budget().within(state(), max_tokens_)) other = other_end();
     if (!other || other->size() > max_tokens_) throw Error(ErrorKind::limit, "max_tokens", max_tokens_);
@@ -61,7 +61,7 @@ void Matcher::advance(std::int64_t token_id) {
   if (!vocabulary.is_text(id)) throw Error(ErrorKind::state, "no_text", token_id);
   const ExprId next = guide_->advance(state(), vocabulary.bytes(id));
   if (next == ExprSet::kEmpty) throw Error(ErrorKind::state, "token", token_id);
-  Canonical* canonical = guide_->canonical();
+  CanonicalConstraint* canonical = guide_->canonical();
   if (!canonical) {
     if (max_tokens_ != kNoBudget && (tokens_left() == 0 || !guide_->budget().within(next, tokens_left() - 1))) {
       throw Error(ErrorKind::state, "budget", token_id, tokens_left());
@@ -70,9 +70,10 @@ void Matcher::advance(std::int64_t token_id) {
     steps_.push_back({ends && guide_->accepting(next) ? kFinished : next, static_cast<std::int32_t>(token_id)});
     return;
   }
-  const Canonical::Context there = canonical->advance(next, context(), id);
-  if (there.set == Canonical::kRefused) throw Error(ErrorKind::state, "not_canonical", token_id);
-  if (max_tokens_ != kNoBudget && (tokens_left() == 0 || canonical->end_length(next, there) > tokens_left() - 1)) {
+  const CanonicalConstraint::Context there = canonical->step(next, context(), id);
+  if (there.set == CanonicalConstraint::kRefused) throw Error(ErrorKind::state, "not_canonical", token_id);
+  if (max_tokens_ != kNoBudget &&
+      (tokens_left() == 0 || canonical->completion_length(next, there) > tokens_left() - 1)) {
     std::vector<std::uint32_t> end = known_end();
     if (end.empty() || end.front() != id || end.size() > tokens_left()) {
       throw Error(ErrorKind::state, "budget", token_id, tokens_left());
@@ -86,7 +87,7 @@ void Matcher::advance(std::int64_t token_id) {
 
 std::vector<std::uint32_t> Matcher::known_end() const {
   if (!ends_.empty() && ends_.back().first == steps_.size() - 1) return ends_.back().second;
-  return guide_->canonical()->end(state(), context());
+  return guide_->canonical()->completion(state(), context());
 }
 
 std::optional<std::vector<std::uint32_t>> Matcher::other_end() const {
@@ -98,24 +99,24 @@ std::optional<std::vector<std::uint32_t>> Matcher::other_end() const {
     throw;
   }
   const Vocabulary& vocabulary = guide_->vocabulary();
-  Canonical& canonical = *guide_->canonical();
-  if (context().last == Canonical::kNoToken) {
+  CanonicalConstraint& canonical = *guide_->canonical();
+  if (context().last == CanonicalConstraint::kNoToken) {
     std::string text;
     for (std::uint32_t token : tokens) text += vocabulary.bytes(token);
     tokens = canonical.encode(text);
   }
   ExprId at = state();
-  Canonical::Context there = context();
+  CanonicalConstraint::Context there = context();
   for (std::uint32_t token : tokens) {
     at = guide_->advance(at, vocabulary.bytes(token));
-    there = canonical.advance(at, there, token);
-    if (there.set == Canonical::kRefused) return std::nullopt;
+    there = canonical.step(at, there, token);
+    if (there.set == CanonicalConstraint::kRefused) return std::nullopt;
   }
   return canonical.accepting(at, there) ? std::optional(tokens) : std::nullopt;
 }
 
 bool Matcher::at_end() const {
-  if (Canonical* canonical = guide_->canonical()) return canonical->accepting(state(), context());
+  if (CanonicalConstraint* canonical = guide_->canonical()) return canonical->accepting(state(), context());
   return guide_->accepting(state());
 }
 
@@ -147,7 +148,7 @@ void Matcher::fill(std::uint32_t* row) {
   const Use use(*this);
   if (state() == kFinished) {
     guide_->fill_end(row);
-  } else if (Canonical* canonical = guide_->canonical()) {
+  } else if (CanonicalConstraint* canonical = guide_->canonical()) {
     fill_canonical(*canonical, row);
   } else if (roomy()) {
     guide_->fill(state(), row);
@@ -161,13 +162,13 @@ void Matcher::fill(std::uint32_t* row) {
   }
 }
 
-void Matcher::fill_canonical(Canonical& canonical, std::uint32_t* row) {
-  const std::uint32_t left = max_tokens_ == kNoBudget ? Canonical::kNever : tokens_left();
+void Matcher::fill_canonical(CanonicalConstraint& canonical, std::uint32_t* row) {
+  const std::uint32_t left = max_tokens_ == kNoBudget ? CanonicalConstraint::kInfinite : tokens_left();
   const std::size_t words = guide_->vocabulary().word_count();
   bool squeezed = left == 0;
   if (left == 0) {
     std::fill_n(row, words, 0u);
-  } else if (canonical.fill(state(), context(), row, left == Canonical::kNever ? left : left - 1)) {
+  } else if (canonical.fill(state(), context(), row, left == CanonicalConstraint::kInfinite ? left : left - 1)) {
     squeezed = true;
     if (const std::vector<std::uint32_t> end = known_end(); !end.empty()) row[end[0] >> 5] |= 1u << (end[0] & 31);
   }
@@ -246,7 +247,7 @@ std::size_t Matcher::step_count() const {
 
 std::array<std::int64_t, 3> Matcher::place() const {
   const Use use(*this);
-  if (!guide_->canonical()) return {state().value, kNoToken, Canonical::kFresh};
+  if (!guide_->canonical()) return {state().value, kNoToken, CanonicalConstraint::kTextStart};
   return {state().value, static_cast<std::int32_t>(context().last), context().set};
 }
 

@@ -23,7 +23,7 @@ class Matcher {
 
   // With a budget of text tokens the text is complete when they are spent. Throws `limit` ("max_tokens") if no text is
   // that short; with a canonical guide, if no text is known to be. `prompt` are the tokens before the text; they matter
-  // to canonical guides only (see Canonical::after). Throws `empty` ("after") if no text goes on there.
+  // to canonical guides only (see CanonicalConstraint::after). Throws `empty` ("after") if no text goes on there.
   explicit Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens = kNoBudget,
                    std::span<const std::uint32_t> prompt = {});
 
@@ -68,9 +68,9 @@ class Matcher {
   static constexpr std::int32_t kNoToken = -1;
 
   struct Step {
-    ExprId state;                   // after the step
-    std::int32_t token_id;          // kNoToken for the start and for a step by bytes
-    Canonical::Context place = {};  // if the guide is canonical
+    ExprId state;                             // after the step
+    std::int32_t token_id;                    // kNoToken for the start and for a step by bytes
+    CanonicalConstraint::Context place = {};  // if the guide is canonical
   };
 
   // Holds the matcher for one call.
@@ -88,12 +88,12 @@ class Matcher {
   };
 
   ExprId state() const { return steps_.back().state; }
-  const Canonical::Context& context() const { return steps_.back().place; }
+  const CanonicalConstraint::Context& context() const { return steps_.back().place; }
   // Tokens of a canonical guide that complete the text within the budget.
   std::vector<std::uint32_t> known_end() const;
   // Others, from the fewest of any tokens, where these lead on.
   std::optional<std::vector<std::uint32_t>> other_end() const;
-  void fill_canonical(Canonical& canonical, std::uint32_t* row);
+  void fill_canonical(CanonicalConstraint& canonical, std::uint32_t* row);
   // Whether the text may end here.
   bool at_end() const;
   std::uint32_t tokens_left() const;

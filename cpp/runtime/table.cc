@@ -79,8 +79,8 @@ class Classes {
 // automaton that is held to as well.
 struct Standing {
   ExprId state;
-  std::uint32_t last = Canonical::kNoToken;
-  Canonical::SetId set = Canonical::kFresh;
+  std::uint32_t last = CanonicalConstraint::kNoToken;
+  CanonicalConstraint::PositionSetId set = CanonicalConstraint::kTextStart;
   std::uint32_t held = 0;
   bool operator==(const Standing&) const = default;
 };
@@ -103,18 +103,20 @@ class Walk {
     }
   }
 
-  Standing start() const { return {guide_.start(), Canonical::kNoToken, Canonical::kFresh, held_ ? held_->start : 0}; }
+  Standing start() const {
+    return {guide_.start(), CanonicalConstraint::kNoToken, CanonicalConstraint::kTextStart, held_ ? held_->start : 0};
+  }
 
   bool accepting(const Standing& at) {
     if (held_ && !held_->accepting[at.held]) return false;
-    Canonical* canonical = guide_.canonical();
+    CanonicalConstraint* canonical = guide_.canonical();
     return canonical ? canonical->accepting(at.state, {at.last, at.set}) : guide_.accepting(at.state);
   }
 
   // Calls visit(id, where it leads) for every token but end-of-text that may follow.
   template <class Visit>
   void expand(const Standing& at, Visit visit) {
-    Canonical* canonical = guide_.canonical();
+    CanonicalConstraint* canonical = guide_.canonical();
     if (canonical) canonical->fill(at.state, {at.last, at.set}, row_.data());
     const auto take = [&](std::uint32_t id, ExprId next) {
       Standing to{next};
@@ -122,8 +124,8 @@ class Walk {
       if (to.held == TokenAutomaton::kFinished && !guide_.accepting(next)) return;
       if (canonical) {
         if (!((row_[id >> 5] >> (id & 31)) & 1)) return;
-        const Canonical::Context there = canonical->advance(next, {at.last, at.set}, id);
-        if (there.set == Canonical::kRefused) return;
+        const CanonicalConstraint::Context there = canonical->step(next, {at.last, at.set}, id);
+        if (there.set == CanonicalConstraint::kRefused) return;
         to.last = there.last;
         to.set = there.set;
       }

@@ -368,7 +368,7 @@ def _compile_tokens(
     return guide._hold(table, max_states, max_bytes)
 
 
-def _token_steps(vocabulary: Vocabulary, canonical: Canonical, node: _core.Node) -> _core.TokenSteps:
+def _token_steps(vocabulary: Vocabulary, canonical: Canonical, node: _core.Node) -> _core.PretokenTransitions:
     try:
         tokenizer, steps = vocabulary._tokenizer(), vocabulary._token_steps(with_special=node.has_special)
     except UnsupportedError as error:

@@ -23,7 +23,7 @@ _ANYTHING = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
 
 def partial_tokens(
     vocabulary: _core.Vocabulary,
-    steps: _core.TokenSteps,
+    steps: _core.PretokenTransitions,
     text: bytes,
     recent: Sequence[int],
     decode: Callable[[Sequence[int]], bytes],

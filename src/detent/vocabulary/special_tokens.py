@@ -9,7 +9,7 @@ from functools import cached_property
 from detent._core import (
     Encoder,
     Node,
-    TokenSteps,
+    PretokenTransitions,
     byte_set,
     concat,
     intersection,
@@ -49,17 +49,17 @@ class SpecialTokens:
         self._tokens = tokens
         self._special = special
         self._ends = ends
-        self._steps: TokenSteps | None = None
+        self._steps: PretokenTransitions | None = None
 
     @cached_property
     def names(self) -> tuple[bytes, ...]:
         """Their names, sorted."""
         return tuple(sorted({self._tokens[token] for token in self._special} - {b""}))
 
-    def steps(self, encoder: Encoder) -> TokenSteps:
+    def steps(self, encoder: Encoder) -> PretokenTransitions:
         """Return what the tokens do to the tokenizer's split; made at the first use."""
         if self._steps is None:
-            self._steps = TokenSteps(self.core, encoder)
+            self._steps = PretokenTransitions(self.core, encoder)
         return self._steps
 
     def rows(self, least: int = 0) -> Node:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 
-from detent._core import Node, TokenSteps
+from detent._core import Node, PretokenTransitions
 from detent._core import Vocabulary as CoreVocabulary
 from detent.errors import ArgumentError, UnsupportedError, VocabularyError
 from detent.vocabulary.arguments import read_end_of_text, read_ids, read_size, read_tokens
@@ -97,7 +97,7 @@ class Vocabulary:
     _core_tokenizer: CoreTokenizer | Callable[[int], CoreTokenizer] | None
     _fingerprint: str | None
     _special: SpecialTokens | None
-    _steps: TokenSteps | None
+    _steps: PretokenTransitions | None
     _tokens: tuple[bytes, ...]
     eos_token_ids: tuple[int, ...]
     leading_space: bool
@@ -513,13 +513,13 @@ class Vocabulary:
             raise UnsupportedError(tokenizer.differs)
         return tokenizer
 
-    def _token_steps(self, *, with_special: bool = False) -> TokenSteps:
+    def _token_steps(self, *, with_special: bool = False) -> PretokenTransitions:
         """Return what the tokens do to the tokenizer's split, for this vocabulary's guides; made at the first use."""
         if with_special:
             return self._special_tokens().steps(self._tokenizer().encoder)
         steps = self._steps
         if steps is None:
-            steps = TokenSteps(self._core, self._tokenizer().encoder)
+            steps = PretokenTransitions(self._core, self._tokenizer().encoder)
             object.__setattr__(self, "_steps", steps)
         return steps
 

@@ -1,5 +1,5 @@
-// Split: the regular expression that cuts a text into chunks before each is merged, as two automata over classes of
-// characters.
+// PreTokenizer: the regular expression that cuts a text into chunks before each is merged, as two automata over classes
+// of characters.
 //
 // The scanner finds chunks as a backtracking matcher does: its state is the list of threads, the preferred one first.
 //
@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "bpe/characters.h"
+#include "bpe/character_dfa.h"
 
 namespace detent {
 
-class Split {
+class PreTokenizer {
  public:
   enum class Op : std::uint8_t { match, set, look, jump, fork };  // fork prefers its first way
   struct Instruction {
@@ -30,10 +30,10 @@ class Split {
 
   // Throws `unsupported` ("split_gap") where some text has a character in no chunk, or ("split_states") for too many
   // states.
-  Split(std::vector<Instruction> program, unsigned class_count);
+  PreTokenizer(std::vector<Instruction> program, unsigned class_count);
 
   static constexpr std::uint16_t kDead = UINT16_MAX;
-  static constexpr std::uint16_t kFresh = 0;  // at the start of a text
+  static constexpr std::uint16_t kTextStart = 0;  // at the start of a text
 
   // The state of the marks behind a character, which begins a chunk or not, or kDead.
   std::uint16_t step(std::uint16_t state, bool marked, std::uint8_t of_class) const {

@@ -1,10 +1,11 @@
-#include "bpe/scores.h"
+#include "bpe/unigram_model.h"
 
 #include <algorithm>
 
 namespace detent {
 
-Scores::Scores(const std::vector<std::string_view>& texts, std::vector<double> scores, double unknown, bool words)
+UnigramModel::UnigramModel(const std::vector<std::string_view>& texts, std::vector<double> scores, double unknown,
+                           bool words)
     : scores_(std::move(scores)), unknown_(unknown), words_(words) {
   for (std::uint32_t t = 0; t < texts.size(); ++t) {
     if (!texts[t].empty()) sorted_.push_back(t);
@@ -34,7 +35,7 @@ Scores::Scores(const std::vector<std::string_view>& texts, std::vector<double> s
   }
 }
 
-std::vector<Scores::Cut> Scores::cuts(std::string_view text) const {
+std::vector<UnigramModel::Cut> UnigramModel::cuts(std::string_view text) const {
   struct End {  // of the best row up to there
     double sum = 0;
     std::size_t begin = SIZE_MAX;  // of its last piece

@@ -1,4 +1,4 @@
-// Merges: the merge table of a BPE tokenizer, and the merging itself.
+// MergeTable: the merge table of a BPE tokenizer, and the merging itself.
 //
 // Merging takes, again and again, the adjacent pair with the least (rank, position). Ranks belong to pairs; several
 // pairs may have one rank and several pairs may make one token. What can ever make a token in a text is one merge only:
@@ -15,13 +15,13 @@ struct Merge {
   std::uint32_t left, right, rank, token;
 };
 
-class Merges {
+class MergeTable {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   // Of several entries for one pair the last holds. Throws `argument` where an entry names an id that is not below
   // `size`.
-  Merges(std::uint32_t size, const std::vector<Merge>& merges);
+  MergeTable(std::uint32_t size, const std::vector<Merge>& merges);
 
   struct Result {
     std::uint32_t rank = kNone;
@@ -35,7 +35,7 @@ class Merges {
     }
   }
 
-  // Merges a row of symbols in place. Linear times logarithmic in its length.
+  // MergeTable a row of symbols in place. Linear times logarithmic in its length.
   void encode(std::vector<std::uint32_t>& symbols) const;
   // Does the same and says each merge in turn; for short rows.
   template <class Visit>
@@ -59,7 +59,7 @@ class Merges {
 };
 
 template <class Visit>
-void Merges::encode(std::vector<std::uint32_t>& symbols, Visit visit) const {
+void MergeTable::encode(std::vector<std::uint32_t>& symbols, Visit visit) const {
   thread_local std::vector<Result> pairs;  // pairs[i] is what symbols i and i + 1 give
   pairs.clear();
   for (std::size_t i = 0; i + 1 < symbols.size(); ++i) pairs.push_back(find(symbols[i], symbols[i + 1]));

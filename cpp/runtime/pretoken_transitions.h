@@ -1,4 +1,4 @@
-// TokenSteps: what the tokens of a vocabulary do to the marks of its tokenizer's split, whatever the language.
+// PretokenTransitions: what the tokens of a vocabulary do to the marks of its tokenizer's split, whatever the language.
 //
 // A place is where a text stands in the split: the state of the marks behind its last whole character, the bytes of the
 // next character so far, and whether this one begins a chunk. For each place that a token begins at, a table has the
@@ -24,14 +24,14 @@
 
 namespace detent {
 
-class TokenSteps {
+class PretokenTransitions {
  public:
   using PlaceId = std::uint32_t;
   static constexpr PlaceId kDead = UINT32_MAX;
 
   // Throws `argument` where the two have other numbers of ids, and `unsupported` where all tables together would be too
   // large.
-  TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder);
+  PretokenTransitions(std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder);
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   const Encoder& encoder() const { return *encoder_; }
@@ -57,9 +57,9 @@ class TokenSteps {
     return has_special_ && vocabulary_->is_text(token) &&
            static_cast<std::uint8_t>(vocabulary_->bytes(token)[0]) == kFrameBound;
   }
-  // As Characters::step, with special tokens between characters.
+  // As CharacterDfa::step, with special tokens between characters.
   static constexpr std::uint16_t kInSpecial = INT16_MAX;  // as a node
-  Characters::Step step_character(std::uint16_t node, std::uint8_t byte) const {
+  CharacterDfa::Step step_character(std::uint16_t node, std::uint8_t byte) const {
     if (has_special_ && (node == kInSpecial || (node == 0 && byte == kFrameBound))) return step_special(node, byte);
     return encoder_->characters().step(node, byte);
   }
@@ -85,7 +85,7 @@ class TokenSteps {
 
  private:
   Table build(PlaceId from) const;
-  static Characters::Step step_special(std::uint16_t node, std::uint8_t byte);
+  static CharacterDfa::Step step_special(std::uint16_t node, std::uint8_t byte);
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::shared_ptr<const Encoder> encoder_;

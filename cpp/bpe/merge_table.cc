@@ -1,4 +1,4 @@
-#include "bpe/merges.h"
+#include "bpe/merge_table.h"
 
 #include <bit>
 #include <queue>
@@ -8,7 +8,7 @@
 
 namespace detent {
 
-Merges::Merges(std::uint32_t size, const std::vector<Merge>& merges) : size_(size) {
+MergeTable::MergeTable(std::uint32_t size, const std::vector<Merge>& merges) : size_(size) {
   const std::size_t capacity = std::bit_ceil(merges.size() * 2 + 2);
   slots_.resize(capacity);
   mask_ = capacity - 1;
@@ -24,14 +24,14 @@ Merges::Merges(std::uint32_t size, const std::vector<Merge>& merges) : size_(siz
   }
 }
 
-void Merges::encode(std::vector<std::uint32_t>& symbols) const {
+void MergeTable::encode(std::vector<std::uint32_t>& symbols) const {
   constexpr std::size_t kShort = 48;  // up to there looking at all pairs is the faster way
   if (symbols.size() > kShort) return encode_long(symbols);
   encode(symbols, [](auto...) {});
 }
 
 // A list of symbols and a heap of pairs; an entry whose pair is gone is passed over.
-void Merges::encode_long(std::vector<std::uint32_t>& symbols) const {
+void MergeTable::encode_long(std::vector<std::uint32_t>& symbols) const {
   struct Place {
     std::uint32_t symbol;
     std::uint32_t before, after;

@@ -1,4 +1,4 @@
-#include "bpe/merge_pairs.h"
+#include "bpe/merge_adjacency.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,14 +7,14 @@
 
 namespace detent {
 
-void MergePairs::build() {
+void MergeAdjacency::build() {
   const auto size = static_cast<std::uint32_t>(parts_.size());
   std::vector<std::uint32_t> row;
   for (std::uint32_t t = 0; t < size; ++t) {
     const auto symbols = spelling(t);
     row.assign(symbols.begin(), symbols.end());
     Parts& own = parts_[t];
-    merges_.encode(row, [&own](std::size_t, std::uint32_t left, std::uint32_t right, const Merges::Result& made) {
+    merges_.encode(row, [&own](std::size_t, std::uint32_t left, std::uint32_t right, const MergeTable::Result& made) {
       own.burst = own.left != kNone && made.rank <= own.time;
       own.right = right;
       own.left = left;
@@ -90,16 +90,16 @@ void MergePairs::build() {
   }
 }
 
-bool MergePairs::valid(std::uint32_t left, std::uint32_t right) const {
+bool MergeAdjacency::valid(std::uint32_t left, std::uint32_t right) const {
   if (!live(left) || !live(right)) return false;
   return parts_[left].late_right || parts_[right].late_left ? by_steps(left, right) : by_edges(left, right);
 }
 
 // Undoes the younger of the two edge merges until the pair itself would have been merged first, or nothing is left.
-bool MergePairs::by_edges(std::uint32_t left, std::uint32_t right) const {
+bool MergeAdjacency::by_edges(std::uint32_t left, std::uint32_t right) const {
   std::uint32_t left_until = kNone, right_until = kNone;
   while (true) {
-    if (const Merges::Result made = merges_.find(left, right); made.rank != kNone) {
+    if (const MergeTable::Result made = merges_.find(left, right); made.rank != kNone) {
       const Parts& z = parts_[made.token];
       if (live(made.token) && z.left == left && z.right == right && z.time < left_until && z.time <= right_until)
         return false;
@@ -116,8 +116,8 @@ bool MergePairs::by_edges(std::uint32_t left, std::uint32_t right) const {
   }
 }
 
-// Merges both sides, each as it would be alone, until the pair at their border comes first or nothing is left.
-bool MergePairs::by_steps(std::uint32_t left, std::uint32_t right) const {
+// MergeTable both sides, each as it would be alone, until the pair at their border comes first or nothing is left.
+bool MergeAdjacency::by_steps(std::uint32_t left, std::uint32_t right) const {
   thread_local std::vector<Event> left_room, right_room;
   const std::vector<Event>& before =
       parts_[left].late_right ? edges(left).right : climb(left, &Parts::right, left_room);
@@ -139,15 +139,15 @@ bool MergePairs::by_steps(std::uint32_t left, std::uint32_t right) const {
 }
 
 // Where ranks rise along an edge, what is merged beside it makes no difference.
-const std::vector<MergePairs::Event>& MergePairs::climb(std::uint32_t token, std::uint32_t Parts::* edge,
-                                                        std::vector<Event>& events) const {
+const std::vector<MergeAdjacency::Event>& MergeAdjacency::climb(std::uint32_t token, std::uint32_t Parts::* edge,
+                                                                std::vector<Event>& events) const {
   events.clear();
   for (std::uint32_t t = token; parts_[t].left != kNone; t = parts_[t].*edge) events.push_back({parts_[t].rank, t});
   std::ranges::reverse(events);
   return events;
 }
 
-const MergePairs::Edges& MergePairs::edges(std::uint32_t token) const {
+const MergeAdjacency::Edges& MergeAdjacency::edges(std::uint32_t token) const {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   std::unique_ptr<const Edges>& known = edges_[token];
@@ -156,7 +156,7 @@ const MergePairs::Edges& MergePairs::edges(std::uint32_t token) const {
   const auto symbols = spelling(token);
   std::vector<std::uint32_t> row(symbols.begin(), symbols.end());
   std::uint32_t first = row.front(), last = row.back();
-  merges_.encode(row, [&](std::size_t place, std::uint32_t, std::uint32_t, const Merges::Result& made) {
+  merges_.encode(row, [&](std::size_t place, std::uint32_t, std::uint32_t, const MergeTable::Result& made) {
     if (place == 0) first = made.token;
     if (place + 2 == row.size()) last = made.token;
     found.left.push_back({made.rank, first});
@@ -166,7 +166,7 @@ const MergePairs::Edges& MergePairs::edges(std::uint32_t token) const {
   return *known;
 }
 
-const std::vector<std::uint32_t>& MergePairs::after_late(std::uint32_t left) const {
+const std::vector<std::uint32_t>& MergeAdjacency::after_late(std::uint32_t left) const {
   {
     const ForkGuard guard;
     const std::lock_guard lock(mutex_);
@@ -184,7 +184,7 @@ const std::vector<std::uint32_t>& MergePairs::after_late(std::uint32_t left) con
   return *known;
 }
 
-void MergePairs::forbid_after(std::uint32_t left, std::uint32_t* row) const {
+void MergeAdjacency::forbid_after(std::uint32_t left, std::uint32_t* row) const {
   {
     const ForkGuard guard;
     const std::lock_guard lock(mutex_);
@@ -204,7 +204,7 @@ void MergePairs::forbid_after(std::uint32_t left, std::uint32_t* row) const {
   if (long_rows_.size() < kLongRows) long_rows_.try_emplace(left, std::move(kept));
 }
 
-std::size_t MergePairs::take_out_after(std::uint32_t left, std::uint32_t* row) const {
+std::size_t MergeAdjacency::take_out_after(std::uint32_t left, std::uint32_t* row) const {
   std::size_t work = 0;
   const auto take_out = [row, &work](std::uint32_t t) {
     row[t >> 5] &= ~(1u << (t & 31));

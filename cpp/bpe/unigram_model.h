@@ -1,5 +1,5 @@
-// Scores: a Unigram model: pieces, each with a score, of which a text is cut into the row of the largest sum (Viterbi
-// 1967; Kudo 2018).
+// UnigramModel: a Unigram model: pieces, each with a score, of which a text is cut into the row of the largest sum
+// (Viterbi 1967; Kudo 2018).
 //
 // Equal to the package tokenizers to the last bit: sums are taken from the left, in 64-bit floats, and of equal sums
 // the one whose last piece is the longest stays. A character that is no piece may be unknown, at a score below all
@@ -14,14 +14,14 @@
 
 namespace detent {
 
-class Scores {
+class UnigramModel {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::uint32_t kRoot = 0;
 
   // By token: its text, empty for what is no piece, and its score. Of tokens with one text the last holds.
   // `words`: a text is cut before each space, and no piece has one but at its start.
-  Scores(const std::vector<std::string_view>& texts, std::vector<double> scores, double unknown, bool words);
+  UnigramModel(const std::vector<std::string_view>& texts, std::vector<double> scores, double unknown, bool words);
 
   // The tokens of a text, which is UTF-8: calls token(id), and unknown(character) where none is known.
   template <class Token, class Unknown>

@@ -1,4 +1,4 @@
-#include "bpe/split.h"
+#include "bpe/pretokenizer.h"
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@ constexpr std::size_t kMostStates = 4096;
 
 }  // namespace
 
-Split::Split(std::vector<Instruction> program, unsigned class_count)
+PreTokenizer::PreTokenizer(std::vector<Instruction> program, unsigned class_count)
     : program_(std::move(program)), class_count_(class_count) {
   const auto size = program_.size();
   if (size == 0 || size >= kDead || class_count_ >= kEnd) {
@@ -27,10 +27,10 @@ Split::Split(std::vector<Instruction> program, unsigned class_count)
   drop_dead();
   merge_equal();
   find_free();
-  if (!states_[kFresh].free) throw Error(ErrorKind::unsupported, "split_gap");
+  if (!states_[kTextStart].free) throw Error(ErrorKind::unsupported, "split_gap");
 }
 
-Split::Threads Split::closure(const Threads& threads, unsigned of_class) const {
+PreTokenizer::Threads PreTokenizer::closure(const Threads& threads, unsigned of_class) const {
   Threads leaves;
   std::vector<bool> seen(program_.size());
   Threads stack;
@@ -59,7 +59,7 @@ Split::Threads Split::closure(const Threads& threads, unsigned of_class) const {
   return leaves;
 }
 
-Split::Threads Split::after(const Threads& leaves, unsigned of_class) const {
+PreTokenizer::Threads PreTokenizer::after(const Threads& leaves, unsigned of_class) const {
   Threads next;
   for (std::uint16_t leaf : leaves) {
     const Instruction& each = program_[leaf];
@@ -70,13 +70,13 @@ Split::Threads Split::after(const Threads& leaves, unsigned of_class) const {
   return next;
 }
 
-std::size_t Split::match_in(const Threads& leaves) const {
+std::size_t PreTokenizer::match_in(const Threads& leaves) const {
   return static_cast<std::size_t>(
       std::ranges::find_if(leaves, [this](std::uint16_t leaf) { return program_[leaf].op == Op::match; }) -
       leaves.begin());
 }
 
-void Split::build_scanner() {
+void PreTokenizer::build_scanner() {
   std::map<Threads, std::uint16_t> known{{{0}, 0}};
   std::vector<Threads> threads{{0}};
   for (std::size_t i = 0; i < threads.size(); ++i) {
@@ -98,7 +98,7 @@ void Split::build_scanner() {
   }
 }
 
-std::size_t Split::chunk_end(const std::vector<std::uint8_t>& classes, std::size_t from) const {
+std::size_t PreTokenizer::chunk_end(const std::vector<std::uint8_t>& classes, std::size_t from) const {
   std::size_t end = from;
   std::uint16_t state = 0;
   for (std::size_t i = from; state != kDead; ++i) {
@@ -109,7 +109,7 @@ std::size_t Split::chunk_end(const std::vector<std::uint8_t>& classes, std::size
   return end;
 }
 
-void Split::build_marks() {
+void PreTokenizer::build_marks() {
   using Key = std::pair<Threads, Threads>;  // of the chunk in order; those that must not match, ascending
   std::map<Key, std::uint16_t> known;
   std::vector<Key> keys{{{}, {}}};
@@ -128,7 +128,7 @@ void Split::build_marks() {
   };
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Key key = keys[i];
-    const bool fresh = i == kFresh;
+    const bool fresh = i == kTextStart;
     State state;
     for (auto& next : state.next) next.assign(class_count_, kDead);
     for (unsigned c = 0; c <= class_count_; ++c) {
@@ -158,7 +158,7 @@ void Split::build_marks() {
 }
 
 // Leaves only steps to states from which some text is possible.
-void Split::drop_dead() {
+void PreTokenizer::drop_dead() {
   std::vector<bool> live(states_.size());
   for (bool changed = true; changed;) {
     changed = false;
@@ -181,7 +181,7 @@ void Split::drop_dead() {
 }
 
 // Moore's refinement; state 0 stays first, and states that nothing leads to go.
-void Split::merge_equal() {
+void PreTokenizer::merge_equal() {
   std::vector<std::uint16_t> block(states_.size());
   for (std::size_t i = 0; i < states_.size(); ++i) block[i] = states_[i].may_end;
   for (std::size_t count = 0;;) {
@@ -225,7 +225,7 @@ void Split::merge_equal() {
 
 // A state is free if the sets of states that texts lead to from it, whatever is marked, never run out of one that may
 // end.
-void Split::find_free() {
+void PreTokenizer::find_free() {
   std::map<Threads, std::size_t> known;
   std::vector<Threads> sets;
   std::vector<std::vector<std::size_t>> into;  // the sets that lead to a set

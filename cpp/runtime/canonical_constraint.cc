@@ -1,4 +1,4 @@
-#include "runtime/canonical.h"
+#include "runtime/canonical_constraint.h"
 
 #include <algorithm>
 
@@ -7,33 +7,33 @@
 
 namespace detent {
 
-Canonical::Canonical(Automaton& automaton, Masks& masks, std::shared_ptr<TokenSteps> steps, const Limits& limits,
-                     std::shared_ptr<const CancelFlag> cancel)
+CanonicalConstraint::CanonicalConstraint(Automaton& automaton, Masks& masks, std::shared_ptr<PretokenTransitions> steps,
+                                         const Limits& limits, std::shared_ptr<const CancelFlag> cancel)
     : automaton_(automaton), masks_(masks), steps_(std::move(steps)), meter_(limits), cancel_(std::move(cancel)) {
   const std::uint32_t root = steps_->encoder().has_wholes() ? Encoder::kRoot : Encoder::kOff;
-  intern({{border(Split::kFresh, true), root}});
+  intern({{border(PreTokenizer::kTextStart, true), root}});
 }
 
-Canonical::SetId Canonical::intern(std::vector<Where> set) {
+CanonicalConstraint::PositionSetId CanonicalConstraint::intern(std::vector<Where> set) {
   std::ranges::sort(set);
   set.erase(std::unique(set.begin(), set.end()), set.end());
   std::uint64_t hash = set.size();
   for (const Where& where : set) hash = mix(hash, std::uint64_t{where.place} << 32 | where.whole);
-  std::vector<SetId>& alike = set_ids_[hash];
-  for (SetId known : alike) {
+  std::vector<PositionSetId>& alike = set_ids_[hash];
+  for (PositionSetId known : alike) {
     if (sets_[known] == set) return known;
   }
   meter_.allocate(static_cast<std::int64_t>(set.size() * sizeof(Where)) + 64);
-  alike.push_back(static_cast<SetId>(sets_.size()));
+  alike.push_back(static_cast<PositionSetId>(sets_.size()));
   sets_.push_back(std::move(set));
   return alike.back();
 }
 
-Canonical::Context Canonical::after(ExprId state, std::span<const std::uint32_t> prompt) {
+CanonicalConstraint::Context CanonicalConstraint::start(ExprId state, std::span<const std::uint32_t> prompt) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart(cancel_);
-  const std::vector<Where> fresh = sets_[kFresh];
+  const std::vector<Where> fresh = sets_[kTextStart];
   std::vector<Where> set = fresh;
   std::uint32_t last = kNoToken;
   for (std::uint32_t token : prompt) {
@@ -44,24 +44,25 @@ Canonical::Context Canonical::after(ExprId state, std::span<const std::uint32_t>
     last = there.empty() ? kNoToken : token;
     set = there.empty() ? fresh : std::move(there);
   }
-  if (last == kNoToken) return {kNoToken, may_mark(state, Split::kFresh) ? kFresh : kRefused};
-  std::erase_if(set, [&](const Where& where) { return live(Node{state, where.place, where.whole, last}) == kNever; });
+  if (last == kNoToken) return {kNoToken, may_mark(state, PreTokenizer::kTextStart) ? kTextStart : kRefused};
+  std::erase_if(set,
+                [&](const Where& where) { return live(Node{state, where.place, where.whole, last}) == kInfinite; });
   return {last, set.empty() ? kRefused : intern(std::move(set))};
 }
 
-bool Canonical::accepting(ExprId state, const Context& at) {
+bool CanonicalConstraint::accepting(ExprId state, const Context& at) {
   if (!automaton_.accepting(state)) return false;
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   const Encoder& encoder = steps_->encoder();
   return std::ranges::any_of(sets_[at.set], [&](const Where& where) {
-    const TokenSteps::Place place = TokenSteps::place(where.place);
+    const PretokenTransitions::Place place = PretokenTransitions::place(where.place);
     if (place.node != 0 || !encoder.split().may_end(place.state)) return false;
     return at.last == kNoToken || encoder.whole_only(at.last) || encoder.whole_at(where.whole) == kNoToken;
   });
 }
 
-bool Canonical::fill(ExprId state, const Context& at, std::uint32_t* row, std::uint32_t tokens_after) {
+bool CanonicalConstraint::fill(ExprId state, const Context& at, std::uint32_t* row, std::uint32_t tokens_after) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart(cancel_);
@@ -92,9 +93,9 @@ bool Canonical::fill(ExprId state, const Context& at, std::uint32_t* row, std::u
     add(where);
     any = true;
   }
-  if (any && !encoder.is_byte_piece(at.last)) encoder.pairs().forbid_after(at.last, row);
+  if (any && !encoder.is_byte_piece(at.last)) encoder.adjacency().forbid_after(at.last, row);
   for (const Where& where : set) {
-    const TokenSteps::Place place = TokenSteps::place(where.place);
+    const PretokenTransitions::Place place = PretokenTransitions::place(where.place);
     const bool ends = at.last == kNoToken || encoder.whole_only(at.last) || encoder.whole_at(where.whole) == kNoToken;
     if (place.node != 0 || !ends || !has_text(state, border(place.state, true))) continue;
     add({border(place.state, true), root});
@@ -102,20 +103,20 @@ bool Canonical::fill(ExprId state, const Context& at, std::uint32_t* row, std::u
   return taken_away;
 }
 
-std::vector<Canonical::Where> Canonical::behind(const std::vector<Where>& set, std::uint32_t last,
-                                                std::uint32_t token) const {
+std::vector<CanonicalConstraint::Where> CanonicalConstraint::behind(const std::vector<Where>& set, std::uint32_t last,
+                                                                    std::uint32_t token) const {
   const Encoder& encoder = steps_->encoder();
   const std::uint32_t root = encoder.has_wholes() ? Encoder::kRoot : Encoder::kOff;
   std::vector<Where> found;
   const auto go = [&](const Where& where) {
-    const TokenSteps::Table& table = steps_->table(where.place);
+    const PretokenTransitions::Table& table = steps_->table(where.place);
     const std::uint16_t target = table.target_of(token);
-    if (target != TokenSteps::Table::kRefused)
+    if (target != PretokenTransitions::Table::kRefused)
       found.push_back({table.targets[target], whole_behind(where.whole, token)});
   };
   const bool fits = last != kNoToken && encoder.follows(last, token);
   for (const Where& where : set) {
-    const TokenSteps::Place place = TokenSteps::place(where.place);
+    const PretokenTransitions::Place place = PretokenTransitions::place(where.place);
     if (fits) go(where);
     const bool ends = last == kNoToken || encoder.whole_only(last) || encoder.whole_at(where.whole) == kNoToken;
     if (place.node == 0 && ends) go({border(place.state, true), root});
@@ -123,17 +124,18 @@ std::vector<Canonical::Where> Canonical::behind(const std::vector<Where>& set, s
   return found;
 }
 
-Canonical::Context Canonical::advance(ExprId next, const Context& at, std::uint32_t token) {
+CanonicalConstraint::Context CanonicalConstraint::step(ExprId next, const Context& at, std::uint32_t token) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart(cancel_);
   std::vector<Where> found = behind(sets_[at.set], at.last, token);
-  std::erase_if(found, [&](const Where& where) { return live(Node{next, where.place, where.whole, token}) == kNever; });
+  std::erase_if(found,
+                [&](const Where& where) { return live(Node{next, where.place, where.whole, token}) == kInfinite; });
   if (found.empty()) return {token, kRefused};
   return steps_->is_special(token) ? Context{} : Context{token, intern(std::move(found))};
 }
 
-std::vector<std::uint32_t> Canonical::encode(std::string_view text) const {
+std::vector<std::uint32_t> CanonicalConstraint::encode(std::string_view text) const {
   if (!steps_->has_special()) return steps_->encoder().encode(text);
   std::vector<std::uint32_t> tokens;
   while (true) {

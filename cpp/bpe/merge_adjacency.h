@@ -1,4 +1,4 @@
-// MergePairs: which token may follow which when a text is merged as a whole.
+// MergeAdjacency: which token may follow which when a text is merged as a whole.
 //
 // Without a split a row of tokens is what merging gives if and only if each is live and each adjacent pair is what
 // merging gives of the two (checked against brute force; ARCHITECTURE.md). The forbidden pairs are a union of
@@ -17,19 +17,20 @@
 #include <utility>
 #include <vector>
 
-#include "bpe/merges.h"
-#include "bpe/pairs.h"
+#include "bpe/adjacency.h"
+#include "bpe/merge_table.h"
 
 namespace detent {
 
-class MergePairs final : public Pairs {
+class MergeAdjacency final : public AdjacencyRelation {
  public:
-  static constexpr std::uint32_t kNone = Merges::kNone;
+  static constexpr std::uint32_t kNone = MergeTable::kNone;
 
   // `spelling(t)` are the symbols that token t begins as, none if no text is merged to it.
   // Time: that of merging each token's own spelling.
   template <class Spelling>
-  MergePairs(const Merges& merges, Spelling spelling) : Pairs(merges.size()), merges_(merges), parts_(merges.size()) {
+  MergeAdjacency(const MergeTable& merges, Spelling spelling)
+      : AdjacencyRelation(merges.size()), merges_(merges), parts_(merges.size()) {
     spelled_.resize(merges.size() + std::size_t{1});
     for (std::uint32_t t = 0; t < merges.size(); ++t) {
       spelled_[t] = symbols_.size();
@@ -79,7 +80,7 @@ class MergePairs final : public Pairs {
   const Edges& edges(std::uint32_t token) const;
   const std::vector<std::uint32_t>& after_late(std::uint32_t left) const;
 
-  const Merges& merges_;
+  const MergeTable& merges_;
   std::vector<Parts> parts_;
   std::vector<std::size_t> spelled_;
   std::vector<std::uint32_t> symbols_;

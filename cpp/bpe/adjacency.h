@@ -1,4 +1,4 @@
-// Pairs: which token may follow which inside a chunk.
+// AdjacencyRelation: which token may follow which inside a chunk.
 //
 // Where tokens come of merging (merge_pairs.h), a row of them is the tokenizer's own if and only if each is live and
 // each two neighbours are a valid pair. Where they come of scores (score_pairs.h), that is only necessary: what the
@@ -10,11 +10,11 @@
 
 namespace detent {
 
-class Pairs {
+class AdjacencyRelation {
  public:
-  virtual ~Pairs() = default;
-  Pairs(const Pairs&) = delete;
-  Pairs& operator=(const Pairs&) = delete;
+  virtual ~AdjacencyRelation() = default;
+  AdjacencyRelation(const AdjacencyRelation&) = delete;
+  AdjacencyRelation& operator=(const AdjacencyRelation&) = delete;
 
   // Whether some text has the token in its row.
   bool live(std::uint32_t token) const { return live_[token]; }
@@ -24,7 +24,7 @@ class Pairs {
   virtual void forbid_after(std::uint32_t left, std::uint32_t* row) const = 0;
 
  protected:
-  explicit Pairs(std::uint32_t size) : live_(size) {}
+  explicit AdjacencyRelation(std::uint32_t size) : live_(size) {}
   void set_live(std::uint32_t token, bool live) { live_[token] = live; }
 
  private:

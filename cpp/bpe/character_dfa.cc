@@ -1,4 +1,4 @@
-#include "bpe/characters.h"
+#include "bpe/character_dfa.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace detent {
 
-Characters::Characters(const std::vector<std::pair<std::uint32_t, std::uint8_t>>& ranges) : ranges_(ranges) {
+CharacterDfa::CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8_t>>& ranges) : ranges_(ranges) {
   if (ranges_.empty() || ranges_[0].first != 0 || !std::ranges::is_sorted(ranges_)) {
     throw Error(ErrorKind::argument, "character_ranges");
   }
@@ -58,7 +58,7 @@ Characters::Characters(const std::vector<std::pair<std::uint32_t, std::uint8_t>>
   nodes_[0] = border;
 }
 
-std::uint8_t Characters::of_class(std::uint32_t code_point) const {
+std::uint8_t CharacterDfa::of_class(std::uint32_t code_point) const {
   const auto behind = std::ranges::upper_bound(ranges_, code_point, {}, [](const auto& range) { return range.first; });
   return std::prev(behind)->second;
 }

@@ -1,4 +1,4 @@
-#include "runtime/token_steps.h"
+#include "runtime/pretoken_transitions.h"
 
 #include <atomic>
 
@@ -17,7 +17,8 @@ std::uint64_t next_salt() {
 
 }  // namespace
 
-TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder)
+PretokenTransitions::PretokenTransitions(std::shared_ptr<const Vocabulary> vocabulary,
+                                         std::shared_ptr<const Encoder> encoder)
     : vocabulary_(std::move(vocabulary)),
       encoder_(std::move(encoder)),
       salt_(next_salt()),
@@ -42,26 +43,27 @@ TokenSteps::TokenSteps(std::shared_ptr<const Vocabulary> vocabulary, std::shared
     throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);
 }
 
-TokenSteps::PlaceId TokenSteps::step(PlaceId from, std::uint8_t byte) const {
+PretokenTransitions::PlaceId PretokenTransitions::step(PlaceId from, std::uint8_t byte) const {
   const Place before = place(from);
-  const Characters::Step step = step_character(before.node, byte);
+  const CharacterDfa::Step step = step_character(before.node, byte);
   if (step.dead) return kDead;
-  if (before.node == kInSpecial) return id({Split::kFresh, step.node, false});
+  if (before.node == kInSpecial) return id({PreTokenizer::kTextStart, step.node, false});
   if (step.node == kInSpecial) {
-    return before.marked && encoder_->split().may_end(before.state) ? id({Split::kFresh, kInSpecial, false}) : kDead;
+    return before.marked && encoder_->split().may_end(before.state) ? id({PreTokenizer::kTextStart, kInSpecial, false})
+                                                                    : kDead;
   }
   if (step.node != 0) return id({before.state, step.node, before.marked});
   const std::uint16_t state = encoder_->split().step(before.state, before.marked, step.of_class);
-  return state == Split::kDead ? kDead : id({state, 0, false});
+  return state == PreTokenizer::kDead ? kDead : id({state, 0, false});
 }
 
-Characters::Step TokenSteps::step_special(std::uint16_t node, std::uint8_t byte) {
+CharacterDfa::Step PretokenTransitions::step_special(std::uint16_t node, std::uint8_t byte) {
   const bool closes = node == kInSpecial && byte == kFrameBound;
   const bool opens = node == 0;
-  return {closes ? std::uint16_t{0} : kInSpecial, Characters::kNoClass, !opens && !closes && (byte & 0xC0) != 0x80};
+  return {closes ? std::uint16_t{0} : kInSpecial, CharacterDfa::kNoClass, !opens && !closes && (byte & 0xC0) != 0x80};
 }
 
-const TokenSteps::Table& TokenSteps::table(PlaceId from) {
+const PretokenTransitions::Table& PretokenTransitions::table(PlaceId from) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   std::unique_ptr<const Table>& known = tables_[from];
@@ -69,13 +71,13 @@ const TokenSteps::Table& TokenSteps::table(PlaceId from) {
   return *known;
 }
 
-const std::vector<std::uint32_t>& TokenSteps::completing(std::uint32_t whole) const {
+const std::vector<std::uint32_t>& PretokenTransitions::completing(std::uint32_t whole) const {
   static const std::vector<std::uint32_t> none;
   const auto known = completing_.find(whole);
   return known == completing_.end() ? none : known->second;
 }
 
-TokenSteps::Table TokenSteps::build(PlaceId from) const {
+PretokenTransitions::Table PretokenTransitions::build(PlaceId from) const {
   struct Open {
     Place place;
     bool is_known;  // all characters so far may be in pieces
@@ -91,14 +93,15 @@ TokenSteps::Table TokenSteps::build(PlaceId from) const {
   for (std::size_t i = 0; i < trie.size();) {
     const TrieNode& node = trie[i];
     const Open& before = path[node.depth];
-    const Characters::Step step = encoder_->characters().step(before.place.node, static_cast<std::uint8_t>(node.byte));
+    const CharacterDfa::Step step =
+        encoder_->characters().step(before.place.node, static_cast<std::uint8_t>(node.byte));
     Open& behind = path[node.depth + std::size_t{1}];
     bool dead = step.dead;
     if (!dead && step.node != 0) {
       behind = {{before.place.state, step.node, before.place.marked}, before.is_known};
     } else if (!dead) {
       const std::uint16_t state = encoder_->split().step(before.place.state, before.place.marked, step.of_class);
-      dead = state == Split::kDead;
+      dead = state == PreTokenizer::kDead;
       behind = {{state, 0, false}, before.is_known && step.of_class != Encoder::kBytes};
     }
     if (dead) {
@@ -139,7 +142,7 @@ TokenSteps::Table TokenSteps::build(PlaceId from) const {
     for (std::uint32_t token = 0; token < vocabulary_->size(); ++token) {
       if (is_special(token)) table.of_all[token] = static_cast<std::uint16_t>(table.targets.size());
     }
-    table.targets.push_back(id({Split::kFresh, 0, false}));
+    table.targets.push_back(id({PreTokenizer::kTextStart, 0, false}));
   }
   return table;
 }

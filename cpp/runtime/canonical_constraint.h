@@ -1,12 +1,12 @@
-// Canonical: a language and a tokenizer together: the tokens after which what was written is still the beginning of
-// what the tokenizer makes of some text of the language.
+// CanonicalConstraint: a language and a tokenizer together: the tokens after which what was written is still the
+// beginning of what the tokenizer makes of some text of the language.
 //
 // A row of tokens is what the tokenizer makes of its text if and only if no mark of the split is inside a token, and
-// each two neighbours without a mark between them are what merging makes of the two (bpe/pairs.h). So a sequence stands
-// in a state of the language, behind its last token, at a set of places of the split: one for each way to mark the text
-// so far that may still come true. What follows a mark is free of what stood before it. A token without a mark before
-// it must fit to the last one; a token leads to a dead end if neither the chunk can end behind it nor a token that fits
-// goes on with it.
+// each two neighbours without a mark between them are what merging makes of the two (bpe/adjacency.h). So a sequence
+// stands in a state of the language, behind its last token, at a set of places of the split: one for each way to mark
+// the text so far that may still come true. What follows a mark is free of what stood before it. A token without a mark
+// before it must fit to the last one; a token leads to a dead end if neither the chunk can end behind it nor a token
+// that fits goes on with it.
 //
 // Dead ends are told by certificates where these suffice: a text that ends the chunk and begins with a token that fits.
 // Where the first one that is found does not, all continuations are searched, token by token, and what is found is
@@ -35,49 +35,49 @@
 #include "base/hash.h"
 #include "mask/mask_cache.h"
 #include "runtime/masks.h"
-#include "runtime/token_steps.h"
+#include "runtime/pretoken_transitions.h"
 #include "runtime/walk.h"
 
 namespace detent {
 
-class Canonical {
+class CanonicalConstraint {
  public:
-  using SetId = std::uint32_t;  // a set of places
+  using PositionSetId = std::uint32_t;  // a set of places
   static constexpr std::uint32_t kNoToken = UINT32_MAX;
-  static constexpr SetId kFresh = 0;
-  static constexpr SetId kRefused = UINT32_MAX;
-  static constexpr std::uint32_t kNever = UINT32_MAX;  // as a length
+  static constexpr PositionSetId kTextStart = 0;
+  static constexpr PositionSetId kRefused = UINT32_MAX;
+  static constexpr std::uint32_t kInfinite = UINT32_MAX;  // as a length
 
-  Canonical(Automaton& automaton, Masks& masks, std::shared_ptr<TokenSteps> steps, const Limits& limits,
-            std::shared_ptr<const CancelFlag> cancel);
+  CanonicalConstraint(Automaton& automaton, Masks& masks, std::shared_ptr<PretokenTransitions> steps,
+                      const Limits& limits, std::shared_ptr<const CancelFlag> cancel);
 
-  const TokenSteps& steps() const { return *steps_; }
+  const PretokenTransitions& steps() const { return *steps_; }
 
   // The last token and the set of places.
   struct Context {
     std::uint32_t last = kNoToken;
-    SetId set = kFresh;
+    PositionSetId set = kTextStart;
   };
   // Where a text of the language from `state` on stands that continues a prompt. What is no text, such as a special
   // token, and what the tokenizer would not write so, cut the prompt: what is behind the last cut counts. The set is
   // kRefused if no text of the language goes on there.
-  Context after(ExprId state, std::span<const std::uint32_t> prompt);
+  Context start(ExprId state, std::span<const std::uint32_t> prompt);
 
   bool accepting(ExprId state, const Context& at);
   // Writes the row of text tokens that may follow, or only those behind which the end takes at most `tokens_after`.
   // Returns whether that may have taken any away. Cost: at the first visit of a state and place a walk over the trie.
-  bool fill(ExprId state, const Context& at, std::uint32_t* row, std::uint32_t tokens_after = kNever);
+  bool fill(ExprId state, const Context& at, std::uint32_t* row, std::uint32_t tokens_after = kInfinite);
   // The place behind `token`, which leads the language to `next`; its set is kRefused if the token may not follow.
-  Context advance(ExprId next, const Context& at, std::uint32_t token);
+  Context step(ExprId next, const Context& at, std::uint32_t token);
   // The tokenizer's own row for a text, special tokens included.
   std::vector<std::uint32_t> encode(std::string_view text) const;
 
   // The end of a live place, and its length.
-  std::vector<std::uint32_t> end(ExprId state, const Context& at);
-  std::uint32_t end_length(ExprId state, const Context& at);
+  std::vector<std::uint32_t> completion(ExprId state, const Context& at);
+  std::uint32_t completion_length(ExprId state, const Context& at);
 
  private:
-  using PlaceId = TokenSteps::PlaceId;
+  using PlaceId = PretokenTransitions::PlaceId;
   using Id = std::uint64_t;  // of a state and a place
   struct Where {
     PlaceId place;
@@ -97,7 +97,7 @@ class Canonical {
     std::uint32_t bytes = 0;  // of it
     ExprId state{};           // behind it
     std::uint16_t marks = 0;
-    std::uint32_t length = kNever;  // in tokens, once it was asked for
+    std::uint32_t length = kInfinite;  // in tokens, once it was asked for
   };
   // A few that begin with different tokens, or one that is no text.
   struct Tails {
@@ -110,7 +110,7 @@ class Canonical {
     std::uint32_t first = kNoToken;
     ExprId state{};  // behind the first token
     PlaceId place = 0;
-    std::uint32_t tokens = kNever;  // kNever: there is no such row
+    std::uint32_t tokens = kInfinite;  // kInfinite: there is no such row
     std::uint32_t bytes = 0;
     ExprId end{};  // the state behind all of it, and the marks
     std::uint16_t marks = 0;
@@ -118,8 +118,8 @@ class Canonical {
   // A character that is written in byte pieces, which fit to all tokens, and then the straight end; without a split.
   struct Apart {
     std::string character;
-    std::uint32_t length = kNever;  // in bytes, of both; kNever: none was found
-    bool whatever_follows = true;   // the state
+    std::uint32_t length = kInfinite;  // in bytes, of both; kInfinite: none was found
+    bool whatever_follows = true;      // the state
   };
   static constexpr std::size_t kAparts = 64;
   // How long a text is that ends the language behind a mark; a special token counts as a byte.
@@ -143,8 +143,8 @@ class Canonical {
   class SureEnds;
 
   static Id id(ExprId state, PlaceId place) { return std::uint64_t{state.value} << 32 | place; }
-  static PlaceId border(std::uint16_t marks, bool marked) { return TokenSteps::id({marks, 0, marked}); }
-  SetId intern(std::vector<Where> set);
+  static PlaceId border(std::uint16_t marks, bool marked) { return PretokenTransitions::id({marks, 0, marked}); }
+  PositionSetId intern(std::vector<Where> set);
   // The places behind a token, whatever the language.
   std::vector<Where> behind(const std::vector<Where>& set, std::uint32_t last, std::uint32_t token) const;
   // Called as a search grows to that size.
@@ -158,7 +158,7 @@ class Canonical {
   bool goes_on(ExprId state);
   // The byte on a short way to an end, and the state behind it.
   std::pair<std::uint8_t, ExprId> towards_end(ExprId state);
-  // The length in bytes of the text that this way is, a special token as one, or kNever if it is none.
+  // The length in bytes of the text that this way is, a special token as one, or kInfinite if it is none.
   std::uint32_t straight(ExprId state);
   // A text that ends the language behind a chunk that may end there.
   std::string end_text(ExprId state, std::uint16_t marks);
@@ -170,7 +170,7 @@ class Canonical {
   const Length& end_of(ExprId state, std::uint16_t marks);
   // Whether this text is the straight one, whatever follows `state`, which does not accept.
   bool ends_straight(ExprId state, std::uint16_t marks);
-  // At least the bytes of that text as far as `state` tells, whatever follows it, or kNever if it does not.
+  // At least the bytes of that text as far as `state` tells, whatever follows it, or kInfinite if it does not.
   std::uint32_t sure_end(ExprId state, std::uint16_t marks);
   // At least the tokens of that text.
   std::uint32_t reach(ExprId state, std::uint16_t marks);
@@ -198,13 +198,13 @@ class Canonical {
   // begin with them, ascending.
   using SureSteps = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
   SureSteps sure_steps(ExprId state, PlaceId place);
-  // At least the tokens of an end of the row that ends in `last`, there, or kNever if it has none.
+  // At least the tokens of an end of the row that ends in `last`, there, or kInfinite if it has none.
   std::uint32_t live(const Node& node);
   std::optional<std::uint32_t> at_once(const Node& node);
   // The fewest tokens to where an end is told at once, and at least how long it is from there.
   struct Way {
-    std::uint32_t steps = kNever;
-    std::uint32_t rest = kNever;
+    std::uint32_t steps = kInfinite;
+    std::uint32_t rest = kInfinite;
     bool operator==(const Way&) const = default;
   };
   Way way_from(const Node& node);
@@ -235,12 +235,12 @@ class Canonical {
 
   Automaton& automaton_;
   Masks& masks_;
-  std::shared_ptr<TokenSteps> steps_;
+  std::shared_ptr<PretokenTransitions> steps_;
   std::mutex mutex_;
   Meter meter_;
   std::shared_ptr<const CancelFlag> cancel_;
   std::vector<std::vector<Where>> sets_;
-  std::unordered_map<std::uint64_t, std::vector<SetId>> set_ids_;  // by hash
+  std::unordered_map<std::uint64_t, std::vector<PositionSetId>> set_ids_;  // by hash
   std::unordered_map<Id, bool> texts_;
   std::unordered_map<std::uint32_t, bool> goes_on_;
   std::unordered_map<std::uint32_t, std::pair<std::uint8_t, ExprId>> towards_;
@@ -256,7 +256,7 @@ class Canonical {
 };
 
 template <class Visit>
-std::int64_t Canonical::walk(ExprId state, Visit visit) {
+std::int64_t CanonicalConstraint::walk(ExprId state, Visit visit) {
   const Vocabulary& vocabulary = steps_->vocabulary();
   return walk_tokens(
       vocabulary, automaton_, state,

@@ -1,4 +1,4 @@
-// Characters: UTF-8 as a graph over bytes whose leaves are classes of characters.
+// CharacterDfa: UTF-8 as a graph over bytes whose leaves are classes of characters.
 #pragma once
 
 #include <array>
@@ -8,12 +8,12 @@
 
 namespace detent {
 
-class Characters {
+class CharacterDfa {
  public:
   static constexpr std::uint8_t kNoClass = 255;  // of characters that no text may have
 
   // From `ranges`, ascending: the code points from each first to the next one's are of its class.
-  explicit Characters(const std::vector<std::pair<std::uint32_t, std::uint8_t>>& ranges);
+  explicit CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8_t>>& ranges);
 
   // Node 0 is the border between two characters.
   struct Step {

@@ -1,4 +1,4 @@
-#include "bpe/score_pairs.h"
+#include "bpe/unigram_adjacency.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,8 +15,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-ScorePairs::ScorePairs(const Scores& scores, const std::vector<std::string_view>& texts)
-    : Pairs(static_cast<std::uint32_t>(texts.size())), scores_(scores) {
+UnigramAdjacency::UnigramAdjacency(const UnigramModel& scores, const std::vector<std::string_view>& texts)
+    : AdjacencyRelation(static_cast<std::uint32_t>(texts.size())), scores_(scores) {
   for (const std::string_view each : texts) {
     begin_.push_back(texts_.size());
     texts_ += each;
@@ -31,14 +31,14 @@ ScorePairs::ScorePairs(const Scores& scores, const std::vector<std::string_view>
     rest[own.size()] = 0;
     for (std::size_t at = own.size(); at-- > 0;) {
       if ((static_cast<std::uint8_t>(own[at]) & 0xC0) == 0x80) continue;
-      const std::size_t next = at + Scores::width(own[at]);
+      const std::size_t next = at + UnigramModel::width(own[at]);
       bool single = false;
-      std::uint32_t node = Scores::kRoot;
+      std::uint32_t node = UnigramModel::kRoot;
       for (std::size_t end = at; end < own.size();) {
         node = scores_.child(node, own[end++]);
-        if (node == Scores::kNone) break;
+        if (node == UnigramModel::kNone) break;
         const std::uint32_t piece = scores_.node(node).token;
-        if (piece == Scores::kNone) continue;
+        if (piece == UnigramModel::kNone) continue;
         rest[at] = std::max(rest[at], scores_.score(piece) + rest[end]);
         single |= end == next;
       }
@@ -46,7 +46,7 @@ ScorePairs::ScorePairs(const Scores& scores, const std::vector<std::string_view>
     }
     if (scores_.score(token) < rest[0] - kRounding) continue;
     set_live(token, true);
-    std::uint32_t node = Scores::kRoot;
+    std::uint32_t node = UnigramModel::kRoot;
     for (std::size_t length = 1; length <= own.size(); ++length) {
       const double cost = scores_.score(token) - rest[length];  // infinite inside a character
       costs_[begin_[token] + length - 1] = cost;
@@ -57,22 +57,22 @@ ScorePairs::ScorePairs(const Scores& scores, const std::vector<std::string_view>
 }
 
 template <class Visit>
-bool ScorePairs::each_open(std::uint32_t token, Visit visit) const {
+bool UnigramAdjacency::each_open(std::uint32_t token, Visit visit) const {
   const std::string_view own = text(token);
   thread_local std::vector<double> best;  // sums up to each place
   best.assign(own.size() + 1, -kNever);
   best[0] = 0;
   for (std::size_t at = 0; at < own.size();) {
-    const std::size_t next = at + Scores::width(own[at]);
+    const std::size_t next = at + UnigramModel::width(own[at]);
     bool single = false;
-    std::uint32_t node = Scores::kRoot;
-    for (std::size_t end = at; node != Scores::kNone; ++end) {
+    std::uint32_t node = UnigramModel::kRoot;
+    for (std::size_t end = at; node != UnigramModel::kNone; ++end) {
       if (end == own.size()) {
         if (visit(best[at] - scores_.score(token), node)) return true;
         break;
       }
       node = scores_.child(node, own[end]);
-      if (node == Scores::kNone || scores_.node(node).token == Scores::kNone) continue;
+      if (node == UnigramModel::kNone || scores_.node(node).token == UnigramModel::kNone) continue;
       best[end + 1] = std::max(best[end + 1], best[at] + scores_.score(scores_.node(node).token));
       single |= end + 1 == next;
     }
@@ -82,21 +82,21 @@ bool ScorePairs::each_open(std::uint32_t token, Visit visit) const {
   return false;
 }
 
-bool ScorePairs::valid(std::uint32_t left, std::uint32_t right) const {
+bool UnigramAdjacency::valid(std::uint32_t left, std::uint32_t right) const {
   if (!live(left) || !live(right)) return false;
   const std::string_view behind = text(right);
   return !each_open(left, [&](double gain, std::uint32_t node) {
     for (std::size_t length = 1; length <= behind.size(); ++length) {
       node = scores_.child(node, behind[length - 1]);
-      if (node == Scores::kNone) return false;
+      if (node == UnigramModel::kNone) return false;
       const std::uint32_t across = scores_.node(node).token;
-      if (across != Scores::kNone && gain + scores_.score(across) - kRounding > cost(right, length)) return true;
+      if (across != UnigramModel::kNone && gain + scores_.score(across) - kRounding > cost(right, length)) return true;
     }
     return false;
   });
 }
 
-ScorePairs::Row ScorePairs::row_after(std::uint32_t left) const {
+UnigramAdjacency::Row UnigramAdjacency::row_after(std::uint32_t left) const {
   struct Both {
     std::uint32_t across, right;  // nodes of the same text behind the border
     std::size_t length;
@@ -105,18 +105,18 @@ ScorePairs::Row ScorePairs::row_after(std::uint32_t left) const {
   found.bits.assign((begin_.size() - 1 + 31) / 32, UINT32_MAX);  // first, since a token may be found many times
   std::vector<Both> open;
   each_open(left, [&](double gain, std::uint32_t node) {
-    open.push_back({node, Scores::kRoot, 0});
+    open.push_back({node, UnigramModel::kRoot, 0});
     while (!open.empty()) {
       const Both from = open.back();
       open.pop_back();
-      const Scores::Node& parent = scores_.node(from.across);
+      const UnigramModel::Node& parent = scores_.node(from.across);
       for (std::uint32_t across = parent.first_child; across < parent.first_child + parent.child_count; ++across) {
         const std::uint32_t right = scores_.child(from.right, static_cast<char>(scores_.byte(across)));
-        if (right == Scores::kNone) continue;
+        if (right == UnigramModel::kNone) continue;
         const Both there{across, right, from.length + 1};
         open.push_back(there);
         const std::uint32_t piece = scores_.node(across).token;
-        if (piece == Scores::kNone) continue;
+        if (piece == UnigramModel::kNone) continue;
         const double sum = gain + scores_.score(piece) - kRounding;
         if (sum <= least_costs_[right]) continue;
         for (std::uint32_t place = scores_.node(right).first; place < scores_.node(right).last; ++place) {
@@ -140,7 +140,7 @@ ScorePairs::Row ScorePairs::row_after(std::uint32_t left) const {
   return found;
 }
 
-void ScorePairs::forbid_after(std::uint32_t left, std::uint32_t* row) const {
+void UnigramAdjacency::forbid_after(std::uint32_t left, std::uint32_t* row) const {
   std::shared_ptr<const Row> known;
   {
     const ForkGuard guard;

@@ -1,4 +1,4 @@
-// ScorePairs: which token may follow which where the best row of pieces is taken (bpe/scores.h).
+// UnigramAdjacency: which token may follow which where the best row of pieces is taken (bpe/unigram_model.h).
 //
 // Each part of a best row is the best row of what it spells, so two neighbours are a valid pair: no other row of their
 // text has a larger sum. The reverse does not hold, whatever number of neighbours is looked at: with scores a = b = -1,
@@ -20,15 +20,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bpe/pairs.h"
-#include "bpe/scores.h"
+#include "bpe/adjacency.h"
+#include "bpe/unigram_model.h"
 
 namespace detent {
 
-class ScorePairs final : public Pairs {
+class UnigramAdjacency final : public AdjacencyRelation {
  public:
   // Time: for each token, that of cutting its text.
-  ScorePairs(const Scores& scores, const std::vector<std::string_view>& texts);
+  UnigramAdjacency(const UnigramModel& scores, const std::vector<std::string_view>& texts);
 
   // Cost: the steps of the trie from each character of `left`.
   bool valid(std::uint32_t left, std::uint32_t right) const override;
@@ -53,7 +53,7 @@ class ScorePairs final : public Pairs {
   bool each_open(std::uint32_t token, Visit visit) const;
   Row row_after(std::uint32_t left) const;
 
-  const Scores& scores_;
+  const UnigramModel& scores_;
   std::string texts_;  // of all tokens in a row
   std::vector<std::size_t> begin_;
   std::vector<double> costs_;        // by token and length
