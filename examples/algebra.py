@@ -19,7 +19,7 @@ def main() -> None:
     for line in ("Hello, Ida!", "Hello, world.", "Hello, darned!", "hello, world"):
         print(f"    {line:16} {greeting.accepts(line)}")
 
-    # Questions need no model: what is the shortest, how many are there, what would some look like?
+    # ByteDfa need no model: what is the shortest, how many are there, what would some look like?
     code = detent.regex("[A-C]{2,3}-[0-9]") & ~detent.regex(".*(AA|BB|CC).*")
     print(f"\nshortest {code.shortest().decode()}, {code.count(max_bytes=5)} in all, and these are among them:")
     print("   ", *(code.sample(random.Random(seed)).decode() for seed in range(5)))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import detent
-from detent.queries import Questions
+from detent.queries import ByteDfa
 from tests.support.random_schemas import RandomSchemas
 
 _COUNT = int(os.environ.get("DETENT_FUZZ_SCHEMAS", "150"))
@@ -121,7 +121,7 @@ def test_masks_are_the_naive_ones(chunk: int) -> None:
             guide = detent.compile(language, vocabulary)
         except detent.DetentError:
             continue
-        automaton = Questions(language._node)._core
+        automaton = ByteDfa(language._node)._core
         rows: dict[int, list[int]] = {}
         matcher = guide.matcher()
         state = automaton.start
@@ -144,7 +144,7 @@ def test_masks_are_the_naive_ones(chunk: int) -> None:
 def test_masks_of_patterns_are_the_naive_ones(pattern: str) -> None:
     """Along random walks; the second guide finds the fragments of the first."""
     language = detent.regex(pattern)
-    automaton = Questions(language._node)._core
+    automaton = ByteDfa(language._node)._core
     rows: dict[int, list[int]] = {}
     for seed in range(12):
         choose = random.Random(seed)

@@ -112,7 +112,7 @@ def test_very_large_counts(count: int) -> None:
 # --- Immutability
 
 
-@pytest.mark.parametrize("name", ["description", "value", "_node", "_questions", "new", "__class__"])
+@pytest.mark.parametrize("name", ["description", "value", "_node", "_dfa_cache", "new", "__class__"])
 def test_nothing_can_be_set_or_deleted(name: str) -> None:
     with pytest.raises((detent.ArgumentError, TypeError)):
         setattr(A, name, None)

@@ -1,4 +1,4 @@
-"""Questions about a language, against sets of strings and automata in plain Python."""
+"""ByteDfa about a language, against sets of strings and automata in plain Python."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t
   meter_.restart(std::move(cancel));
   register_sets(root);
   if (spelling) register_sets(*spelling);
-  derivatives_.settle();
+  derivatives_.freeze_byte_classes();
   derivatives_.set_live([this](ExprId id) { return liveness_.live(id); });
   start_ = intern(root);
   if (has_strings_) text_expr_ = intern(text_);
@@ -52,7 +52,7 @@ void Automaton::register_sets(const NodeRef& root) {
     has_complement |= node->kind() == NodeKind::complement;
     if (node->kind() == NodeKind::bytes) exprs_.bytes(node->set());
     if (node->kind() == NodeKind::json_string) {
-      if (!has_string) register_spelling_bytes(exprs_);
+      if (!has_string) register_escape_bytes(exprs_);
       has_string = true;
     }
     if (node->kind() == NodeKind::literal) {
@@ -76,11 +76,11 @@ void Automaton::register_sets(const NodeRef& root) {
   if (!text_.get()) text_ = Node::repeat(Node::bytes(ByteSet::all()), 0, Node::kUnbounded);
 }
 
-// The operands of a concatenation, alternation or conjunction with those of the same kind inside it in their place, or
+// The operands of a concatenation, union or intersection with those of the same kind inside it in their place, or
 // the children of any other node. A chain `((a + b) + c) + ...` is one flat list, not a list for each of its prefixes.
 std::vector<const Node*> Automaton::operands_of(const Node* node) {
   const NodeKind kind = node->kind();
-  const bool flat = kind == NodeKind::concat || kind == NodeKind::alternation || kind == NodeKind::conjunction;
+  const bool flat = kind == NodeKind::concat || kind == NodeKind::union_of || kind == NodeKind::intersection;
   std::vector<const Node*> operands;
   std::vector<const Node*> pending{node};
   while (!pending.empty()) {
@@ -147,8 +147,8 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
       for (std::size_t i = parts.size(); i-- > 0;) id = exprs_.concat(parts[i], id);
       return id;
     }
-    case NodeKind::alternation: return exprs_.alternation(std::move(parts));
-    case NodeKind::conjunction: {
+    case NodeKind::union_of: return exprs_.union_of(std::move(parts));
+    case NodeKind::intersection: {
       // A complement has byte strings that are no text. Where rules or strings bring in text, say so: that nothing is
       // left of such an intersection is then seen at once, instead of after all that they could write.
       const auto has_rule = [this](ExprId part) { return exprs_[part].has_rule; };
@@ -158,19 +158,20 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
           (has_strings_ || std::ranges::any_of(parts, has_rule))) {
         parts.push_back(intern(text_));
       }
-      return exprs_.conjunction(std::move(parts));
+      return exprs_.intersection(std::move(parts));
     }
     case NodeKind::complement: return exprs_.complement(parts[0]);
     case NodeKind::repeat: return exprs_.repeat(parts[0], node.minimum(), node.maximum());
-    case NodeKind::json_string: return exprs_.spelled(parts[0], static_cast<std::uint32_t>(Spelling::text), 0);
+    case NodeKind::json_string:
+      return exprs_.json_escaped(parts[0], static_cast<std::uint32_t>(EscapePosition::text), 0);
     case NodeKind::unordered:
     case NodeKind::ordered:
       for (ExprId& part : parts) {
         if (!liveness_.live(part)) part = ExprSet::kEmpty;
       }
       return node.kind() == NodeKind::ordered ? make_ordered(exprs_, node, parts) : make_unordered(exprs_, node, parts);
-    case NodeKind::greedy: return exprs_.greedy(parts[0], parts[1]);
-    case NodeKind::unless: return exprs_.unless(parts[0]);
+    case NodeKind::maximal_munch: return exprs_.maximal_munch(parts[0], parts[1]);
+    case NodeKind::not_followed_by: return exprs_.not_followed_by(parts[0]);
     case NodeKind::special:  // for no vocabulary
       return exprs_.literal(special_frame(node.text()));
     case NodeKind::grammar:
@@ -181,10 +182,10 @@ ExprId Automaton::build(const Node& node, std::vector<ExprId> parts) {
 
 void Automaton::grow_slots() {
   while (rows_.size() < exprs_.size()) {
-    rows_.grow();
-    normal_[0].grow();
-    normal_[1].grow();
-    loops_.grow();
+    rows_.emplace_back();
+    normal_[0].emplace_back();
+    normal_[1].emplace_back();
+    loops_.emplace_back();
   }
 }
 
@@ -214,7 +215,7 @@ bool Automaton::search_spelling(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  const bool found = liveness_.live(exprs_.conjunction({state, spelling_}));
+  const bool found = liveness_.live(exprs_.intersection({state, spelling_}));
   grow_slots();
   return found;
 }
@@ -240,23 +241,23 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
   const std::lock_guard lock(mutex_);
   meter_.restart();
   const auto choices = [this](ExprId of) {
-    if (exprs_[of].op != Op::alternation) return std::vector<ExprId>{of};
+    if (exprs_[of].op != Op::union_of) return std::vector<ExprId>{of};
     return std::vector<ExprId>(exprs_.operands(of).begin(), exprs_.operands(of).end());
   };
   const auto is_loop = [this](const Expr& expr) {
-    return expr.op == Op::spelled || (expr.op == Op::repeat && expr.c >= kManyRounds);
+    return expr.op == Op::json_escaped || (expr.op == Op::repeat && expr.maximum() >= kManyRounds);
   };
   // A row of single bytes from small sets, some of them counted, such as white space: few tokens go on behind it.
   const auto is_space = [&](ExprId head) {
     bool has_loop = false;
     for (int i = 0; i < kElements; ++i) {
       const bool in_row = exprs_[head].op == Op::concat;
-      const Expr& element = exprs_[in_row ? ExprId{exprs_[head].a} : head];
+      const Expr& element = exprs_[in_row ? exprs_[head].first() : head];
       has_loop = has_loop || is_loop(element);
-      const Expr& base = element.op == Op::repeat ? exprs_[ExprId{element.a}] : element;
-      if (base.op != Op::bytes || exprs_.set(base.a).size() > kFewBytes) return false;
+      const Expr& base = element.op == Op::repeat ? exprs_[element.part()] : element;
+      if (base.op != Op::bytes || exprs_.set(base.set_index()).size() > kFewBytes) return false;
       if (!in_row) return has_loop;
-      head = ExprId{exprs_[head].b};
+      head = exprs_[head].second();
     }
     return false;
   };
@@ -266,20 +267,20 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
   for (std::size_t at = 0; at < operands.size(); ++at) {
     ExprId operand = operands[at];
     if (!liveness_.live(operand)) continue;
-    if (exprs_[operand].op == Op::concat && !exprs_[operand].has_past && !exprs_[operand].has_hole) {
+    if (exprs_[operand].op == Op::concat && !exprs_[operand].has_lookbehind && !exprs_[operand].has_lookbehind_end) {
       // A choice in front: white space, and the others.
-      const ExprId head{exprs_[operand].a}, rest{exprs_[operand].b};
-      const bool may_lack = exprs_[head].op == Op::repeat && exprs_[head].b == 0 && exprs_[head].c == 1;
+      const ExprId head = exprs_[operand].first(), rest = exprs_[operand].second();
+      const bool may_lack = exprs_[head].op == Op::repeat && exprs_[head].minimum() == 0 && exprs_[head].maximum() == 1;
       std::vector<ExprId> spaces, plain;
-      for (ExprId choice : choices(may_lack ? ExprId{exprs_[head].a} : head)) {
+      for (ExprId choice : choices(may_lack ? exprs_[head].part() : head)) {
         (!exprs_[choice].nullable && is_space(choice) ? spaces : plain).push_back(choice);
       }
       if (!spaces.empty() && (may_lack || !plain.empty())) {
-        found.pairs.emplace_back(exprs_.alternation(std::move(spaces)), rest);
-        operand = exprs_.alternation(std::move(plain));
+        found.pairs.emplace_back(exprs_.union_of(std::move(spaces)), rest);
+        operand = exprs_.union_of(std::move(plain));
         if (may_lack) operand = exprs_.repeat(operand, 0, 1);
         operand = exprs_.concat(operand, rest);
-        if (exprs_[operand].op == Op::alternation) {
+        if (exprs_[operand].op == Op::union_of) {
           const std::vector<ExprId> more = choices(operand);
           operands.insert(operands.end(), more.begin(), more.end());
           continue;
@@ -287,26 +288,26 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
       }
     }
     const Expr& expr = exprs_[operand];
-    bool is_worth = expr.op == Op::concat && !expr.has_past && !expr.has_hole;
+    bool is_worth = expr.op == Op::concat && !expr.has_lookbehind && !expr.has_lookbehind_end;
     std::vector<ExprId> elements;
     ExprId rest = operand;
     if (is_worth) {
       bool has_loop = false, ends = false;
       for (int i = 0; i < kElements && is_worth && !ends && rest != ExprSet::kEpsilon; ++i) {
         const bool in_row = exprs_[rest].op == Op::concat;
-        elements.push_back(in_row ? ExprId{exprs_[rest].a} : rest);
-        rest = in_row ? ExprId{exprs_[rest].b} : ExprSet::kEpsilon;
+        elements.push_back(in_row ? exprs_[rest].first() : rest);
+        rest = in_row ? exprs_[rest].second() : ExprSet::kEpsilon;
         const Expr& last = exprs_[elements.back()];
         is_worth &= !last.has_guard && !last.has_rule;
         has_loop = has_loop || is_loop(last);
         if (!has_loop) {
           // A byte or two in front, such as a quotation mark.
-          is_worth &= last.op == Op::bytes || (last.op == Op::repeat && exprs_[ExprId{last.a}].op == Op::bytes);
+          is_worth &= last.op == Op::bytes || (last.op == Op::repeat && exprs_[last.part()].op == Op::bytes);
           continue;
         }
         ends = last.op == Op::bytes;
         if (last.op == Op::text) {  // its first byte will do
-          rest = exprs_.concat(exprs_.behind_first(elements.back()), rest);
+          rest = exprs_.concat(exprs_.drop_first_byte(elements.back()), rest);
           elements.back() = exprs_.bytes(ByteSet::of(exprs_.first_byte(elements.back())));
           ends = true;
         }
@@ -317,7 +318,8 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
         if (!is_loop(exprs_[elements[i]])) continue;
         const ExprId* row = derivatives_.row(elements[i]);
         for (unsigned byte = 0; byte < 256; ++byte) {
-          const bool is_last = exprs_.set(exprs_[elements.back()].a).contains(static_cast<std::uint8_t>(byte));
+          const bool is_last =
+              exprs_.set(exprs_[elements.back()].set_index()).contains(static_cast<std::uint8_t>(byte));
           is_worth &= !is_last || row[class_of()[byte]] == ExprSet::kEmpty;
         }
       }
@@ -330,7 +332,7 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
     for (std::size_t i = elements.size(); i-- > 0;) beginning = exprs_.concat(elements[i], beginning);
     found.pairs.emplace_back(beginning, rest);
   }
-  found.rest = found.pairs.empty() ? state : exprs_.alternation(std::move(others));
+  found.rest = found.pairs.empty() ? state : exprs_.union_of(std::move(others));
   grow_slots();
   return found;
 }
@@ -339,8 +341,8 @@ ExprId Automaton::behind_text(ExprId state, std::string& text) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   const bool in_row = exprs_[state].op == Op::concat;
-  text = exprs_.text_of(in_row ? ExprId{exprs_[state].a} : state);
-  return in_row ? ExprId{exprs_[state].b} : ExprSet::kEpsilon;
+  text = exprs_.text_of(in_row ? exprs_[state].first() : state);
+  return in_row ? exprs_[state].second() : ExprSet::kEpsilon;
 }
 
 Automaton::Relaxed Automaton::relax(ExprId state) {
@@ -348,30 +350,31 @@ Automaton::Relaxed Automaton::relax(ExprId state) {
   const std::lock_guard lock(mutex_);
   meter_.restart();
   const bool in_row = exprs_[state].op == Op::concat;
-  const ExprId head = in_row ? ExprId{exprs_[state].a} : state;
-  const bool is_spelled = exprs_[head].op == Op::spelled;
-  const ExprId inner = is_spelled ? ExprId{exprs_[head].a} : head;
+  const ExprId head = in_row ? exprs_[state].first() : state;
+  const bool is_spelled = exprs_[head].op == Op::json_escaped;
+  const ExprId inner = is_spelled ? exprs_[head].part() : head;
   Relaxed relaxed{state};
   constexpr std::uint32_t kFewRounds = 32;  // below, one more mask costs more than it saves, but for strings
   const auto widen = [&](ExprId part) {
     const Expr& expr = exprs_[part];
-    const bool is_bounded = expr.op == Op::repeat && expr.c != ExprSet::kUnbounded && !exprs_[ExprId{expr.a}].nullable;
-    if (!is_bounded || expr.c < (is_spelled ? 1 : kFewRounds)) return part;
-    relaxed.rounds = std::min(relaxed.rounds, expr.c);
-    return exprs_.repeat(ExprId{expr.a}, expr.b, ExprSet::kUnbounded);
+    const bool is_bounded =
+        expr.op == Op::repeat && expr.maximum() != ExprSet::kUnbounded && !exprs_[expr.part()].nullable;
+    if (!is_bounded || expr.maximum() < (is_spelled ? 1 : kFewRounds)) return part;
+    relaxed.rounds = std::min(relaxed.rounds, expr.maximum());
+    return exprs_.repeat(expr.part(), expr.minimum(), ExprSet::kUnbounded);
   };
   ExprId wide = inner;
-  if (exprs_[inner].op == Op::conjunction) {
+  if (exprs_[inner].op == Op::intersection) {
     std::vector<ExprId> parts(exprs_.operands(inner).begin(), exprs_.operands(inner).end());
     for (ExprId& part : parts) part = widen(part);
-    wide = exprs_.conjunction(std::move(parts));
+    wide = exprs_.intersection(std::move(parts));
   } else {
     wide = widen(inner);
     relaxed.alone = true;
   }
   if (wide == inner) return relaxed;
-  if (is_spelled) wide = exprs_.spelled(wide, exprs_[head].b, exprs_[head].c);
-  relaxed.state = in_row ? exprs_.concat(wide, ExprId{exprs_[state].b}) : wide;
+  if (is_spelled) wide = exprs_.json_escaped(wide, exprs_[head].escape_position(), exprs_[head].escape_bits());
+  relaxed.state = in_row ? exprs_.concat(wide, exprs_[state].second()) : wide;
   grow_slots();
   return relaxed;
 }
@@ -381,14 +384,14 @@ ExprId Automaton::without_minimum(ExprId beginning) {
   const std::lock_guard lock(mutex_);
   meter_.restart();
   const Expr& expr = exprs_[beginning];
-  if (expr.op != Op::concat || exprs_[ExprId{expr.b}].op != Op::bytes) return beginning;
-  const Expr& head = exprs_[ExprId{expr.a}];
-  const Expr& inner = head.op == Op::spelled ? exprs_[ExprId{head.a}] : head;
-  const bool is_bounded = inner.op == Op::repeat && inner.b > 0 && inner.c == ExprSet::kUnbounded;
-  if (!is_bounded || exprs_[ExprId{inner.a}].nullable) return beginning;
-  ExprId wide = exprs_.repeat(ExprId{inner.a}, 0, ExprSet::kUnbounded);
-  if (head.op == Op::spelled) wide = exprs_.spelled(wide, head.b, head.c);
-  const ExprId found = exprs_.concat(wide, ExprId{expr.b});
+  if (expr.op != Op::concat || exprs_[expr.second()].op != Op::bytes) return beginning;
+  const Expr& head = exprs_[expr.first()];
+  const Expr& inner = head.op == Op::json_escaped ? exprs_[head.part()] : head;
+  const bool is_bounded = inner.op == Op::repeat && inner.minimum() > 0 && inner.maximum() == ExprSet::kUnbounded;
+  if (!is_bounded || exprs_[inner.part()].nullable) return beginning;
+  ExprId wide = exprs_.repeat(inner.part(), 0, ExprSet::kUnbounded);
+  if (head.op == Op::json_escaped) wide = exprs_.json_escaped(wide, head.escape_position(), head.escape_bits());
+  const ExprId found = exprs_.concat(wide, expr.second());
   grow_slots();
   return found;
 }
@@ -398,10 +401,11 @@ ExprId Automaton::unconstrained(ExprId beginning) {
   const std::lock_guard lock(mutex_);
   const Expr& expr = exprs_[beginning];
   if (text_expr_ == ExprSet::kEmpty || expr.op != Op::concat) return beginning;
-  const Expr& head = exprs_[ExprId{expr.a}];
-  if (head.op != Op::spelled || head.b != static_cast<std::uint32_t>(Spelling::text)) return beginning;
+  const Expr& head = exprs_[expr.first()];
+  if (head.op != Op::json_escaped || head.escape_position() != static_cast<std::uint32_t>(EscapePosition::text))
+    return beginning;
   meter_.restart();
-  const ExprId model = exprs_.concat(exprs_.spelled(text_expr_, head.b, 0), ExprId{expr.b});
+  const ExprId model = exprs_.concat(exprs_.json_escaped(text_expr_, head.escape_position(), 0), expr.second());
   grow_slots();
   return model;
 }
@@ -440,7 +444,7 @@ const ByteSet& Automaton::find_loops(ExprId state) {
   return loop_sets_.back();
 }
 
-std::string Automaton::completion(ExprId state) {
+std::string Automaton::shortest_completion(ExprId state) {
   struct Step {
     ExprId state;
     std::size_t from;
@@ -471,7 +475,7 @@ std::uint32_t Automaton::completion_length(ExprId state) {
   return liveness_.length(state);
 }
 
-std::string Automaton::witness(ExprId state) {
+std::string Automaton::some_completion(ExprId state) {
   std::string text;
   while (!accepting(state)) {
     const ExprId* next = row(state);

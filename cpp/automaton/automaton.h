@@ -20,7 +20,7 @@
 #include "base/limits.h"
 #include "base/stable_vector.h"
 #include "expr/derivative.h"
-#include "expr/expr.h"
+#include "expr/expr_set.h"
 #include "expr/node.h"
 
 namespace detent {
@@ -91,18 +91,20 @@ class Automaton {
   // Whether all strings of a state begin with one text of two bytes or more; what `text` then is, and what follows it.
   bool begins_with_text(ExprId state) const {
     const Expr& expr = exprs_[state];
-    return expr.op == Op::text || (expr.op == Op::concat && exprs_[ExprId{expr.a}].op == Op::text);
+    return expr.op == Op::text || (expr.op == Op::concat && exprs_[expr.first()].op == Op::text);
   }
   ExprId behind_text(ExprId state, std::string& text);
 
   // The least of the shortest strings that lead from a live `state` to acceptance.
-  std::string completion(ExprId state);
+  std::string shortest_completion(ExprId state);
 
   // A string that leads from a live `state` to acceptance, found without a search, and a bound on its length; and on
   // that of any state that follows it (UINT32_MAX: unknown).
-  std::string witness(ExprId state);
+  std::string some_completion(ExprId state);
   std::uint32_t completion_length(ExprId state);
-  std::uint32_t farthest(ExprId state) const { return exprs_[state].plain ? exprs_[state].farthest : UINT32_MAX; }
+  std::uint32_t max_completion_bound(ExprId state) const {
+    return exprs_[state].nonempty ? exprs_[state].max_completion_bound : UINT32_MAX;
+  }
 
   std::int64_t state_count();
   std::int64_t memory_bytes();

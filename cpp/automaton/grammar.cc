@@ -29,7 +29,7 @@ class GrammarCompiler {
   struct Facts {
     bool has_text = false;
     bool nullable = false;
-    std::uint32_t shortest = UINT32_MAX;  // an upper bound
+    std::uint32_t min_length = UINT32_MAX;  // an upper bound
     bool operator==(const Facts&) const = default;
   };
   struct Part {
@@ -115,16 +115,16 @@ class GrammarCompiler {
         for (std::uint32_t child : part.children) {
           if (!facts(child).has_text) return {};
           all.nullable &= facts(child).nullable;
-          all.shortest = sum(all.shortest, facts(child).shortest);
+          all.min_length = sum(all.min_length, facts(child).min_length);
         }
         return all;
       }
-      case NodeKind::alternation: {
+      case NodeKind::union_of: {
         Facts any;
         for (std::uint32_t child : part.children) {
           any.has_text |= facts(child).has_text;
           any.nullable |= facts(child).nullable;
-          any.shortest = std::min(any.shortest, facts(child).shortest);
+          any.min_length = std::min(any.min_length, facts(child).min_length);
         }
         return any;
       }
@@ -132,7 +132,7 @@ class GrammarCompiler {
         const Facts& inner = facts(part.children[0]);
         if (node.minimum() == 0) return {true, true, 0};
         if (!inner.has_text) return {};
-        const std::uint64_t length = std::uint64_t{inner.shortest} * node.minimum();
+        const std::uint64_t length = std::uint64_t{inner.min_length} * node.minimum();
         return {true, inner.nullable, sum(length, 0)};
       }
       case NodeKind::reference: return facts(part.children[0]);
@@ -145,9 +145,9 @@ class GrammarCompiler {
           if (node.text()[i - 2] == '1') {
             if (!member.has_text) return {};
             ++required;
-            length = sum(length, member.shortest);
+            length = sum(length, member.min_length);
           } else if (member.has_text) {
-            optional.push_back(member.shortest);
+            optional.push_back(member.min_length);
           }
         }
         const Facts& others = facts(part.children[1]);
@@ -155,23 +155,23 @@ class GrammarCompiler {
         if (required > node.maximum() || (!others.has_text && more > optional.size())) return {};
         std::sort(optional.begin(), optional.end());
         for (std::uint32_t i = 0; i < more; ++i) {
-          if (i >= optional.size() && others.shortest == 0) break;
-          length = sum(length, i < optional.size() ? optional[i] : others.shortest);
+          if (i >= optional.size() && others.min_length == 0) break;
+          length = sum(length, i < optional.size() ? optional[i] : others.min_length);
         }
         const std::uint32_t count = required + more;
-        if (count > 1) length = sum(length, std::uint64_t{facts(part.children[0]).shortest} * (count - 1));
+        if (count > 1) length = sum(length, std::uint64_t{facts(part.children[0]).min_length} * (count - 1));
         return {true, count == 0, length};
       }
       case NodeKind::ordered: {
         Facts all{true, true, 0};
-        std::uint32_t count = 0, least = facts(part.children[1]).shortest;
+        std::uint32_t count = 0, least = facts(part.children[1]).min_length;
         for (std::size_t i = 2; i < part.children.size(); ++i) {
-          least = std::min(least, facts(part.children[i]).shortest);
+          least = std::min(least, facts(part.children[i]).min_length);
           if (node.text()[i - 2] != '1') continue;
           if (!facts(part.children[i]).has_text) return {};
           all.nullable = false;
-          all.shortest = sum(all.shortest, facts(part.children[i]).shortest);
-          if (count++ > 0) all.shortest = sum(all.shortest, facts(part.children[0]).shortest);
+          all.min_length = sum(all.min_length, facts(part.children[i]).min_length);
+          if (count++ > 0) all.min_length = sum(all.min_length, facts(part.children[0]).min_length);
         }
         if (count == 0 && node.minimum() > 0) return {least != UINT32_MAX, false, least};
         return all;
@@ -232,7 +232,7 @@ class GrammarCompiler {
     for (Part& part : parts_) {
       if (part.node->is_open()) continue;
       part.expr = part.facts.has_text ? interned_.at(part.node) : ExprSet::kEmpty;
-      plain &= exprs_[part.expr].plain;
+      plain &= exprs_[part.expr].nonempty;
       has_guard |= exprs_[part.expr].has_guard;
     }
     for (std::uint32_t i = 0; i < definitions_.size(); ++i) {
@@ -243,10 +243,10 @@ class GrammarCompiler {
       }
       Expr traits;
       traits.nullable = facts.nullable;
-      traits.plain = plain;
+      traits.nonempty = plain;
       traits.has_guard = has_guard;
-      traits.shortest = facts.shortest;
-      traits.farthest = UINT32_MAX;
+      traits.min_length = facts.min_length;
+      traits.max_completion_bound = UINT32_MAX;
       traits.hash = mix(grammar_.hash(), i);
       rules_.push_back(exprs_.rule(traits));
     }
@@ -269,7 +269,7 @@ class GrammarCompiler {
         for (std::size_t i = children.size(); i-- > 0;) id = exprs_.concat(children[i], id);
         return id;
       }
-      case NodeKind::alternation: return exprs_.alternation(std::move(children));
+      case NodeKind::union_of: return exprs_.union_of(std::move(children));
       case NodeKind::repeat: return exprs_.repeat(children[0], part.node->minimum(), part.node->maximum());
       case NodeKind::reference: return rules_[part.node->minimum()];
       case NodeKind::ordered: return make_ordered(exprs_, *part.node, children);
@@ -326,12 +326,12 @@ ExprId make_unordered(ExprSet& exprs, const Node& node, std::span<const ExprId> 
   if (exprs[parts[1]].nullable) throw Error(ErrorKind::argument, "nullable_member", -1);
   const auto required = static_cast<std::uint32_t>(members.size());
   members.insert(members.end(), optional.begin(), optional.end());
-  return exprs.unordered({node.minimum(), node.maximum(), required, ExprSet::Pool::Place::first}, parts[0], parts[1],
+  return exprs.unordered({node.minimum(), node.maximum(), required, MemberPosition::start}, parts[0], parts[1],
                          members);
 }
 
 ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts) {
-  ExprSet::Series series;
+  OrderedMembers series;
   series.separator = parts[0];
   series.others = parts[1];
   for (std::size_t i = 2; i < parts.size(); ++i) {
@@ -343,8 +343,8 @@ ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> pa
     series.required.push_back(required);
   }
   if (exprs[parts[1]].nullable) throw Error(ErrorKind::argument, "nullable_member", -1);
-  const auto place = node.minimum() > 0 ? ExprSet::Pool::Place::before : ExprSet::Pool::Place::first;
-  return exprs.ordered(exprs.add_series(std::move(series)), 0, place);
+  const auto place = node.minimum() > 0 ? MemberPosition::after_separator : MemberPosition::start;
+  return exprs.ordered(exprs.add_members(std::move(series)), 0, place);
 }
 
 }  // namespace detent

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "automaton/liveness.h"
-#include "expr/expr.h"
+#include "expr/expr_set.h"
 #include "expr/node.h"
 
 namespace detent {

@@ -20,20 +20,20 @@ void Liveness::remember(ExprId id, std::uint32_t length) {
 
 bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) const {
   const Expr& expr = exprs_[id];
-  if (expr.has_guard || expr.has_past || expr.has_hole) return false;
+  if (expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end) return false;
   switch (expr.op) {
-    case Op::concat: parts = {ExprId{expr.a}, ExprId{expr.b}}; return true;
-    case Op::repeat: parts = {ExprId{expr.a}}; return true;
-    case Op::alternation: parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end()); return true;
-    case Op::spelled: parts = {ExprId{expr.a}}; return is_settled(expr.b, expr.c);
+    case Op::concat: parts = {expr.first(), expr.second()}; return true;
+    case Op::repeat: parts = {expr.part()}; return true;
+    case Op::union_of: parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end()); return true;
+    case Op::json_escaped: parts = {expr.part()}; return is_character_known(expr.escape_position(), expr.escape_bits());
     case Op::rule:  // what has no text was taken out when this was made
       parts.clear();
       return true;
     case Op::unordered: parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end()); return true;
     case Op::ordered: {
-      const ExprSet::Series& series = exprs_.series(id);
+      const OrderedMembers& series = exprs_.ordered_members(id);
       parts = {series.separator, series.others};
-      parts.insert(parts.end(), series.members.begin() + expr.b, series.members.end());
+      parts.insert(parts.end(), series.members.begin() + expr.next_member(), series.members.end());
       return true;
     }
     default: return false;
@@ -52,22 +52,24 @@ std::uint32_t Liveness::combine(ExprId id, const std::vector<ExprId>& parts) con
       if (first == kDead || second == kDead) return kDead;
       return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{first} + second, kLongest));
     }
-    case Op::alternation: {
+    case Op::union_of: {
       std::uint32_t least = kDead;
       for (ExprId part : parts) least = std::min(least, known(part));
       return least;
     }
-    case Op::repeat: return known(parts[0]) == kDead ? kDead : product(known(parts[0]), expr.b);
-    case Op::spelled:
+    case Op::repeat: return known(parts[0]) == kDead ? kDead : product(known(parts[0]), expr.minimum());
+    case Op::json_escaped:
       if (known(parts[0]) == kDead) return kDead;
-      return std::min(product(known(parts[0]), ExprSet::kEscape), kLongest - 8) + escape_left(expr.b);
+      return std::min(product(known(parts[0]), kMaxEscapeLength), kLongest - 8) +
+             remaining_escape_bytes(expr.escape_position());
     case Op::unordered: {
-      const ExprSet::Pool& pool = exprs_.pool(id);
+      const UnorderedState& pool = exprs_.unordered_state(id);
       const std::span<const ExprId> members = std::span(parts).subspan(2);
       std::uint64_t length = 0;
       for (ExprId member : members.first(pool.required)) length += known(member);
       // Then as many more as the minimum asks for.
-      const std::uint32_t least = std::max<std::uint32_t>(pool.minimum, pool.place == Pool::Place::before);
+      const std::uint32_t least =
+          std::max<std::uint32_t>(pool.minimum, pool.position == MemberPosition::after_separator);
       const std::uint32_t more = least > pool.required ? least - pool.required : 0;
       std::vector<std::uint32_t> lengths;
       for (ExprId member : members.subspan(pool.required)) lengths.push_back(known(member));
@@ -77,29 +79,29 @@ std::uint32_t Liveness::combine(ExprId id, const std::vector<ExprId>& parts) con
       } else {
         for (std::uint32_t i = 0; i < more; ++i) length += lengths[i];
       }
-      return with_separators(length, pool.required + more, pool.place, parts[0]);
+      return with_separators(length, pool.required + more, pool.position, parts[0]);
     }
     case Op::ordered: {
-      const ExprSet::Series& series = exprs_.series(id);
-      const auto place = static_cast<Pool::Place>(expr.c);
+      const OrderedMembers& series = exprs_.ordered_members(id);
+      const auto place = static_cast<MemberPosition>(expr.member_position());
       std::uint64_t length = 0;
       std::uint32_t count = 0, least = known(parts[1]);
-      for (std::size_t i = expr.b; i < series.members.size(); ++i) {
+      for (std::size_t i = expr.next_member(); i < series.members.size(); ++i) {
         least = std::min(least, known(series.members[i]));
         if (!series.required[i]) continue;
         length += known(series.members[i]);
         ++count;
       }
-      if (count == 0 && place == Pool::Place::before) return std::min(least, kLongest);
+      if (count == 0 && place == MemberPosition::after_separator) return std::min(least, kLongest);
       return with_separators(length, count, place, parts[0]);
     }
-    default: return std::min(expr.shortest, kLongest);
+    default: return std::min(expr.min_length, kLongest);
   }
 }
 
-std::uint32_t Liveness::with_separators(std::uint64_t length, std::uint32_t count, Pool::Place place,
+std::uint32_t Liveness::with_separators(std::uint64_t length, std::uint32_t count, MemberPosition place,
                                         ExprId separator) const {
-  const std::uint32_t separators = count == 0 ? 0 : place == Pool::Place::after ? count : count - 1;
+  const std::uint32_t separators = count == 0 ? 0 : place == MemberPosition::after_member ? count : count - 1;
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(length + std::uint64_t{known(separator)} * separators, kLongest));
 }
@@ -116,7 +118,7 @@ std::uint32_t Liveness::length(ExprId state) {
     }
     meter_.step();
     if (!parts_of(goal, parts)) {
-      const ExprId texts = exprs_[goal].op == Op::spelled ? ExprId{exprs_[goal].a} : ExprSet::kEpsilon;
+      const ExprId texts = exprs_[goal].op == Op::json_escaped ? exprs_[goal].part() : ExprSet::kEpsilon;
       if (known(texts) == kUnknown) {
         goals.push_back(texts);
       } else if (known(texts) == kDead) {
@@ -144,10 +146,10 @@ void Liveness::search(ExprId state) {
   using Entry = std::pair<std::uint32_t, std::size_t>;  // a guess of what is left, and when it was seen
   std::vector<ExprId> order{state};
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
-  pending.emplace(exprs_[state].shortest, 0);
+  pending.emplace(exprs_[state].min_length, 0);
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sources{{state.value, {}}};
   std::vector<std::uint32_t> reaching;
-  const bool may_have_no_end = exprs_[state].op == Op::conjunction && exprs_[state].has_rule;
+  const bool may_have_no_end = exprs_[state].op == Op::intersection && exprs_[state].has_rule;
   bool is_live = false;
   while (!pending.empty() && reaching.empty()) {
     if (may_have_no_end && !is_live && order.size() > kPatience) {
@@ -174,7 +176,7 @@ void Liveness::search(ExprId state) {
       const auto [source, is_new] = sources.try_emplace(to.value);
       source->second.push_back(from.value);
       if (!is_new) continue;
-      pending.emplace(exprs_[to].shortest, order.size());
+      pending.emplace(exprs_[to].min_length, order.size());
       order.push_back(to);
     }
     if (least != kUnknown) {
@@ -209,7 +211,7 @@ bool Liveness::split(ExprId state, ExprId& part, ExprId& regular) {
       return false;
     }
   }
-  regular = exprs_.conjunction(std::move(regulars));
+  regular = exprs_.intersection(std::move(regulars));
   return true;
 }
 
@@ -317,16 +319,16 @@ bool Liveness::meets(ExprId part, ExprId regular) {
       continue;
     }
     switch (expr.op) {
-      case Op::concat: ask(ExprId{expr.a}, r, {place, ExprId{expr.b}}); break;
-      case Op::alternation:
+      case Op::concat: ask(expr.first(), r, {place, expr.second()}); break;
+      case Op::union_of:
         for (ExprId operand : std::vector<ExprId>(exprs_.operands(x).begin(), exprs_.operands(x).end())) {
           ask(operand, r, {place, ExprSet::kEpsilon});
         }
         break;
       case Op::repeat: {
-        const std::uint32_t low = expr.b == 0 ? 0 : expr.b - 1;
-        const std::uint32_t high = expr.c == ExprSet::kUnbounded ? expr.c : expr.c - 1;
-        ask(ExprId{expr.a}, r, {place, exprs_.repeat(ExprId{expr.a}, low, high)});
+        const std::uint32_t low = expr.minimum() == 0 ? 0 : expr.minimum() - 1;
+        const std::uint32_t high = expr.maximum() == ExprSet::kUnbounded ? expr.maximum() : expr.maximum() - 1;
+        ask(expr.part(), r, {place, exprs_.repeat(expr.part(), low, high)});
         break;
       }
       case Op::rule: ask(exprs_.definition(x), r, {place, ExprSet::kEpsilon}); break;
@@ -334,9 +336,9 @@ bool Liveness::meets(ExprId part, ExprId regular) {
       case Op::unordered: {
         std::vector<Derivatives::Term> terms;
         if (expr.op == Op::ordered)
-          derivatives_.push_series(terms, x, ExprSet::kEpsilon);
+          derivatives_.expand_ordered(terms, x, ExprSet::kEpsilon);
         else
-          derivatives_.push_pool(terms, x, ExprSet::kEpsilon);
+          derivatives_.expand_unordered(terms, x, ExprSet::kEpsilon);
         for (const auto& [head, tail] : terms) ask(head, r, {place, tail});
         break;
       }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "expr/derivative.h"
-#include "expr/expr.h"
+#include "expr/expr_set.h"
 
 namespace detent {
 
@@ -31,7 +31,6 @@ class Liveness {
   static constexpr std::uint32_t kDead = UINT32_MAX;
 
  private:
-  using Pool = ExprSet::Pool;
   static constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
   static constexpr std::uint32_t kLongest = UINT32_MAX - 2;
 
@@ -39,14 +38,15 @@ class Liveness {
     const Expr& expr = exprs_[id];
     if (expr.nullable) return 0;
     if (id == ExprSet::kEmpty) return kDead;
-    if (expr.plain) return std::min(expr.shortest, kLongest);
+    if (expr.nonempty) return std::min(expr.min_length, kLongest);
     return id.value < lengths_.size() ? lengths_[id.value] : kUnknown;
   }
   void remember(ExprId id, std::uint32_t length);
   // The parts that decide; false if the state must be searched.
   bool parts_of(ExprId id, std::vector<ExprId>& parts) const;
   std::uint32_t combine(ExprId id, const std::vector<ExprId>& parts) const;
-  std::uint32_t with_separators(std::uint64_t length, std::uint32_t count, Pool::Place place, ExprId separator) const;
+  std::uint32_t with_separators(std::uint64_t length, std::uint32_t count, MemberPosition place,
+                                ExprId separator) const;
   void search(ExprId state);
   // Takes an intersection apart into one operand that calls rules and the rest; false if that cannot be.
   bool split(ExprId state, ExprId& part, ExprId& regular);

@@ -33,7 +33,7 @@ class ByteSet {
   constexpr int size() const {
     return std::popcount(words_[0]) + std::popcount(words_[1]) + std::popcount(words_[2]) + std::popcount(words_[3]);
   }
-  constexpr bool within(const ByteSet& other) const { return (*this & other) == *this; }
+  constexpr bool is_subset_of(const ByteSet& other) const { return (*this & other) == *this; }
   constexpr const std::array<std::uint64_t, 4>& words() const { return words_; }
 
   constexpr ByteSet operator|(const ByteSet& other) const {

@@ -26,13 +26,13 @@ class Meter {
   // Starts a new call: the step count returns to zero, bytes and states stay.
   void restart(std::shared_ptr<const CancelFlag> cancel = nullptr) {
     steps_ = 0;
-    next_look_ = kLook;
+    next_poll_ = kPollInterval;
     cancel_ = std::move(cancel);
   }
 
   void step(std::int64_t count = 1) {
     steps_ += count;
-    if (steps_ >= next_look_) look();
+    if (steps_ >= next_poll_) poll();
   }
 
   // Called before the bytes are allocated.
@@ -46,7 +46,7 @@ class Meter {
   }
 
   // Called while a search grows that gives its bytes back at its end.
-  void expect(std::int64_t bytes) const {
+  void check_headroom(std::int64_t bytes) const {
     if (bytes_ + bytes > limits_.memory_bytes)
       throw Error(ErrorKind::limit, "memory_bytes", bytes_ + bytes, limits_.memory_bytes);
   }
@@ -60,17 +60,17 @@ class Meter {
   std::int64_t states() const { return states_; }
 
  private:
-  static constexpr std::int64_t kLook = 4096;
+  static constexpr std::int64_t kPollInterval = 4096;
 
-  void look() {
-    next_look_ = steps_ + kLook;
+  void poll() {
+    next_poll_ = steps_ + kPollInterval;
     if (steps_ > limits_.steps) throw Error(ErrorKind::limit, "steps", steps_, limits_.steps);
     if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
   }
 
   Limits limits_;
   std::int64_t steps_ = 0;
-  std::int64_t next_look_ = kLook;
+  std::int64_t next_poll_ = kPollInterval;
   std::int64_t bytes_ = 0;
   std::int64_t states_ = 0;
   std::shared_ptr<const CancelFlag> cancel_;

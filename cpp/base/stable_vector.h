@@ -30,7 +30,7 @@ class StableVector {
   const T& operator[](std::size_t index) const { return const_cast<StableVector&>(*this)[index]; }
 
   // Appends a value-initialised element and returns it.
-  T& grow() {
+  T& emplace_back() {
     const Place place = locate(size_);
     if (!chunks_[place.chunk].load(std::memory_order_relaxed)) {
       chunks_[place.chunk].store(new T[kFirst << place.chunk](), std::memory_order_release);

@@ -361,8 +361,8 @@ NB_MODULE(_core, m) {
   m.def("literal", [](const nb::bytes& text) { return Node::literal(std::string(view(text))); }, "text"_a);
   m.def("chars", &utf8_chars, "ranges"_a);
   m.def("concat", &Node::concat, "parts"_a);
-  m.def("union", &Node::alternation, "parts"_a);
-  m.def("intersection", &Node::conjunction, "parts"_a);
+  m.def("union", &Node::union_of, "parts"_a);
+  m.def("intersection", &Node::intersection, "parts"_a);
   m.def("complement", &Node::complement, "part"_a);
   m.def(
       "repeat",
@@ -424,12 +424,12 @@ NB_MODULE(_core, m) {
       },
       "members"_a, "others"_a.none(), "separator"_a, "some"_a = false);
   m.def(
-      "greedy",
+      "maximal_munch",
       [](const NodeRef& body, const std::optional<NodeRef>& within) {
-        return Node::greedy(body, within.value_or(body));
+        return Node::maximal_munch(body, within.value_or(body));
       },
       "body"_a, "within"_a.none() = nb::none());
-  m.def("unless", &Node::unless, "body"_a);
+  m.def("not_followed_by", &Node::not_followed_by, "body"_a);
   m.def(
       "special",
       [](const nb::bytes& name, const std::optional<NodeRef>& otherwise) {
@@ -550,8 +550,8 @@ NB_MODULE(_core, m) {
           },
           "state"_a)
       .def(
-          "completion", [](Automaton& a, std::uint32_t state) { return to_bytes(a.completion(ExprId{state})); },
-          "state"_a);
+          "shortest_completion",
+          [](Automaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(ExprId{state})); }, "state"_a);
 
   nb::class_<Guide>(m, "Guide")
       .def(nb::new_(&make_guide), "language"_a, "vocabulary"_a, "states"_a, "memory_bytes"_a, "steps"_a,

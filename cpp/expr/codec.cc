@@ -157,7 +157,7 @@ NodeRef decode_node(std::string_view bytes) {
       if (child >= nodes.size()) reader.fail();
       children.push_back(nodes[child]);
     }
-    const bool many = kind == NodeKind::concat || kind == NodeKind::alternation || kind == NodeKind::conjunction;
+    const bool many = kind == NodeKind::concat || kind == NodeKind::union_of || kind == NodeKind::intersection;
     const bool none = kind <= NodeKind::literal || kind == NodeKind::reference;
     const bool some = kind == NodeKind::grammar || kind == NodeKind::unordered || kind == NodeKind::ordered;
     const std::size_t least = kind == NodeKind::grammar ? 1 : 2;
@@ -165,7 +165,7 @@ NodeRef decode_node(std::string_view bytes) {
     if (none           ? !children.empty()
         : maybe_one    ? children.size() > 1
         : many || some ? children.size() < least
-                       : children.size() != (kind == NodeKind::greedy ? 2 : 1)) {
+                       : children.size() != (kind == NodeKind::maximal_munch ? 2 : 1)) {
       reader.fail();
     }
     try {
@@ -178,8 +178,8 @@ NodeRef decode_node(std::string_view bytes) {
           nodes.push_back(Node::concat(std::move(children)));
           if (first) Node::mark_text(nodes.back());
           break;
-        case NodeKind::alternation: nodes.push_back(Node::alternation(std::move(children))); break;
-        case NodeKind::conjunction: nodes.push_back(Node::conjunction(std::move(children))); break;
+        case NodeKind::union_of: nodes.push_back(Node::union_of(std::move(children))); break;
+        case NodeKind::intersection: nodes.push_back(Node::intersection(std::move(children))); break;
         case NodeKind::complement: nodes.push_back(Node::complement(children[0])); break;
         case NodeKind::repeat:
           nodes.push_back(
@@ -202,8 +202,8 @@ NodeRef decode_node(std::string_view bytes) {
           nodes.push_back(Node::ordered({children.begin() + 2, children.end()}, std::string(text), children[1],
                                         children[0], first > 0));
           break;
-        case NodeKind::greedy: nodes.push_back(Node::greedy(children[0], children[1])); break;
-        case NodeKind::unless: nodes.push_back(Node::unless(children[0])); break;
+        case NodeKind::maximal_munch: nodes.push_back(Node::maximal_munch(children[0], children[1])); break;
+        case NodeKind::not_followed_by: nodes.push_back(Node::not_followed_by(children[0])); break;
         case NodeKind::special:
           nodes.push_back(Node::special(std::string(text), children.empty() ? nullptr : &children[0]));
           break;

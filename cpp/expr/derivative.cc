@@ -8,7 +8,7 @@
 
 namespace detent {
 
-void Derivatives::settle() {
+void Derivatives::freeze_byte_classes() {
   // Bytes are alike if they are in the same sets: each has the sum of random numbers of its sets.
   std::array<Hash128, 256> marks{};
   for (std::uint32_t i = 0; i < exprs_.set_count(); ++i) {
@@ -88,15 +88,15 @@ bool Derivatives::compute(ExprId id, ExprId* out) {
   const Expr& expr = exprs_[id];
   switch (expr.op) {
     case Op::complement: {
-      const ExprId* inner = known(ExprId{expr.a});
+      const ExprId* inner = known(expr.part());
       if (!inner) {
-        missing_.push_back(ExprId{expr.a});
+        missing_.push_back(expr.part());
         return false;
       }
       for (std::uint32_t c = 0; c < class_count_; ++c) out[c] = exprs_.complement(inner[c]);
       return true;
     }
-    case Op::conjunction: {
+    case Op::intersection: {
       // The row of a complement is that of its operand with each entry complemented: no need to keep it, too.
       struct Operand {
         const ExprId* row;
@@ -105,7 +105,7 @@ bool Derivatives::compute(ExprId id, ExprId* out) {
       std::vector<Operand> operands;
       for (ExprId operand : exprs_.operands(id)) {
         const bool negated = exprs_[operand].op == Op::complement;
-        const ExprId source = negated ? ExprId{exprs_[operand].a} : operand;
+        const ExprId source = negated ? exprs_[operand].part() : operand;
         operands.push_back({known(source), negated});
         if (!operands.back().row) missing_.push_back(source);
       }
@@ -124,24 +124,24 @@ bool Derivatives::compute(ExprId id, ExprId* out) {
           const ExprId first = part(operands[0]), second = part(operands[1]);
           Recent& recent = recent_[(first.value * 0x9E3779B1u ^ second.value * 0x85EBCA77u) >> kRecentShift];
           if (recent.first != first || recent.second != second) {
-            recent = {first, second, exprs_.conjunction({first, second})};
+            recent = {first, second, exprs_.intersection({first, second})};
           }
           out[c] = recent.result;
           continue;
         }
         std::vector<ExprId> parts;
         for (const Operand& operand : operands) parts.push_back(part(operand));
-        out[c] = exprs_.conjunction(std::move(parts));
+        out[c] = exprs_.intersection(std::move(parts));
       }
       return true;
     }
-    case Op::context: return context(id, out);
-    case Op::spelled: return spelled(id, out);
-    default: return linear(id, out);
+    case Op::lookbehind_context: return row_of_lookbehind(id, out);
+    case Op::json_escaped: return row_of_json_string(id, out);
+    default: return row_from_linear_form(id, out);
   }
 }
 
-bool Derivatives::linear(ExprId id, ExprId* out) {
+bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
   pairs_.clear();
   std::fill_n(out, class_count_, ExprSet::kEmpty);
   bool based = false;  // whether a known row is in `out` already; the pairs come on top
@@ -172,16 +172,16 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
     switch (expr.op) {
       case Op::empty:
       case Op::epsilon:
-      case Op::hole: break;
+      case Op::lookbehind_end: break;
       case Op::bytes:
-        for (std::uint8_t c : classes_of(expr.a)) pairs_.emplace_back(c, tail);
+        for (std::uint8_t c : classes_of(expr.set_index())) pairs_.emplace_back(c, tail);
         break;
       case Op::text:
-        pairs_.emplace_back(class_of_[exprs_.first_byte(head)], exprs_.concat(exprs_.behind_first(head), tail));
+        pairs_.emplace_back(class_of_[exprs_.first_byte(head)], exprs_.concat(exprs_.drop_first_byte(head), tail));
         break;
       case Op::concat: {
-        const ExprId first{expr.a};
-        const ExprId second{expr.b};
+        const ExprId first = expr.first();
+        const ExprId second = expr.second();
         const ExprId rest = exprs_.concat(second, tail);
         terms.push_back({first, rest});
         if (!exprs_[first].nullable) break;
@@ -196,29 +196,30 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
         break;
       }
       case Op::rule: terms.push_back({exprs_.definition(head), tail}); break;
-      case Op::unordered: push_pool(terms, head, tail); break;
-      case Op::ordered: push_series(terms, head, tail); break;
-      case Op::greedy: {
-        const ExprId part{expr.a}, within{expr.b};
+      case Op::unordered: expand_unordered(terms, head, tail); break;
+      case Op::ordered: expand_ordered(terms, head, tail); break;
+      case Op::maximal_munch: {
+        const ExprId part = expr.part(), munched = expr.munched();
         const ExprId* row = known(part);
-        const ExprId* other = known(within);
+        const ExprId* other = known(munched);
         if (!row) missing_.push_back(part);
-        if (!other) missing_.push_back(within);
+        if (!other) missing_.push_back(munched);
         if (!row || !other) break;
         for (std::uint32_t c = 0; c < class_count_; ++c) {
           if (row[c] == ExprSet::kEmpty) continue;
-          pairs_.emplace_back(static_cast<std::uint8_t>(c), exprs_.concat(exprs_.greedy(row[c], other[c]), tail));
+          pairs_.emplace_back(static_cast<std::uint8_t>(c),
+                              exprs_.concat(exprs_.maximal_munch(row[c], other[c]), tail));
         }
         break;
       }
-      case Op::unless: break;
-      case Op::alternation:
+      case Op::not_followed_by: break;
+      case Op::union_of:
         for (ExprId operand : exprs_.operands(head)) terms.push_back({operand, tail});
         break;
       case Op::repeat: {
-        const std::uint32_t low = expr.b == 0 ? 0 : expr.b - 1;
-        const std::uint32_t high = expr.c == ExprSet::kUnbounded ? expr.c : expr.c - 1;
-        const ExprId part{expr.a};
+        const std::uint32_t low = expr.minimum() == 0 ? 0 : expr.minimum() - 1;
+        const std::uint32_t high = expr.maximum() == ExprSet::kUnbounded ? expr.maximum() : expr.maximum() - 1;
+        const ExprId part = expr.part();
         terms.push_back({part, exprs_.concat(exprs_.repeat(part, low, high), tail)});
         break;
       }
@@ -239,7 +240,7 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
     }
     if (parts != last) {
       last = parts;
-      last_union = parts.size() == 1 ? parts[0] : exprs_.alternation(std::move(parts));
+      last_union = parts.size() == 1 ? parts[0] : exprs_.union_of(std::move(parts));
     }
     out[c] = last_union;
   }
@@ -247,16 +248,15 @@ bool Derivatives::linear(ExprId id, ExprId* out) {
 }
 
 // After `first` or `before` a member comes; after `after` a separator, or the end.
-void Derivatives::push_pool(std::vector<Term>& terms, ExprId id, ExprId tail) {
-  using Pool = ExprSet::Pool;
-  const Pool pool = exprs_.pool(id);
+void Derivatives::expand_unordered(std::vector<Term>& terms, ExprId id, ExprId tail) {
+  const UnorderedState pool = exprs_.unordered_state(id);
   const std::vector<ExprId> parts(exprs_.operands(id).begin(), exprs_.operands(id).end());
   const ExprId separator = parts[0], others = parts[1];
   const std::span<const ExprId> members(parts.begin() + 2, parts.end());
   meter_.step(static_cast<std::int64_t>(members.size()));
-  if (pool.place == Pool::Place::after) {
-    const ExprId member =
-        exprs_.unordered({pool.minimum, pool.maximum, pool.required, Pool::Place::before}, separator, others, members);
+  if (pool.position == MemberPosition::after_member) {
+    const ExprId member = exprs_.unordered({pool.minimum, pool.maximum, pool.required, MemberPosition::after_separator},
+                                           separator, others, members);
     if (member == ExprSet::kEmpty) return;
     terms.push_back({separator, exprs_.concat(member, tail)});
     if (exprs_[separator].nullable) terms.push_back({member, tail});
@@ -265,7 +265,8 @@ void Derivatives::push_pool(std::vector<Term>& terms, ExprId id, ExprId tail) {
   const std::uint32_t minimum = pool.minimum == 0 ? 0 : pool.minimum - 1;
   const std::uint32_t maximum = pool.maximum == ExprSet::kUnbounded ? pool.maximum : pool.maximum - 1;
   const auto push = [&](ExprId member, std::uint32_t required, std::span<const ExprId> left) {
-    const ExprId rest = exprs_.unordered({minimum, maximum, required, Pool::Place::after}, separator, others, left);
+    const ExprId rest =
+        exprs_.unordered({minimum, maximum, required, MemberPosition::after_member}, separator, others, left);
     if (rest != ExprSet::kEmpty) terms.push_back({member, exprs_.concat(rest, tail)});
   };
   std::vector<ExprId> left;
@@ -280,25 +281,24 @@ void Derivatives::push_pool(std::vector<Term>& terms, ExprId id, ExprId tail) {
   if (others != ExprSet::kEmpty && pool.required < pool.maximum) push(others, pool.required, members);
 }
 
-void Derivatives::push_series(std::vector<Term>& terms, ExprId id, ExprId tail) {
-  using Place = ExprSet::Pool::Place;
+void Derivatives::expand_ordered(std::vector<Term>& terms, ExprId id, ExprId tail) {
   const Expr expr = exprs_[id];
-  const ExprSet::Series& series = exprs_.series(id);
-  const auto left = [&](std::size_t from, Place place) {
-    return exprs_.concat(exprs_.ordered(expr.a, static_cast<std::uint32_t>(from), place), tail);
+  const OrderedMembers& series = exprs_.ordered_members(id);
+  const auto left = [&](std::size_t from, MemberPosition position) {
+    return exprs_.concat(exprs_.ordered(expr.members_index(), static_cast<std::uint32_t>(from), position), tail);
   };
-  if (static_cast<Place>(expr.c) == Place::after) {
-    const ExprId rest = left(expr.b, Place::before);
+  if (static_cast<MemberPosition>(expr.member_position()) == MemberPosition::after_member) {
+    const ExprId rest = left(expr.next_member(), MemberPosition::after_separator);
     terms.push_back({series.separator, rest});
     if (exprs_[series.separator].nullable) terms.push_back({rest, ExprSet::kEpsilon});
     return;
   }
-  std::size_t i = expr.b;
+  std::size_t i = expr.next_member();
   for (; i < series.members.size(); ++i) {
-    terms.push_back({series.members[i], left(i + 1, Place::after)});
+    terms.push_back({series.members[i], left(i + 1, MemberPosition::after_member)});
     if (series.required[i]) return;
   }
-  if (series.others != ExprSet::kEmpty) terms.push_back({series.others, left(i, Place::after)});
+  if (series.others != ExprSet::kEmpty) terms.push_back({series.others, left(i, MemberPosition::after_member)});
 }
 
 void Derivatives::skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int depth) {
@@ -308,23 +308,23 @@ void Derivatives::skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int
   const Expr expr = exprs_[part];
   if (!expr.nullable) return;
   const auto unless = [&](ExprId beginning) {
-    found.push_back(exprs_.conjunction({rest, exprs_.complement(exprs_.concat(beginning, exprs_.everything()))}));
+    found.push_back(exprs_.intersection({rest, exprs_.complement(exprs_.concat(beginning, exprs_.sigma_star()))}));
   };
   switch (expr.has_guard ? expr.op : Op::epsilon) {
-    case Op::greedy: {
+    case Op::maximal_munch: {
       const ExprId some = exprs_.repeat(exprs_.bytes(ByteSet::all()), 1, ExprSet::kUnbounded);
-      return unless(exprs_.conjunction({ExprId{expr.b}, some}));
+      return unless(exprs_.intersection({expr.munched(), some}));
     }
-    case Op::unless: return unless(ExprId{expr.a});
-    case Op::alternation:
+    case Op::not_followed_by: return unless(expr.part());
+    case Op::union_of:
       for (ExprId operand : std::vector<ExprId>(exprs_.operands(part).begin(), exprs_.operands(part).end())) {
         skip(operand, rest, found, depth + 1);
       }
       return;
     case Op::concat: {
       std::vector<ExprId> later;
-      skip(ExprId{expr.b}, rest, later, depth + 1);
-      for (ExprId left : later) skip(ExprId{expr.a}, left, found, depth + 1);
+      skip(expr.second(), rest, later, depth + 1);
+      for (ExprId left : later) skip(expr.first(), left, found, depth + 1);
       return;
     }
     case Op::rule:
@@ -335,7 +335,7 @@ void Derivatives::skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int
       skipped_rules_.pop_back();
       return;
     case Op::repeat:
-      if (expr.b > 0) return skip(ExprId{expr.a}, rest, found, depth + 1);
+      if (expr.minimum() > 0) return skip(expr.part(), rest, found, depth + 1);
       [[fallthrough]];
     default: found.push_back(rest);
   }
@@ -355,7 +355,7 @@ void Derivatives::prune(ExprId texts) {
   while (!pending.empty()) {
     const auto [at, read] = pending.back();
     pending.pop_back();
-    if (exprs_[at].plain || !pruned_.insert(at.value).second) continue;
+    if (exprs_[at].nonempty || !pruned_.insert(at.value).second) continue;
     ExprId* entries = row(at);
     for (std::uint32_t c = 0; c < class_count_; ++c) {
       if (entries[c] == ExprSet::kEmpty) continue;
@@ -368,15 +368,15 @@ void Derivatives::prune(ExprId texts) {
   }
 }
 
-bool Derivatives::spelled(ExprId id, ExprId* out) {
-  if (exprs_[id].b != static_cast<std::uint32_t>(Spelling::text)) prune(ExprId{exprs_[id].a});
-  SpelledRow step(exprs_, class_of_, class_count_, [this](ExprId part) { return known(part); });
+bool Derivatives::row_of_json_string(ExprId id, ExprId* out) {
+  if (exprs_[id].escape_position() != static_cast<std::uint32_t>(EscapePosition::text)) prune(exprs_[id].part());
+  JsonStringRow step(exprs_, class_of_, class_count_, [this](ExprId part) { return known(part); });
   if (step.derive(id, out)) return true;
   missing_ = step.missing();
   return false;
 }
 
-bool Derivatives::context(ExprId id, ExprId* out) {
+bool Derivatives::row_of_lookbehind(ExprId id, ExprId* out) {
   ContextRow step(exprs_, meter_, class_count_, [this](ExprId part) { return known(part); });
   if (step.derive(id, out)) return true;
   missing_ = step.missing();

@@ -1,11 +1,11 @@
 // Derivatives: the rows of the automaton whose states are expressions.
 //
 // The row of an expression has, for each byte class, the derivative by that class: what may follow. Byte classes are
-// the coarsest partition of the 256 bytes that no byte set of the expressions splits; they are fixed by `settle` once
-// the root is built, since derivatives make no new distinctions. A row is computed at once from the linear form of the
-// expression (Antimirov 1996): pairs (byte set, what follows), gathered by class and united. Intersections, complements
-// and contexts combine the rows of their operands class by class. A work list stands in for recursion.
-// Cost of a row: about linear in the size of the linear form plus the number of classes.
+// the coarsest partition of the 256 bytes that no byte set of the expressions splits; they are fixed by
+// `freeze_byte_classes` once the root is built, since derivatives make no new distinctions. A row is computed at once
+// from the linear form of the expression (Antimirov 1996): pairs (byte set, what follows), gathered by class and
+// united. Intersections, complements and contexts combine the rows of their operands class by class. A work list stands
+// in for recursion. Cost of a row: about linear in the size of the linear form plus the number of classes.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "expr/expr.h"
+#include "expr/expr_set.h"
 
 namespace detent {
 
@@ -28,7 +28,7 @@ class Derivatives {
   void set_live(std::function<bool(ExprId)> live) { live_ = std::move(live); }
 
   // Fixes the byte classes; every set that the expressions use must exist.
-  void settle();
+  void freeze_byte_classes();
 
   std::uint32_t class_count() const { return class_count_; }
   const std::array<std::uint8_t, 256>& class_of() const { return class_of_; }
@@ -41,17 +41,17 @@ class Derivatives {
     ExprId head, tail;
   };
   // What may come next of members in any order, or in theirs, then `tail`.
-  void push_series(std::vector<Term>& terms, ExprId id, ExprId tail);
-  void push_pool(std::vector<Term>& terms, ExprId id, ExprId tail);
+  void expand_ordered(std::vector<Term>& terms, ExprId id, ExprId tail);
+  void expand_unordered(std::vector<Term>& terms, ExprId id, ExprId tail);
 
  private:
   ExprId* known(ExprId id) const { return id.value < rows_.size() ? rows_[id.value] : nullptr; }
   ExprId* allocate_row();
   // Computes the row of `id` into `out`, or returns false and names in `missing_` rows that it needs first.
   bool compute(ExprId id, ExprId* out);
-  bool linear(ExprId id, ExprId* out);
-  bool context(ExprId id, ExprId* out);
-  bool spelled(ExprId id, ExprId* out);
+  bool row_from_linear_form(ExprId id, ExprId* out);
+  bool row_of_lookbehind(ExprId id, ExprId* out);
+  bool row_of_json_string(ExprId id, ExprId* out);
   void prune(ExprId texts);
   // Adds what is left of `rest` when `part` matches the empty string before it: as often as its guards tell cases
   // apart.

@@ -7,7 +7,7 @@ namespace detent {
 
 ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
                     std::unordered_map<std::uint32_t, ExprId>& clamped) {
-  const auto unchanged = [&](ExprId part) { return !exprs[part].plain || exprs[part].largest_count <= horizon; };
+  const auto unchanged = [&](ExprId part) { return !exprs[part].nonempty || exprs[part].largest_count <= horizon; };
   if (unchanged(id)) return id;
   std::vector<ExprId> pending{id};
   const auto ask = [&](ExprId part, bool& ready) {
@@ -28,20 +28,21 @@ ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
     bool ready = true;
     ExprId result = next;
     if (expr.op == Op::concat) {
-      const ExprId first = ask(ExprId{expr.a}, ready);
-      const ExprId second = ask(ExprId{expr.b}, ready);
+      const ExprId first = ask(expr.first(), ready);
+      const ExprId second = ask(expr.second(), ready);
       if (ready) result = exprs.concat(first, second);
     } else if (expr.op == Op::repeat) {
-      const ExprId part = ask(ExprId{expr.a}, ready);
-      const bool far = expr.c > horizon;
-      if (ready) result = exprs.repeat(part, std::min(expr.b, horizon + 1), far ? ExprSet::kUnbounded : expr.c);
-    } else if (expr.op == Op::spelled) {
-      const ExprId texts = ask(ExprId{expr.a}, ready);
-      if (ready) result = exprs.spelled(texts, expr.b, expr.c);
-    } else if (expr.op == Op::alternation) {
+      const ExprId part = ask(expr.part(), ready);
+      const bool far = expr.maximum() > horizon;
+      if (ready)
+        result = exprs.repeat(part, std::min(expr.minimum(), horizon + 1), far ? ExprSet::kUnbounded : expr.maximum());
+    } else if (expr.op == Op::json_escaped) {
+      const ExprId texts = ask(expr.part(), ready);
+      if (ready) result = exprs.json_escaped(texts, expr.escape_position(), expr.escape_bits());
+    } else if (expr.op == Op::union_of) {
       std::vector<ExprId> parts(exprs.operands(next).begin(), exprs.operands(next).end());
       for (ExprId& part : parts) part = ask(part, ready);
-      if (ready) result = exprs.alternation(std::move(parts));
+      if (ready) result = exprs.union_of(std::move(parts));
     }
     if (!ready) continue;
     clamped[next.value] = result;

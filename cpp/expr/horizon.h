@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "expr/expr.h"
+#include "expr/expr_set.h"
 
 namespace detent {
 

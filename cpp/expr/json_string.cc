@@ -21,28 +21,28 @@ struct Length {  // of characters in UTF-8
 constexpr Length kLengths[] = {
     {0, 0x7F, 0, 0}, {0x80, 0x7FF, 0xC0, 1}, {0x800, 0xFFFF, 0xE0, 2}, {0x10000, 0x10FFFF, 0xF0, 3}};
 
-Spelling next(Spelling place) { return static_cast<Spelling>(static_cast<std::uint32_t>(place) + 1); }
+EscapePosition next(EscapePosition place) { return static_cast<EscapePosition>(static_cast<std::uint32_t>(place) + 1); }
 
 }  // namespace
 
-std::uint32_t escape_left(std::uint32_t place) {
+std::uint32_t remaining_escape_bytes(std::uint32_t place) {
   constexpr std::uint32_t kLeft[] = {0, 1, 4, 3, 2, 1, 6, 5, 4, 3, 2, 1, 1, 2, 3, 7, 8};
   return kLeft[place];
 }
 
-void register_spelling_bytes(ExprSet& exprs) {
+void register_escape_bytes(ExprSet& exprs) {
   exprs.bytes(ByteSet::range(0, 0x1F));
   for (std::string_view apart : {kLetters, kMeanings, kDigits, std::string_view("u")}) {
     for (char byte : apart) exprs.bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
   }
 }
 
-ExprId SpelledRow::spelled(ExprId texts, Spelling place, std::uint32_t value) {
-  return exprs_.spelled(texts, static_cast<std::uint32_t>(place), value);
+ExprId JsonStringRow::json_escaped(ExprId texts, EscapePosition place, std::uint32_t value) {
+  return exprs_.json_escaped(texts, static_cast<std::uint32_t>(place), value);
 }
 
 // What is left of the texts behind a character; if a row is missing, it is noted and the answer means nothing.
-ExprId SpelledRow::after(ExprId texts, std::uint32_t code_point) {
+ExprId JsonStringRow::after(ExprId texts, std::uint32_t code_point) {
   std::array<std::uint32_t, 4> bytes{};
   int count = 1;
   if (code_point < 0x80) {
@@ -69,7 +69,7 @@ ExprId SpelledRow::after(ExprId texts, std::uint32_t code_point) {
   return texts;
 }
 
-bool SpelledRow::may_begin(ExprId texts, std::uint32_t first, std::uint32_t last) {
+bool JsonStringRow::may_start_with(ExprId texts, std::uint32_t first, std::uint32_t last) {
   for (const Length& length : kLengths) {
     const std::uint32_t low = std::max(first, length.first), high = std::min(last, length.last);
     if (low <= high && may_go_on(texts, length.marker, low, high, length.tail)) return true;
@@ -77,8 +77,8 @@ bool SpelledRow::may_begin(ExprId texts, std::uint32_t first, std::uint32_t last
   return false;
 }
 
-bool SpelledRow::may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last,
-                           std::uint32_t tail) {
+bool JsonStringRow::may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last,
+                              std::uint32_t tail) {
   const ExprId* row = known_(texts);
   if (!row) {
     missing_.push_back(texts);
@@ -95,7 +95,7 @@ bool SpelledRow::may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t fir
   return false;
 }
 
-ExprId SpelledRow::common(ExprId texts, std::uint32_t first, std::uint32_t last) {
+ExprId JsonStringRow::common(ExprId texts, std::uint32_t first, std::uint32_t last) {
   ExprId found = ExprSet::kEmpty;
   for (const Length& length : kLengths) {
     const std::uint32_t low = std::max(first, length.first), high = std::min(last, length.last);
@@ -107,8 +107,8 @@ ExprId SpelledRow::common(ExprId texts, std::uint32_t first, std::uint32_t last)
   return found;
 }
 
-ExprId SpelledRow::common(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last,
-                          std::uint32_t tail) {
+ExprId JsonStringRow::common(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last,
+                             std::uint32_t tail) {
   const ExprId* row = known_(texts);
   if (!row) {
     missing_.push_back(texts);
@@ -131,69 +131,73 @@ ExprId SpelledRow::common(ExprId texts, std::uint32_t marker, std::uint32_t firs
 }
 
 // What is left behind a hexadecimal digit; empty if no character of the texts has these digits.
-ExprId SpelledRow::behind_digit(ExprId texts, Spelling place, std::uint32_t value, std::uint32_t digit) {
-  const auto to = [&](Spelling next_place, std::uint32_t next_value, std::uint32_t first, std::uint32_t last) {
-    return may_begin(texts, first, last) ? spelled(texts, next_place, next_value) : ExprSet::kEmpty;
+ExprId JsonStringRow::after_digit(ExprId texts, EscapePosition place, std::uint32_t value, std::uint32_t digit) {
+  const auto to = [&](EscapePosition next_place, std::uint32_t next_value, std::uint32_t first, std::uint32_t last) {
+    return may_start_with(texts, first, last) ? json_escaped(texts, next_place, next_value) : ExprSet::kEmpty;
   };
   // The astral characters whose surrogates begin with these bits.
   const auto astral = [](std::uint32_t bits, std::uint32_t shift) { return 0x10000 + (bits << shift); };
   const std::uint32_t all = value << 4 | digit;
   switch (place) {
-    case Spelling::hex0:
-    case Spelling::hex1:
-    case Spelling::hex2: {
-      const std::uint32_t shift = place == Spelling::hex0 ? 12 : place == Spelling::hex1 ? 8 : 4;
+    case EscapePosition::hex0:
+    case EscapePosition::hex1:
+    case EscapePosition::hex2: {
+      const std::uint32_t shift = place == EscapePosition::hex0 ? 12 : place == EscapePosition::hex1 ? 8 : 4;
       const std::uint32_t first = all << shift, last = first | ((1u << shift) - 1);
       if (last < 0xD800 || first >= 0xE000) {
         if (const ExprId left = common(texts, first, last); left != ExprSet::kEmpty) {
-          return spelled(left, shift == 12 ? Spelling::any3 : shift == 8 ? Spelling::any2 : Spelling::any1);
+          return json_escaped(left, shift == 12  ? EscapePosition::any3
+                                    : shift == 8 ? EscapePosition::any2
+                                                 : EscapePosition::any1);
         }
       } else if (first >= 0xD800 && last < 0xDC00) {
         const ExprId left = common(texts, astral(first & 0x3FF, 10), astral((last & 0x3FF) + 1, 10) - 1);
-        if (left != ExprSet::kEmpty) return spelled(left, shift == 8 ? Spelling::high2 : Spelling::high1);
+        if (left != ExprSet::kEmpty)
+          return json_escaped(left, shift == 8 ? EscapePosition::high2 : EscapePosition::high1);
       }
       const std::uint32_t high = std::max(first, 0xD800u), low = std::min(last, 0xDBFFu);
-      const bool is_pair = high <= low && may_begin(texts, astral(high & 0x3FF, 10), astral((low & 0x3FF) + 1, 10) - 1);
-      return is_pair ? spelled(texts, next(place), all) : to(next(place), all, first, last);
+      const bool is_pair =
+          high <= low && may_start_with(texts, astral(high & 0x3FF, 10), astral((low & 0x3FF) + 1, 10) - 1);
+      return is_pair ? json_escaped(texts, next(place), all) : to(next(place), all, first, last);
     }
-    case Spelling::hex3:
+    case EscapePosition::hex3:
       if (all >= 0xD800 && all < 0xDC00) {
         const ExprId left = common(texts, astral(all & 0x3FF, 10), astral((all & 0x3FF) + 1, 10) - 1);
-        if (left != ExprSet::kEmpty) return spelled(left, Spelling::low_escape, ExprSet::kAny);
-        return to(Spelling::low_escape, all & 0x3FF, astral(all & 0x3FF, 10), astral((all & 0x3FF) + 1, 10) - 1);
+        if (left != ExprSet::kEmpty) return json_escaped(left, EscapePosition::low_escape, kAnyBits);
+        return to(EscapePosition::low_escape, all & 0x3FF, astral(all & 0x3FF, 10), astral((all & 0x3FF) + 1, 10) - 1);
       }
-      return all >= 0xDC00 && all < 0xE000 ? ExprSet::kEmpty : spelled(after(texts, all), Spelling::text);
-    case Spelling::low1: {
-      if (value == ExprSet::kAny) return digit < 0xC ? ExprSet::kEmpty : spelled(texts, Spelling::any2);
+      return all >= 0xDC00 && all < 0xE000 ? ExprSet::kEmpty : json_escaped(after(texts, all), EscapePosition::text);
+    case EscapePosition::low1: {
+      if (value == kAnyBits) return digit < 0xC ? ExprSet::kEmpty : json_escaped(texts, EscapePosition::any2);
       const std::uint32_t bits = value << 2 | (digit & 3);
-      return digit < 0xC ? ExprSet::kEmpty : to(Spelling::low2, bits, astral(bits, 8), astral(bits + 1, 8) - 1);
+      return digit < 0xC ? ExprSet::kEmpty : to(EscapePosition::low2, bits, astral(bits, 8), astral(bits + 1, 8) - 1);
     }
-    case Spelling::any1: return spelled(texts, Spelling::text);
-    case Spelling::any2: return spelled(texts, Spelling::any1);
-    case Spelling::any3: return spelled(texts, Spelling::any2);
-    case Spelling::high1: return spelled(texts, Spelling::low_escape, ExprSet::kAny);
-    case Spelling::high2: return spelled(texts, Spelling::high1);
-    case Spelling::low2: return to(Spelling::low3, all, astral(all, 4), astral(all + 1, 4) - 1);
-    default: return spelled(after(texts, 0x10000 + all), Spelling::text);
+    case EscapePosition::any1: return json_escaped(texts, EscapePosition::text);
+    case EscapePosition::any2: return json_escaped(texts, EscapePosition::any1);
+    case EscapePosition::any3: return json_escaped(texts, EscapePosition::any2);
+    case EscapePosition::high1: return json_escaped(texts, EscapePosition::low_escape, kAnyBits);
+    case EscapePosition::high2: return json_escaped(texts, EscapePosition::high1);
+    case EscapePosition::low2: return to(EscapePosition::low3, all, astral(all, 4), astral(all + 1, 4) - 1);
+    default: return json_escaped(after(texts, 0x10000 + all), EscapePosition::text);
   }
 }
 
-bool SpelledRow::derive(ExprId id, ExprId* out) {
+bool JsonStringRow::derive(ExprId id, ExprId* out) {
   missing_.clear();
   const Expr expr = exprs_[id];
-  const ExprId texts{expr.a};
-  const auto place = static_cast<Spelling>(expr.b);
+  const ExprId texts = expr.part();
+  const auto place = static_cast<EscapePosition>(expr.escape_position());
   const auto at = [&](char byte) -> ExprId& { return out[class_of_[static_cast<std::uint8_t>(byte)]]; };
   std::fill_n(out, class_count_, ExprSet::kEmpty);
   switch (place) {
-    case Spelling::text: {
+    case EscapePosition::text: {
       const ExprId* row = known_(texts);
       if (!row) {
         missing_.push_back(texts);
         return false;
       }
       for (std::uint32_t c = 0; c < class_count_; ++c) {
-        out[c] = c > 0 && row[c] == row[c - 1] ? out[c - 1] : spelled(row[c], Spelling::text);
+        out[c] = c > 0 && row[c] == row[c - 1] ? out[c - 1] : json_escaped(row[c], EscapePosition::text);
       }
       for (unsigned byte = 0; byte < 0x20; ++byte) out[class_of_[byte]] = ExprSet::kEmpty;
       at('"') = ExprSet::kEmpty;
@@ -202,20 +206,20 @@ bool SpelledRow::derive(ExprId id, ExprId* out) {
       for (unsigned byte = 0x80; byte < 0xC0; ++byte) inside |= goes_on(byte);
       bool more = false;
       for (unsigned byte = 0; byte < 256; ++byte) more |= goes_on(byte);
-      at('\\') = inside || !more ? ExprSet::kEmpty : spelled(texts, Spelling::escape);
+      at('\\') = inside || !more ? ExprSet::kEmpty : json_escaped(texts, EscapePosition::escape);
       break;
     }
-    case Spelling::escape:
+    case EscapePosition::escape:
       for (std::size_t i = 0; i < kLetters.size(); ++i) {
-        at(kLetters[i]) = spelled(after(texts, static_cast<std::uint8_t>(kMeanings[i])), Spelling::text);
+        at(kLetters[i]) = json_escaped(after(texts, static_cast<std::uint8_t>(kMeanings[i])), EscapePosition::text);
       }
-      at('u') = spelled(texts, Spelling::hex0);
+      at('u') = json_escaped(texts, EscapePosition::hex0);
       break;
-    case Spelling::low_escape: at('\\') = spelled(texts, Spelling::low_u, expr.c); break;
-    case Spelling::low_u: at('u') = spelled(texts, Spelling::low0, expr.c); break;
-    case Spelling::low0: at('d') = at('D') = spelled(texts, Spelling::low1, expr.c); break;
+    case EscapePosition::low_escape: at('\\') = json_escaped(texts, EscapePosition::low_u, expr.escape_bits()); break;
+    case EscapePosition::low_u: at('u') = json_escaped(texts, EscapePosition::low0, expr.escape_bits()); break;
+    case EscapePosition::low0: at('d') = at('D') = json_escaped(texts, EscapePosition::low1, expr.escape_bits()); break;
     default:
-      for (char digit : kDigits) at(digit) = behind_digit(texts, place, expr.c, digit_value(digit));
+      for (char digit : kDigits) at(digit) = after_digit(texts, place, expr.escape_bits(), digit_value(digit));
   }
   return missing_.empty();
 }

@@ -11,13 +11,16 @@
 #include <functional>
 #include <vector>
 
-#include "expr/expr.h"
+#include "expr/expr_set.h"
 
 namespace detent {
 
+inline constexpr std::uint32_t kMaxEscapeLength = 6;   // bytes of the longest escape of a byte, such as \u0041
+inline constexpr std::uint32_t kAnyBits = UINT32_MAX;  // the bits of an escape no longer matter
+
 // Where a spelling stands. `value` of ExprSet::spelled holds the bits read so far; where every character with these
 // bits leads to the same texts, the spelling forgets them and holds those texts already (kAny).
-enum class Spelling : std::uint32_t {
+enum class EscapePosition : std::uint32_t {
   text,    // between characters, or inside a raw one
   escape,  // behind a backslash
   hex0,
@@ -37,22 +40,22 @@ enum class Spelling : std::uint32_t {
   high2,  // so many digits, then a low surrogate, whatever it is, then the texts
 };
 
-inline bool is_settled(std::uint32_t place, std::uint32_t value) {
-  return place == 0 || place >= static_cast<std::uint32_t>(Spelling::any1) || value == ExprSet::kAny;
+inline bool is_character_known(std::uint32_t place, std::uint32_t value) {
+  return place == 0 || place >= static_cast<std::uint32_t>(EscapePosition::any1) || value == kAnyBits;
 }
 // Bytes that are left of an escape.
-std::uint32_t escape_left(std::uint32_t place);
+std::uint32_t remaining_escape_bytes(std::uint32_t place);
 
 // Creates the byte sets that spellings tell apart.
-void register_spelling_bytes(ExprSet& exprs);
+void register_escape_bytes(ExprSet& exprs);
 
 // Derives one spelling by every class.
-class SpelledRow {
+class JsonStringRow {
  public:
   using Known = std::function<const ExprId*(ExprId)>;
 
   // `known` gives the row of an expression or null where it is not computed yet.
-  SpelledRow(ExprSet& exprs, const std::array<std::uint8_t, 256>& class_of, std::uint32_t class_count, Known known)
+  JsonStringRow(ExprSet& exprs, const std::array<std::uint8_t, 256>& class_of, std::uint32_t class_count, Known known)
       : exprs_(exprs), class_of_(class_of), class_count_(class_count), known_(std::move(known)) {}
 
   // Writes the derivatives of the spelling `id`, or returns false and leaves the rows that it needs in `missing`.
@@ -62,13 +65,13 @@ class SpelledRow {
  private:
   ExprId after(ExprId texts, std::uint32_t code_point);
   // Whether the texts may begin with a character from `first` to `last`.
-  bool may_begin(ExprId texts, std::uint32_t first, std::uint32_t last);
+  bool may_start_with(ExprId texts, std::uint32_t first, std::uint32_t last);
   // The texts that are left behind each character from `first` to `last`; empty if they are not the same.
   ExprId common(ExprId texts, std::uint32_t first, std::uint32_t last);
   ExprId common(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail);
   bool may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail);
-  ExprId behind_digit(ExprId texts, Spelling place, std::uint32_t value, std::uint32_t digit);
-  ExprId spelled(ExprId texts, Spelling place, std::uint32_t value = 0);
+  ExprId after_digit(ExprId texts, EscapePosition place, std::uint32_t value, std::uint32_t digit);
+  ExprId json_escaped(ExprId texts, EscapePosition place, std::uint32_t value = 0);
 
   ExprSet& exprs_;
   const std::array<std::uint8_t, 256>& class_of_;

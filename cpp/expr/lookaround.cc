@@ -21,28 +21,28 @@ ExprId extract(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, int
   check_depth(depth);
   const Expr& expr = exprs[id];
   switch (expr.op) {
-    case Op::hole: return exprs.everything();
-    case Op::past: return truths[expr.a];
-    case Op::alternation: {
+    case Op::lookbehind_end: return exprs.sigma_star();
+    case Op::lookbehind_condition: return truths[expr.lookbehind_index()];
+    case Op::union_of: {
       const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
       std::vector<ExprId> parts;
       for (ExprId operand : operands) {
-        if (exprs[operand].has_hole) parts.push_back(extract(exprs, operand, truths, depth + 1));
+        if (exprs[operand].has_lookbehind_end) parts.push_back(extract(exprs, operand, truths, depth + 1));
       }
-      return exprs.alternation(std::move(parts));
+      return exprs.union_of(std::move(parts));
     }
-    case Op::conjunction: {
+    case Op::intersection: {
       // The operands without a hole are the lookaheads that the match up to the hole has left open.
       const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
       std::vector<ExprId> parts;
       for (ExprId operand : operands) {
-        const bool inside = exprs[operand].has_hole || exprs[operand].op == Op::past;
+        const bool inside = exprs[operand].has_lookbehind_end || exprs[operand].op == Op::lookbehind_condition;
         parts.push_back(inside ? extract(exprs, operand, truths, depth + 1) : operand);
       }
-      return exprs.conjunction(std::move(parts));
+      return exprs.intersection(std::move(parts));
     }
     case Op::concat:
-      return exprs[ExprId{expr.a}].nullable ? extract(exprs, ExprId{expr.b}, truths, depth + 1) : ExprSet::kEmpty;
+      return exprs[expr.first()].nullable ? extract(exprs, expr.second(), truths, depth + 1) : ExprSet::kEmpty;
     case Op::loop: throw Error(ErrorKind::unsupported, "loop_in_lookbehind");
     default: return ExprSet::kEmpty;
   }
@@ -57,19 +57,19 @@ std::vector<ExprId> truths_of(ExprSet& exprs, std::span<const ExprId> residuals)
 bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, int depth) {
   check_depth(depth);
   const Expr& expr = exprs[id];
-  if (!expr.has_past) return expr.nullable;
+  if (!expr.has_lookbehind) return expr.nullable;
   switch (expr.op) {
-    case Op::past: return nullable_in(exprs, truths[expr.a], truths, depth + 1);
-    case Op::complement: return !nullable_in(exprs, ExprId{expr.a}, truths, depth + 1);
-    case Op::concat: return exprs[ExprId{expr.a}].nullable && nullable_in(exprs, ExprId{expr.b}, truths, depth + 1);
+    case Op::lookbehind_condition: return nullable_in(exprs, truths[expr.lookbehind_index()], truths, depth + 1);
+    case Op::complement: return !nullable_in(exprs, expr.part(), truths, depth + 1);
+    case Op::concat: return exprs[expr.first()].nullable && nullable_in(exprs, expr.second(), truths, depth + 1);
     case Op::loop: return nullable_in(exprs, exprs.definition(id), truths, depth + 1);
-    case Op::alternation: {
+    case Op::union_of: {
       for (ExprId operand : exprs.operands(id)) {
         if (nullable_in(exprs, operand, truths, depth + 1)) return true;
       }
       return false;
     }
-    case Op::conjunction: {
+    case Op::intersection: {
       for (ExprId operand : exprs.operands(id)) {
         if (!nullable_in(exprs, operand, truths, depth + 1)) return false;
       }
@@ -81,8 +81,8 @@ bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, i
 
 // The context of `tail` under `residuals`, or just the tail where it asks nothing.
 ExprId make_context(ExprSet& exprs, ExprId tail, const std::vector<ExprId>& residuals) {
-  if (!exprs[tail].has_past) return tail;
-  return exprs.context(tail, residuals, nullable_in(exprs, tail, truths_of(exprs, residuals), 0));
+  if (!exprs[tail].has_lookbehind) return tail;
+  return exprs.lookbehind_context(tail, residuals, nullable_in(exprs, tail, truths_of(exprs, residuals), 0));
 }
 
 class ScopeCompiler {
@@ -107,10 +107,10 @@ class ScopeCompiler {
       case NodeKind::concat:
         for (std::size_t i = node.children().size(); i-- > 0;) tail = then(node.children()[i], tail, depth + 1);
         return tail;
-      case NodeKind::alternation: {
+      case NodeKind::union_of: {
         std::vector<ExprId> parts;
         for (const NodeRef& child : node.children()) parts.push_back(then(child, tail, depth + 1));
-        return exprs_.alternation(std::move(parts));
+        return exprs_.union_of(std::move(parts));
       }
       case NodeKind::repeat: {
         const NodeRef& body = node.children()[0];
@@ -119,7 +119,7 @@ class ScopeCompiler {
         } else {
           const ExprId exit = tail;
           for (std::uint32_t i = node.minimum(); i < node.maximum(); ++i) {
-            const ExprId longer = exprs_.alternation({exit, nonempty(body, tail, depth + 1)});
+            const ExprId longer = exprs_.union_of({exit, nonempty(body, tail, depth + 1)});
             if (longer == tail) break;
             tail = longer;
           }
@@ -132,7 +132,7 @@ class ScopeCompiler {
         return tail;
       }
       case NodeKind::lookahead:
-      case NodeKind::lookbehind: return exprs_.conjunction({assertion(node, depth), tail});
+      case NodeKind::lookbehind: return exprs_.intersection({assertion(node, depth), tail});
       default: throw Error(ErrorKind::unsupported, "assertion_under_algebra");
     }
   }
@@ -142,8 +142,8 @@ class ScopeCompiler {
   ExprId loop(const NodeRef& body, ExprId exit, int depth) {
     const Expr& out = exprs_[exit];
     // Whether the body asks a lookbehind is not known yet: assume so, which costs no more than a context.
-    const ExprId id = exprs_.loop(out.nullable && !out.has_past, true, out.has_hole);
-    exprs_.define(id, exprs_.alternation({exit, nonempty(body, id, depth + 1)}));
+    const ExprId id = exprs_.loop(out.nullable && !out.has_lookbehind, true, out.has_lookbehind_end);
+    exprs_.define(id, exprs_.union_of({exit, nonempty(body, id, depth + 1)}));
     return id;
   }
 
@@ -155,7 +155,7 @@ class ScopeCompiler {
       const ExprId id = intern_(ref);
       if (!exprs_[id].nullable) return exprs_.concat(id, tail);
       const ExprId some = exprs_.repeat(exprs_.bytes(ByteSet::all()), 1, ExprSet::kUnbounded);
-      return exprs_.concat(exprs_.conjunction({id, some}), tail);
+      return exprs_.concat(exprs_.intersection({id, some}), tail);
     }
     switch (node.kind()) {
       case NodeKind::concat: {
@@ -169,12 +169,12 @@ class ScopeCompiler {
           for (std::size_t i = first; i-- > 0;) rest = empty(children[i], rest, depth + 1);
           parts.push_back(rest);
         }
-        return exprs_.alternation(std::move(parts));
+        return exprs_.union_of(std::move(parts));
       }
-      case NodeKind::alternation: {
+      case NodeKind::union_of: {
         std::vector<ExprId> parts;
         for (const NodeRef& child : node.children()) parts.push_back(nonempty(child, tail, depth + 1));
-        return exprs_.alternation(std::move(parts));
+        return exprs_.union_of(std::move(parts));
       }
       case NodeKind::repeat: {
         const NodeRef& body = node.children()[0];
@@ -186,7 +186,7 @@ class ScopeCompiler {
         ExprId after = nonempty(body, then(*rest, tail, depth + 1), depth + 1);
         if (owed == 0) return after;
         // Rounds before the consuming one may be empty too, which only their assertions can forbid.
-        return exprs_.alternation({after, empty(body, nonempty(rest, tail, depth + 1), depth + 1)});
+        return exprs_.union_of({after, empty(body, nonempty(rest, tail, depth + 1), depth + 1)});
       }
       default: return ExprSet::kEmpty;
     }
@@ -201,10 +201,10 @@ class ScopeCompiler {
       case NodeKind::concat:
         for (std::size_t i = node.children().size(); i-- > 0;) tail = empty(node.children()[i], tail, depth + 1);
         return tail;
-      case NodeKind::alternation: {
+      case NodeKind::union_of: {
         std::vector<ExprId> parts;
         for (const NodeRef& child : node.children()) parts.push_back(empty(child, tail, depth + 1));
-        return exprs_.alternation(std::move(parts));
+        return exprs_.union_of(std::move(parts));
       }
       case NodeKind::repeat: return node.minimum() == 0 ? tail : empty(node.children()[0], tail, depth + 1);
       default: return then(node, tail, depth);
@@ -215,12 +215,12 @@ class ScopeCompiler {
     const NodeRef& body = node.children()[0];
     ExprId holds;
     if (node.kind() == NodeKind::lookahead) {
-      holds = then(body, exprs_.everything(), depth + 1);
+      holds = then(body, exprs_.sigma_star(), depth + 1);
     } else {
       // Inner lookbehinds take lower numbers: their truths are known first.
-      const ExprId residual = exprs_.concat(exprs_.everything(), then(body, exprs_.hole(), depth + 1));
+      const ExprId residual = exprs_.concat(exprs_.sigma_star(), then(body, exprs_.lookbehind_end(), depth + 1));
       const auto known = std::find(residuals_.begin(), residuals_.end(), residual);
-      holds = exprs_.past(static_cast<std::uint32_t>(known - residuals_.begin()));
+      holds = exprs_.lookbehind_condition(static_cast<std::uint32_t>(known - residuals_.begin()));
       if (known == residuals_.end()) residuals_.push_back(residual);
     }
     return node.negative() ? exprs_.complement(holds) : holds;
@@ -242,7 +242,7 @@ std::vector<ExprId> ContextRow::row(ExprId id, const std::vector<ExprId>& truths
   meter_.step();
   const Expr& expr = exprs_[id];
   std::vector<ExprId> out(class_count_, ExprSet::kEmpty);
-  if (!expr.has_past) {
+  if (!expr.has_lookbehind) {
     if (const ExprId* known = known_(id)) {
       std::copy_n(known, class_count_, out.begin());
     } else {
@@ -251,32 +251,31 @@ std::vector<ExprId> ContextRow::row(ExprId id, const std::vector<ExprId>& truths
     return out;
   }
   switch (expr.op) {
-    case Op::past: return row(truths[expr.a], truths, depth + 1);
+    case Op::lookbehind_condition: return row(truths[expr.lookbehind_index()], truths, depth + 1);
     case Op::complement: {
-      out = row(ExprId{expr.a}, truths, depth + 1);
+      out = row(expr.part(), truths, depth + 1);
       for (ExprId& derivative : out) derivative = exprs_.complement(derivative);
       return out;
     }
     case Op::loop: return row(exprs_.definition(id), truths, depth + 1);
     case Op::concat: {
-      const ExprId second{expr.b};
-      out = row(ExprId{expr.a}, truths, depth + 1);
+      const ExprId second = expr.second();
+      out = row(expr.first(), truths, depth + 1);
       for (ExprId& derivative : out) derivative = exprs_.concat(derivative, second);
-      if (exprs_[ExprId{expr.a}].nullable) {
+      if (exprs_[expr.first()].nullable) {
         const std::vector<ExprId> skipped = row(second, truths, depth + 1);
-        for (std::uint32_t c = 0; c < class_count_; ++c) out[c] = exprs_.alternation({out[c], skipped[c]});
+        for (std::uint32_t c = 0; c < class_count_; ++c) out[c] = exprs_.union_of({out[c], skipped[c]});
       }
       return out;
     }
-    default: {  // alternation, conjunction
+    default: {  // union, intersection
       const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
       std::vector<std::vector<ExprId>> rows;
       for (ExprId operand : operands) rows.push_back(row(operand, truths, depth + 1));
       for (std::uint32_t c = 0; c < class_count_; ++c) {
         std::vector<ExprId> parts;
         for (const auto& inner : rows) parts.push_back(inner[c]);
-        out[c] =
-            expr.op == Op::alternation ? exprs_.alternation(std::move(parts)) : exprs_.conjunction(std::move(parts));
+        out[c] = expr.op == Op::union_of ? exprs_.union_of(std::move(parts)) : exprs_.intersection(std::move(parts));
       }
       return out;
     }

@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "expr/expr.h"
+#include "expr/expr_set.h"
 #include "expr/node.h"
 
 namespace detent {

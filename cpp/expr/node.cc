@@ -60,14 +60,14 @@ bool is_utf8(std::string_view text) {
 bool Node::find_text(const Node& node) {
   const auto is_text = [](const NodeRef& child) { return child->is_text_; };
   switch (node.kind_) {
-    case NodeKind::bytes: return node.set_.within(ByteSet::range(0, 0x7F));
+    case NodeKind::bytes: return node.set_.is_subset_of(ByteSet::range(0, 0x7F));
     case NodeKind::literal: return is_utf8(node.text_);
-    case NodeKind::conjunction: return std::ranges::any_of(node.children_, is_text);
+    case NodeKind::intersection: return std::ranges::any_of(node.children_, is_text);
     case NodeKind::complement: return false;
     case NodeKind::lookahead:
     case NodeKind::lookbehind:
-    case NodeKind::unless: return true;  // zero-width
-    case NodeKind::greedy: return is_text(node.children_[0]);
+    case NodeKind::not_followed_by: return true;  // zero-width
+    case NodeKind::maximal_munch: return is_text(node.children_[0]);
     default:  // of a grammar: if all definitions are text as long as those that they refer to are
       return std::ranges::all_of(node.children_, is_text);
   }
@@ -123,19 +123,19 @@ NodeRef Node::concat(std::vector<NodeRef> parts) {
   return finish(node);
 }
 
-NodeRef Node::alternation(std::vector<NodeRef> parts) {
+NodeRef Node::union_of(std::vector<NodeRef> parts) {
   if (parts.empty()) return empty();
   if (parts.size() == 1) return std::move(parts[0]);
-  Node* node = new Node(NodeKind::alternation);
+  Node* node = new Node(NodeKind::union_of);
   node->children_ = std::move(parts);
   return finish(node);
 }
 
-NodeRef Node::conjunction(std::vector<NodeRef> parts) {
+NodeRef Node::intersection(std::vector<NodeRef> parts) {
   if (parts.empty()) return repeat(bytes(ByteSet::all()), 0, kUnbounded);
   if (parts.size() == 1) return std::move(parts[0]);
   for (const NodeRef& part : parts) check_closed(*part);
-  Node* node = new Node(NodeKind::conjunction);
+  Node* node = new Node(NodeKind::intersection);
   node->children_ = std::move(parts);
   return finish(node);
 }
@@ -237,17 +237,17 @@ NodeRef Node::ordered(std::vector<NodeRef> members, std::string required, NodeRe
   return finish(node);
 }
 
-NodeRef Node::greedy(NodeRef body, NodeRef within) {
+NodeRef Node::maximal_munch(NodeRef body, NodeRef within) {
   check_closed(*body);
   check_closed(*within);
-  Node* node = new Node(NodeKind::greedy);
+  Node* node = new Node(NodeKind::maximal_munch);
   node->children_ = {std::move(body), std::move(within)};
   return finish(node);
 }
 
-NodeRef Node::unless(NodeRef body) {
+NodeRef Node::not_followed_by(NodeRef body) {
   check_closed(*body);
-  Node* node = new Node(NodeKind::unless);
+  Node* node = new Node(NodeKind::not_followed_by);
   node->children_.push_back(std::move(body));
   return finish(node);
 }

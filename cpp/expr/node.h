@@ -22,8 +22,8 @@ enum class NodeKind : std::uint8_t {
   bytes,    // one byte of a set
   literal,  // one string
   concat,
-  alternation,
-  conjunction,
+  union_of,
+  intersection,
   complement,  // with respect to all byte strings
   repeat,
   lookahead,    // zero-width, only inside a scope
@@ -34,10 +34,10 @@ enum class NodeKind : std::uint8_t {
   json_string,  // the JSON spellings of texts
   unordered,    // a separator, what may stand between, and members that come in any order
   ordered,      // a separator, what may follow, and members that come in this order
-  greedy,       // a match of the first child that what follows must not extend to a longer one of the second
-  unless,       // zero-width: what follows must not begin so
-  special,      // a token without text, by its name; the child, if there is one, is what stands for it elsewhere
-                // (special.h)
+  maximal_munch,    // a match of the first child that what follows must not extend to a longer one of the second
+  not_followed_by,  // zero-width: what follows must not begin so
+  special,          // a token without text, by its name; the child, if there is one, is what stands for it elsewhere
+                    // (special.h)
 };
 
 class Node;
@@ -72,8 +72,8 @@ class Node {
   static NodeRef bytes(const ByteSet& set);
   static NodeRef literal(std::string text);
   static NodeRef concat(std::vector<NodeRef> parts);
-  static NodeRef alternation(std::vector<NodeRef> parts);
-  static NodeRef conjunction(std::vector<NodeRef> parts);
+  static NodeRef union_of(std::vector<NodeRef> parts);
+  static NodeRef intersection(std::vector<NodeRef> parts);
   static NodeRef complement(NodeRef part);
   static NodeRef repeat(NodeRef part, std::uint32_t minimum, std::uint32_t maximum);
   static NodeRef lookahead(NodeRef body, bool negative);
@@ -90,8 +90,8 @@ class Node {
   // if `some`.
   static NodeRef ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
                          bool some);
-  static NodeRef greedy(NodeRef body, NodeRef within);
-  static NodeRef unless(NodeRef body);
+  static NodeRef maximal_munch(NodeRef body, NodeRef within);
+  static NodeRef not_followed_by(NodeRef body);
   static NodeRef special(std::string name, const NodeRef* otherwise);
   // `like` with other children, as many.
   static NodeRef with_children(const Node& like, std::vector<NodeRef> children);

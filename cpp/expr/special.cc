@@ -59,7 +59,7 @@ NodeRef unframed(const NodeRef& root) {
     if (node->is_text()) {
       made.emplace(node.get(), node);
     } else if (!node->is_open()) {
-      made.emplace(node.get(), Node::conjunction({node, others}));
+      made.emplace(node.get(), Node::intersection({node, others}));
     } else {
       std::vector<NodeRef> children;
       for (const NodeRef& child : node->children()) children.push_back(made.at(child.get()));
@@ -92,8 +92,8 @@ NodeRef passing_frames(const NodeRef& root) {
         lifted.emplace(node.get(), Node::complement(Node::concat({frames, children[0]})));
         break;
       case NodeKind::concat:
-      case NodeKind::alternation:
-      case NodeKind::conjunction:
+      case NodeKind::union_of:
+      case NodeKind::intersection:
       case NodeKind::repeat:
       case NodeKind::grammar:
       case NodeKind::unordered:
@@ -133,7 +133,7 @@ NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names,
   const auto rows = [](const std::vector<std::string>& of) {
     std::vector<NodeRef> units{Node::bytes(ByteSet::range(0, 0xFE))};
     for (const std::string& name : of) units.push_back(Node::literal(special_frame(name)));
-    return any_number(Node::alternation(std::move(units)));
+    return any_number(Node::union_of(std::move(units)));
   };
   bool has_complement = false;
   const NodeRef lifted = rebuild(root, [&](const Node& node, std::vector<NodeRef> children) {
@@ -144,12 +144,12 @@ NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names,
         return children.empty() ? Node::empty() : children[0];
       case NodeKind::complement:
         has_complement = true;
-        return Node::conjunction({Node::complement(children[0]), rows(names)});
-      case NodeKind::conjunction:
+        return Node::intersection({Node::complement(children[0]), rows(names)});
+      case NodeKind::intersection:
         for (std::size_t i = 0; i < children.size(); ++i) {
           if (is_plain(i)) children[i] = passing_frames(children[i]);
         }
-        return Node::conjunction(std::move(children));
+        return Node::intersection(std::move(children));
       default:
         for (std::size_t i = 0; i < children.size(); ++i) {
           if (is_plain(i)) children[i] = unframed(children[i]);
@@ -162,7 +162,7 @@ NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names,
   std::ranges::set_difference(names, ends, std::back_inserter(others));
   std::vector<NodeRef> last{Node::epsilon()};
   for (const std::string& name : ends) last.push_back(Node::literal(special_frame(name)));
-  return Node::conjunction({lifted, Node::concat({rows(others), Node::alternation(std::move(last))})});
+  return Node::intersection({lifted, Node::concat({rows(others), Node::union_of(std::move(last))})});
 }
 
 NodeRef special_as_text(const NodeRef& root, const std::vector<std::string>& names) {

@@ -59,7 +59,7 @@ class Builder {
 
   NodeRef finish() {
     for (const NodeRef& part : parts_) Node::mark_text(part);
-    return Node::alternation(std::move(parts_));
+    return Node::union_of(std::move(parts_));
   }
 
  private:
@@ -85,7 +85,7 @@ class Builder {
     }
     std::vector<NodeRef> parts;
     group(ranges, 0x80, 0xBF, 1u << (6 * (tail - 1)), tail - 1, parts);
-    return known = Node::alternation(std::move(parts));
+    return known = Node::union_of(std::move(parts));
   }
 
   std::vector<NodeRef> parts_;

@@ -88,7 +88,7 @@ void MaskBuilder::allow(const std::uint32_t* ids, std::size_t count) {
 
 void MaskBuilder::copy_from(const Mask& mask) {
   mask.write(words(), word_count_);
-  reach(mask.farthest());
+  reach(mask.max_completion_bound());
 }
 
 void MaskBuilder::add(std::shared_ptr<const Mask> mask) {
@@ -103,7 +103,7 @@ std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const Crossing> 
   auto mask = std::make_shared<Mask>();
   mask->crossing_ = std::move(crossing);
   mask->base_ = std::move(base_);
-  mask->farthest_ = farthest_;
+  mask->max_completion_bound_ = max_completion_bound_;
   if (!dense_) {
     mask->ids_ = std::move(ids_);
     mask->ids_.shrink_to_fit();

@@ -74,7 +74,7 @@ class Mask {
   }
   const std::shared_ptr<const Crossing>& crossing() const { return crossing_; }  // of a fragment
   // The most bytes that an end takes, by some way, behind any of the tokens.
-  std::uint32_t farthest() const { return farthest_; }
+  std::uint32_t max_completion_bound() const { return max_completion_bound_; }
 
  private:
   friend class MaskBuilder;
@@ -83,7 +83,7 @@ class Mask {
   std::vector<std::uint32_t> words_;
   std::vector<std::uint32_t> ids_;
   std::shared_ptr<const Crossing> crossing_;
-  std::uint32_t farthest_ = 0;
+  std::uint32_t max_completion_bound_ = 0;
 };
 
 // Collects the tokens of a mask. A thread builds one mask at a time.
@@ -100,7 +100,7 @@ class MaskBuilder {
     }
   }
   void allow(const std::uint32_t* ids, std::size_t count);
-  void reach(std::uint32_t length) { farthest_ = std::max(farthest_, length); }
+  void reach(std::uint32_t length) { max_completion_bound_ = std::max(max_completion_bound_, length); }
   // Takes an id away; only from what was added by copy_from and allow.
   void refuse(std::uint32_t id) { words()[id >> 5] &= ~(1u << (id & 31)); }
   // Starts from the tokens of another mask; nothing must have been allowed yet.
@@ -118,7 +118,7 @@ class MaskBuilder {
   bool dense_ = false;
   std::vector<std::uint32_t> ids_;
   std::shared_ptr<const Mask> base_;
-  std::uint32_t farthest_ = 0;
+  std::uint32_t max_completion_bound_ = 0;
 };
 
 class MaskCache {

@@ -36,7 +36,7 @@ void Budget::write_end(ExprId state) {
   constexpr std::uint32_t kLongestEnd = 1 << 16;  // bytes; a longer end counts by its bytes
   bounds_[state.value].written = true;
   if (guide_.completion_length(state) > kLongestEnd) return;
-  const std::vector<std::uint32_t> tokens = guide_.vocabulary().fewest_tokens(guide_.witness(state));
+  const std::vector<std::uint32_t> tokens = guide_.vocabulary().fewest_tokens(guide_.some_completion(state));
   meter_.allocate(static_cast<std::int64_t>(tokens.size() * sizeof(Bounds)));
   auto left = static_cast<std::uint32_t>(tokens.size());
   for (std::uint32_t token : tokens) {
@@ -99,7 +99,7 @@ bool Budget::search(ExprId state, std::uint32_t tokens) {
 
 bool Budget::slack(ExprId state, std::uint32_t tokens) {
   const bool every_byte = guide_.vocabulary().spelling() == nullptr;
-  if (every_byte && guide_.farthest(state) <= tokens) return true;
+  if (every_byte && guide_.max_completion_bound(state) <= tokens) return true;
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
@@ -124,7 +124,7 @@ std::vector<std::uint32_t> Budget::shortest(ExprId state) {
   const std::lock_guard lock(mutex_);
   meter_.restart();
   if (guide_.has_rule(state) && !guide_.vocabulary().spelling()) {
-    return guide_.vocabulary().fewest_tokens(guide_.witness(state));
+    return guide_.vocabulary().fewest_tokens(guide_.some_completion(state));
   }
   struct Step {
     ExprId state;

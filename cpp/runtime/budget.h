@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/limits.h"
-#include "expr/expr.h"
+#include "expr/expr_set.h"
 
 namespace detent {
 

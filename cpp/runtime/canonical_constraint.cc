@@ -74,7 +74,7 @@ bool CanonicalConstraint::fill(ExprId state, const Context& at, std::uint32_t* r
   bool any = false, taken_away = false;
   const auto add = [&](const Where& where) {
     const std::shared_ptr<const Mask> mask = mask_of(state, where);
-    if (mask->farthest() <= tokens_after) {
+    if (mask->max_completion_bound() <= tokens_after) {
       mask->add_to(row);
     } else {
       const auto worst = worst_.find(Node{state, where.place, where.whole, kNoToken});

@@ -9,7 +9,7 @@ namespace detent {
 
 void CanonicalConstraint::grow(std::size_t size) {
   meter_.step();
-  if (size % 1024 == 0) meter_.expect(static_cast<std::int64_t>(size) * 96);
+  if (size % 1024 == 0) meter_.check_headroom(static_cast<std::int64_t>(size) * 96);
 }
 
 bool CanonicalConstraint::may_mark(ExprId state, std::uint16_t marks) {

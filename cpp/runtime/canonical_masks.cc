@@ -163,19 +163,19 @@ CanonicalConstraint::Inside CanonicalConstraint::inside(ExprId beginning, PlaceI
   // A byte takes a round at most: where a token and its end fit into the bound, they do not tell that there is one.
   if (const Automaton::Relaxed wide = automaton_.relax(beginning); wide.state != beginning) {
     found = inside(wide.state, from);
-    if (std::uint64_t{vocabulary.longest()} + found.sure->farthest() <= wide.rounds) return keep();
+    if (std::uint64_t{vocabulary.longest()} + found.sure->max_completion_bound() <= wide.rounds) return keep();
   }
   SureEnds ends(*this, from);
   const auto sure = std::make_unique_for_overwrite<std::uint32_t[]>(vocabulary.size() + std::size_t{1});
   std::size_t count = 0;
   std::vector<std::uint32_t> unsure;
-  std::uint32_t farthest = 0;
+  std::uint32_t max_completion_bound = 0;
   const auto visit_one = [&](std::uint32_t token, ExprId next) {
     const auto [kind_of, length] = ends.of(token, next, ends.target_of(token));
     if (kind_of == SureEnds::Kind::unsure) unsure.push_back(token);
     if (kind_of != SureEnds::Kind::sure) return;
     sure[count++] = token;
-    farthest = std::max(farthest, length);
+    max_completion_bound = std::max(max_completion_bound, length);
   };
   const auto visit = [&](const TrieNode& node, ExprId next) {
     if (node.token & TrieNode::kShared) {
@@ -202,7 +202,7 @@ CanonicalConstraint::Inside CanonicalConstraint::inside(ExprId beginning, PlaceI
     builder.reach(length);
     return builder.finish();
   };
-  found = {make(sure.get(), count, farthest), make(unsure.data(), unsure.size(), 0)};
+  found = {make(sure.get(), count, max_completion_bound), make(unsure.data(), unsure.size(), 0)};
   return keep();
 }
 
@@ -264,7 +264,7 @@ std::shared_ptr<const Mask> CanonicalConstraint::make_mask(ExprId state, const W
       builder.copy_from(*part.sure);
       for (std::uint32_t token : refused) builder.refuse(token);
     }
-    builder.reach(part.sure->farthest() + rest_length);
+    builder.reach(part.sure->max_completion_bound() + rest_length);
   }
   for (const auto& [token, length] : tokens) {
     builder.allow(token);

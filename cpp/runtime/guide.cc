@@ -79,7 +79,7 @@ bool Guide::fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t*
   write(*mask, state, row);
   // Where the mask is that of a state alike up to the horizon, the lengths of ends beyond it may be others.
   const bool every_byte = vocabulary_->spelling() == nullptr;
-  if (every_byte && automaton_.keeps_lengths(state) && mask->farthest() <= tokens_after) return false;
+  if (every_byte && automaton_.keeps_lengths(state) && mask->max_completion_bound() <= tokens_after) return false;
   if (budget_.slack(state, tokens_after)) return false;
   std::unordered_map<std::uint32_t, bool> verdicts;
   bool squeezed = false;

@@ -62,9 +62,9 @@ class Guide {
   // The bytes that may follow in `state`.
   ByteSet next_bytes(ExprId state);
   std::uint32_t completion_length(ExprId state) { return automaton_.completion_length(state); }
-  std::uint32_t farthest(ExprId state) const { return automaton_.farthest(state); }
+  std::uint32_t max_completion_bound(ExprId state) const { return automaton_.max_completion_bound(state); }
   bool has_rule(ExprId state) const { return automaton_.has_rule(state); }
-  std::string witness(ExprId state) { return automaton_.witness(state); }
+  std::string some_completion(ExprId state) { return automaton_.some_completion(state); }
   Budget& budget() { return budget_; }
   CanonicalConstraint* canonical() { return canonical_.get(); }  // null if every row of tokens is taken
 

@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "base/fork_guard.h"
+#include "expr/json_string.h"
 
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kCharacter = 4 * ExprSet::kEscape;  // bytes that the rest of a character may take at most
+constexpr std::uint32_t kCharacter = 4 * kMaxEscapeLength;  // bytes that the rest of a character may take at most
 constexpr std::uint64_t kFragment = 0x66726167;             // sets the keys of fragments apart from those of masks
 
 std::uint32_t sum(std::uint64_t x, std::uint64_t y) {
@@ -39,7 +40,7 @@ std::shared_ptr<const Mask> Masks::compute(ExprId state) {
   MaskBuilder builder(vocabulary_.word_count());
   for (std::size_t i = 0; i < fragments.size(); ++i) {
     builder.add(fragments[i]);
-    builder.reach(sum(fragments[i]->farthest(), automaton_.completion_length(beginnings.pairs[i].second)));
+    builder.reach(sum(fragments[i]->max_completion_bound(), automaton_.completion_length(beginnings.pairs[i].second)));
     ExprId reached = ExprSet::kEmpty;  // by the last token
     walk(*fragments[i]->crossing(), beginnings.pairs[i].second, [&](std::uint32_t id, ExprId next) {
       builder.allow(id);
@@ -72,7 +73,7 @@ Masks::Like Masks::relaxed(ExprId state, MaskOf mask_of) {
   if (wide.state == state) return {};
   Like like{wide.state, mask_of(wide.state)};
   // Behind a token the completion that is known without the bound must fit into the rounds that are left.
-  const std::uint32_t needed = wide.alone ? 0 : like.mask->farthest();
+  const std::uint32_t needed = wide.alone ? 0 : like.mask->max_completion_bound();
   like.safe = wide.rounds > needed ? wide.rounds - needed : 0;
   return like;
 }
@@ -289,7 +290,7 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
         // Finding the loops costs a row: first see whether this byte rules one out.
         const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;
         const bool may_leave = exits && automaton_.accepting(next);
-        if (may_loop && !may_leave && subtree.used.within(automaton_.loops(from))) {
+        if (may_loop && !may_leave && subtree.used.is_subset_of(automaton_.loops(from))) {
           if (exits && like_next != ExprSet::kEmpty) exits->lost.emplace_back(static_cast<std::uint32_t>(i), node.next);
           builder.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
           // A token may end inside a character.

@@ -41,7 +41,7 @@ std::uint32_t Matcher::tokens_left() const {
 bool Matcher::roomy() const {
   if (max_tokens_ == kNoBudget) return true;
   const bool every_byte = guide_->vocabulary().spelling() == nullptr;
-  return every_byte && guide_->farthest(state()) < tokens_left();
+  return every_byte && guide_->max_completion_bound(state()) < tokens_left();
 }
 
 void Matcher::advance(std::int64_t token_id) {

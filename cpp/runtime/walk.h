@@ -30,7 +30,7 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
     // A subtree through which the state comes back to itself, but for tokens that end inside a character.
     if (every_byte && next == path[node.depth] && node.subtree) {
       const Subtree& subtree = vocabulary.subtrees()[node.subtree];
-      if (subtree.whole && subtree.used.within(automaton.loops(next))) {
+      if (subtree.whole && subtree.used.is_subset_of(automaton.loops(next))) {
         visit_all(subtree, next);
         i = node.next;
         continue;

@@ -274,7 +274,7 @@ void Vocabulary::find_spelling(std::uint8_t highest) {
     }
     trie.whole[node] = true;
   }
-  spelling_ = Node::repeat(Node::alternation(std::move(kept)), 0, Node::kUnbounded);
+  spelling_ = Node::repeat(Node::union_of(std::move(kept)), 0, Node::kUnbounded);
 }
 
 }  // namespace detent

@@ -11,11 +11,11 @@ from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import Matcher
-from detent.sources.nodes import EVERYTHING, WHITE_SPACE, either, in_row
+from detent.sources.nodes import ANY_BYTES, WHITE_SPACE, concat, union
 from detent.tables.automaton import UserDfa
 from detent.tables.explore import explore
 from detent.tables.product import hold_to, intersect
-from detent.tables.rule import ANY_BYTES, TokenConstraint
+from detent.tables.rule import UNRESTRICTED, TokenConstraint
 from detent.tables.table import MAX_BYTES, MAX_STATES, TokenDfa
 from detent.vocabulary import Vocabulary
 from detent.vocabulary.token_table import shown
@@ -363,7 +363,7 @@ def _compile_tokens(
     if language is None:
         if not canonical:
             return table
-        language = ANY_BYTES
+        language = UNRESTRICTED
     guide = compile(language, vocabulary, canonical=canonical, limits=limits, cancel=cancel)
     return guide._hold(table, max_states, max_bytes)
 
@@ -396,13 +396,13 @@ def _as_tokenized(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
     tokenizer = vocabulary._tokenizer()
     if not node.has_special:
         found = [_core.literal(text.encode()) for text in tokenizer.literals]
-        return _without(node, found, EVERYTHING)
+        return _without(node, found, ANY_BYTES)
     special = vocabulary._special_tokens()
     names = {text: _core.special(text.encode()) for text in (*tokenizer.strip_before, *tokenizer.strip_behind)}
     around = special.rows()
 
     def has_one(words: tuple[str, ...]) -> bool:
-        return special.has_row(node, in_row(around, either(*(_core.special(word.encode()) for word in words)), around))
+        return special.has_row(node, concat(around, union(*(_core.special(word.encode()) for word in words)), around))
 
     words = tokenizer.words
     if words and has_one(words):
@@ -414,10 +414,10 @@ def _as_tokenized(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
             "Without canonical, masks allow every row of tokens that spells a text, the tokenizer's own among them"
         )
     found = [_core.literal(text.encode()) for text in tokenizer.literals]
-    found += [in_row(WHITE_SPACE, names[text]) for text in tokenizer.strip_before]
-    found += [in_row(names[text], WHITE_SPACE) for text in tokenizer.strip_behind]
+    found += [concat(WHITE_SPACE, names[text]) for text in tokenizer.strip_before]
+    found += [concat(names[text], WHITE_SPACE) for text in tokenizer.strip_behind]
     return _without(node, found, around)
 
 
 def _without(node: _core.Node, parts: list[_core.Node], around: _core.Node) -> _core.Node:
-    return _core.intersection([node, _core.complement(in_row(around, either(*parts), around))]) if parts else node
+    return _core.intersection([node, _core.complement(concat(around, union(*parts), around))]) if parts else node

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError
 from detent.limits import Limits
-from detent.queries import Questions
+from detent.queries import ByteDfa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,16 +48,16 @@ class Language:
         Turns an accepted text into a Python value; `parse` uses it.
     """
 
-    __slots__ = ("_node", "_questions", "description", "value")
+    __slots__ = ("_dfa_cache", "_node", "description", "value")
 
     description: str
     value: Callable[[str], object] | None
     _node: _core.Node
-    _questions: Questions | None
+    _dfa_cache: ByteDfa | None
 
     def __init__(self, node: _core.Node, description: str, value: Callable[[str], object] | None = None) -> None:
         object.__setattr__(self, "_node", node)
-        object.__setattr__(self, "_questions", None)
+        object.__setattr__(self, "_dfa_cache", None)
         # Combined languages would otherwise carry texts that double with every step.
         object.__setattr__(self, "description", description if len(description) <= 200 else description[:199] + "…")
         object.__setattr__(self, "value", value)
@@ -146,21 +146,21 @@ class Language:
         value = _OptionalValue(self) if self.value else None
         return Language(_core.repeat(self._node, 0, 1), f"{_group(self)}.optional()", value)
 
-    # Questions; none needs a model. They cost the states that they visit, within `Limits()`.
+    # ByteDfa; none needs a model. They cost the states that they visit, within `Limits()`.
 
     def is_empty(self) -> bool:
         """Whether no text is in the language."""
-        return self._ask().is_empty()
+        return self._dfa().is_empty()
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether `text` (a string as its UTF-8 bytes) is in the language."""
-        return self._ask().accepts(_bytes(text))
+        return self._dfa().accepts(_bytes(text))
 
     __contains__ = accepts
 
     def shortest(self) -> bytes:
         """Return the shortest text, of several the first in byte order. Raises `EmptyLanguageError` if none is."""
-        text = self._ask().shortest()
+        text = self._dfa().shortest()
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text at all")
         return text
@@ -172,7 +172,7 @@ class Language:
         >>> list(detent.regex("a?b{1,2}").enumerate())
         [b'b', b'ab', b'bb', b'abb']
         """
-        return self._ask().enumerate()
+        return self._dfa().enumerate()
 
     def count(self, max_bytes: int) -> int:
         """Count the texts of at most `max_bytes` bytes. Linear in `max_bytes` times the states visited.
@@ -181,14 +181,14 @@ class Language:
         >>> detent.regex("[0-9]{1,3}").count(2)
         110
         """
-        return self._ask().count(_check_count("max_bytes", max_bytes))
+        return self._dfa().count(_check_count("max_bytes", max_bytes))
 
     def sample(self, rng: Random, max_bytes: int = 64) -> bytes:
         """Draw a text: its length uniformly among the lengths that occur up to `max_bytes`, then the text among those.
 
         Raises `EmptyLanguageError` if no text is that short.
         """
-        text = self._ask().sample(rng, _check_count("max_bytes", max_bytes))
+        text = self._dfa().sample(rng, _check_count("max_bytes", max_bytes))
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text of at most {max_bytes} bytes")
         return text
@@ -230,7 +230,7 @@ class Language:
         """
         if not isinstance(other, Language):
             raise ArgumentError(f"counterexample needs a Language, got {type(other).__name__}")
-        return Questions(_core.intersection([self._node, _core.complement(other._node)])).shortest()
+        return ByteDfa(_core.intersection([self._node, _core.complement(other._node)])).shortest()
 
     def __le__(self, other: Language) -> bool:
         if not isinstance(other, Language):
@@ -253,13 +253,13 @@ class Language:
 
     def __hash__(self) -> int:
         # Equal sets must have equal hashes however they are written: so hash what the set decides and is cheap to see.
-        return hash(self._ask().first_bytes())
+        return hash(self._dfa().first_bytes())
 
-    def _ask(self) -> Questions:
-        if self._questions is None:
-            object.__setattr__(self, "_questions", Questions(_core.without_special(self._node)))
-        assert self._questions is not None  # noqa: S101 - set above
-        return self._questions
+    def _dfa(self) -> ByteDfa:
+        if self._dfa_cache is None:
+            object.__setattr__(self, "_dfa_cache", ByteDfa(_core.without_special(self._node)))
+        assert self._dfa_cache is not None  # noqa: S101 - set above
+        return self._dfa_cache
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Questions about a language, answered on its automaton over bytes; no vocabulary, no model.
+"""ByteDfa about a language, answered on its automaton over bytes; no vocabulary, no model.
 
 States are the core's integers, 0 is dead and every other state is live. Counting and sampling are dynamic programs over
 (state, bytes left) with Python's unbounded integers. (Flajolet, Zimmermann & Van Cutsem 1994, for uniform sampling.)
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-__all__ = ["Questions"]
+__all__ = ["ByteDfa"]
 
 
-class Questions:
+class ByteDfa:
     """The automaton of one node, with the questions that a `Language` passes on."""
 
     def __init__(self, node: _core.Node, limits: Limits | None = None) -> None:
@@ -70,7 +70,7 @@ class Questions:
 
     def shortest(self) -> bytes | None:
         """Return the shortest member, of several the first in byte order, or None."""
-        return None if self.is_empty() else self._core.completion(self._core.start)
+        return None if self.is_empty() else self._core.shortest_completion(self._core.start)
 
     def count(self, max_bytes: int) -> int:
         """Count the members of at most `max_bytes` bytes."""

@@ -15,7 +15,7 @@ from detent.errors import ArgumentError
 from detent.generation.aho_corasick import AhoCorasick, MatchState
 from detent.generation.sampler import whole_number
 from detent.language import Language
-from detent.sources.nodes import EVERYTHING, in_row, maybe
+from detent.sources.nodes import ANY_BYTES, concat, optional
 from detent.sources.words.case import CaselessAlphabet
 from detent.sources.words.containing import amid, no_word_character
 from detent.sources.words.trie import bytes_trie, trie
@@ -70,12 +70,12 @@ class Bans:
         """Return the language of the texts that have none of the words, nor end one that began in the prompt."""
         banned = [self._amid]
         if stops is not None and self._whole_words:  # a text that is cut at a stop string ends its last word there
-            before = maybe(in_row(EVERYTHING, no_word_character()))
+            before = optional(concat(ANY_BYTES, no_word_character()))
             cuts = bytes_trie(sorted(word.encode("latin-1") for word in stops.words))
-            banned.append(in_row(before, self._trie(self._finder.words), cuts, EVERYTHING))
+            banned.append(concat(before, self._trie(self._finder.words), cuts, ANY_BYTES))
         if tails := self._suffixes(prompt):
-            ends = maybe(in_row(no_word_character(), EVERYTHING)) if self._whole_words else EVERYTHING
-            banned.append(in_row(self._trie(tails), ends))
+            ends = optional(concat(no_word_character(), ANY_BYTES)) if self._whole_words else ANY_BYTES
+            banned.append(concat(self._trie(tails), ends))
         return language - Language(_core.union(banned), f"text with one of {len(self._finder.words)} banned words")
 
     def key(self, prompt: bytes, stops: AhoCorasick | None) -> Hashable:

@@ -26,7 +26,7 @@ from detent.guide import Canonical, Guide, Rule, check_canonical, compile
 from detent.language import Language
 from detent.matcher import Matcher
 from detent.models.base import Model
-from detent.sources.nodes import EVERYTHING, TEXT
+from detent.sources.nodes import ANY_BYTES, UTF8
 from detent.tables import TableMatcher, TokenConstraint, TokenDfa, UserDfa
 
 __all__ = [
@@ -218,7 +218,7 @@ def resolve_guide(language: Rule | None, model: Model, *, in_text: bool, canonic
     """Return the guide or table of a language for a model; that of any text or bytes for None."""
     check_canonical(canonical)
     if language is None:
-        language = Language(TEXT, "text") if in_text or canonical else Language(EVERYTHING, "any bytes")
+        language = Language(UTF8, "text") if in_text or canonical else Language(ANY_BYTES, "any bytes")
     if isinstance(language, (Language, UserDfa, TokenConstraint)):
         return compile(language, model.vocabulary, canonical=canonical)
     if not isinstance(language, (Guide, TokenDfa)):

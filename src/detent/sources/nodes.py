@@ -6,49 +6,49 @@ from detent import _core
 from detent.errors import ArgumentError
 
 __all__ = [
+    "ANY_BYTES",
     "CHARACTER",
-    "EVERYTHING",
-    "TEXT",
+    "UTF8",
     "WHITE_SPACE",
+    "concat",
     "decimal",
-    "either",
     "encode",
-    "in_row",
-    "maybe",
-    "shown",
-    "times",
+    "optional",
+    "repeat",
+    "short_repr",
+    "union",
 ]
 
 CHARACTER: _core.Node = _core.chars([(0, 0x10FFFF)])
 """One character of UTF-8."""
 
-TEXT: _core.Node = _core.repeat(CHARACTER, 0, None)
+UTF8: _core.Node = _core.repeat(CHARACTER, 0, None)
 """Any text in UTF-8."""
 
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 WHITE_SPACE: _core.Node = _core.chars(sorted((ord(each), ord(each)) for each in _SPACES))
 """A character that Unicode calls white space, as `\\s` of Rust does; Python's has four more."""
 
-EVERYTHING: _core.Node = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
+ANY_BYTES: _core.Node = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
 """Any string of bytes."""
 
 
-def in_row(*parts: _core.Node | str) -> _core.Node:
+def concat(*parts: _core.Node | str) -> _core.Node:
     """Give the parts one after the other; a text stands for itself."""
     return _core.concat([_node(part) for part in parts])
 
 
-def either(*parts: _core.Node | str) -> _core.Node:
+def union(*parts: _core.Node | str) -> _core.Node:
     """Give any one of the parts."""
     return _core.union([_node(part) for part in parts])
 
 
-def maybe(part: _core.Node | str) -> _core.Node:
+def optional(part: _core.Node | str) -> _core.Node:
     """Give the part or nothing."""
     return _core.repeat(_node(part), 0, 1)
 
 
-def times(part: _core.Node | str, minimum: int, maximum: int | None) -> _core.Node:
+def repeat(part: _core.Node | str, minimum: int, maximum: int | None) -> _core.Node:
     """Give the part, that often."""
     return _core.repeat(_node(part), minimum, maximum)
 
@@ -67,7 +67,7 @@ def encode(text: str, asker: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise ArgumentError(
-            f"{asker} got {shown(text)} with half of a surrogate pair at character {error.start}, "
+            f"{asker} got {short_repr(text)} with half of a surrogate pair at character {error.start}, "
             "which UTF-8 text never holds; decode the text first"
         ) from None
 
@@ -87,10 +87,10 @@ def decimal(number: int, asker: str) -> str:
         ) from None
 
 
-def shown(value: object, limit: int = 60) -> str:
+def short_repr(value: object, limit: int = 60) -> str:
     """Give the `repr` of a value, cut to a length that fits into a message.
 
-    >>> shown("a" * 100, 8)
+    >>> short_repr("a" * 100, 8)
     "'aaaaaa…"
     """
     is_cut = isinstance(value, (str, bytes)) and len(value) > limit

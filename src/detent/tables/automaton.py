@@ -11,7 +11,7 @@ from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.language import Language
 from detent.limits import Limits
-from detent.sources.nodes import EVERYTHING
+from detent.sources.nodes import ANY_BYTES
 from detent.tables.compress import FINISHED, START, UNREACHABLE, Ints, Moves, compress, distances
 from detent.tables.rule import TokenConstraint
 from detent.tables.table import MAX_BYTES, TokenDfa
@@ -116,7 +116,7 @@ class UserDfa:
                 )
             token_class[low:high] = part
         token_class[ends] = self._moves.symbol_class[-1]
-        texts = Language(EVERYTHING, repr(self))
+        texts = Language(ANY_BYTES, repr(self))
         return TokenDfa(self._moves._replace(symbol_class=token_class), vocabulary, [texts], max_bytes=max_bytes)
 
     def __and__(self, other: Language | str | bytes | UserDfa | TokenConstraint) -> Language | TokenConstraint:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from detent.language import Language
-from detent.sources.nodes import EVERYTHING
+from detent.sources.nodes import ANY_BYTES
 
 if TYPE_CHECKING:
     from detent.tables.automaton import UserDfa
 
-__all__ = ["ANY_BYTES", "TokenConstraint"]
+__all__ = ["UNRESTRICTED", "TokenConstraint"]
 
-ANY_BYTES = Language(EVERYTHING, "any bytes")
+UNRESTRICTED = Language(ANY_BYTES, "any bytes")
 
 
 @final
@@ -52,7 +52,7 @@ class TokenConstraint:
             both = TokenConstraint(self.automata + other.automata, self.language)
             return both if other.language is None else both & other.language
         if isinstance(other, (str, bytes)):
-            other = ANY_BYTES & other
+            other = UNRESTRICTED & other
         if not isinstance(other, Language):
             return NotImplemented
         return TokenConstraint(self.automata, other if self.language is None else self.language & other)

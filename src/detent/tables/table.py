@@ -25,7 +25,7 @@ from detent.errors import ArgumentError, LimitError, StateError, from_core
 from detent.language import Language
 from detent.tables.compress import FINISHED, REFUSED, START, Ints, Moves
 from detent.tables.matcher import TableMatcher, text_tokens
-from detent.tables.rule import ANY_BYTES
+from detent.tables.rule import UNRESTRICTED
 
 if TYPE_CHECKING:
     from detent.vocabulary import Vocabulary
@@ -188,7 +188,7 @@ class TokenDfa:
         from detent.tables.product import intersect
 
         if isinstance(other, (str, bytes)):
-            other = ANY_BYTES & other
+            other = UNRESTRICTED & other
         return intersect(self, other) if isinstance(other, (TokenDfa, Language)) else NotImplemented
 
     def __rand__(self, other: Language | str | bytes) -> TokenDfa:

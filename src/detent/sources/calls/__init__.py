@@ -10,7 +10,7 @@ from detent.sources.calls.function import Call, read_functions
 from detent.sources.calls.pythonic import PythonicValue, pythonic_calls
 from detent.sources.calls.styles import JSON_STYLES, JsonValue, json_calls
 from detent.sources.calls.tags import TaggedPart, structural_tags
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 
 __all__ = ["Call", "TaggedPart", "calls", "structural_tags"]
 
@@ -73,14 +73,14 @@ def calls(
     """
     most = _most(parallel)
     if style not in _STYLES:
-        raise ArgumentError(f"calls got the style {shown(style)}; there are {', '.join(_STYLES)}")
+        raise ArgumentError(f"calls got the style {short_repr(style)}; there are {', '.join(_STYLES)}")
     known = read_functions(functions)
     names = [function.name for function in known[:_SHOWN_NAMES]]
     more = f" and {len(known) - _SHOWN_NAMES} more" if len(known) > _SHOWN_NAMES else ""
     description = f"{style} calls of {', '.join(names)}{more}"
     has_marker = style in JSON_STYLES and bool(JSON_STYLES[style].marker)
     if marker is not None and not has_marker:
-        raise ArgumentError(f"calls got a marker for the style {shown(style)}, which has none; leave it out")
+        raise ArgumentError(f"calls got a marker for the style {short_repr(style)}, which has none; leave it out")
     if style == "llama3-pythonic":
         return Language(pythonic_calls(known, most), description, PythonicValue(known))
     node = json_calls(JSON_STYLES[style], known, most, has_marker and marker is not False)
@@ -91,5 +91,5 @@ def _most(parallel: bool | int) -> int | None:
     if isinstance(parallel, bool):
         return None if parallel else 1
     if not isinstance(parallel, int) or parallel < 1:
-        raise ArgumentError(f"calls needs parallel to be True, False or a number of calls, got {shown(parallel)}")
+        raise ArgumentError(f"calls needs parallel to be True, False or a number of calls, got {short_repr(parallel)}")
     return parallel

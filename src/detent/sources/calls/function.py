@@ -8,7 +8,7 @@ from typing import Any
 
 from detent.errors import ArgumentError
 from detent.sources.json_schema.python_types import is_model, schema_of
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 
 __all__ = ["Call", "Function", "read_functions"]
 
@@ -56,7 +56,7 @@ def read_functions(functions: Sequence[object] | object) -> tuple[Function, ...]
     names = set()
     for function in found:
         if function.name in names:
-            raise ArgumentError(f"calls got two functions of the name {shown(function.name)}; rename one")
+            raise ArgumentError(f"calls got two functions of the name {short_repr(function.name)}; rename one")
         names.add(function.name)
     return tuple(found)
 
@@ -64,11 +64,11 @@ def read_functions(functions: Sequence[object] | object) -> tuple[Function, ...]
 def _read_callable(function: object) -> Function:
     if not is_model(function) and (isinstance(function, type) or not callable(function)):
         raise ArgumentError(
-            f"calls takes functions, tool dicts and models, got {shown(function)} ({type(function).__name__})"
+            f"calls takes functions, tool dicts and models, got {short_repr(function)} ({type(function).__name__})"
         )
     name = getattr(function, "__name__", "")
     if not name or name == "<lambda>":
-        raise ArgumentError(f"calls got {shown(function)}, which has no name; define it with def")
+        raise ArgumentError(f"calls got {short_repr(function)}, which has no name; define it with def")
     found = schema_of(function)
     assert found is not None  # noqa: S101 - it is neither a dict nor a text
     return Function(name, *found)
@@ -77,11 +77,12 @@ def _read_callable(function: object) -> Function:
 def _read_tool(tool: Mapping[str, Any]) -> Function:
     inner = tool.get("function", tool)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str) or not inner["name"]:
-        raise ArgumentError(f"calls got the tool {shown(dict(tool))} without a name; give it a text 'name'")
+        raise ArgumentError(f"calls got the tool {short_repr(dict(tool))} without a name; give it a text 'name'")
     schema = inner.get("parameters", {"properties": {}})
     if not isinstance(schema, dict):
         raise ArgumentError(
-            f"calls got parameters {shown(schema)} of {shown(inner['name'])}, which are no JSON Schema; give a dict"
+            f"calls got parameters {short_repr(schema)} of {short_repr(inner['name'])}, which are no JSON "
+            "Schema; give a dict"
         )
     schema = {"type": "object", **schema}
     if not _OPEN & set(schema):

@@ -19,7 +19,7 @@ from detent.sources.calls.python_strings import constant_string, free_string, he
 from detent.sources.json_schema.ecma import pattern_node
 from detent.sources.json_schema.formats import format_node
 from detent.sources.json_schema.numbers import number_literal, number_node
-from detent.sources.nodes import CHARACTER, TEXT, either, in_row, maybe, shown, times
+from detent.sources.nodes import CHARACTER, UTF8, concat, optional, repeat, short_repr, union
 from detent.sources.types.digits import DIGIT
 
 __all__ = ["SEPARATOR", "Pointer", "literal_nodes", "members"]
@@ -27,11 +27,11 @@ __all__ = ["SEPARATOR", "Pointer", "literal_nodes", "members"]
 Pointer = str
 """The JSON pointer of a subschema, or of a value inside a const or an enum."""
 
-SEPARATOR: _core.Node = in_row(",", maybe(" "))
+SEPARATOR: _core.Node = concat(",", optional(" "))
 """What stands between the items of a list, the members of a dict, and arguments."""
 
-_COLON = in_row(":", maybe(" "))
-_WHOLE = in_row(maybe("-"), times(DIGIT, 1, None))
+_COLON = concat(":", optional(" "))
+_WHOLE = concat(optional("-"), repeat(DIGIT, 1, None))
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _REFUSED = """
@@ -111,12 +111,12 @@ def members(
     [True, True, False, False]
     """
     # `after` is what may follow a member, `first` what may stand where there is none yet.
-    after = times(in_row(separator, others), 0, None) if others else _core.epsilon()
-    first = maybe(in_row(others, after)) if others else _core.epsilon()
+    after = repeat(concat(separator, others), 0, None) if others else _core.epsilon()
+    first = optional(concat(others, after)) if others else _core.epsilon()
     for node, is_required in reversed(items):
-        with_it, beginning = in_row(separator, node, after), in_row(node, after)
-        first = beginning if is_required else either(beginning, first)
-        after = with_it if is_required else either(with_it, after)
+        with_it, beginning = concat(separator, node, after), concat(node, after)
+        first = beginning if is_required else union(beginning, first)
+        after = with_it if is_required else union(with_it, after)
     return first
 
 
@@ -154,13 +154,13 @@ class _Reader:
                 found = found[int(name)] if isinstance(found, list) else found[name]
             except (KeyError, IndexError, ValueError, TypeError):
                 raise ArgumentError(
-                    f"{self.where} refers to {shown(pointer)} at {place or '/'}; it is not there"
+                    f"{self.where} refers to {short_repr(pointer)} at {place or '/'}; it is not there"
                 ) from None
         return found
 
     def _refuse(self, pointer: Pointer, keyword: str, reason: str) -> UnsupportedError:
         return UnsupportedError(
-            f"{self.where} has {keyword!r} at {shown(pointer + '/' + keyword)}: {reason}; "
+            f"{self.where} has {keyword!r} at {short_repr(pointer + '/' + keyword)}: {reason}; "
             "leave it out, or use a style that writes JSON"
         )
 
@@ -168,7 +168,7 @@ class _Reader:
         if isinstance(schema, bool):
             return _Entry((), lambda _: ANY_LITERAL if schema else _core.empty())
         if not isinstance(schema, dict):
-            raise ArgumentError(f"{self.where} has {shown(schema)} at {pointer or '/'}, where a schema must stand")
+            raise ArgumentError(f"{self.where} has {short_repr(schema)} at {pointer or '/'}, where a schema must stand")
         for keyword in _REFUSED:
             if schema.get(keyword, False) is not False:
                 raise self._refuse(pointer, keyword, "Python literals are not held to it")
@@ -185,13 +185,13 @@ class _Reader:
             start = len(children)
             children += needed
             builders.append(_part(build, start, len(children)))
-        return _Entry(tuple(children), lambda nodes: either(*[build(nodes) for build in builders]))
+        return _Entry(tuple(children), lambda nodes: union(*[build(nodes) for build in builders]))
 
     def _types(self, pointer: Pointer, schema: Mapping[str, Any]) -> list[str]:
         kinds = schema.get("type", list(_TYPES))
         kinds = [kinds] if isinstance(kinds, str) else kinds
         if not isinstance(kinds, list) or any(kind not in _TYPES for kind in kinds):
-            raise ArgumentError(f"{self.where} has an unknown type {shown(schema['type'])} at {pointer}/type")
+            raise ArgumentError(f"{self.where} has an unknown type {short_repr(schema['type'])} at {pointer}/type")
         return [kind for kind in kinds if kind != "integer" or "number" not in kinds]
 
     def _alone(self, pointer: Pointer, keyword: str, schema: Mapping[str, Any]) -> _Entry:
@@ -207,53 +207,55 @@ class _Reader:
             values = [value] if keyword == "const" else value
             kinds = self._types(pointer, schema)
             if not isinstance(values, list):
-                raise ArgumentError(f"{self.where} has {shown(value)} at {pointer}/enum, where a list must stand")
+                raise ArgumentError(f"{self.where} has {short_repr(value)} at {pointer}/enum, where a list must stand")
             places = [
                 self._child(f"{pointer}/{keyword}/{number}", _Const(item))
                 for number, item in enumerate(values)
                 if any(_is_a(item, kind) for kind in kinds)
             ]
-            return _Entry(tuple(places), lambda nodes: either(*nodes))
+            return _Entry(tuple(places), lambda nodes: union(*nodes))
         if not isinstance(value, list) or not value:
-            raise ArgumentError(f"{self.where} has {shown(value)} at {pointer}/{keyword}, where schemas must stand")
+            raise ArgumentError(
+                f"{self.where} has {short_repr(value)} at {pointer}/{keyword}, where schemas must stand"
+            )
         if keyword == "allOf" and len(value) > 1:
             raise self._refuse(pointer, "allOf", "literals are held to one schema, not to several at once")
         if keyword == "oneOf" and not _are_disjoint(value):
             raise self._refuse(pointer, "oneOf", "its schemas are not told apart by 'type'; write anyOf")
         places = [self._child(f"{pointer}/{keyword}/{number}", part) for number, part in enumerate(value)]
-        return _Entry(tuple(places), lambda nodes: either(*nodes))
+        return _Entry(tuple(places), lambda nodes: union(*nodes))
 
     def _value(self, pointer: Pointer, value: Any) -> _Entry:
         """Make the entry of one value, spelled as `repr` does, in either quotes."""
         if isinstance(value, list):
             places = [self._child(f"{pointer}/{number}", _Const(item)) for number, item in enumerate(value)]
-            return _Entry(tuple(places), lambda nodes: in_row("[", members([(n, True) for n in nodes], None), "]"))
+            return _Entry(tuple(places), lambda nodes: concat("[", members([(n, True) for n in nodes], None), "]"))
         if isinstance(value, dict):
-            names = [in_row(constant_string(str(name)), _COLON) for name in value]
+            names = [concat(constant_string(str(name)), _COLON) for name in value]
             places = [self._child(f"{pointer}/{number}", _Const(item)) for number, item in enumerate(value.values())]
 
             def build(nodes: Sequence[_core.Node]) -> _core.Node:
-                row = [(in_row(name, node), True) for name, node in zip(names, nodes, strict=True)]
-                return in_row("{", members(row, None), "}")
+                row = [(concat(name, node), True) for name, node in zip(names, nodes, strict=True)]
+                return concat("{", members(row, None), "}")
 
             return _Entry(tuple(places), build)
         if value is None or isinstance(value, bool):
-            return _Entry((), lambda _: in_row(str(value)))
+            return _Entry((), lambda _: concat(str(value)))
         if isinstance(value, str):
             return _Entry((), lambda _: constant_string(value))
         if isinstance(value, (int, float, Decimal)):
             number = number_literal(Decimal(repr(value)) if isinstance(value, float) else Decimal(value))
             is_whole = isinstance(value, int)
             return _Entry((), lambda _: _core.intersection([number, _WHOLE]) if is_whole else number)
-        raise ArgumentError(f"{self.where} has {shown(value)} at {pointer}, which JSON has no value for")
+        raise ArgumentError(f"{self.where} has {short_repr(value)} at {pointer}, which JSON has no value for")
 
     # One method a type: the children, and how to build from their nodes.
 
     def _null(self, pointer: Pointer, schema: Mapping[str, Any]) -> tuple[list[Pointer], Any]:
-        return [], lambda _: in_row("None")
+        return [], lambda _: concat("None")
 
     def _boolean(self, pointer: Pointer, schema: Mapping[str, Any]) -> tuple[list[Pointer], Any]:
-        return [], lambda _: either("True", "False")
+        return [], lambda _: union("True", "False")
 
     def _number(self, pointer: Pointer, schema: Mapping[str, Any], integer: bool = False) -> tuple[list[Pointer], Any]:
         bounds: dict[str, Any] = {}
@@ -284,18 +286,20 @@ class _Reader:
             return [], lambda _: _core.empty()
         if not held:
             return [], lambda _: free_string(low, high)
-        return [], lambda _: held_string(_core.intersection([TEXT, times(CHARACTER, low, high), *held]))
+        return [], lambda _: held_string(_core.intersection([UTF8, repeat(CHARACTER, low, high), *held]))
 
     def _array(self, pointer: Pointer, schema: Mapping[str, Any]) -> tuple[list[Pointer], Any]:
         prefix, rest = schema.get("prefixItems", []), schema.get("items", True)
         if not isinstance(prefix, list):
-            raise ArgumentError(f"{self.where} has {shown(prefix)} at {pointer}/prefixItems, where a list must stand")
+            raise ArgumentError(
+                f"{self.where} has {short_repr(prefix)} at {pointer}/prefixItems, where a list must stand"
+            )
         low, high = self._count(pointer, "minItems", schema) or 0, self._count(pointer, "maxItems", schema)
         children = [self._child(f"{pointer}/prefixItems/{number}", part) for number, part in enumerate(prefix)]
         children.append(self._child(f"{pointer}/items", rest))
 
         def build(nodes: Sequence[_core.Node]) -> _core.Node:
-            return in_row("[", _items(nodes[:-1], nodes[-1], low, high), "]")
+            return concat("[", _items(nodes[:-1], nodes[-1], low, high), "]")
 
         return children, build
 
@@ -311,18 +315,20 @@ class _Reader:
         def build(nodes: Sequence[_core.Node]) -> _core.Node:
             values = [*nodes[:-1], *[nodes[-1]] * (len(names) - len(declared))]
             row = [
-                (in_row(constant_string(name), _COLON, value), name in required)
+                (concat(constant_string(name), _COLON, value), name in required)
                 for name, value in zip(names, values, strict=True)
             ]
-            taken = _core.intersection([TEXT, _core.complement(either(*[in_row(name) for name in names]))])
-            others_row = in_row(held_string(taken) if names else free_string(0, None), _COLON, nodes[-1])
-            return in_row("{", members(row, None if others is False else others_row), "}")
+            taken = _core.intersection([UTF8, _core.complement(union(*[concat(name) for name in names]))])
+            others_row = concat(held_string(taken) if names else free_string(0, None), _COLON, nodes[-1])
+            return concat("{", members(row, None if others is False else others_row), "}")
 
         return children, build
 
     def _decimal(self, pointer: Pointer, keyword: str, value: Any) -> Decimal:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or value != value:
-            raise ArgumentError(f"{self.where} has {shown(value)} at {pointer}/{keyword}, where a number must stand")
+            raise ArgumentError(
+                f"{self.where} has {short_repr(value)} at {pointer}/{keyword}, where a number must stand"
+            )
         return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
     def _count(self, pointer: Pointer, keyword: str, schema: Mapping[str, Any]) -> int | None:
@@ -330,7 +336,9 @@ class _Reader:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or value < 0:
-            raise ArgumentError(f"{self.where} has {shown(value)} at {pointer}/{keyword}, where a count must stand")
+            raise ArgumentError(
+                f"{self.where} has {short_repr(value)} at {pointer}/{keyword}, where a count must stand"
+            )
         return int(value)
 
 
@@ -357,13 +365,13 @@ def _items(prefix: Sequence[_core.Node], rest: _core.Node, low: int, high: int |
     if not known:
         if high == 0:
             return _core.epsilon()
-        row = in_row(rest, times(in_row(SEPARATOR, rest), max(low - 1, 0), None if high is None else high - 1))
-        return row if low else maybe(row)
+        row = concat(rest, repeat(concat(SEPARATOR, rest), max(low - 1, 0), None if high is None else high - 1))
+        return row if low else optional(row)
     more = None if high is None else high - len(known)
-    row = times(in_row(SEPARATOR, rest), max(low - len(known), 0), more)
+    row = repeat(concat(SEPARATOR, rest), max(low - len(known), 0), more)
     for place in range(len(known) - 1, -1, -1):
-        row = in_row(SEPARATOR if place else "", known[place], row)
-        row = row if place < low else maybe(row)
+        row = concat(SEPARATOR if place else "", known[place], row)
+        row = row if place < low else optional(row)
     return row
 
 
@@ -414,11 +422,11 @@ def _any_literal() -> _core.Node:
     value = _core.reference(0)
     number = number_node(integer=False)
     assert number is not None  # noqa: S101 - without bounds there are numbers
-    row = maybe(in_row(value, times(in_row(SEPARATOR, value), 0, None)))
-    member = in_row(free_string(0, None), _COLON, value)
-    table = maybe(in_row(member, times(in_row(SEPARATOR, member), 0, None)))
-    scalars = either("None", "True", "False", number, free_string(0, None))
-    return _core.grammar([either(scalars, in_row("[", row, "]"), in_row("{", table, "}"))], 0)
+    row = optional(concat(value, repeat(concat(SEPARATOR, value), 0, None)))
+    member = concat(free_string(0, None), _COLON, value)
+    table = optional(concat(member, repeat(concat(SEPARATOR, member), 0, None)))
+    scalars = union("None", "True", "False", number, free_string(0, None))
+    return _core.grammar([union(scalars, concat("[", row, "]"), concat("{", table, "}"))], 0)
 
 
 ANY_LITERAL: _core.Node = _any_literal()

@@ -7,21 +7,21 @@ escapes, ``\N{...}``, line continuations, raw control characters, prefixes and t
 from __future__ import annotations
 
 from detent import _core
-from detent.sources.nodes import EVERYTHING, either, in_row, times
+from detent.sources.nodes import ANY_BYTES, concat, repeat, union
 
 __all__ = ["constant_string", "free_string", "held_string"]
 
 _HEX = _core.byte_set(b"0123456789abcdefABCDEF")
-_SURROGATE = in_row(_core.byte_set(b"dD"), _core.byte_set(b"89abcdefABCDEF"), _HEX, _HEX)
-_FOUR = _core.intersection([times(_HEX, 4, 4), _core.complement(_SURROGATE)])
-_PLANE = either(in_row("000", _core.byte_set(b"123456789abcdefABCDEF")), "0010")
-_ESCAPE = in_row(
+_SURROGATE = concat(_core.byte_set(b"dD"), _core.byte_set(b"89abcdefABCDEF"), _HEX, _HEX)
+_FOUR = _core.intersection([repeat(_HEX, 4, 4), _core.complement(_SURROGATE)])
+_PLANE = union(concat("000", _core.byte_set(b"123456789abcdefABCDEF")), "0010")
+_ESCAPE = concat(
     "\\",
-    either(
+    union(
         _core.byte_set(b"\\'\"abfnrtv"),
-        in_row("x", _HEX, _HEX),
-        in_row("u", _FOUR),
-        in_row("U", either(in_row("0000", _FOUR), in_row(_PLANE, times(_HEX, 4, 4)))),
+        concat("x", _HEX, _HEX),
+        concat("u", _FOUR),
+        concat("U", union(concat("0000", _FOUR), concat(_PLANE, repeat(_HEX, 4, 4)))),
     ),
 )
 _RAW = {
@@ -31,15 +31,15 @@ _RAW = {
 _NAMED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 # Of the escapes of JSON, those that Python reads alike: not `\/`, and surrogates only of characters in no pair.
-_ALIKE = times(
-    either(
+_ALIKE = repeat(
+    union(
         _core.chars([(0x20, 0x5B), (0x5D, 0x10FFFF)]),
-        in_row("\\", either(_core.byte_set(b'"\\bfnrt'), in_row("u", _FOUR))),
+        concat("\\", union(_core.byte_set(b'"\\bfnrt'), concat("u", _FOUR))),
     ),
     0,
     None,
 )
-_NO_APOSTROPHE = _core.complement(in_row(EVERYTHING, "'", EVERYTHING))
+_NO_APOSTROPHE = _core.complement(concat(ANY_BYTES, "'", ANY_BYTES))
 
 
 def free_string(low: int, high: int | None) -> _core.Node:
@@ -50,7 +50,7 @@ def free_string(low: int, high: int | None) -> _core.Node:
     >>> [two.accepts(text) for text in ("'é!'", '"a\\x41"', "'it'", "'abc'", "'a\"")]
     [True, True, True, False, False]
     """
-    return either(*[in_row(q, times(either(raw, _ESCAPE), low, high), q) for q, raw in _RAW.items()])
+    return union(*[concat(q, repeat(union(raw, _ESCAPE), low, high), q) for q, raw in _RAW.items()])
 
 
 def constant_string(text: str) -> _core.Node:
@@ -60,7 +60,7 @@ def constant_string(text: str) -> _core.Node:
     >>> sorted(Language(constant_string("it's"), "it's").enumerate())
     [b'"it\'s"', b"'it\\'s'"]
     """
-    return either(*[f"{q}{''.join(_spelled(character, q) for character in text)}{q}" for q in _RAW])
+    return union(*[f"{q}{''.join(_spelled(character, q) for character in text)}{q}" for q in _RAW])
 
 
 def held_string(texts: _core.Node) -> _core.Node:
@@ -74,9 +74,9 @@ def held_string(texts: _core.Node) -> _core.Node:
     >>> [tab.accepts(text) for text in ("'\\t'", '"\\u0009"', "'\\x09'", "'t'")]
     [True, True, False, False]
     """
-    double = in_row('"', _core.intersection([_core.json_string(texts), _ALIKE]), '"')
+    double = concat('"', _core.intersection([_core.json_string(texts), _ALIKE]), '"')
     inside = _core.json_string(_core.intersection([texts, _NO_APOSTROPHE]))
-    return either(double, in_row("'", _core.intersection([inside, _ALIKE]), "'"))
+    return union(double, concat("'", _core.intersection([inside, _ALIKE]), "'"))
 
 
 def _spelled(character: str, quote: str) -> str:

@@ -13,7 +13,7 @@ from detent.errors import ArgumentError, UnsupportedError
 from detent.sources.calls.function import Call, Function
 from detent.sources.calls.literals import SEPARATOR, literal_nodes, members
 from detent.sources.calls.reading import arguments_as_json
-from detent.sources.nodes import either, in_row, shown, times
+from detent.sources.nodes import concat, repeat, short_repr, union
 
 __all__ = ["PythonicValue", "pythonic_calls"]
 
@@ -24,8 +24,8 @@ _NOTES = {"title", "description", "default", "examples", "deprecated", "$comment
 
 def pythonic_calls(functions: tuple[Function, ...], most: int | None) -> _core.Node:
     """Give lists of one call to `most` calls."""
-    call = either(*[_call(function) for function in functions])
-    return in_row("[", call, times(in_row(SEPARATOR, call), 0, None if most is None else most - 1), "]")
+    call = union(*[_call(function) for function in functions])
+    return concat("[", call, repeat(concat(SEPARATOR, call), 0, None if most is None else most - 1), "]")
 
 
 def _call(function: Function) -> _core.Node:
@@ -36,7 +36,8 @@ def _call(function: Function) -> _core.Node:
     if strange or schema.get("additionalProperties", False) is not False:
         found = strange[0] if strange else "additionalProperties"
         raise UnsupportedError(
-            f"the arguments of {shown(function.name)} have {found!r}: Python calls are written for declared arguments "
+            f"the arguments of {short_repr(function.name)} have {found!r}: Python calls are written for "
+            "declared arguments "
             "alone; use a style that writes JSON"
         )
     declared: dict[str, Any] = schema.get("properties", {})
@@ -44,21 +45,22 @@ def _call(function: Function) -> _core.Node:
     for name in required:
         if name not in declared:
             raise ArgumentError(
-                f"{shown(function.name)} requires the argument {shown(name)}, which it does not declare"
+                f"{short_repr(function.name)} requires the argument {short_repr(name)}, which it does not declare"
             )
     places = {}
     for name in declared:
         _check_name(name, "argument", function.name)
         places[name] = f"/properties/{name}"
-    nodes = literal_nodes(schema, places.values(), f"the schema of {shown(function.name, 40)}")
-    row = [(in_row(f"{name}=", nodes[place]), name in required) for name, place in places.items()]
-    return in_row(f"{function.name}(", members(row, None), ")")
+    nodes = literal_nodes(schema, places.values(), f"the schema of {short_repr(function.name, 40)}")
+    row = [(concat(f"{name}=", nodes[place]), name in required) for name, place in places.items()]
+    return concat(f"{function.name}(", members(row, None), ")")
 
 
 def _check_name(name: str, what: str, function: str) -> None:
     if not name.isidentifier() or keyword.iskeyword(name):
         raise UnsupportedError(
-            f"the {what} name {shown(name)} of {shown(function)} is no Python identifier; rename it, or use a style "
+            f"the {what} name {short_repr(name)} of {short_repr(function)} is no Python identifier; rename it, "
+            "or use a style "
             "that writes JSON"
         )
 

@@ -10,11 +10,11 @@ from detent import _core
 from detent.sources.calls.function import Call, Function
 from detent.sources.calls.reading import json_end
 from detent.sources.json_schema import json_schema
-from detent.sources.nodes import in_row, maybe, times
+from detent.sources.nodes import concat, optional, repeat
 
 __all__ = ["JSON_STYLES", "JsonStyle", "JsonValue", "json_calls"]
 
-_SPACE = maybe(" ")
+_SPACE = optional(" ")
 _NAME = re.compile('{"name": ?')
 _KEY = re.compile(', ?"(?:arguments|parameters)": ?')
 
@@ -46,20 +46,20 @@ JSON_STYLES = {
 def json_calls(style: JsonStyle, functions: tuple[Function, ...], most: int | None, marker: bool) -> _core.Node:
     """Give the texts of one call to `most` calls."""
     call = _core.union([_call(style, function) for function in functions])
-    separator = style.separator if style.separator == "\n" else in_row(style.separator, _SPACE)
-    row = in_row(call, times(in_row(separator, call), 0, None if most is None else most - 1))
+    separator = style.separator if style.separator == "\n" else concat(style.separator, _SPACE)
+    row = concat(call, repeat(concat(separator, call), 0, None if most is None else most - 1))
     if style.is_list or most != 1:
-        row = in_row(style.begin, row, style.end)
+        row = concat(style.begin, row, style.end)
     if not marker:
         return row
     name = style.marker.encode()
-    return in_row(_core.special(name, _core.literal(name)), row)
+    return concat(_core.special(name, _core.literal(name)), row)
 
 
 def _call(style: JsonStyle, function: Function) -> _core.Node:
     name = json.dumps(function.name, ensure_ascii=False)
     head = ('{"name":', _SPACE, name, ",", _SPACE, f'"{style.key}":', _SPACE)
-    return in_row(style.before, *head, json_schema(function.schema)._node, "}", style.after)
+    return concat(style.before, *head, json_schema(function.schema)._node, "}", style.after)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.calls.reading import json_end
 from detent.sources.json_schema import json_schema
-from detent.sources.nodes import EVERYTHING, TEXT, either, encode, in_row, shown, times
+from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, repeat, short_repr, union
 
 __all__ = ["TaggedPart", "structural_tags"]
 
@@ -84,19 +84,19 @@ def structural_tags(
     known = tuple(_tag(tag, marks) for tag in tags)
     for mark in marks:
         if all(tag.trigger != mark for tag in known):
-            raise ArgumentError(f"structural_tags got the trigger {shown(mark)}, which opens no tag; leave it out")
+            raise ArgumentError(f"structural_tags got the trigger {short_repr(mark)}, which opens no tag; leave it out")
     if at_most is not None and not 0 <= at_least <= at_most:
         raise ArgumentError(f"structural_tags cannot have at least {at_least!r} and at most {at_most!r} tags")
-    seen = in_row(EVERYTHING, either(*marks))
-    early = _core.complement(in_row(seen, times(_BYTE, 1, None)))
+    seen = concat(ANY_BYTES, union(*marks))
+    early = _core.complement(concat(seen, repeat(_BYTE, 1, None)))
     parts = []
     for mark in marks:
-        opened = _core.intersection([in_row(TEXT, mark), early])
-        rest = [in_row(t.begin[len(mark) :], t.language._node, t.end) for t in known if t.trigger == mark]
-        parts.append(in_row(opened, either(*rest)))
-    free = _core.intersection([TEXT, _core.complement(in_row(seen, EVERYTHING))])
-    node = in_row(times(either(*parts), at_least, at_most), free)
-    return Language(node, f"text with tags at {', '.join(map(shown, marks))}", _TagsValue(known, marks))
+        opened = _core.intersection([concat(UTF8, mark), early])
+        rest = [concat(t.begin[len(mark) :], t.language._node, t.end) for t in known if t.trigger == mark]
+        parts.append(concat(opened, union(*rest)))
+    free = _core.intersection([UTF8, _core.complement(concat(seen, ANY_BYTES))])
+    node = concat(repeat(union(*parts), at_least, at_most), free)
+    return Language(node, f"text with tags at {', '.join(map(short_repr, marks))}", _TagsValue(known, marks))
 
 
 def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:
@@ -105,29 +105,31 @@ def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:
         raise ArgumentError("structural_tags needs at least one trigger, got none")
     for mark in marks:
         if not isinstance(mark, str) or not mark:
-            raise ArgumentError(f"structural_tags got the trigger {shown(mark)}; give a text that is not empty")
+            raise ArgumentError(f"structural_tags got the trigger {short_repr(mark)}; give a text that is not empty")
         encode(mark, "structural_tags")
         inside = next((other for other in marks if other != mark and other in mark), None)
         if inside is not None:
-            raise ArgumentError(f"structural_tags got the trigger {shown(mark)}, which contains {shown(inside)}")
+            raise ArgumentError(
+                f"structural_tags got the trigger {short_repr(mark)}, which contains {short_repr(inside)}"
+            )
     return marks
 
 
 def _tag(tag: tuple[str, object, str], marks: tuple[str, ...]) -> _Tag:
     if not isinstance(tag, (tuple, list)) or len(tag) != 3:
-        raise ArgumentError(f"structural_tags got the tag {shown(tag)}; give (begin, schema, end)")
+        raise ArgumentError(f"structural_tags got the tag {short_repr(tag)}; give (begin, schema, end)")
     begin, schema, end = tag
     for text in (begin, end):
         if not isinstance(text, str):
-            raise ArgumentError(f"structural_tags got {shown(text)} in a tag, where a text must stand")
+            raise ArgumentError(f"structural_tags got {short_repr(text)} in a tag, where a text must stand")
         encode(text, "structural_tags")
     if not end or end[0] in _NUMBER:
         raise ArgumentError(
-            f"structural_tags got the end {shown(end)}, which a number could run into; begin it otherwise"
+            f"structural_tags got the end {short_repr(end)}, which a number could run into; begin it otherwise"
         )
     trigger = next((mark for mark in marks if begin.startswith(mark)), None)
     if trigger is None:
-        raise ArgumentError(f"structural_tags got a tag that begins {shown(begin)}, with none of the triggers")
+        raise ArgumentError(f"structural_tags got a tag that begins {short_repr(begin)}, with none of the triggers")
     return _Tag(begin, json_schema(schema), end, trigger)
 
 

@@ -14,7 +14,7 @@ from detent.sources.grammar.place import Source
 from detent.sources.grammar.read_ebnf import read_ebnf
 from detent.sources.grammar.read_gbnf import read_gbnf
 from detent.sources.grammar.read_lark import read_lark
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 
 __all__ = ["ebnf", "gbnf", "grammar"]
 
@@ -73,9 +73,9 @@ def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Lim
     """
     bounds = _check(text, "grammar", limits)
     if lexer not in _LEXERS:
-        raise ArgumentError(f"lexer is one of {', '.join(map(repr, _LEXERS))}, got {shown(lexer)}")
+        raise ArgumentError(f"lexer is one of {', '.join(map(repr, _LEXERS))}, got {short_repr(lexer)}")
     node, used = read_lark(text, start, lexer, bounds)
-    return Language(node, f"grammar {shown(text)}, lexer {used}")
+    return Language(node, f"grammar {short_repr(text)}, lexer {used}")
 
 
 def gbnf(text: str, *, limits: Limits | None = None) -> Language:
@@ -114,7 +114,7 @@ def gbnf(text: str, *, limits: Limits | None = None) -> Language:
     bounds = _check(text, "gbnf", limits)
     source = Source(text)
     node = assemble(read_gbnf(source, bounds), "root", source, bounds)
-    return Language(node, f"gbnf {shown(text)}")
+    return Language(node, f"gbnf {short_repr(text)}")
 
 
 def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -> Language:
@@ -156,7 +156,7 @@ def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -
     source = Source(text)
     rules = read_ebnf(source, bounds)
     node = assemble(rules, next(iter(rules), "start") if start is None else start, source, bounds)
-    return Language(node, f"ebnf {shown(text)}")
+    return Language(node, f"ebnf {short_repr(text)}")
 
 
 def _check(text: str, asker: str, limits: Limits | None) -> Limits:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 from detent import _core
 from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
-from detent.queries import Questions
+from detent.queries import ByteDfa
 from detent.sources.nodes import CHARACTER
 from detent.sources.regex.assertions import anchor
 from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, make_class
@@ -41,7 +41,7 @@ _BOUNDARIES = frozenset({op.AT_BOUNDARY, op.AT_NON_BOUNDARY})
 # A count is written out for its choices up to here.
 _MAX_STEPS = 64
 
-# Questions of this file are about single terminals; one that needs more is answered with "perhaps".
+# ByteDfa of this file are about single terminals; one that needs more is answered with "perhaps".
 _LIMITS = Limits(states=5_000, work=500_000)
 
 
@@ -101,7 +101,7 @@ def first_match(regexp: str, limits: Limits) -> FirstMatch:
 def is_empty(node: _core.Node) -> bool:
     """Whether a language is certainly empty: False also where the question is too large."""
     try:
-        return Questions(node, _LIMITS).is_empty()
+        return ByteDfa(node, _LIMITS).is_empty()
     except LimitError:
         return False
 

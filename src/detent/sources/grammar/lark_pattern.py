@@ -17,11 +17,11 @@ from typing import TypeAlias
 from detent import _core
 from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
 from detent.limits import Limits
-from detent.queries import Questions
+from detent.queries import ByteDfa
 from detent.sources.grammar.lark_syntax import Literal, Range, Special, TerminalName
 from detent.sources.grammar.place import Source
 from detent.sources.grammar.tree import Both, Choice, Leaf, Not, Repeat, Row, Tree
-from detent.sources.nodes import TEXT
+from detent.sources.nodes import UTF8
 from detent.sources.regex import regex
 from detent.sources.regex.fresh_stack import on_fresh_stack
 from detent.sources.trampoline import trampoline
@@ -72,7 +72,7 @@ class Pattern:
         if self.is_text:
             return len(self.value), len(self.value)
         if not self.is_plain:
-            return int(not Questions(self.node).accepts(b"")), _UNBOUNDED
+            return int(not ByteDfa(self.node).accepts(b"")), _UNBOUNDED
         low, high = on_fresh_stack(lambda: _parser.parse(self.regexp).getwidth())
         return int(low), int(high)
 
@@ -173,7 +173,7 @@ def terminal_pattern(
 
 
 def _complement(pattern: Pattern) -> Pattern:
-    node = _core.intersection([TEXT, _core.complement(pattern.node)])
+    node = _core.intersection([UTF8, _core.complement(pattern.node)])
     return Pattern(f"~{pattern.value}", node=node)
 
 

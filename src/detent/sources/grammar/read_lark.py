@@ -97,7 +97,7 @@ def _terminal(terminals: Terminals, number: int) -> Terminal:
     size = max(1, len(terminals[number].pattern.value) // 4)
     if match.after is None:
         return Terminal(match.full, False, size)
-    return Terminal(_core.concat([match.full, _core.unless(match.after)]), False, size, False)
+    return Terminal(_core.concat([match.full, _core.not_followed_by(match.after)]), False, size, False)
 
 
 def _ignored(terminals: Terminals) -> Terminal | None:

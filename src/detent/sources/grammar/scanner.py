@@ -21,10 +21,10 @@ from typing import NamedTuple
 from detent import _core
 from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
-from detent.queries import Questions
+from detent.queries import ByteDfa
 from detent.sources.grammar.first_match import FirstMatch, first_match, is_empty
 from detent.sources.grammar.lark_rules import LarkRules, LarkTerminal
-from detent.sources.nodes import CHARACTER, EVERYTHING
+from detent.sources.nodes import ANY_BYTES, CHARACTER
 
 __all__ = ["FREE", "LONGEST", "Path", "Scanner", "Terminals"]
 
@@ -90,7 +90,7 @@ class Terminals:
     def first_bytes(self, number: int) -> bytes:
         """Give the bytes that a terminal may begin with."""
         if number not in self._first:
-            self._first[number] = Questions(self.match(number).full).first_bytes()[1]
+            self._first[number] = ByteDfa(self.match(number).full).first_bytes()[1]
         return self._first[number]
 
     def is_keyword(self, text: int, regex: int) -> bool:
@@ -98,7 +98,7 @@ class Terminals:
         return self._ask(("keyword", text, regex), lambda: self._reads(text, regex))
 
     def _reads(self, text: int, regex: int) -> bool:
-        return Questions(self.match(regex).tentative).accepts(self[text].pattern.value.encode())
+        return ByteDfa(self.match(regex).tentative).accepts(self[text].pattern.value.encode())
 
     def may_meet(self, left: int, right: int) -> bool:
         """Whether some text begins with both terminals."""
@@ -109,7 +109,7 @@ class Terminals:
 
     def begun(self, number: int) -> _core.Node:
         """Give the texts that begin with a terminal."""
-        return _core.concat([self.match(number).full, EVERYTHING])
+        return _core.concat([self.match(number).full, ANY_BYTES])
 
     def texts(self, terminal: int, path: Path) -> _core.Node:
         """Give the texts of a terminal that a path reads."""
@@ -174,7 +174,7 @@ class Terminals:
         texts = self.texts(terminal, path)
         other = _core.intersection([CHARACTER, _core.complement(match.loop)])
         stops = _core.intersection([_core.concat([texts, match.loop]), _core.complement(match.tentative)])
-        goes = _core.intersection([match.tentative, _core.concat([texts, other, EVERYTHING])])
+        goes = _core.intersection([match.tentative, _core.concat([texts, other, ANY_BYTES])])
         return is_empty(stops) and is_empty(goes)
 
     def _guard_number(self, key: tuple[str, object], node: _core.Node | None) -> int:
@@ -188,7 +188,7 @@ class Terminals:
         """Give the texts that may stand after a guard; None if none may."""
         if guard == FREE:
             return texts
-        forbidden = _core.concat([self.guards[guard], EVERYTHING])
+        forbidden = _core.concat([self.guards[guard], ANY_BYTES])
         if is_empty(_core.intersection([texts, forbidden])):
             return texts
         rest = _core.intersection([texts, _core.complement(forbidden)])
@@ -208,10 +208,10 @@ class Terminals:
                 continue
             texts, rest = self._against_lookahead(path.entry, rival, texts)
             before.append(rest)
-        parts = [_core.unless(_core.union(before))] if before else []
-        parts.append(_core.greedy(texts, entry.tentative) if guard is LONGEST else texts)
+        parts = [_core.not_followed_by(_core.union(before))] if before else []
+        parts.append(_core.maximal_munch(texts, entry.tentative) if guard is LONGEST else texts)
         if entry.after is not None:
-            parts.append(_core.unless(entry.after))
+            parts.append(_core.not_followed_by(entry.after))
         return _core.concat(parts) if len(parts) > 1 else parts[0]
 
     def _against_lookahead(self, entry: int, rival: int, texts: _core.Node) -> tuple[_core.Node, _core.Node]:
@@ -298,7 +298,7 @@ class Scanner:
 def _begins(following: bytes) -> _core.Node:
     if not following:
         return _core.empty()
-    return _core.concat([_core.byte_set(following), EVERYTHING])
+    return _core.concat([_core.byte_set(following), ANY_BYTES])
 
 
 def _extensions(texts: _core.Node, within: _core.Node) -> tuple[set[int], set[int]] | None:

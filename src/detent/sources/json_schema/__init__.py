@@ -21,7 +21,7 @@ from detent.sources.json_schema.json_text import decode
 from detent.sources.json_schema.layout import layout
 from detent.sources.json_schema.reading import as_dicts, read_text
 from detent.sources.json_schema.schemas import Schemas, sketched
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 
 __all__ = ["json_schema", "json_value"]
 
@@ -109,12 +109,12 @@ def json_schema(
         An argument has the wrong type.
     """
     if order not in ("schema", "any"):
-        raise ArgumentError(f'order must be "schema" or "any", got {shown(order)}')
+        raise ArgumentError(f'order must be "schema" or "any", got {short_repr(order)}')
     bounds = limits or _DEFAULT_LIMITS
     schema, value = _read(source, bounds)
     for name, language in (formats or {}).items():
         if not isinstance(name, str) or not isinstance(language, Language):
-            raise ArgumentError(f"formats must map names to languages, got {shown(name)}: {shown(language)}")
+            raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
     schemas = Schemas(schema, lenient, formats or {}, bounds)
     node = Compiler(schemas, layout(whitespace), order == "schema").compile()
     return Language(node, _describe(schema), value)
@@ -151,8 +151,8 @@ def _describe(schema: Any) -> str:
         return f"JSON schema {str(schema).lower()}"
     title = schema.get("title")
     if isinstance(title, str):
-        return f"JSON schema {shown(title)}"
-    keywords = [shown(keyword, 24) for keyword in list(schema)[:_SHOWN_KEYWORDS]]
+        return f"JSON schema {short_repr(title)}"
+    keywords = [short_repr(keyword, 24) for keyword in list(schema)[:_SHOWN_KEYWORDS]]
     more = ", …" if len(schema) > _SHOWN_KEYWORDS else ""
     return f"JSON schema with {', '.join(keywords)}{more}" if keywords else "JSON schema {}"
 
@@ -176,6 +176,6 @@ def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
     found = schema_of(source)
     if found is None:
         raise ArgumentError(
-            f"json_schema needs a dict, a bool, JSON text or a Python type that has a schema, got {shown(source)}"
+            f"json_schema needs a dict, a bool, JSON text or a Python type that has a schema, got {short_repr(source)}"
         )
     return found

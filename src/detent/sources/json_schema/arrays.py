@@ -16,7 +16,7 @@ from detent.errors import LimitError
 from detent.sources.json_schema.formula import Formula
 from detent.sources.json_schema.place import Conjunction, Literal
 from detent.sources.json_schema.strings import open_count, repeat_count
-from detent.sources.nodes import in_row, maybe, times
+from detent.sources.nodes import concat, optional, repeat
 
 if TYPE_CHECKING:
     from detent.sources.json_schema.compiler import Compiler, Steps
@@ -283,19 +283,19 @@ def _chain(facet: _Facet) -> Steps:
         items.append(inner)
     if fixed == 0:
         upper = None if most is None else most - 1
-        more = times(in_row(layout.comma, items[0]), repeat_count(max(facet.least - 1, 0)), open_count(upper))
-        whole = in_row(layout.open_array, items[0], more, layout.close_array)
+        more = repeat(concat(layout.comma, items[0]), repeat_count(max(facet.least - 1, 0)), open_count(upper))
+        whole = concat(layout.open_array, items[0], more, layout.close_array)
     else:
         more = _core.epsilon()
         if len(items) > fixed:
             upper = None if most is None else most - fixed
             least = repeat_count(max(facet.least - fixed, 0))
-            more = times(in_row(layout.comma, items[fixed]), least, open_count(upper))
+            more = repeat(concat(layout.comma, items[fixed]), least, open_count(upper))
         for index in range(fixed - 1, 0, -1):
-            more = in_row(layout.comma, items[index], more)
+            more = concat(layout.comma, items[index], more)
             if index >= facet.least:
-                more = maybe(more)
-        whole = in_row(layout.open_array, items[0], more, layout.close_array)
+                more = optional(more)
+        whole = concat(layout.open_array, items[0], more, layout.close_array)
     return whole if facet.least else _core.union([layout.empty_array, whole])
 
 
@@ -304,7 +304,7 @@ def _walked(facet: _Facet) -> Steps:
     ways = [layout.empty_array] if facet.may_end(0, facet.residual) else []
     for value, left in facet.options(0, facet.residual):
         inner = yield from compiler.node(value)
-        ways.append(in_row(layout.open_array, inner, (yield facet.walk(1, left))))
+        ways.append(concat(layout.open_array, inner, (yield facet.walk(1, left))))
     return _core.union(ways)
 
 
@@ -320,12 +320,12 @@ def _following(facet: _Facet, index: int, formula: Formula) -> Steps:
         inner = compiler.at_once(value)
         if inner is None:
             inner = yield value
-        item = in_row(layout.comma, inner)
+        item = concat(layout.comma, inner)
         if is_last and left is formula:
             loops.append(item)
         else:
-            ways.append(in_row(item, (yield facet.walk(index + 1, left))))
-    return in_row(times(_core.union(loops), 0, None), _core.union(ways))
+            ways.append(concat(item, (yield facet.walk(index + 1, left))))
+    return concat(repeat(_core.union(loops), 0, None), _core.union(ways))
 
 
 def _repeated(facet: _Facet, index: int) -> Steps:
@@ -336,7 +336,7 @@ def _repeated(facet: _Facet, index: int) -> Steps:
         return layout.close_array
     item = yield from facet.compiler.node(facet.value(index, ()))
     upper = None if most is None else open_count(most - index)
-    return in_row(times(in_row(layout.comma, item), least, upper), layout.close_array)
+    return concat(repeat(concat(layout.comma, item), least, upper), layout.close_array)
 
 
 def _unordered(facet: _Facet, constants: list[Any]) -> Steps:
@@ -356,5 +356,5 @@ def _unordered(facet: _Facet, constants: list[Any]) -> Steps:
     if least > len(members):
         return _core.empty() if facet.least else layout.empty_array
     items = _core.unordered(members, None, layout.comma, least, open_count(most))
-    whole = in_row(layout.open_array, items, layout.close_array)
+    whole = concat(layout.open_array, items, layout.close_array)
     return whole if facet.least else _core.union([layout.empty_array, whole])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from detent import _core
-from detent.sources.nodes import either, in_row
+from detent.sources.nodes import concat, union
 from detent.sources.regex import regex
 
 __all__ = ["date", "date_time", "duration", "time"]
@@ -41,12 +41,12 @@ def date() -> _core.Node:
 
 def time() -> _core.Node:
     """Give the times of RFC 3339's full-time: with an offset."""
-    return either(_node(_TIME), _leap_seconds())
+    return union(_node(_TIME), _leap_seconds())
 
 
 def date_time() -> _core.Node:
     """Give the moments of RFC 3339."""
-    return in_row(_node(f"{_DATE}[Tt]"), time())
+    return concat(_node(f"{_DATE}[Tt]"), time())
 
 
 def duration() -> _core.Node:
@@ -63,8 +63,8 @@ def _leap_seconds() -> _core.Node:
     fraction = _node(_FRACTION)
     by_hour: dict[int, list[_core.Node]] = {}
     for local, written in offsets.items():
-        by_hour.setdefault(local // 60, []).append(in_row(f"{local % 60:02}:60", fraction, either(*written)))
-    return either(*(in_row(f"{hour:02}:", either(*minutes)) for hour, minutes in by_hour.items()))
+        by_hour.setdefault(local // 60, []).append(concat(f"{local % 60:02}:60", fraction, union(*written)))
+    return union(*(concat(f"{hour:02}:", union(*minutes)) for hour, minutes in by_hour.items()))
 
 
 def _node(pattern: str) -> _core.Node:

@@ -14,9 +14,9 @@ from functools import lru_cache
 from detent import _core
 from detent.errors import ArgumentError, LimitError
 from detent.limits import Limits
-from detent.queries import Questions
+from detent.queries import ByteDfa
 from detent.sources.json_schema.ecma_parser import START, STOP, Body, parse
-from detent.sources.nodes import TEXT
+from detent.sources.nodes import UTF8
 from detent.sources.regex.parser import Item, op
 from detent.sources.regex.translate import translate
 
@@ -89,7 +89,7 @@ def _build(pattern: str, bounds: Limits) -> _core.Node:
     if not any(_is_split(branch.data) for branch in branches):
         node = translate(whole.data, op.SRE_FLAG_ASCII, bounds.pattern_size)
         # What may be empty is found in every text, unless it looks around: `.*`, `a?`.
-        return TEXT if not _LOOKS.search(pattern) and Questions(node).accepts(b"") else node
+        return UTF8 if not _LOOKS.search(pattern) and ByteDfa(node).accepts(b"") else node
     return _core.union([_branch(branch.data, bounds.pattern_size) for branch in branches])
 
 

@@ -16,7 +16,7 @@ from detent.errors import UnsupportedError
 from detent.sources.json_schema import calendar_formats as calendar
 from detent.sources.json_schema import network_formats as network
 from detent.sources.json_schema import syntax_formats as syntax
-from detent.sources.nodes import TEXT
+from detent.sources.nodes import UTF8
 
 __all__ = ["format_node"]
 
@@ -81,4 +81,4 @@ def format_node(name: str) -> _core.Node | None:
             "the format idn-hostname cannot be held exactly: the length of a label counts in Punycode; "
             'use "hostname", or a "pattern" of the letters that you expect'
         )
-    return TEXT if name in _FREE else None
+    return UTF8 if name in _FREE else None

@@ -12,7 +12,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from detent.errors import ArgumentError
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 from detent.sources.types import integer
 
 __all__ = ["decode"]
@@ -40,7 +40,7 @@ def decode(text: str, fraction: Callable[[str], object] = Decimal) -> Any:
     try:
         return reader.run()
     except (ValueError, IndexError):
-        raise ArgumentError(f"{shown(text)} is not JSON, near character {reader.index}") from None
+        raise ArgumentError(f"{short_repr(text)} is not JSON, near character {reader.index}") from None
 
 
 class _Reader:

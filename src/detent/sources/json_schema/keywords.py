@@ -24,7 +24,7 @@ from detent.sources.json_schema.json_values import (
 )
 from detent.sources.json_schema.place import Choice, Place
 from detent.sources.json_schema.record import Record
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 
 if TYPE_CHECKING:
     from detent.sources.json_schema.schemas import Schemas
@@ -55,7 +55,7 @@ def read(schemas: Schemas, place: Place) -> Record:
             found[1](schemas, place, record, argument)
         elif not isinstance(keyword, str):
             raise SchemaError(
-                f"at {place.pointer() or 'the root'}: a keyword must be a string, got {shown(keyword)}",
+                f"at {place.pointer() or 'the root'}: a keyword must be a string, got {short_repr(keyword)}",
                 pointer=place.pointer(),
             )
     return record

@@ -8,16 +8,16 @@ from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.json_schema.numbers import number_node
-from detent.sources.nodes import TEXT, either, in_row, maybe, shown, times
+from detent.sources.nodes import UTF8, concat, optional, repeat, short_repr, union
 from detent.sources.regex import regex
 
 __all__ = ["NUMBER", "STRING", "Layout", "layout"]
 
 _DEEPEST_INDENT = 96
 _QUOTE = _core.literal(b'"')
-_SPACE = Language(times(_core.byte_set(b" \t\n\r"), 0, None), "white space")
+_SPACE = Language(repeat(_core.byte_set(b" \t\n\r"), 0, None), "white space")
 
-STRING: _core.Node = in_row(_QUOTE, _core.json_string(TEXT), _QUOTE)
+STRING: _core.Node = concat(_QUOTE, _core.json_string(UTF8), _QUOTE)
 """Any JSON string."""
 
 NUMBER: _core.Node = number_node(integer=False) or _core.empty()
@@ -31,24 +31,24 @@ class Layout:
         self.space = space
         self.comma = comma
         self.colon = colon
-        self.open_array = in_row("[", space)
-        self.close_array = in_row(space, "]")
-        self.open_object = in_row("{", space)
-        self.close_object = in_row(space, "}")
-        self.empty_array = in_row("[", space, "]")
-        self.empty_object = in_row("{", space, "}")
-        self.quote_colon = in_row(_QUOTE, colon)
-        self.any_member = in_row(_QUOTE, _core.json_string(TEXT), self.quote_colon)
+        self.open_array = concat("[", space)
+        self.close_array = concat(space, "]")
+        self.open_object = concat("{", space)
+        self.close_object = concat(space, "}")
+        self.empty_array = concat("[", space, "]")
+        self.empty_object = concat("{", space, "}")
+        self.quote_colon = concat(_QUOTE, colon)
+        self.any_member = concat(_QUOTE, _core.json_string(UTF8), self.quote_colon)
         self.anything = self._anything()
 
     def _anything(self) -> _core.Node:
         """Any JSON text: the one recursive language that most schemas need, shared by all."""
         value = _core.reference(0)
-        member = in_row(self.any_member, value)
-        array = in_row(self.open_array, value, times(in_row(self.comma, value), 0, None), self.close_array)
-        members = in_row(self.open_object, member, times(in_row(self.comma, member), 0, None), self.close_object)
-        scalars = either(STRING, NUMBER, "true", "false", "null")
-        return _core.grammar([either(scalars, self.empty_array, array, self.empty_object, members)], 0)
+        member = concat(self.any_member, value)
+        array = concat(self.open_array, value, repeat(concat(self.comma, value), 0, None), self.close_array)
+        members = concat(self.open_object, member, repeat(concat(self.comma, member), 0, None), self.close_object)
+        scalars = union(STRING, NUMBER, "true", "false", "null")
+        return _core.grammar([union(scalars, self.empty_array, array, self.empty_object, members)], 0)
 
 
 def layout(whitespace: object) -> Layout:
@@ -66,8 +66,8 @@ def layout(whitespace: object) -> Layout:
 @lru_cache(maxsize=16)
 def _named(whitespace: str) -> Layout:
     if whitespace == "bounded":
-        indent = times(_core.byte_set(b" \t"), 0, _DEEPEST_INDENT)
-        space = maybe(either(" ", in_row(maybe("\r"), "\n", indent)))
+        indent = repeat(_core.byte_set(b" \t"), 0, _DEEPEST_INDENT)
+        space = optional(union(" ", concat(optional("\r"), "\n", indent)))
         return _spaced(space)
     if whitespace == "compact":
         return _spaced(_core.epsilon())
@@ -79,11 +79,12 @@ def _named(whitespace: str) -> Layout:
 def _custom(whitespace: Language) -> Layout:
     if not whitespace <= _SPACE:
         raise ArgumentError(
-            f"whitespace {shown(whitespace.description)} holds {shown(whitespace.counterexample(_SPACE))}; JSON allows "
+            f"whitespace {short_repr(whitespace.description)} holds "
+            f"{short_repr(whitespace.counterexample(_SPACE))}; JSON allows "
             "spaces, tabs, line feeds and carriage returns only"
         )
     return _spaced(whitespace._node)
 
 
 def _spaced(space: _core.Node) -> Layout:
-    return Layout(space, in_row(space, ",", space), in_row(space, ":", space))
+    return Layout(space, concat(space, ",", space), concat(space, ":", space))

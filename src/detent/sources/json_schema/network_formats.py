@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from detent import _core
-from detent.sources.nodes import either, in_row, times
+from detent.sources.nodes import concat, repeat, union
 from detent.sources.regex import regex
 
 __all__ = [
@@ -100,14 +100,14 @@ def idn_email() -> _core.Node:
 def _domain(first: str, other: str, length: int) -> _core.Node:
     """Give labels with points between; a character of a label is `first` or, behind that, `other` or a hyphen."""
     label = f"{first}{other}*(?:-+{other}+)*"
-    lengths = in_row(times(_NO_POINT, 1, 63), times(in_row(".", times(_NO_POINT, 1, 63)), 0, None))
-    return _core.intersection([_node(rf"{label}(?:\.{label})*"), lengths, times(_BYTE, 0, length)])
+    lengths = concat(repeat(_NO_POINT, 1, 63), repeat(concat(".", repeat(_NO_POINT, 1, 63)), 0, None))
+    return _core.intersection([_node(rf"{label}(?:\.{label})*"), lengths, repeat(_BYTE, 0, length)])
 
 
 def _mailbox(above: str, first: str, other: str) -> _core.Node:
     atom, quoted = f"[{above}{_ATEXT}]+", rf'"(?:[{above} !#-\[\]-~]|\\[ -~])*"'
-    local_part = _core.intersection([_node(rf"{atom}(?:\.{atom})*|{quoted}"), times(_BYTE, 1, 64)])
-    return in_row(local_part, "@", either(_domain(first, other, 255), _node(_ADDRESS_LITERAL)))
+    local_part = _core.intersection([_node(rf"{atom}(?:\.{atom})*|{quoted}"), repeat(_BYTE, 1, 64)])
+    return concat(local_part, "@", union(_domain(first, other, 255), _node(_ADDRESS_LITERAL)))
 
 
 def ipv4() -> _core.Node:

@@ -11,7 +11,7 @@ from detent import _core
 from detent.errors import LimitError
 from detent.sources.json_schema.layout import NUMBER
 from detent.sources.json_schema.numbers import number_literal, number_node
-from detent.sources.nodes import in_row, maybe, times
+from detent.sources.nodes import concat, optional, repeat
 
 if TYPE_CHECKING:
     from detent.sources.json_schema.formula import Formula
@@ -20,7 +20,7 @@ __all__ = ["number_set"]
 
 _MOST_BRANCHES = 512
 _LARGEST_EXPONENT = 5000
-_PLAIN = in_row(maybe("-"), times(_core.byte_set(b"0123456789"), 1, None))
+_PLAIN = concat(optional("-"), repeat(_core.byte_set(b"0123456789"), 1, None))
 _Tests = tuple[tuple[str, Any, bool], ...]
 
 

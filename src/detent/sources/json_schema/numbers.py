@@ -21,7 +21,7 @@ from detent import _core
 from detent.errors import ArgumentError, LimitError
 from detent.sources.json_schema.number_automaton import Divisors, magnitudes, split
 from detent.sources.json_schema.number_line import HalfLine, NumberLine, Stretch, cut
-from detent.sources.nodes import either, in_row, maybe, shown, times
+from detent.sources.nodes import concat, optional, repeat, short_repr, union
 from detent.sources.types.digits import DIGIT, naturals
 
 __all__ = ["number_literal", "number_node"]
@@ -31,19 +31,19 @@ _MOST_PLACES = 100  # of divisors, whose remainders cost the square of it
 
 _FIRST_DIGIT = _core.byte_set(b"123456789")
 _E = _core.byte_set(b"eE")
-_ZEROS = times("0", 0, None)
-_DIGITS = times(DIGIT, 0, None)
-_NO_FRACTION = maybe(in_row(".0", _ZEROS))
-_FRACTION = maybe(in_row(".", DIGIT, _DIGITS))
-_EXPONENT = maybe(in_row(_E, maybe(_core.byte_set(b"+-")), DIGIT, _DIGITS))
-_INTEGER = in_row(maybe("-"), either("0", in_row(_FIRST_DIGIT, _DIGITS)), _NO_FRACTION)
-_NUMBER = in_row(maybe("-"), either("0", in_row(_FIRST_DIGIT, _DIGITS)), _FRACTION, _EXPONENT)
-_ZERO_INTEGER = in_row(maybe("-"), "0", _NO_FRACTION)
-_ZERO = in_row(_ZERO_INTEGER, _EXPONENT)
-_NONZERO = in_row(
-    either(in_row(_FIRST_DIGIT, _DIGITS, _FRACTION), in_row("0.", _ZEROS, _FIRST_DIGIT, _DIGITS)), _EXPONENT
+_ZEROS = repeat("0", 0, None)
+_DIGITS = repeat(DIGIT, 0, None)
+_NO_FRACTION = optional(concat(".0", _ZEROS))
+_FRACTION = optional(concat(".", DIGIT, _DIGITS))
+_EXPONENT = optional(concat(_E, optional(_core.byte_set(b"+-")), DIGIT, _DIGITS))
+_INTEGER = concat(optional("-"), union("0", concat(_FIRST_DIGIT, _DIGITS)), _NO_FRACTION)
+_NUMBER = concat(optional("-"), union("0", concat(_FIRST_DIGIT, _DIGITS)), _FRACTION, _EXPONENT)
+_ZERO_INTEGER = concat(optional("-"), "0", _NO_FRACTION)
+_ZERO = concat(_ZERO_INTEGER, _EXPONENT)
+_NONZERO = concat(
+    union(concat(_FIRST_DIGIT, _DIGITS, _FRACTION), concat("0.", _ZEROS, _FIRST_DIGIT, _DIGITS)), _EXPONENT
 )
-_MANTISSA = in_row(_FIRST_DIGIT, _FRACTION)
+_MANTISSA = concat(_FIRST_DIGIT, _FRACTION)
 
 
 def number_node(
@@ -110,10 +110,10 @@ def number_literal(value: Decimal) -> _core.Node:
         return _ZERO_INTEGER
     magnitude = value.copy_abs()
     whole, fraction = split(magnitude)
-    ways = [in_row(whole, in_row(f".{fraction}", _ZEROS) if fraction else _NO_FRACTION)]
+    ways = [concat(whole, concat(f".{fraction}", _ZEROS) if fraction else _NO_FRACTION)]
     if not -4 <= magnitude.adjusted() < 16:
         ways.append(_scientific(Stretch(magnitude, True, magnitude, True)))
-    return in_row("-" if value < 0 else "", either(*ways))
+    return concat("-" if value < 0 else "", union(*ways))
 
 
 def _build(
@@ -138,8 +138,8 @@ def _build(
         if not half.is_empty():
             found = _integers(half) if integer else _decimals(half)
             if found is not None:
-                ways.append(in_row(sign, found))
-    return either(*ways) if ways else None
+                ways.append(concat(sign, found))
+    return union(*ways) if ways else None
 
 
 _cached = lru_cache(maxsize=500)(_build)
@@ -159,11 +159,12 @@ def _stricter(inclusive: Decimal | None, exclusive: Decimal | None, direction: i
 
 def _checked(value: Decimal) -> Decimal:
     if not isinstance(value, Decimal) or not value.is_finite():
-        raise ArgumentError(f"a number's bound must be a finite Decimal, got {shown(value)}")
+        raise ArgumentError(f"a number's bound must be a finite Decimal, got {short_repr(value)}")
     exponent = value.as_tuple().exponent
     if value and (value.adjusted() > _MOST_DIGITS or (isinstance(exponent, int) and exponent < -_MOST_DIGITS)):
         raise LimitError(
-            f"the number {shown(str(value))} takes more than {_MOST_DIGITS} digits on a side of the point; round it"
+            f"the number {short_repr(str(value))} takes more than {_MOST_DIGITS} digits on a side of the point; "
+            "round it"
         )
     return value if value else Decimal(0)
 
@@ -175,7 +176,7 @@ def _integers(half: HalfLine) -> _core.Node | None:
         last = None if high is None else floor(high) if has_high else ceil(high) - 1
         if last is None or first <= last:
             ways.append(naturals(first, last))
-    return in_row(either(*ways), _NO_FRACTION) if ways else None
+    return concat(union(*ways), _NO_FRACTION) if ways else None
 
 
 def _decimals(half: HalfLine) -> _core.Node:
@@ -183,7 +184,7 @@ def _decimals(half: HalfLine) -> _core.Node:
         return _NONZERO
     plain = magnitudes(half)
     scientific = [_scientific(stretch) for stretch in half.stretches()]
-    return either(*scientific, *((plain,) if plain else ()))
+    return union(*scientific, *((plain,) if plain else ()))
 
 
 @lru_cache(maxsize=200)
@@ -203,8 +204,8 @@ def _scientific(stretch: Stretch) -> _core.Node:
             ways.append(_at_exponent(top, most))
         first, last = (None if least is None else least + 1), (None if most is None else most - 1)
         if first is None or last is None or first <= last:
-            ways.append(in_row(_MANTISSA, _E, _exponents(first, last)))
-    return either(*ways)
+            ways.append(concat(_MANTISSA, _E, _exponents(first, last)))
+    return union(*ways)
 
 
 def _at_exponent(stretch: Stretch, exponent: int | None) -> _core.Node:
@@ -218,7 +219,7 @@ def _at_exponent(stretch: Stretch, exponent: int | None) -> _core.Node:
     else:
         places = (False, stretch.has_low, True) if stretch.low else (True, stretch.has_high, False)
     mantissa = magnitudes(HalfLine(cuts, places), one_digit=True)
-    return in_row(mantissa, _E, _exponents(exponent, exponent)) if mantissa else _core.empty()
+    return concat(mantissa, _E, _exponents(exponent, exponent)) if mantissa else _core.empty()
 
 
 def _mantissa(value: Decimal) -> Decimal:
@@ -230,13 +231,13 @@ def _exponents(first: int | None, last: int | None) -> _core.Node:
     """Give the exponents in a range, with any sign of zero and zeros in front."""
     ways: list[_core.Node] = []
     if (first is None or first <= 0) and (last is None or last >= 0):
-        ways.append(in_row(maybe(_core.byte_set(b"+-")), "0", _ZEROS))
+        ways.append(concat(optional(_core.byte_set(b"+-")), "0", _ZEROS))
     if last is None or last > 0:
-        ways.append(in_row(maybe("+"), _ZEROS, naturals(max(first or 1, 1), last)))
+        ways.append(concat(optional("+"), _ZEROS, naturals(max(first or 1, 1), last)))
     if first is None or first < 0:
         nearest = 1 if last is None else max(-last, 1)
-        ways.append(in_row("-", _ZEROS, naturals(nearest, None if first is None else -first)))
-    return either(*ways)
+        ways.append(concat("-", _ZEROS, naturals(nearest, None if first is None else -first)))
+    return union(*ways)
 
 
 def _divisors(integer: bool, multiples: tuple[Decimal, ...], not_multiples: tuple[Decimal, ...]) -> Divisors:
@@ -253,11 +254,11 @@ def _divisors(integer: bool, multiples: tuple[Decimal, ...], not_multiples: tupl
 
 def _divisor(value: Decimal) -> Fraction:
     if not value > 0:
-        raise ArgumentError(f"a divisor must be above 0, got {shown(str(value))}")
+        raise ArgumentError(f"a divisor must be above 0, got {short_repr(str(value))}")
     exponent = value.as_tuple().exponent
     if value.adjusted() > _MOST_PLACES or (isinstance(exponent, int) and exponent < -_MOST_PLACES):
         raise LimitError(
-            f"multipleOf {shown(str(value))} takes more than {_MOST_PLACES} digits on a side of the point; "
+            f"multipleOf {short_repr(str(value))} takes more than {_MOST_PLACES} digits on a side of the point; "
             "use a divisor of fewer"
         )
     return Fraction(value)
@@ -280,5 +281,5 @@ def _multiples(line: NumberLine, divisors: Divisors, is_zero_out: bool) -> _core
     for sign, half in (("", line.positive), ("-", line.negative)):
         found = None if half.is_empty() else magnitudes(half, divisors)
         if found is not None:
-            ways.append(in_row(sign, found))
-    return either(*ways) if ways else None
+            ways.append(concat(sign, found))
+    return union(*ways) if ways else None

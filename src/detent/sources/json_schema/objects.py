@@ -23,7 +23,7 @@ from detent.sources.json_schema.json_values import is_text
 from detent.sources.json_schema.keysets import Cell, KeySet
 from detent.sources.json_schema.place import Conjunction, Literal
 from detent.sources.json_schema.strings import Strings, either, open_count, repeat_count, spelled
-from detent.sources.nodes import in_row, times
+from detent.sources.nodes import concat, repeat
 
 if TYPE_CHECKING:
     from detent.sources.json_schema.compiler import Compiler, Steps
@@ -299,7 +299,7 @@ class Facet:
             if not (names.excluded or names.nodes or names.least or names.most is not None or names.listed is not None):
                 found.append((group[0][0], self.compiler.layout.any_member))
             else:
-                found.append((group[0][0], in_row(names.json(), self.compiler.layout.colon)))
+                found.append((group[0][0], concat(names.json(), self.compiler.layout.colon)))
         return found
 
     def _is_cut(self, cells: list[tuple[Cell, Strings]]) -> bool:
@@ -426,7 +426,7 @@ def _chain(facet: Facet) -> Steps:
 def _linked(facet: Facet, members: list[tuple[_core.Node, bool]], free: _core.Node | None) -> _core.Node:
     """Put the members in a row: a comma stands before each but the first that is written."""
     layout = facet.compiler.layout
-    some = in_row(layout.open_object, _core.ordered(members, free, layout.comma, True), layout.close_object)
+    some = concat(layout.open_object, _core.ordered(members, free, layout.comma, True), layout.close_object)
     return some if any(is_required for _, is_required in members) else _core.union([layout.empty_object, some])
 
 
@@ -448,7 +448,7 @@ def _layers(facet: Facet) -> Steps:
         nodes[formula, is_written] = yield facet.walk(left) if is_written else _start(facet, left)
     names = list(facet.order)
     for index in range(len(names) - 1, -1, -1):
-        label = in_row(_core.literal(spelled(names[index])), layout.colon)
+        label = concat(_core.literal(spelled(names[index])), layout.colon)
         later, nodes = nodes, {}
         for state, edges in layers[index].items():
             parts = []
@@ -462,7 +462,7 @@ def _layers(facet: Facet) -> Steps:
                 before = [layout.comma] if state[1] else []
                 parts.append(_core.concat([*before, label, inner, later[target]]))
             nodes[state] = _core.union(parts)
-    return in_row(layout.open_object, nodes[facet.residual, False])
+    return concat(layout.open_object, nodes[facet.residual, False])
 
 
 def _next_layer(facet: Facet, name: str, layer: dict[_State, list[_Edge]]) -> dict[_State, list[_Edge]]:
@@ -512,7 +512,7 @@ def _any_free(facet: Facet) -> Steps:
         inner = facet.compiler.at_once(value)
         if inner is None:
             inner = yield value
-        free.append(in_row(name, inner))
+        free.append(concat(name, inner))
     return _core.union(free)
 
 
@@ -522,8 +522,8 @@ def _free_rest(facet: Facet, formula: Formula) -> Steps:
     counts = _counts(formula)
     if counts is not None:
         member = yield from _any_free(facet)
-        return in_row(
-            times(in_row(layout.comma, member), repeat_count(counts[0]), open_count(counts[1])), layout.close_object
+        return concat(
+            repeat(concat(layout.comma, member), repeat_count(counts[0]), open_count(counts[1])), layout.close_object
         )
     loops: list[_core.Node] = []
     ways = [layout.close_object] if facet.is_complete(formula) else []
@@ -531,12 +531,12 @@ def _free_rest(facet: Facet, formula: Formula) -> Steps:
         inner = facet.compiler.at_once(value)
         if inner is None:
             inner = yield value
-        member = in_row(layout.comma, name, inner)
+        member = concat(layout.comma, name, inner)
         if left is formula:
             loops.append(member)
         else:
-            ways.append(in_row(member, (yield facet.walk(left))))
-    return in_row(times(_core.union(loops), 0, None), _core.union(ways))
+            ways.append(concat(member, (yield facet.walk(left))))
+    return concat(repeat(_core.union(loops), 0, None), _core.union(ways))
 
 
 def _free_start(facet: Facet, formula: Formula) -> Steps:
@@ -549,15 +549,15 @@ def _free_start(facet: Facet, formula: Formula) -> Steps:
         if most is None or most > 0:
             member = yield from _any_free(facet)
             upper = None if most is None else most - 1
-            more = times(in_row(layout.comma, member), repeat_count(max(least - 1, 0)), open_count(upper))
-            starts.append(in_row(member, more, layout.close_object))
+            more = repeat(concat(layout.comma, member), repeat_count(max(least - 1, 0)), open_count(upper))
+            starts.append(concat(member, more, layout.close_object))
         return _core.union(starts)
     ways = [_CLOSE] if facet.is_complete(formula) else []
     for name, value, left in facet.free_options(formula):
         inner = facet.compiler.at_once(value)
         if inner is None:
             inner = yield value
-        ways.append(in_row(name, inner, (yield facet.walk(left))))
+        ways.append(concat(name, inner, (yield facet.walk(left))))
     return _core.union(ways)
 
 

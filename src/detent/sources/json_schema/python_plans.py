@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from detent.errors import ArgumentError
 from detent.sources.json_schema.json_text import decode
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 
 __all__ = [
     "Choice",
@@ -256,7 +256,7 @@ class Converter:
         try:
             return self._run(decode(text))
         except _Mismatch:
-            raise ArgumentError(f"{shown(text)} is no {self.description}") from None
+            raise ArgumentError(f"{short_repr(text)} is no {self.description}") from None
 
     def _run(self, value: Any) -> Any:
         definitions = dict(self.definitions)

@@ -40,7 +40,7 @@ from detent.sources.json_schema.python_plans import (
     Scalar,
     Values,
 )
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 from detent.sources.types import datetime, duration, time
 
 __all__ = ["is_model", "schema_of"]
@@ -146,7 +146,7 @@ def schema_of(source: object) -> tuple[dict[str, Any], Callable[[str], object]] 
         return pydantic_types.type_schema(source)
     reader = _Reader()
     is_function = inspect.isroutine(source)
-    name = getattr(source, "__name__", None) or shown(source)
+    name = getattr(source, "__name__", None) or short_repr(source)
     schema, plan = reader.arguments(source, name) if is_function else reader.read(source, name, 0)
     definitions = reader.finish()
     if reader.schemas:
@@ -379,7 +379,7 @@ def _is_record(kind: Any) -> bool:
 
 
 def _refuse(where: str, kind: object, reason: str, remedy: str) -> NoReturn:
-    raise UnsupportedError(f"{_clip(where)}: {shown(kind)} cannot be made a schema: {_clip(reason)}; {remedy}")
+    raise UnsupportedError(f"{_clip(where)}: {short_repr(kind)} cannot be made a schema: {_clip(reason)}; {remedy}")
 
 
 def _clip(text: str) -> str:

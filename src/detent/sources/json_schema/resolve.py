@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from detent.errors import SchemaError
 from detent.sources.json_schema.dialect import DIALECTS, Dialect
 from detent.sources.json_schema.place import Place
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 
 __all__ = ["Base", "References"]
 
@@ -103,7 +103,7 @@ class References:
             registry = self._registry.with_resource(uri, resource).crawl()
         except Exception as error:  # what the package raises on malformed schemas is not documented
             raise SchemaError(
-                f"the schema's identifiers cannot be read ({type(error).__name__}: {shown(str(error))}); "
+                f"the schema's identifiers cannot be read ({type(error).__name__}: {short_repr(str(error))}); "
                 "correct its $id, $anchor and $defs"
             ) from None
         return registry.resolver(base_uri=uri)
@@ -148,7 +148,7 @@ class References:
             raise self._missing(place, reference, keyword) from None
         except Exception as error:  # malformed URIs and schemas, in ways that the package does not list
             raise SchemaError(
-                f"{keyword} at {place.pointer() or 'the root'}: {shown(reference)} cannot be resolved "
+                f"{keyword} at {place.pointer() or 'the root'}: {short_repr(reference)} cannot be resolved "
                 f"({type(error).__name__}); write #/$defs/name",
                 pointer=place.pointer(),
                 keyword=keyword,
@@ -193,7 +193,8 @@ class References:
 
     def _missing(self, place: Place, reference: str, keyword: str) -> SchemaError:
         return SchemaError(
-            f"{keyword} at {place.pointer() or 'the root'}: there is no schema at {shown(reference)} in this document; "
+            f"{keyword} at {place.pointer() or 'the root'}: there is no schema at {short_repr(reference)} in "
+            "this document; "
             "nothing is fetched: put the schema under $defs and write #/$defs/name",
             pointer=place.pointer(),
             keyword=keyword,

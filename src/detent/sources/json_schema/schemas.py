@@ -28,7 +28,7 @@ from detent.sources.json_schema.place import Choice, Conjunction, Literal, Negat
 from detent.sources.json_schema.record import Record
 from detent.sources.json_schema.resolve import Base, References
 from detent.sources.json_schema.strings import Strings
-from detent.sources.nodes import TEXT, shown
+from detent.sources.nodes import UTF8, short_repr
 
 __all__ = ["Schemas", "sketched"]
 
@@ -70,7 +70,7 @@ class Schemas:
             raise SchemaError(f"$schema must be a string, got {sketched(named)}", keyword="$schema")
         found = DIALECTS.get(named.rstrip("#")) or DIALECTS.get(named.rstrip("#").replace("https:", "http:", 1))
         if found is None:
-            reason = f"{shown(named)} is none of the drafts 4, 6, 7, 2019-09 and 2020-12"
+            reason = f"{short_repr(named)} is none of the drafts 4, 6, 7, 2019-09 and 2020-12"
             self.refuse("", "$schema", reason, "name one of these, or leave $schema out for 2020-12")
         return found or DEFAULT
 
@@ -304,7 +304,7 @@ class Schemas:
     def format(self, name: str, place: Place) -> _core.Node | None:
         """Give the texts of a format; None if it is unknown or dropped, so that it says nothing."""
         if name in self.formats:
-            return _core.intersection([self.formats[name]._node, TEXT])
+            return _core.intersection([self.formats[name]._node, UTF8])
         try:
             node = format_node(name)
         except UnsupportedError as error:
@@ -313,7 +313,7 @@ class Schemas:
             return None
         if node is None:
             self.warn(
-                f"format {shown(name)} is none that the specification names, so it has no effect; "
+                f"format {short_repr(name)} is none that the specification names, so it has no effect; "
                 "pass formats={name: language} to give it a meaning"
             )
         return node
@@ -351,4 +351,4 @@ def sketched(value: object) -> str:
     """
     if isinstance(value, (list, dict)):
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    return shown(value)
+    return short_repr(value)

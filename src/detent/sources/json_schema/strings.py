@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from detent import _core
 from detent.errors import LimitError
-from detent.queries import Questions
+from detent.queries import ByteDfa
 from detent.sources.json_schema.layout import STRING
-from detent.sources.nodes import CHARACTER, TEXT
+from detent.sources.nodes import CHARACTER, UTF8
 
 if TYPE_CHECKING:
     from detent.sources.json_schema.formula import Formula
@@ -38,7 +38,7 @@ class Strings:
     all of `nodes` and not in `excluded`.
     """
 
-    __slots__ = ("_questions", "excluded", "least", "listed", "most", "nodes")
+    __slots__ = ("_dfas", "excluded", "least", "listed", "most", "nodes")
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Strings:
         self.least = least
         self.most = most
         self.nodes = nodes
-        self._questions: list[Questions] | None = None
+        self._dfas: list[ByteDfa] | None = None
 
     def accepts(self, text: str) -> bool:
         """Whether the text is a member."""
@@ -61,13 +61,13 @@ class Strings:
             return text in self.listed
         if text in self.excluded or len(text) < self.least or (self.most is not None and len(text) > self.most):
             return False
-        if self._questions is None:
-            self._questions = [Questions(node) for node in self.nodes]
-        return all(questions.accepts(text.encode()) for questions in self._questions)
+        if self._dfas is None:
+            self._dfas = [ByteDfa(node) for node in self.nodes]
+        return all(dfa.accepts(text.encode()) for dfa in self._dfas)
 
     def is_empty(self) -> bool:
         """Whether there is no member; searches the automaton."""
-        return not self.listed if self.listed is not None else Questions(self.node()).is_empty()
+        return not self.listed if self.listed is not None else ByteDfa(self.node()).is_empty()
 
     def both(self, other: Strings) -> Strings:
         """Give the intersection."""
@@ -89,7 +89,7 @@ class Strings:
         if self.least or self.most is not None:
             parts.append(_core.repeat(CHARACTER, repeat_count(self.least), open_count(self.most)))
         if not parts:
-            parts.append(TEXT)
+            parts.append(UTF8)
         if self.excluded:
             words = [_core.literal(text.encode()) for text in sorted(self.excluded)]
             parts.append(_core.complement(_core.union(words)))
@@ -152,4 +152,4 @@ def _test(schemas: Schemas, what: str, argument: Any, holds: bool) -> Strings:
     node = schemas.pattern(text, place, "pattern") if what == "pattern" else schemas.format(text, place)
     if node is None:
         return Strings()  # dropped
-    return Strings(nodes=(node if holds else _core.intersection([TEXT, _core.complement(node)]),))
+    return Strings(nodes=(node if holds else _core.intersection([UTF8, _core.complement(node)]),))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from detent import _core
-from detent.sources.nodes import either, in_row, maybe, times
+from detent.sources.nodes import concat, optional, repeat, union
 from detent.sources.regex import regex
 
 __all__ = ["json_pointer", "regular_expression", "relative_json_pointer", "uuid"]
@@ -37,15 +37,15 @@ def relative_json_pointer() -> _core.Node:
 
 def regular_expression() -> _core.Node:
     """Give the patterns that `pattern_node` takes, as far as a regular language can tell them."""
-    atom = either(_node(rf"[^\\^$.*+?()\[\]{{}}|]|[.\]}}]|{_ESCAPE}"), _character_class())
-    repeat = in_row(either(_node("[*+?]"), _counts()), maybe("?"))
+    atom = union(_node(rf"[^\\^$.*+?()\[\]{{}}|]|[.\]}}]|{_ESCAPE}"), _character_class())
+    quantifier = concat(union(_node("[*+?]"), _counts()), optional("?"))
     anchor = _node(r"[\^$]|\\[bB]")
     # Innermost first: a pattern whose groups are nested up to n deep holds those up to n - 1 deep, shared.
-    pattern = _alternatives(either(in_row(atom, maybe(repeat)), anchor))
+    pattern = _alternatives(union(concat(atom, optional(quantifier)), anchor))
     for _ in range(_DEPTH):
-        group = in_row(_node(r"\((?:\?(?::|<[A-Za-z_][A-Za-z0-9_]*>|[=!]))?"), pattern, ")")
-        behind = in_row(_node(r"\(\?<[=!]"), pattern, ")")
-        pattern = _alternatives(either(in_row(either(atom, group), maybe(repeat)), behind, anchor))
+        group = concat(_node(r"\((?:\?(?::|<[A-Za-z_][A-Za-z0-9_]*>|[=!]))?"), pattern, ")")
+        behind = concat(_node(r"\(\?<[=!]"), pattern, ")")
+        pattern = _alternatives(union(concat(union(atom, group), optional(quantifier)), behind, anchor))
     return pattern
 
 
@@ -56,8 +56,8 @@ _ESCAPE = (
 
 
 def _alternatives(term: _core.Node) -> _core.Node:
-    terms = times(term, 0, None)
-    return in_row(terms, times(in_row("|", terms), 0, None))
+    terms = repeat(term, 0, None)
+    return concat(terms, repeat(concat("|", terms), 0, None))
 
 
 def _character_class() -> _core.Node:

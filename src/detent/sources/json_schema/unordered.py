@@ -8,7 +8,7 @@ from detent import _core
 from detent.errors import LimitError
 from detent.sources.json_schema.formula import Formula
 from detent.sources.json_schema.strings import open_count, repeat_count, spelled
-from detent.sources.nodes import in_row
+from detent.sources.nodes import concat
 
 if TYPE_CHECKING:
     from detent.sources.json_schema.compiler import Steps
@@ -97,15 +97,15 @@ def _term(facet: Facet, term: tuple[Formula, ...]) -> Steps:
     for name, value in named:
         inner = yield from compiler.node(value)
         if value is not compiler.schemas.never:
-            label = in_row(_core.literal(spelled(name)), layout.colon)
-            members.append((in_row(label, inner), name in facet.required))
+            label = concat(_core.literal(spelled(name)), layout.colon)
+            members.append((concat(label, inner), name in facet.required))
     for cell, label in cells:
         inner = yield from compiler.node(compiler.values(facet.literals_in(cell)))
-        members.append((in_row(label, inner), True))
+        members.append((concat(label, inner), True))
     free: list[_core.Node] = []
     for label, value, _ in facet.free_options(compiler.algebra.true):
         inner = yield from compiler.node(value)
-        free.append(in_row(label, inner))
+        free.append(concat(label, inner))
     if free and least > 1 and least > len(facet.required) + 1:
         least = facet.refuse_count(len(facet.required) + 1)
     needed = max(least, len(facet.required), len(cells))
@@ -114,5 +114,5 @@ def _term(facet: Facet, term: tuple[Formula, ...]) -> Steps:
     others = _core.union(free) if free else None
     parts = [] if needed else [layout.empty_object]
     written = _core.unordered(members, others, layout.comma, repeat_count(max(least, 1)), open_count(most))
-    parts.append(in_row(layout.open_object, written, layout.close_object))
+    parts.append(concat(layout.open_object, written, layout.close_object))
     return _core.union(parts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 from detent.sources.regex import regex
 
 __all__ = ["date", "datetime", "duration", "time"]
@@ -158,7 +158,7 @@ def duration() -> Language:
 def _match(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
     match = pattern.fullmatch(text)
     if match is None:
-        raise ArgumentError(f"{shown(text)} is not in the language that this parser belongs to")
+        raise ArgumentError(f"{short_repr(text)} is not in the language that this parser belongs to")
     return match.groups()
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from decimal import Decimal
 
 from detent import _core
-from detent.sources.nodes import decimal, either, in_row, maybe, times
+from detent.sources.nodes import concat, decimal, optional, repeat, union
 
 __all__ = ["DIGIT", "decimals", "naturals"]
 
 DIGIT: _core.Node = _core.byte_set(b"0123456789")
 
-_ANY = maybe(in_row(".", times(DIGIT, 1, None)))
+_ANY = optional(concat(".", repeat(DIGIT, 1, None)))
 """Any fraction, or none."""
 
 
@@ -23,8 +23,8 @@ def naturals(low: int, high: int | None) -> _core.Node:
     """Give the integers from `low` >= 0 to `high`, without leading zeros."""
     first = decimal(low, "a range")
     if high is None:
-        longer = in_row(_digit("1", "9"), times(DIGIT, len(first), None))
-        return either(_between(first, "9" * len(first)), longer)
+        longer = concat(_digit("1", "9"), repeat(DIGIT, len(first), None))
+        return union(_between(first, "9" * len(first)), longer)
     if high < low:
         return _core.empty()
     last = decimal(high, "a range")
@@ -32,23 +32,23 @@ def naturals(low: int, high: int | None) -> _core.Node:
         return _between(first, last)
     ways = [_between(first, "9" * len(first)), _between("1" + "0" * (len(last) - 1), last)]
     if len(last) > len(first) + 1:
-        ways.append(in_row(_digit("1", "9"), times(DIGIT, len(first), len(last) - 2)))
-    return either(*ways)
+        ways.append(concat(_digit("1", "9"), repeat(DIGIT, len(first), len(last) - 2)))
+    return union(*ways)
 
 
 def decimals(low: Decimal, high: Decimal | None) -> _core.Node:
     """Give the decimals from `low` >= 0 to `high`: an integer, and perhaps a point and any number of digits."""
     first, from_fraction = _split(low)
     if high is None:
-        return either(in_row(_whole(first), _fraction_above(from_fraction)), in_row(naturals(first + 1, None), _ANY))
+        return union(concat(_whole(first), _fraction_above(from_fraction)), concat(naturals(first + 1, None), _ANY))
     last, to_fraction = _split(high)
     above, below = _fraction_above(from_fraction), _fraction_below(to_fraction)
     if first == last:
-        return in_row(_whole(first), _core.intersection([above, below]) if from_fraction else below)
-    return either(
-        in_row(_whole(first), above),
-        in_row(naturals(first + 1, last - 1), _ANY),
-        in_row(_whole(last), below),
+        return concat(_whole(first), _core.intersection([above, below]) if from_fraction else below)
+    return union(
+        concat(_whole(first), above),
+        concat(naturals(first + 1, last - 1), _ANY),
+        concat(_whole(last), below),
     )
 
 
@@ -67,22 +67,22 @@ def _fraction_above(digits: str) -> _core.Node:
     """Give the fractions of at least ``0.digits``, as `.5` or nothing at all."""
     if not digits:
         return _ANY
-    rest = times(DIGIT, 0, None)
+    rest = repeat(DIGIT, 0, None)
     for digit in reversed(digits):
-        rest = either(in_row(_above(digit), times(DIGIT, 0, None)), in_row(digit, rest))
-    return in_row(".", rest)
+        rest = union(concat(_above(digit), repeat(DIGIT, 0, None)), concat(digit, rest))
+    return concat(".", rest)
 
 
 def _fraction_below(digits: str) -> _core.Node:
     """Give the fractions of at most ``0.digits``, as `.5` or nothing at all."""
-    zeros = times("0", 0, None)
+    zeros = repeat("0", 0, None)
     if not digits:
-        return maybe(in_row(".0", zeros))
+        return optional(concat(".0", zeros))
     rest = zeros
     for digit in reversed(digits):
         # What stops short of a digit is smaller; only the point needs one behind it.
-        rest = either(_core.epsilon(), in_row(_below(digit), times(DIGIT, 0, None)), in_row(digit, rest))
-    return maybe(in_row(".", _core.intersection([rest, times(DIGIT, 1, None)])))
+        rest = union(_core.epsilon(), concat(_below(digit), repeat(DIGIT, 0, None)), concat(digit, rest))
+    return optional(concat(".", _core.intersection([rest, repeat(DIGIT, 1, None)])))
 
 
 def _between(low: str, high: str) -> _core.Node:
@@ -91,34 +91,34 @@ def _between(low: str, high: str) -> _core.Node:
     while same < len(low) and low[same] == high[same]:
         same += 1
     if same == len(low):
-        return in_row(low)
+        return concat(low)
     left = len(low) - same - 1
     up, down = low[same + 1 :], high[same + 1 :]
     free_up, free_down = up == "0" * left, down == "9" * left
     first, last = int(low[same]), int(high[same])
     ways = []
     if not free_up:
-        ways.append(in_row(low[same], _at_least(up)))
+        ways.append(concat(low[same], _at_least(up)))
         first += 1
     if not free_down:
-        ways.append(in_row(high[same], _at_most(down)))
+        ways.append(concat(high[same], _at_most(down)))
         last -= 1
     if first <= last:
-        ways.append(in_row(_digit(str(first), str(last)), times(DIGIT, left, left)))
-    return in_row(low[:same], either(*ways))
+        ways.append(concat(_digit(str(first), str(last)), repeat(DIGIT, left, left)))
+    return concat(low[:same], union(*ways))
 
 
 def _at_least(digits: str) -> _core.Node:
     rest = _core.epsilon()
     for length, digit in enumerate(reversed(digits)):
-        rest = either(in_row(_above(digit), times(DIGIT, length, length)), in_row(digit, rest))
+        rest = union(concat(_above(digit), repeat(DIGIT, length, length)), concat(digit, rest))
     return rest
 
 
 def _at_most(digits: str) -> _core.Node:
     rest = _core.epsilon()
     for length, digit in enumerate(reversed(digits)):
-        rest = either(in_row(_below(digit), times(DIGIT, length, length)), in_row(digit, rest))
+        rest = union(concat(_below(digit), repeat(DIGIT, length, length)), concat(digit, rest))
     return rest
 
 

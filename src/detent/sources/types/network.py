@@ -10,7 +10,7 @@ from uuid import UUID
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import shown
+from detent.sources.nodes import short_repr
 from detent.sources.regex import regex
 
 __all__ = ["email", "hostname", "ipv4", "ipv6", "uri", "uuid"]
@@ -173,7 +173,7 @@ def uuid(version: int | None = None) -> Language:
     if version is None:
         return Language(regex("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")._node, "UUID", _UUIDValue())
     if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= 8:
-        raise ArgumentError(f"uuid needs a version from 1 to 8, got {shown(version)}")
+        raise ArgumentError(f"uuid needs a version from 1 to 8, got {short_repr(version)}")
     pattern = f"[0-9a-f]{{8}}-[0-9a-f]{{4}}-{version}[0-9a-f]{{3}}-[89ab][0-9a-f]{{3}}-[0-9a-f]{{12}}"
     return Language(regex(pattern)._node, f"UUID version {version}", _UUIDValue())
 
@@ -207,7 +207,7 @@ def uri(*schemes: str) -> Language:
     """
     for scheme in schemes:
         if not isinstance(scheme, str) or not re.fullmatch(_SCHEME, scheme):
-            raise ArgumentError(f"uri needs schemes such as 'https', without the colon; got {shown(scheme)}")
+            raise ArgumentError(f"uri needs schemes such as 'https', without the colon; got {short_repr(scheme)}")
     start = "|".join(map(re.escape, schemes)) or _SCHEME
     described = f"URI ({', '.join(schemes)})" if schemes else "URI"
     return Language(regex(f"(?:{start}){_AFTER_SCHEME}")._node, described)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import decimal, either, in_row, maybe, shown, times
+from detent.sources.nodes import concat, decimal, optional, repeat, short_repr, union
 from detent.sources.types.digits import DIGIT, decimals, naturals
 
 __all__ = ["boolean", "integer", "number"]
@@ -76,7 +76,7 @@ def boolean() -> Language:
     Language
         Its value is a bool.
     """
-    return Language(either("true", "false"), "boolean", _BooleanValue())
+    return Language(union("true", "false"), "boolean", _BooleanValue())
 
 
 def integer(minimum: int | None = None, maximum: int | None = None) -> Language:
@@ -109,18 +109,18 @@ def integer(minimum: int | None = None, maximum: int | None = None) -> Language:
     for name, bound in (("minimum", minimum), ("maximum", maximum)):
         if bound is not None:
             if not isinstance(bound, int) or isinstance(bound, bool):
-                raise ArgumentError(f"integer needs a {name} of type int, got {shown(bound)}")
+                raise ArgumentError(f"integer needs a {name} of type int, got {short_repr(bound)}")
             decimal(bound, "integer")
     if minimum is not None and maximum is not None and minimum > maximum:
         raise ArgumentError(
-            f"integer got a minimum of {shown(minimum)}, above the maximum of {shown(maximum)}; swap them"
+            f"integer got a minimum of {short_repr(minimum)}, above the maximum of {short_repr(maximum)}; swap them"
         )
     ways = []
     if maximum is None or maximum >= 0:
         ways.append(naturals(max(minimum or 0, 0), maximum))
     if minimum is None or minimum < 0:
-        ways.append(in_row("-", naturals(max(1, -(maximum or 0)), None if minimum is None else -minimum)))
-    return Language(either(*ways), _describe("integer", minimum, maximum), _IntegerValue())
+        ways.append(concat("-", naturals(max(1, -(maximum or 0)), None if minimum is None else -minimum)))
+    return Language(union(*ways), _describe("integer", minimum, maximum), _IntegerValue())
 
 
 def number(minimum: float | Decimal | None = None, maximum: float | Decimal | None = None) -> Language:
@@ -156,37 +156,39 @@ def number(minimum: float | Decimal | None = None, maximum: float | Decimal | No
     high = None if maximum is None else _read(maximum, "maximum")
     description = _describe("number", minimum, maximum)
     if low is None and high is None:
-        exponent = in_row(_core.byte_set(b"eE"), maybe(_core.byte_set(b"+-")), times(DIGIT, 1, None))
-        node = in_row(maybe("-"), decimals(Decimal(0), None), maybe(exponent))
+        exponent = concat(_core.byte_set(b"eE"), optional(_core.byte_set(b"+-")), repeat(DIGIT, 1, None))
+        node = concat(optional("-"), decimals(Decimal(0), None), optional(exponent))
         return Language(node, description, _NumberValue())
     if low is not None and high is not None and low > high:
         raise ArgumentError(
-            f"number got a minimum of {shown(minimum)}, above the maximum of {shown(maximum)}; swap them"
+            f"number got a minimum of {short_repr(minimum)}, above the maximum of {short_repr(maximum)}; swap them"
         )
     ways = []
     if high is None or high >= 0:
         ways.append(decimals(Decimal(0) if low is None or low < 0 else low, high))
     if low is None or low <= 0:
         nearest = Decimal(0) if high is None or high > 0 else high.copy_abs()
-        ways.append(in_row("-", decimals(nearest, None if low is None else low.copy_abs())))
-    return Language(either(*ways), description, _NumberValue())
+        ways.append(concat("-", decimals(nearest, None if low is None else low.copy_abs())))
+    return Language(union(*ways), description, _NumberValue())
 
 
 def _read(bound: object, name: str) -> Decimal:
     if not isinstance(bound, (int, float, Decimal)) or isinstance(bound, bool):
-        raise ArgumentError(f"number needs a {name} of type int, float or Decimal, got {shown(bound)}")
+        raise ArgumentError(f"number needs a {name} of type int, float or Decimal, got {short_repr(bound)}")
     if isinstance(bound, int):
         return Decimal(decimal(bound, "number"))
     exact = Decimal(repr(bound)) if isinstance(bound, float) else bound
     if not exact.is_finite():
-        raise ArgumentError(f"number needs a finite {name}, got {shown(bound)}; leave it out for no bound")
+        raise ArgumentError(f"number needs a finite {name}, got {short_repr(bound)}; leave it out for no bound")
     exponent = exact.as_tuple().exponent
     if exact.adjusted() > _LONGEST_BOUND or (isinstance(exponent, int) and exponent < -_LONGEST_BOUND):
-        raise ArgumentError(f"number got a {name} of {shown(bound)}, which takes more than {_LONGEST_BOUND} digits")
+        raise ArgumentError(
+            f"number got a {name} of {short_repr(bound)}, which takes more than {_LONGEST_BOUND} digits"
+        )
     return exact if exact else Decimal(0)
 
 
 def _describe(what: str, minimum: object, maximum: object) -> str:
-    low = "" if minimum is None else f" from {shown(minimum)}"
-    high = "" if maximum is None else f" to {shown(maximum)}"
+    low = "" if minimum is None else f" from {short_repr(minimum)}"
+    high = "" if maximum is None else f" to {short_repr(maximum)}"
     return what + low + high

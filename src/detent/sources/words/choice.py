@@ -10,7 +10,7 @@ from typing import Literal, get_args, get_origin
 
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import decimal, encode, shown
+from detent.sources.nodes import decimal, encode, short_repr
 from detent.sources.words.trie import bytes_trie
 
 __all__ = ["choice"]
@@ -70,7 +70,9 @@ def choice(*options: object) -> Language:
         text = _write(member)
         known = by_text.setdefault(text, member)
         if known is not member and (type(known) is not type(member) or known != member):
-            raise ArgumentError(f"choice got {shown(known)} and {shown(member)}, which are both written {shown(text)}")
+            raise ArgumentError(
+                f"choice got {short_repr(known)} and {short_repr(member)}, which are both written {short_repr(text)}"
+            )
     if not by_text:
         raise ArgumentError("choice needs at least one option, got none")
     node = bytes_trie(sorted(encode(text, "choice") for text in by_text))
@@ -101,17 +103,17 @@ def _write(member: object) -> str:
             return value.decode()
         except UnicodeDecodeError:
             raise ArgumentError(
-                f"choice got {shown(value)}, which is not UTF-8; write literal(...) | literal(...) instead"
+                f"choice got {short_repr(value)}, which is not UTF-8; write literal(...) | literal(...) instead"
             ) from None
     advice = "; write languages as a | b" if isinstance(value, Language) else ""
     raise ArgumentError(
-        f"choice takes options of type str, bytes, int, bool or Enum, got {shown(member)} "
+        f"choice takes options of type str, bytes, int, bool or Enum, got {short_repr(member)} "
         f"({type(value).__name__}){advice}"
     )
 
 
 def _describe(texts: list[str]) -> str:
-    names = [shown(text, 24) for text in texts[:_SHOWN_OPTIONS]]
+    names = [short_repr(text, 24) for text in texts[:_SHOWN_OPTIONS]]
     if len(texts) > _SHOWN_OPTIONS:
         names[-1] = f"{len(texts) - _SHOWN_OPTIONS + 1} more"
     return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]

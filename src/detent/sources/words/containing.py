@@ -14,7 +14,7 @@ from functools import cache
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import EVERYTHING, TEXT, encode, in_row, maybe, shown
+from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, short_repr
 from detent.sources.regex.characters import category_ranges
 from detent.sources.words.case import CaselessAlphabet
 from detent.sources.words.trie import bytes_trie, prefix_free, trie
@@ -57,7 +57,7 @@ def containing(*words: str | bytes, ignore_case: bool = False, whole_words: bool
     """
     if not words:
         return Language(_core.empty(), "text with a word of none")
-    node = _core.intersection([TEXT, amid(words, "containing", ignore_case, whole_words)])
+    node = _core.intersection([UTF8, amid(words, "containing", ignore_case, whole_words)])
     return Language(node, f"text with {_describe(words, ignore_case, whole_words)}")
 
 
@@ -98,8 +98,8 @@ def without(*words: str | bytes, ignore_case: bool = False, whole_words: bool = 
         A word is empty, not text, or holds half of a surrogate pair.
     """
     if not words:
-        return Language(TEXT, "text")
-    node = _core.intersection([TEXT, _core.complement(amid(words, "without", ignore_case, whole_words))])
+        return Language(UTF8, "text")
+    node = _core.intersection([UTF8, _core.complement(amid(words, "without", ignore_case, whole_words))])
     return Language(node, f"text without {_describe(words, ignore_case, whole_words)}")
 
 
@@ -107,16 +107,16 @@ def amid(words: Sequence[str | bytes], asker: str, ignore_case: bool, whole_word
     """Give the node of the words with any bytes around them; there is at least one."""
     encoded = read_words(words, asker, as_text=ignore_case or whole_words)
     texts = [word.decode() for word in encoded] if ignore_case or whole_words else []
-    before = after = EVERYTHING
+    before = after = ANY_BYTES
     if whole_words:
         edge = no_word_character()
-        before, after = maybe(in_row(EVERYTHING, edge)), maybe(in_row(edge, EVERYTHING))
+        before, after = optional(concat(ANY_BYTES, edge)), optional(concat(edge, ANY_BYTES))
     if ignore_case:
         alphabet = CaselessAlphabet(texts)
         folded = sorted({alphabet.fold(text) for text in texts})
-        return in_row(before, trie(folded if whole_words else prefix_free(folded), alphabet), after)
+        return concat(before, trie(folded if whole_words else prefix_free(folded), alphabet), after)
     ordered = sorted(encoded)
-    return in_row(before, bytes_trie(ordered if whole_words else prefix_free(ordered)), after)
+    return concat(before, bytes_trie(ordered if whole_words else prefix_free(ordered)), after)
 
 
 def read_words(words: Sequence[str | bytes], asker: str, *, as_text: bool) -> set[bytes]:
@@ -144,7 +144,8 @@ def _check_text(words: Iterable[bytes], asker: str) -> None:
             word.decode()
     except UnicodeDecodeError as error:
         raise ArgumentError(
-            f"{asker} got {shown(error.object)}, which is not UTF-8, so that case and word ends mean nothing; decode it"
+            f"{asker} got {short_repr(error.object)}, which is not UTF-8, so that case and word ends mean "
+            "nothing; decode it"
         ) from None
 
 
@@ -155,7 +156,7 @@ def no_word_character() -> _core.Node:
 
 
 def _describe(words: tuple[str | bytes, ...], ignore_case: bool, whole_words: bool) -> str:
-    names = [shown(word, 24) for word in words[:_SHOWN_WORDS]]
+    names = [short_repr(word, 24) for word in words[:_SHOWN_WORDS]]
     if len(words) > _SHOWN_WORDS:
         names[-1] = f"{len(words) - _SHOWN_WORDS + 1} more"
     listed = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]

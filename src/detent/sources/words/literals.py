@@ -5,7 +5,7 @@ from __future__ import annotations
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import CHARACTER, encode, shown
+from detent.sources.nodes import CHARACTER, encode, short_repr
 
 __all__ = ["byte_class", "join", "literal", "text"]
 
@@ -34,7 +34,7 @@ def literal(text: str | bytes) -> Language:
     ArgumentError
         It is no text, or holds half of a surrogate pair.
     """
-    return Language(_literal(text, "literal"), shown(text))
+    return Language(_literal(text, "literal"), short_repr(text))
 
 
 def text(minimum: int = 0, maximum: int | None = None) -> Language:
@@ -92,7 +92,7 @@ def byte_class(values: bytes) -> Language:
     if not values:
         raise ArgumentError("byte_class needs at least one byte to choose from, got none")
     distinct = bytes(sorted(set(values)))
-    return Language(_core.byte_set(distinct), f"one byte of {shown(distinct)}")
+    return Language(_core.byte_set(distinct), f"one byte of {short_repr(distinct)}")
 
 
 def join(
@@ -162,7 +162,7 @@ def _part(part: object, name: str) -> _core.Node:
 
 
 def _name(part: str | bytes | Language) -> str:
-    return part.description if isinstance(part, Language) else shown(part)
+    return part.description if isinstance(part, Language) else short_repr(part)
 
 
 def _literal(text: object, asker: str) -> _core.Node:
@@ -178,7 +178,7 @@ def _check_counts(asker: str, minimum: object, maximum: object) -> None:
         if name == "maximum" and count is None:
             continue
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _LARGEST_COUNT:
-            raise ArgumentError(f"{asker} needs a {name} from 0 to {_LARGEST_COUNT}, got {shown(count)}")
+            raise ArgumentError(f"{asker} needs a {name} from 0 to {_LARGEST_COUNT}, got {short_repr(count)}")
     if isinstance(minimum, int) and isinstance(maximum, int) and minimum > maximum:
         raise ArgumentError(f"{asker} got a minimum of {minimum}, above the maximum of {maximum}; swap them")
 

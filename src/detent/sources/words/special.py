@@ -5,7 +5,7 @@ from __future__ import annotations
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import encode, shown
+from detent.sources.nodes import encode, short_repr
 
 __all__ = ["special_token"]
 
@@ -42,5 +42,5 @@ def special_token(name: str) -> Language:
         The name is empty or no text.
     """
     if not isinstance(name, str) or not name:
-        raise ArgumentError(f"special_token got {shown(name)}; give the name of a token, such as '<|eot_id|>'")
+        raise ArgumentError(f"special_token got {short_repr(name)}; give the name of a token, such as '<|eot_id|>'")
     return Language(_core.special(encode(name, "special_token")), name)

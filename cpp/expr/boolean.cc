@@ -1,0 +1,248 @@
+// Union, intersection and complement in normal form.
+//
+//   1. Operands form a flat sorted set. Byte sets merge into one; the empty language, sigma star and epsilon are
+//   absorbed.
+//   2. Overlapping counts of one part merge: x{0,5} t | x{0,7} t is x{0,7} t. Without this rule, a counted loop that
+//   may
+//      start anywhere has exponentially many states.
+//   3. Sequences that call rules are left-factored: x y | x z is x (y | z).
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "expr/expr_set.h"
+#include "expr/lengths.h"
+
+namespace detent {
+
+void ExprSet::flatten(std::vector<ExprId>& parts, Op op) const {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (exprs_[parts[i].value].op != op) continue;
+    const auto inner = operands(parts[i]);
+    parts[i] = inner[0];
+    parts.insert(parts.end(), inner.begin() + 1, inner.end());
+  }
+  std::sort(parts.begin(), parts.end());
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+}
+
+void ExprSet::merge_single_bytes(std::vector<ExprId>& parts) {
+  ByteSet set;
+  int set_count = 0;
+  for (ExprId part : parts) {
+    const Expr& expr = exprs_[part.value];
+    if (expr.op != Op::bytes) continue;
+    set = set | sets_[expr.set_index()];
+    ++set_count;
+  }
+  if (set_count < 2) return;
+  std::erase_if(parts, [this](ExprId part) { return exprs_[part.value].op == Op::bytes; });
+  parts.push_back(bytes(set));
+  std::sort(parts.begin(), parts.end());
+}
+
+// Drops epsilon from a union: another operand contains it, or x{1,n} becomes x{0,n}.
+void ExprSet::absorb_epsilon(std::vector<ExprId>& parts) {
+  if (!std::binary_search(parts.begin(), parts.end(), kEpsilon)) return;
+  bool is_nullable = false;
+  ExprId from_one{};  // an operand x{1,n}
+  for (ExprId part : parts) {
+    const Expr& expr = exprs_[part.value];
+    if (expr.op == Op::repeat && expr.minimum() == 1) from_one = part;
+    is_nullable |= expr.nullable && part != kEpsilon;
+  }
+  if (is_nullable) {
+    std::erase(parts, kEpsilon);
+  } else if (from_one != kEmpty) {
+    std::erase(parts, kEpsilon);
+    std::erase(parts, from_one);
+    const Expr& expr = exprs_[from_one.value];
+    parts.push_back(repeat(expr.part(), 0, expr.maximum()));
+    std::sort(parts.begin(), parts.end());
+  }
+}
+
+void ExprSet::merge_counts(std::vector<ExprId>& parts) {
+  struct Count {
+    std::uint32_t part, tail, low, high;
+  };
+  std::vector<Count> counts;
+  for (ExprId id : parts) {
+    const Expr& expr = exprs_[id.value];
+    const Expr& head = expr.op == Op::concat ? exprs_[expr.first().value] : expr;
+    if (head.op != Op::repeat) continue;
+    const ExprId tail = expr.op == Op::concat ? expr.second() : kEpsilon;
+    counts.push_back({head.part().value, tail.value, head.minimum(), head.maximum()});
+  }
+  if (counts.size() < 2) return;
+  std::sort(counts.begin(), counts.end(), [](const Count& x, const Count& y) {
+    return std::tie(x.part, x.tail, x.low, x.high) < std::tie(y.part, y.tail, y.low, y.high);
+  });
+  std::vector<Count> merged;
+  for (const Count& count : counts) {
+    if (!merged.empty() && merged.back().part == count.part && merged.back().tail == count.tail &&
+        std::uint64_t{merged.back().high} + 1 >= count.low) {
+      merged.back().high = std::max(merged.back().high, count.high);
+    } else {
+      merged.push_back(count);
+    }
+  }
+  if (merged.size() == counts.size()) return;
+  std::erase_if(parts, [this](ExprId id) {
+    const Expr& expr = exprs_[id.value];
+    return (expr.op == Op::concat ? exprs_[expr.first().value] : expr).op == Op::repeat;
+  });
+  for (const Count& count : merged) {
+    parts.push_back(concat(repeat(ExprId{count.part}, count.low, count.high), ExprId{count.tail}));
+  }
+  flatten(parts, Op::union_of);
+}
+
+// A grammar whose alternatives begin alike would otherwise have one operand for each choice among all continuations.
+void ExprSet::left_factor(std::vector<ExprId>& parts) {
+  // Deeper tails are factored when decoding reaches them: factoring all of them at once would determinise the grammar.
+  constexpr int kMaxDepth = 2;
+  std::vector<std::pair<ExprId, ExprId>> sequences;  // (head, sequence) of the sequences that call rules
+  for (ExprId part : parts) {
+    const Expr& expr = exprs_[part.value];
+    if (expr.op == Op::concat && expr.has_rule) sequences.emplace_back(expr.first(), part);
+  }
+  if (sequences.size() < 2 || factoring_depth_ >= kMaxDepth) return;
+  std::sort(sequences.begin(), sequences.end());
+  struct DepthGuard {
+    int& depth;
+    explicit DepthGuard(int& at) : depth(at) { ++depth; }
+    ~DepthGuard() { --depth; }
+  } guard(factoring_depth_);
+  bool is_factored = false;
+  for (std::size_t i = 0, j = 0; i < sequences.size(); i = j) {
+    while (j < sequences.size() && sequences[j].first == sequences[i].first) ++j;
+    if (j - i < 2) continue;
+    std::vector<ExprId> tails;
+    for (std::size_t k = i; k < j; ++k) {
+      tails.push_back(exprs_[sequences[k].second.value].second());
+      std::erase(parts, sequences[k].second);
+    }
+    parts.push_back(concat(sequences[i].first, union_of(std::move(tails))));
+    is_factored = true;
+  }
+  if (is_factored) flatten(parts, Op::union_of);
+}
+
+ExprId ExprSet::union_of(std::vector<ExprId> parts) {
+  flatten(parts, Op::union_of);
+  std::erase(parts, kEmpty);
+  if (parts.size() < 2) return parts.empty() ? kEmpty : parts[0];
+  meter_.step(static_cast<std::int64_t>(parts.size()) / 16);
+  if (std::binary_search(parts.begin(), parts.end(), sigma_star_)) return sigma_star_;
+  merge_single_bytes(parts);
+  absorb_epsilon(parts);
+  merge_counts(parts);
+  left_factor(parts);
+  if (parts.size() == 1) return parts[0];
+
+  Expr expr;
+  expr.op = Op::union_of;
+  expr.nonempty = expr.infinite = true;
+  expr.max_length = 0;
+  expr.min_length = UINT32_MAX;
+  expr.b_ = static_cast<std::uint32_t>(parts.size());
+  Hash128 total{};
+  for (ExprId part : parts) {
+    const Expr& operand = exprs_[part.value];
+    expr.nullable |= operand.nullable;
+    expr.nonempty &= operand.nonempty;
+    inherit_flags(expr, operand);
+    expr.largest_count = std::max(expr.largest_count, operand.largest_count);
+    expr.largest_minimum = std::max(expr.largest_minimum, operand.largest_minimum);
+    expr.min_length = std::min(expr.min_length, operand.min_length);
+    expr.max_completion_bound = std::max(expr.max_completion_bound, operand.max_completion_bound);
+    expr.max_length = std::max(expr.max_length, operand.max_length);
+    expr.infinite &= operand.infinite;
+    expr.loop_length = std::max(expr.loop_length, operand.loop_length);
+    total = sum(total, mix(Hash128{}, operand.hash));
+  }
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::union_of)), total);
+  return find_or_add(expr, parts);
+}
+
+ExprId ExprSet::intersection(std::vector<ExprId> parts) {
+  flatten(parts, Op::intersection);
+  std::erase(parts, sigma_star_);
+  if (parts.empty()) return sigma_star_;
+  if (parts.size() == 1) return parts[0];
+  if (parts[0] == kEmpty) return kEmpty;
+  meter_.step(static_cast<std::int64_t>(parts.size()) / 16);
+
+  ByteSet set = ByteSet::all();
+  int set_count = 0;
+  for (ExprId part : parts) {
+    const Expr& expr = exprs_[part.value];
+    if (expr.op == Op::bytes) {
+      set = set & sets_[expr.set_index()];
+      ++set_count;
+    }
+    if (expr.op == Op::complement && std::binary_search(parts.begin(), parts.end(), expr.part())) return kEmpty;
+  }
+  if (set_count > 1) {
+    std::erase_if(parts, [this](ExprId part) { return exprs_[part.value].op == Op::bytes; });
+    parts.push_back(bytes(set));
+    if (parts.back() == kEmpty) return kEmpty;
+    std::sort(parts.begin(), parts.end());
+    if (parts.size() == 1) return parts[0];
+  }
+  Expr expr;
+  expr.op = Op::intersection;
+  expr.nullable = true;
+  expr.b_ = static_cast<std::uint32_t>(parts.size());
+  Hash128 total{};
+  for (ExprId part : parts) {
+    const Expr& operand = exprs_[part.value];
+    expr.nullable &= operand.nullable;
+    inherit_flags(expr, operand);
+    expr.min_length = std::max(expr.min_length, operand.min_length);
+    total = sum(total, mix(Hash128{}, operand.hash));
+  }
+  if (!expr.has_lookbehind && !expr.has_lookbehind_end) {  // otherwise a context decides whether the empty string is in
+    if (parts[0] == kEpsilon) return expr.nullable ? kEpsilon : kEmpty;
+    bound_infinite_intersection(expr, parts);
+  }
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::intersection)), total);
+  return find_or_add(expr, parts);
+}
+
+// An infinite language minus a finite one is not empty: it contains every string that is longer than the excluded ones.
+void ExprSet::bound_infinite_intersection(Expr& expr, std::span<const ExprId> parts) const {
+  const Expr* infinite = nullptr;
+  std::uint32_t longest = 0;  // excluded string
+  for (ExprId part : parts) {
+    const Expr& operand = exprs_[part.value];
+    if (operand.infinite && !infinite) {
+      infinite = &operand;
+    } else {
+      longest = std::max(longest, operand.op == Op::complement ? exprs_[operand.part().value].max_length : UINT32_MAX);
+    }
+  }
+  if (!infinite || longest == UINT32_MAX) return;
+  const std::uint32_t more = saturating_multiply(std::uint64_t{longest} + 1, infinite->loop_length);
+  expr.nonempty = true;
+  expr.min_length = saturating_add(infinite->min_length, more);
+  expr.max_completion_bound = saturating_add(infinite->max_completion_bound, more);
+}
+
+ExprId ExprSet::complement(ExprId part) {
+  if (part == kEmpty) return sigma_star_;
+  if (part == sigma_star_) return kEmpty;
+  const Expr& inner = exprs_[part.value];
+  if (inner.op == Op::complement) return inner.part();
+  Expr expr;
+  expr.op = Op::complement;
+  expr.nullable = !inner.nullable && !inner.has_lookbehind;
+  inherit_flags(expr, inner);
+  expr.a_ = part.value;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::complement)), inner.hash);
+  return find_or_add(expr, {});
+}
+
+}  // namespace detent

@@ -1,0 +1,132 @@
+// Concatenation and repetition in normal form.
+//
+//   1. A concatenation leans right: (x y) z is x (y z). Equal residuals are then equal indices.
+//   2. Adjacent repeats of one part merge: x{m,n} x{p,q} is x{m+p,n+q}; a bare x counts as x{1,1}.
+//   3. Nested repeats merge: (x{m,n}){p,q} is x{mp,nq}, if the counts leave no gap.
+#include <algorithm>
+#include <vector>
+
+#include "expr/expr_set.h"
+#include "expr/lengths.h"
+
+namespace detent {
+
+ExprId ExprSet::concat_normalized(ExprId first, ExprId second) {
+  // `first` is a chain head, head, ..., last: rebuild it from its last element on top of `second`.
+  std::vector<ExprId> heads;
+  while (exprs_[first.value].op == Op::concat) {
+    heads.push_back(exprs_[first.value].first());
+    first = exprs_[first.value].second();
+  }
+  heads.push_back(first);
+  ExprId tail = second;
+  while (!heads.empty()) {
+    const ExprId head = heads.back();
+    heads.pop_back();
+    meter_.step();
+    if (head == kEmpty || tail == kEmpty) return kEmpty;
+    if (head == kEpsilon) continue;
+    if (tail == kEpsilon) {
+      tail = head;
+      continue;
+    }
+    const bool is_chain = exprs_[tail.value].op == Op::concat;
+    const ExprId next = is_chain ? exprs_[tail.value].first() : tail;
+    ExprId merged;
+    if (merge_repeats(head, next, merged)) {
+      tail = is_chain ? exprs_[tail.value].second() : kEpsilon;
+      heads.push_back(merged);
+      continue;
+    }
+    tail = cons(head, tail);
+  }
+  return tail;
+}
+
+bool ExprSet::merge_repeats(ExprId head, ExprId next, ExprId& merged) {
+  const Expr& h = exprs_[head.value];
+  const Expr& n = exprs_[next.value];
+  const bool h_repeats = h.op == Op::repeat, n_repeats = n.op == Op::repeat;
+  if (!h_repeats && !n_repeats) return false;
+  const ExprId part = h_repeats ? h.part() : head;
+  if (part != (n_repeats ? n.part() : next)) return false;
+  const std::uint32_t h_high = h_repeats ? h.maximum() : 1, n_high = n_repeats ? n.maximum() : 1;
+  const std::uint64_t low = std::uint64_t{h_repeats ? h.minimum() : 1} + (n_repeats ? n.minimum() : 1);
+  const bool unbounded = h_high == kUnbounded || n_high == kUnbounded;
+  const std::uint64_t high = unbounded ? kUnbounded : std::uint64_t{h_high} + n_high;
+  if (low >= kUnbounded || (!unbounded && high >= kUnbounded)) return false;
+  merged = repeat(part, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high));
+  return true;
+}
+
+ExprId ExprSet::cons(ExprId head, ExprId tail) {
+  Expr expr;
+  const Expr& h = exprs_[head.value];
+  const Expr& t = exprs_[tail.value];
+  expr.op = Op::concat;
+  expr.nullable = h.nullable && t.nullable;
+  expr.nonempty = h.nonempty && t.nonempty;
+  inherit_flags(expr, h);
+  inherit_flags(expr, t);
+  expr.largest_count = std::max(h.largest_count, t.largest_count);
+  expr.largest_minimum = std::max(h.largest_minimum, t.largest_minimum);
+  expr.min_length = saturating_add(h.min_length, t.min_length);
+  expr.max_completion_bound = std::max(saturating_add(h.max_completion_bound, t.min_length), t.max_completion_bound);
+  expr.max_length = saturating_add(h.max_length, t.max_length);
+  expr.infinite = h.nonempty && t.infinite;
+  expr.loop_length = t.loop_length;
+  expr.a_ = head.value;
+  expr.b_ = tail.value;
+  expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::concat)), h.hash), t.hash);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum) {
+  if (maximum == 0) return kEpsilon;
+  if (part == kEmpty) return minimum == 0 ? kEpsilon : kEmpty;
+  if (part == kEpsilon) return kEpsilon;
+  // (x|)* = x*: the empty string adds nothing to a repeat with minimum 0, nor a minimum to a nullable part.
+  if (exprs_[part.value].nullable) {
+    minimum = 0;
+    if (exprs_[part.value].op == Op::union_of) {
+      std::vector<ExprId> parts(operands(part).begin(), operands(part).end());
+      if (std::erase(parts, kEpsilon)) part = union_of(std::move(parts));
+    }
+  }
+  if (minimum == 1 && maximum == 1) return part;
+  if (exprs_[part.value].nullable && maximum == 1) return part;
+  const Expr& inner = exprs_[part.value];
+  if (inner.op == Op::repeat) {
+    const std::uint64_t m = inner.minimum(), n = inner.maximum(), p = minimum, q = maximum;
+    const bool unbounded = n == kUnbounded || q == kUnbounded;
+    const std::uint64_t from = p == 0 ? 1 : p;  // the first count whose successor must adjoin
+    const bool from_zero = p > 0 || m <= 1;
+    const bool adjoins = n == kUnbounded || p == q || from * n + 1 >= (from + 1) * m;
+    const bool fits = m * p < kUnbounded && (unbounded || n * q < kUnbounded);
+    if (from_zero && adjoins && fits) {
+      return repeat(inner.part(), static_cast<std::uint32_t>(m * p),
+                    unbounded ? kUnbounded : static_cast<std::uint32_t>(n * q));
+    }
+  }
+  Expr expr;
+  expr.op = Op::repeat;
+  expr.nullable = minimum == 0;
+  expr.nonempty = inner.nonempty;
+  inherit_flags(expr, inner);
+  expr.min_length = saturating_multiply(inner.min_length, minimum);
+  expr.max_completion_bound =
+      saturating_add(inner.max_completion_bound, saturating_multiply(inner.min_length, minimum == 0 ? 0 : minimum - 1));
+  expr.largest_count = std::max({inner.largest_count, minimum, maximum == kUnbounded ? 0 : maximum});
+  expr.largest_minimum = std::max(inner.largest_minimum, minimum);
+  expr.max_length = saturating_multiply(inner.max_length, maximum);
+  expr.infinite = maximum == kUnbounded && inner.nonempty;
+  expr.loop_length = inner.min_length;
+  expr.a_ = part.value;
+  expr.b_ = minimum;
+  expr.c_ = maximum;
+  expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::repeat)), inner.hash),
+                  (std::uint64_t{minimum} << 32) | maximum);
+  return find_or_add(expr, {});
+}
+
+}  // namespace detent

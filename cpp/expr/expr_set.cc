@@ -1,0 +1,162 @@
+// The arena of an ExprSet: hash consing, and the expressions without operands.
+#include "expr/expr_set.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace detent {
+namespace {
+
+constexpr std::size_t kFirstTable = 256;
+constexpr std::size_t kTextChunk = 32;  // bytes of a literal in one expression
+
+}  // namespace
+
+ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
+  Expr empty;
+  empty.nonempty = true;
+  empty.max_length = 0;
+  exprs_.emplace_back() = empty;
+  Expr epsilon;
+  epsilon.op = Op::epsilon;
+  epsilon.nullable = epsilon.nonempty = true;
+  epsilon.max_length = 0;
+  epsilon.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::epsilon));
+  find_or_add(epsilon, {});
+  sigma_star_ = repeat(bytes(ByteSet::all()), 0, kUnbounded);
+}
+
+void ExprSet::inherit_flags(Expr& expr, const Expr& part) {
+  expr.has_lookbehind |= part.has_lookbehind;
+  expr.has_lookbehind_end |= part.has_lookbehind_end;
+  expr.has_rule |= part.has_rule;
+  expr.has_guard |= part.has_guard;
+}
+
+bool ExprSet::same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const {
+  if (!(known.hash == expr.hash) || known.op != expr.op || known.b_ != expr.b_ || known.c_ != expr.c_) return false;
+  if (known.op == Op::text) return texts_.compare(known.a_, known.b_, texts_, expr.a_, expr.b_) == 0;
+  if (operands.empty()) return known.a_ == expr.a_;
+  return std::equal(operands.begin(), operands.end(), operands_.begin() + known.a_);
+}
+
+void ExprSet::grow_table() {
+  meter_.allocate(static_cast<std::int64_t>(table_.size() * sizeof(std::uint32_t)));
+  std::vector<std::uint32_t> larger(table_.size() * 2);
+  const std::size_t mask = larger.size() - 1;
+  for (std::uint32_t id : table_) {
+    if (!id) continue;
+    std::size_t slot = exprs_[id].hash.low & mask;
+    while (larger[slot]) slot = (slot + 1) & mask;
+    larger[slot] = id;
+  }
+  table_ = std::move(larger);
+}
+
+ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) {
+  if (exprs_.size() * 2 > table_.size()) grow_table();
+  const std::size_t mask = table_.size() - 1;
+  std::size_t slot = expr.hash.low & mask;
+  while (table_[slot]) {
+    if (same(exprs_[table_[slot]], expr, operands)) return ExprId{table_[slot]};
+    slot = (slot + 1) & mask;
+  }
+  meter_.step();
+  meter_.allocate(static_cast<std::int64_t>(sizeof(Expr) + operands.size() * sizeof(ExprId)));
+  if (exprs_.size() >= UINT32_MAX / 2) throw Error(ErrorKind::limit, "expressions", exprs_.size(), UINT32_MAX / 2);
+  const ExprId id{static_cast<std::uint32_t>(exprs_.size())};
+  Expr& added = exprs_.emplace_back();
+  added = expr;
+  if (!operands.empty()) {
+    added.a_ = static_cast<std::uint32_t>(operands_.size());
+    operands_.insert(operands_.end(), operands.begin(), operands.end());
+  }
+  table_[slot] = id.value;
+  return id;
+}
+
+std::uint32_t ExprSet::set_index(const ByteSet& set) {
+  std::uint64_t key = 0;
+  for (std::uint64_t word : set.words()) key = mix(key + word, 0x5bd1e995);
+  const auto [begin, end] = set_table_.equal_range(key);
+  for (auto it = begin; it != end; ++it) {
+    if (sets_[it->second] == set) return it->second;
+  }
+  const auto index = static_cast<std::uint32_t>(sets_.size());
+  meter_.allocate(sizeof(ByteSet) + 48);
+  sets_.push_back(set);
+  set_table_.emplace(key, index);
+  return index;
+}
+
+ExprId ExprSet::bytes(const ByteSet& set) {
+  if (set.empty()) return kEmpty;
+  Expr expr;
+  expr.op = Op::bytes;
+  expr.nonempty = true;
+  expr.min_length = expr.max_completion_bound = expr.max_length = 1;
+  expr.a_ = set_index(set);
+  expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::bytes));
+  for (std::uint64_t word : set.words()) expr.hash = mix(expr.hash, word);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::literal(std::string_view literal) {
+  if (literal.empty()) return kEpsilon;
+  if (texts_.size() + literal.size() > UINT32_MAX) throw Error(ErrorKind::limit, "expressions", UINT32_MAX, UINT32_MAX);
+  meter_.allocate(static_cast<std::int64_t>(literal.size()));
+  const auto begin = static_cast<std::uint32_t>(texts_.size());
+  texts_ += literal;
+  // In chunks: a residual of a long literal then hashes at most one chunk.
+  ExprId tail = kEpsilon;
+  for (std::size_t at = (literal.size() - 1) / kTextChunk * kTextChunk;; at -= kTextChunk) {
+    const std::size_t length = std::min(kTextChunk, literal.size() - at);
+    tail = concat(text(begin + static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(length)), tail);
+    if (at == 0) return tail;
+  }
+}
+
+ExprId ExprSet::text(std::uint32_t begin, std::uint32_t length) {
+  if (length == 1) return bytes(ByteSet::of(static_cast<std::uint8_t>(texts_[begin])));
+  Expr expr;
+  expr.op = Op::text;
+  expr.nonempty = true;
+  expr.a_ = begin;
+  expr.b_ = expr.min_length = expr.max_completion_bound = expr.max_length = length;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::text)), length);
+  for (std::size_t i = 0; i < length; i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, texts_.data() + begin + i, std::min<std::size_t>(8, length - i));
+    expr.hash = mix(expr.hash, word);
+  }
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::drop_first_byte(ExprId id) { return text(exprs_[id.value].a_ + 1, exprs_[id.value].b_ - 1); }
+
+ExprId ExprSet::rule(const Expr& traits) {
+  Expr expr = traits;
+  expr.op = Op::rule;
+  expr.has_rule = true;
+  expr.a_ = static_cast<std::uint32_t>(definitions_.size());
+  meter_.allocate(sizeof(ExprId));
+  definitions_.push_back(kEmpty);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::loop(bool nullable, bool has_lookbehind, bool has_lookbehind_end) {
+  // An undefined loop has no structure to hash: it gets a number that is unique in the process.
+  static std::atomic<std::uint64_t> next{0};
+  Expr expr;
+  expr.op = Op::loop;
+  expr.nullable = nullable;
+  expr.has_lookbehind = has_lookbehind;
+  expr.has_lookbehind_end = has_lookbehind_end;
+  expr.a_ = static_cast<std::uint32_t>(definitions_.size());
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::loop)), next.fetch_add(1));
+  definitions_.push_back(kEmpty);
+  return find_or_add(expr, {});
+}
+
+}  // namespace detent

@@ -1,0 +1,134 @@
+// ExprSet: hash-consed regular expressions over bytes, closed under intersection and complement.
+//
+// Equal expressions have equal indices. The constructors keep a normal form in which an expression has finitely many
+// derivatives: concatenation leans right, unions and intersections are flat sorted sets, adjacent repeats of one part
+// merge, and overlapping counts of one part merge.
+// (Brzozowski 1964; Owens, Reppy & Turon, "Regular-expression derivatives re-examined", 2009.)
+//
+// Reading a published expression takes no lock; building one takes the lock of the owner (Automaton).
+// Cost: a constructor is linear in its operands, plus one hash look-up.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/byte_set.h"
+#include "base/limits.h"
+#include "base/stable_vector.h"
+#include "expr/expr.h"
+#include "expr/members.h"
+
+namespace detent {
+
+class ExprSet {
+ public:
+  static constexpr std::uint32_t kUnbounded = UINT32_MAX;
+  static constexpr ExprId kEmpty{0};
+  static constexpr ExprId kEpsilon{1};
+
+  explicit ExprSet(Meter& meter);
+
+  // Constructors of regular expressions (expr_set.cc, concat.cc, boolean.cc).
+  ExprId bytes(const ByteSet& set);
+  ExprId literal(std::string_view text);
+  ExprId concat(ExprId first, ExprId second) {
+    if (second == kEpsilon || first == kEmpty) return first;
+    CachedPair& cached = recent_[(first.value * 0x9E3779B1u ^ second.value * 0x85EBCA77u) >> kRecentShift];
+    if (cached.first != first || cached.second != second) cached = {first, second, concat_normalized(first, second)};
+    return cached.result;
+  }
+  ExprId repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum);
+  ExprId union_of(std::vector<ExprId> parts);
+  ExprId intersection(std::vector<ExprId> parts);
+  ExprId complement(ExprId part);
+  ExprId sigma_star() const { return sigma_star_; }  // all byte strings
+
+  // Operators of front ends (members.cc, guards.cc).
+  ExprId json_escaped(ExprId texts, std::uint32_t position, std::uint32_t bits);
+  // `members` are live; the first `state.required` of them are the required ones.
+  ExprId unordered(const UnorderedState& state, ExprId separator, ExprId others, std::span<const ExprId> members);
+  std::uint32_t add_members(OrderedMembers members);
+  ExprId ordered(std::uint32_t members, std::uint32_t next, MemberPosition position);
+  ExprId maximal_munch(ExprId part, ExprId munched);
+  ExprId not_followed_by(ExprId part);
+
+  // Rules and loops are made first and defined later. `traits` holds the flags and lengths of the definition;
+  // `nullable`, `has_lookbehind` and `has_lookbehind_end` are those of the exit of a loop.
+  ExprId rule(const Expr& traits);
+  ExprId loop(bool nullable, bool has_lookbehind, bool has_lookbehind_end);
+  void define(ExprId id, ExprId definition) { definitions_[(*this)[id].a_] = definition; }
+  ExprId definition(ExprId id) const { return definitions_[(*this)[id].a_]; }
+
+  ExprId lookbehind_condition(std::uint32_t index);
+  ExprId lookbehind_end();
+  // The tail with its residuals; the tail alone where it contains no condition. The caller computes `nullable`, which
+  // depends on the residuals.
+  ExprId lookbehind_context(ExprId tail, std::span<const ExprId> residuals, bool nullable);
+
+  const Expr& operator[](ExprId id) const { return exprs_[id.value]; }
+  // Operands of a union, intersection, unordered or lookbehind_context. Needs the owner's lock.
+  std::span<const ExprId> operands(ExprId id) const {
+    const Expr& expr = exprs_[id.value];
+    return {operands_.data() + expr.a_, expr.b_};
+  }
+  const UnorderedState& unordered_state(ExprId id) const { return unordered_states_[(*this)[id].c_]; }
+  const OrderedMembers& ordered_members(ExprId id) const { return ordered_members_[(*this)[id].a_]; }
+
+  std::string_view text_of(ExprId text) const {
+    return std::string_view(texts_).substr(exprs_[text.value].a_, exprs_[text.value].b_);
+  }
+  std::uint8_t first_byte(ExprId text) const { return static_cast<std::uint8_t>(texts_[exprs_[text.value].a_]); }
+  ExprId drop_first_byte(ExprId text);
+
+  const ByteSet& set(std::uint32_t index) const { return sets_[index]; }
+  std::size_t set_count() const { return sets_.size(); }
+  std::size_t size() const { return exprs_.size(); }
+
+ private:
+  // A direct-mapped cache of concatenations: neighbouring classes of a row, and neighbouring rows, repeat them.
+  struct CachedPair {
+    ExprId first, second, result;
+  };
+  static constexpr unsigned kRecentShift = 22;
+
+  ExprId concat_normalized(ExprId first, ExprId second);
+  bool merge_repeats(ExprId head, ExprId next, ExprId& merged);
+  ExprId cons(ExprId head, ExprId tail);
+  ExprId text(std::uint32_t begin, std::uint32_t length);
+  void flatten(std::vector<ExprId>& parts, Op op) const;
+  void merge_single_bytes(std::vector<ExprId>& parts);
+  void absorb_epsilon(std::vector<ExprId>& parts);
+  void merge_counts(std::vector<ExprId>& parts);
+  void left_factor(std::vector<ExprId>& parts);
+  void bound_infinite_intersection(Expr& expr, std::span<const ExprId> parts) const;
+  static void inherit_flags(Expr& expr, const Expr& part);
+
+  ExprId find_or_add(const Expr& expr, std::span<const ExprId> operands);
+  bool same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const;
+  void grow_table();
+  std::uint32_t set_index(const ByteSet& set);
+  std::uint32_t state_index(const UnorderedState& state);
+  std::uint32_t min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts) const;
+
+  Meter& meter_;
+  std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};
+  StableVector<Expr> exprs_;
+  std::vector<std::uint32_t> table_;  // open addressing, power of two; 0 = free (the empty language is never looked up)
+  std::vector<ExprId> operands_;
+  std::vector<ByteSet> sets_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> set_table_;
+  std::vector<ExprId> definitions_;
+  std::vector<UnorderedState> unordered_states_;
+  std::deque<OrderedMembers> ordered_members_;
+  std::string texts_;
+  int factoring_depth_ = 0;  // nested calls of left_factor
+  ExprId sigma_star_;
+};
+
+}  // namespace detent

@@ -1,0 +1,94 @@
+// The constructors of operators that relate a text to another one: JSON escapes, guards on the following text, and
+// lookbehinds.
+#include <vector>
+
+#include "expr/expr_set.h"
+#include "expr/json_string.h"
+#include "expr/lengths.h"
+
+namespace detent {
+
+ExprId ExprSet::json_escaped(ExprId texts, std::uint32_t position, std::uint32_t bits) {
+  if (texts == kEmpty) return kEmpty;
+  if (texts == kEpsilon && position == 0) return kEpsilon;
+  const Expr& inner = exprs_[texts.value];
+  Expr expr;
+  expr.op = Op::json_escaped;
+  expr.nullable = position == 0 && inner.nullable;
+  expr.nonempty = inner.nonempty;
+  inherit_flags(expr, inner);
+  expr.largest_count = inner.largest_count;
+  expr.largest_minimum = inner.largest_minimum;
+  const std::uint32_t length = is_character_known(position, bits) ? inner.min_length : inner.max_completion_bound;
+  expr.min_length = saturating_add(saturating_multiply(length, kMaxEscapeLength), remaining_escape_bytes(position));
+  expr.max_completion_bound = saturating_multiply(inner.max_completion_bound, kMaxEscapeLength);
+  expr.a_ = texts.value;
+  expr.b_ = position;
+  expr.c_ = bits;
+  expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::json_escaped)), inner.hash),
+                  (std::uint64_t{position} << 32) | bits);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::maximal_munch(ExprId part, ExprId munched) {
+  if (part == kEmpty || munched == kEmpty || munched == kEpsilon) return part;
+  const Expr& inner = exprs_[part.value];
+  Expr expr;
+  expr.op = Op::maximal_munch;
+  expr.nullable = inner.nullable;
+  inherit_flags(expr, inner);
+  inherit_flags(expr, exprs_[munched.value]);
+  expr.has_guard = true;
+  expr.min_length = inner.min_length;
+  expr.a_ = part.value;
+  expr.b_ = munched.value;
+  expr.hash =
+      mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::maximal_munch)), inner.hash), exprs_[munched.value].hash);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::not_followed_by(ExprId part) {
+  if (part == kEmpty) return kEpsilon;
+  const Expr& inner = exprs_[part.value];
+  if (inner.nullable) return kEmpty;
+  Expr expr;
+  expr.op = Op::not_followed_by;
+  expr.nullable = true;
+  inherit_flags(expr, inner);
+  expr.has_guard = true;
+  expr.a_ = part.value;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::not_followed_by)), inner.hash);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::lookbehind_condition(std::uint32_t index) {
+  Expr expr;
+  expr.op = Op::lookbehind_condition;
+  expr.has_lookbehind = true;
+  expr.a_ = index;
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::lookbehind_condition)), index);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::lookbehind_end() {
+  Expr expr;
+  expr.op = Op::lookbehind_end;
+  expr.has_lookbehind_end = true;
+  expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::lookbehind_end));
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::lookbehind_context(ExprId tail, std::span<const ExprId> residuals, bool nullable) {
+  if (!exprs_[tail.value].has_lookbehind) return tail;
+  std::vector<ExprId> parts{tail};
+  parts.insert(parts.end(), residuals.begin(), residuals.end());
+  Expr expr;
+  expr.op = Op::lookbehind_context;
+  expr.nullable = nullable;
+  expr.b_ = static_cast<std::uint32_t>(parts.size());
+  expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::lookbehind_context));
+  for (ExprId part : parts) expr.hash = mix(expr.hash, exprs_[part.value].hash);
+  return find_or_add(expr, parts);
+}
+
+}  // namespace detent

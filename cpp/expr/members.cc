@@ -1,0 +1,145 @@
+// The constructors of `unordered` and `ordered`.
+#include "expr/members.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "expr/expr_set.h"
+#include "expr/lengths.h"
+
+namespace detent {
+
+std::uint32_t ExprSet::state_index(const UnorderedState& state) {
+  const auto known = std::find(unordered_states_.rbegin(), unordered_states_.rend(), state);  // likely a recent one
+  if (known != unordered_states_.rend()) {
+    return static_cast<std::uint32_t>(unordered_states_.rend() - known - 1);
+  }
+  meter_.allocate(sizeof(UnorderedState));
+  unordered_states_.push_back(state);
+  return static_cast<std::uint32_t>(unordered_states_.size() - 1);
+}
+
+// An upper bound: the required members, then the shortest optional ones, or `others`, up to the minimum. `parts` are
+// the separator, `others` and the members.
+std::uint32_t ExprSet::min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts) const {
+  const auto min_length = [this](ExprId id) { return exprs_[id.value].min_length; };
+  const ExprId separator = parts[0], others = parts[1];
+  const std::span<const ExprId> members = parts.subspan(2);
+  const std::uint32_t count = std::max(state.minimum, state.required);
+  if (count == 0) {
+    if (state.position != MemberPosition::after_separator) return 0;
+    std::uint32_t shortest = UINT32_MAX;
+    for (ExprId part : parts.subspan(1)) {
+      if (part != kEmpty) shortest = std::min(shortest, min_length(part));
+    }
+    return shortest;
+  }
+  std::uint32_t total = 0;
+  for (ExprId member : members.first(state.required)) total = saturating_add(total, min_length(member));
+  if (state.minimum > state.required) {
+    std::vector<std::uint32_t> lengths;
+    for (ExprId member : members.subspan(state.required)) lengths.push_back(min_length(member));
+    std::sort(lengths.begin(), lengths.end());
+    if (others != kEmpty) lengths.assign(state.minimum - state.required, min_length(others));
+    for (std::size_t i = 0; i < state.minimum - state.required; ++i) total = saturating_add(total, lengths[i]);
+  }
+  const std::uint32_t separators = state.position == MemberPosition::after_member ? count : count - 1;
+  return saturating_add(total, saturating_multiply(min_length(separator), separators));
+}
+
+ExprId ExprSet::unordered(const UnorderedState& state, ExprId separator, ExprId others,
+                          std::span<const ExprId> members) {
+  const bool has_others = others != kEmpty;
+  if (state.required > state.maximum || (!has_others && state.minimum > members.size())) return kEmpty;
+  const bool is_complete = state.required == 0 && state.minimum == 0;
+  const bool has_more = state.maximum > 0 && (has_others || !members.empty());
+  if (!has_more && (state.position == MemberPosition::after_separator || !is_complete)) return kEmpty;
+  if (!has_more) return kEpsilon;
+
+  std::vector<ExprId> parts{separator, others};
+  parts.insert(parts.end(), members.begin(), members.end());
+  Expr expr;
+  expr.op = Op::unordered;
+  expr.nullable = is_complete && state.position != MemberPosition::after_separator;
+  expr.nonempty = true;
+  expr.max_completion_bound = UINT32_MAX;
+  expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::unordered));
+  Hash128 required{}, optional{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Expr& part = exprs_[parts[i].value];
+    inherit_flags(expr, part);
+    if (parts[i] != kEmpty) expr.nonempty &= part.nonempty;
+    if (i < 2) {
+      expr.hash = mix(expr.hash, part.hash);
+    } else if (i - 2 < state.required) {
+      required = sum(required, mix(Hash128{}, part.hash));
+    } else {
+      optional = sum(optional, mix(Hash128{}, part.hash));
+    }
+  }
+  expr.min_length = min_length_unordered(state, parts);
+  expr.hash = mix(mix(expr.hash, required), optional);
+  expr.hash = mix(expr.hash, (std::uint64_t{state.minimum} << 32) | state.maximum);
+  expr.hash = mix(expr.hash, (std::uint64_t{state.required} << 32) | static_cast<std::uint64_t>(state.position));
+  expr.b_ = static_cast<std::uint32_t>(parts.size());
+  expr.c_ = state_index(state);
+  return find_or_add(expr, parts);
+}
+
+std::uint32_t ExprSet::add_members(OrderedMembers members) {
+  const std::size_t count = members.members.size();
+  meter_.allocate(static_cast<std::int64_t>(sizeof(OrderedMembers) + (count + 1) * (sizeof(Expr) + 16)));
+  meter_.step(static_cast<std::int64_t>(count));
+  members.suffix_facts.resize(count + 1);
+  members.suffix_required.resize(count + 1);
+  members.suffix_shortest.resize(count + 1);
+  const Expr& separator = exprs_[members.separator.value];
+  const Expr& others = exprs_[members.others.value];
+  Expr facts;
+  facts.op = Op::ordered;
+  facts.nonempty = separator.nonempty && others.nonempty;
+  facts.max_completion_bound = UINT32_MAX;
+  facts.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::ordered)), separator.hash), others.hash);
+  inherit_flags(facts, separator);
+  inherit_flags(facts, others);
+  std::uint32_t shortest = members.others == kEmpty ? UINT32_MAX : others.min_length;
+  std::uint32_t required = 0;
+  for (std::size_t i = count;; --i) {
+    members.suffix_facts[i] = facts;
+    members.suffix_required[i] = required;
+    members.suffix_shortest[i] = shortest;
+    if (i == 0) break;
+    const Expr& member = exprs_[members.members[i - 1].value];
+    inherit_flags(facts, member);
+    facts.nonempty &= member.nonempty;
+    shortest = std::min(shortest, member.min_length);
+    facts.hash = mix(mix(facts.hash, member.hash), static_cast<std::uint64_t>(members.required[i - 1]));
+    if (members.required[i - 1]) {
+      facts.min_length = saturating_add(facts.min_length, member.min_length);
+      ++required;
+    }
+  }
+  ordered_members_.push_back(std::move(members));
+  return static_cast<std::uint32_t>(ordered_members_.size() - 1);
+}
+
+ExprId ExprSet::ordered(std::uint32_t index, std::uint32_t next, MemberPosition position) {
+  const OrderedMembers& members = ordered_members_[index];
+  const bool is_after_separator = position == MemberPosition::after_separator;
+  if (next == members.members.size() && members.others == kEmpty) return is_after_separator ? kEmpty : kEpsilon;
+  Expr expr = members.suffix_facts[next];
+  expr.a_ = index;
+  expr.b_ = next;
+  expr.c_ = static_cast<std::uint32_t>(position);
+  expr.hash = mix(expr.hash, static_cast<std::uint64_t>(position));
+  const std::uint32_t count = members.suffix_required[next];
+  expr.nullable = count == 0 && !is_after_separator;
+  if (count == 0 && is_after_separator) expr.min_length = members.suffix_shortest[next];
+  const std::uint32_t separators = position == MemberPosition::after_member || count == 0 ? count : count - 1;
+  expr.min_length =
+      saturating_add(expr.min_length, saturating_multiply(exprs_[members.separator.value].min_length, separators));
+  return find_or_add(expr, {});
+}
+
+}  // namespace detent

@@ -1,0 +1,41 @@
+// Members: the parameters of the operators `unordered` and `ordered`, such as the properties of a JSON object.
+//
+// A text is a sequence of members with a separator between neighbours. Members are optional or required, and `others`,
+// if not empty, may fill in any number of times. A state of `unordered` is the set of members that may still come; a
+// state of `ordered` is an index. So a hundred optional members need no automaton of 2^100 states.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "expr/expr.h"
+
+namespace detent {
+
+enum class MemberPosition : std::uint8_t {
+  start,            // no member was read
+  after_member,     // a separator or the end follows
+  after_separator,  // a member must follow
+};
+
+// The counts of an unordered state. Its operands are: separator, others, then the members that may still come.
+struct UnorderedState {
+  std::uint32_t minimum = 0;   // members that must still come
+  std::uint32_t maximum = 0;   // members that may still come
+  std::uint32_t required = 0;  // the first so many members must still come
+  MemberPosition position = MemberPosition::start;
+  bool operator==(const UnorderedState&) const = default;
+};
+
+// A fixed order: each member is left out unless it is required; then any number of `others`.
+struct OrderedMembers {
+  ExprId separator, others;
+  std::vector<ExprId> members;
+  std::vector<bool> required;
+  // Facts about the members from each index on, filled in by ExprSet::add_members.
+  std::vector<Expr> suffix_facts{};              // flags, lengths and hash, without the position
+  std::vector<std::uint32_t> suffix_required{};  // number of required members
+  std::vector<std::uint32_t> suffix_shortest{};  // length of the shortest member
+};
+
+}  // namespace detent
