@@ -14,7 +14,7 @@ def main() -> None:
     print(f"As the model likes:  {plain.text!r}")
 
     # The model writes "listen", is sent back to the token in which the word began, and finds another way.
-    out = detent.generate(model, question, temperature=0, ban=words, ban_ignore_case=True)
+    out = detent.generate(model, question, temperature=0, ban=detent.Ban(words, ignore_case=True))
     print(f"Without the words:   {out.text!r}")
     for rewind in out.report.rewinds:
         kept = model.vocabulary.decode(out.token_ids[: rewind.position]).decode()

@@ -34,7 +34,7 @@ def main() -> None:
     question, words = "Can we talk?", ["talk", "listen"]
     plain = detent.generate(model, question, temperature=0)
     print(f"As the model likes:  {plain.text!r}")
-    out = detent.generate(model, question, temperature=0, ban=words, ban_ignore_case=True)
+    out = detent.generate(model, question, temperature=0, ban=detent.Ban(words, ignore_case=True))
     print(f"Without the words:   {out.text!r}")
     print(
         f"  going back from {out.report.rewinds[0].word!r} cost {out.report.model_calls - len(out.report.steps)} passes"

@@ -55,6 +55,7 @@ from detent.vocabulary import Vocabulary, tokenizations
 if TYPE_CHECKING:
     from detent import analysis, models
     from detent.generation import (
+        Ban,
         Output,
         Report,
         Request,
@@ -71,6 +72,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "Ban",
     "BatchMatcher",
     "BusyError",
     "Call",
@@ -146,6 +148,7 @@ __all__ = [
 
 # Engines import detent for its masks alone: what runs models, and the larger sources, load when first named (PEP 562).
 _LAZY = {
+    "Ban": "detent.generation",
     "Call": "detent.sources.calls",
     "Output": "detent.generation",
     "Report": "detent.generation",

@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 from detent import __version__
 from detent.errors import ArgumentError, DetentError, ModelError
-from detent.generation import stream
+from detent.generation import Ban, stream
 from detent.guide import compile
 from detent.language import Language
 from detent.models import Model, Transformers, load_model
@@ -138,8 +138,7 @@ def _generate(options: argparse.Namespace) -> int:
         top_p=options.top_p,
         min_p=options.min_p,
         seed=options.seed,
-        ban=options.ban,
-        ban_ignore_case=True,
+        ban=None if options.ban is None else Ban(options.ban, ignore_case=True),
     )
     live = sys.stdout.isatty()
     for piece in pieces:

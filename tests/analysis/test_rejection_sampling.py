@@ -63,7 +63,7 @@ def test_texts_have_the_models_probabilities(pattern: str, temperature: float) -
 def test_banned_words_are_left_out_of_the_language(words: list[str]) -> None:
     language = detent.regex("(a|b){1,4}")
     rest = language - detent.containing(*words, ignore_case=True)
-    options = {"count": 3000, "max_tokens": MOST, "seed": 5, "ban": words, "ban_ignore_case": True}
+    options = {"count": 3000, "max_tokens": MOST, "seed": 5, "ban": detent.Ban(words, ignore_case=True)}
     outs = detent.analysis.sample_conditioned(model(1), "p", language, **options)  # type: ignore[arg-type]
     assert distance(outs, distribution(1, rest, 1.0)) < 0.04
 

@@ -9,6 +9,7 @@ import re
 import runpy
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,8 +77,8 @@ def test_no_banned_word_in_any_text(ignore_case: bool, whole_words: bool, mode: 
         model = random_model(trial)
         retries, max_tokens = rng.choice([0, 1, 5, 64]), rng.choice([1, 5, 30])
         arguments = {
-            "max_tokens": max_tokens, "temperature": 3.0, "seed": trial, "ban": words, "ban_mode": mode,
-            "ban_ignore_case": ignore_case, "ban_whole_words": whole_words, "ban_retries": retries,
+            "max_tokens": max_tokens, "temperature": 3.0, "seed": trial,
+            "ban": detent.Ban(words, mode, ignore_case, whole_words, max_rewinds=retries),
         }  # fmt: skip
         stop = rng.choice([None, None, ["b."], ["ab", "."]])
         pieces = detent.stream(model, "a", stop=stop, **arguments)  # type: ignore[arg-type]
@@ -114,8 +115,10 @@ def test_in_a_language_too() -> None:
         words += rng.choices(LETTERS, k=rng.randint(0, 3)) if rng.random() < 0.5 else []
         max_tokens = rng.choice([4, 8, 40])
         try:
-            out = detent.generate(random_model(trial), "a", language, ban=words, seed=trial, max_tokens=max_tokens,
-                                  temperature=2.0, ban_retries=rng.choice([1, 3, 64]))  # fmt: skip
+            ban = detent.Ban(words, max_rewinds=rng.choice([1, 3, 64]))
+            out = detent.generate(
+                random_model(trial), "a", language, seed=trial, max_tokens=max_tokens, temperature=2.0, ban=ban
+            )
         except (EmptyLanguageError, LimitError):
             rest = language - detent.containing(*words)
             assert rest.is_empty() or rest.min_tokens(VOCABULARY) > max_tokens
@@ -192,7 +195,7 @@ class TestRewinding:
 
     def test_the_mask_takes_over(self) -> None:
         model = self.model(b"xlisten", b"xlix")
-        out = detent.generate(model, "p", temperature=0, ban=["listen"], ban_retries=1, max_tokens=9)
+        out = detent.generate(model, "p", temperature=0, ban=detent.Ban(["listen"], max_rewinds=1), max_tokens=9)
         assert out.report.masked_from == 1
         assert "listen" not in out.text
         assert len(out.report.rewinds) == 1
@@ -233,13 +236,13 @@ class TestRewinding:
         vocabulary = detent.Vocabulary([b"lis", b"ten", b"x", b"<s>", b""], eos_token_ids=[4], special_token_ids=[3])
         model = CallableModel(lambda ids: [0.0, 9.0 if len(ids) < 4 else 0, 1.0, 0.0, 0.0], vocabulary)
         for mode in ("rewind", "mask"):
-            arguments = {"temperature": 0, "ban": ["listen"], "max_tokens": 3, "ban_mode": mode}
             for ignore_case in (False, True):
-                arguments |= {"ban_ignore_case": ignore_case}
-                assert detent.generate(model, [2, 0], **arguments).text.startswith("ten")  # type: ignore[arg-type]
-                out = detent.generate(model, [2, 0], ban_across_prompt=True, **arguments)  # type: ignore[arg-type]
+                alone, across = (detent.Ban(["listen"], mode, ignore_case, False, across) for across in (False, True))
+                out = detent.generate(model, [2, 0], temperature=0, max_tokens=3, ban=alone)
+                assert out.text.startswith("ten")
+                out = detent.generate(model, [2, 0], temperature=0, max_tokens=3, ban=across)
                 assert out.text.startswith("x")
-                out = detent.generate(model, [0, 3], ban_across_prompt=True, **arguments)  # type: ignore[arg-type]
+                out = detent.generate(model, [0, 3], temperature=0, max_tokens=3, ban=across)
                 assert out.text.startswith("ten")  # a special token stands between
 
 
@@ -252,7 +255,9 @@ def test_texts_of_the_embedded_model(seed: int) -> None:
     words = list({word for word in re.findall(r"\w+", plain.text) if len(word) > 2 and rng.random() < 0.6})
     pieces = {plain.text[place : place + 3] for place in range(0, len(plain.text), 9)}
     ban = [*words, *(piece for piece in pieces if piece.strip())] or ["the"]
-    out = detent.generate(model, prompt, temperature=1.5, seed=seed, max_tokens=48, ban=ban, ban_ignore_case=True)
+    out = detent.generate(
+        model, prompt, temperature=1.5, seed=seed, max_tokens=48, ban=detent.Ban(ban, ignore_case=True)
+    )
     assert not has_word(out.text, ban, True, False)
     assert out.report.rewinds
 
@@ -268,7 +273,7 @@ def test_going_back_leaves_the_model_as_if_it_had_never_been_there(kind: str) ->
         pytest.importorskip("transformers", reason="needs transformers")
         model = detent.models.Transformers(tiny_llama.model(), tiny_llama.tokenizer())
         ban, prompt = ["e", "an", "in t", "12", "or"], "yes no"
-    out = detent.generate(model, prompt, ban=ban, ban_ignore_case=True, temperature=0, max_tokens=30)
+    out = detent.generate(model, prompt, ban=detent.Ban(ban, ignore_case=True), temperature=0, max_tokens=30)
     assert out.report.rewinds
     assert not has_word(out.text, ban, True, False)
     ids = model.encode(prompt)
@@ -292,7 +297,7 @@ def test_the_demonstration(kind: str) -> None:
         model = load(Path(detent.__file__).parent / "models" / "weights")
     plain = detent.generate(model, "Can we talk?", temperature=0)
     assert "listen" in plain.text
-    out = detent.generate(model, "Can we talk?", temperature=0, ban=["talk", "listen"], ban_ignore_case=True)
+    out = detent.generate(model, "Can we talk?", temperature=0, ban=detent.Ban(["talk", "listen"], ignore_case=True))
     assert "listen" not in out.text
     assert "talk" not in out.text
     assert out.finish_reason == "stop"
@@ -309,7 +314,7 @@ def test_the_demonstration(kind: str) -> None:
         ({"ban": 5}, "ban must be a list"),
         ({"ban": ["a"], "ban_mode": "soft"}, "'rewind' or 'mask'"),
         ({"ban_mode": "soft"}, "'rewind' or 'mask'"),
-        ({"ban": ["a"], "ban_retries": -1}, "ban_retries"),
+        ({"ban": detent.Ban(["a"]), "ban_mode": "mask"}, "ban_mode"),
         ({"stop": ["a", ""]}, "empty word"),
         ({"stop": 5}, "stop"),
         ({"stop": [5]}, "stop"),
@@ -319,6 +324,18 @@ def test_the_demonstration(kind: str) -> None:
 def test_refusals(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         detent.generate(random_model(0), "a", **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(("word",), "list"), (([""],), "empty word"), ((["a"], "soft"), "'rewind' or 'mask'"), ((5,), "list")],
+    ids=str,
+)
+def test_refused_bans(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        detent.generate(random_model(0), "a", ban=detent.Ban(*arguments))
+    with pytest.raises(ArgumentError, match="max_rewinds"):
+        detent.Ban(["a"], max_rewinds=-1)
 
 
 def test_no_bans_is_as_nothing_said() -> None:
@@ -337,8 +354,8 @@ def test_what_a_guide_keeps_of_bans_changes_no_text(mode: str) -> None:
         for ignore_case, whole_words in itertools.product((False, True), repeat=2):
             texts = [
                 detent.generate(
-                    model, prompt, guide, max_tokens=30, seed=1, ban=ban, ban_mode=mode, ban_across_prompt=True,
-                    ban_ignore_case=ignore_case, ban_whole_words=whole_words,
+                    model, prompt, guide, max_tokens=30, seed=1,
+                    ban=detent.Ban(ban, mode, ignore_case, whole_words, across_prompt=True),
                 ).text
                 for guide in (kept, detent.compile(language, VOCABULARY))
             ]  # fmt: skip

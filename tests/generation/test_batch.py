@@ -56,6 +56,7 @@ class Together(Alone):
         return self.inner.fork(session)  # type: ignore[attr-defined,no-any-return]
 
 
+BAN = detent.Ban(["e", "an", "or", "12", "is", "I w"], ignore_case=True)
 REQUESTS = [
     Request("a", detent.regex("[ab]{3,9}"), samples=3, seed=5),
     Request("a", None, max_tokens=6, ban=["ab", "bb"], temperature=2.0, seed=1),
@@ -118,7 +119,7 @@ REAL = [
     Request("yes no", max_tokens=20, samples=3, seed=1),
     Request("in the morning and in the evening", SENTENCE["yes"], max_tokens=30, temperature=0, canonical=False),
     Request("12 34 56", SENTENCE["form"], max_tokens=30, temperature=1.5, seed=7, samples=2),
-    Request("yes no", max_tokens=40, ban=["e", "an", "or", "12", "is", "I w"], ban_ignore_case=True, temperature=0),
+    Request("yes no", max_tokens=40, ban=BAN, temperature=0),
     Request("abc", max_tokens=40, ban=["a", "the", "t"], temperature=1.2, seed=3, top_p=0.9),
     Request("abc def ghi", detent.choice("yes no maybe", "the answer is 42"), temperature=0),
     Request("a", detent.literal("yes"), max_tokens=9, seed=4),

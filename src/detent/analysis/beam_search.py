@@ -17,10 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ModelError
-from detent.generation.bans import read_bans
+from detent.generation.bans import Ban, Words, banned_words
 from detent.generation.output import FinishReason, Output, make_output
 from detent.generation.report import Report, Step, token_texts
-from detent.generation.request import begin, check_model, guide_without_bans, read_prompt, resolve_guide, text_before
+from detent.generation.request import (
+    check_model,
+    guide_without_bans,
+    resolve_guide,
+    start_matcher,
+    text_after_special,
+    token_ids_of,
+)
 from detent.generation.sampler import whole_number
 from detent.guide import Canonical, Guide, Rule
 from detent.language import Language
@@ -41,10 +48,7 @@ def beam_search(
     count: int = 1,
     canonical: Canonical = False,
     max_tokens: int = 256,
-    ban: Sequence[str | bytes] | None = None,
-    ban_ignore_case: bool = False,
-    ban_whole_words: bool = False,
-    ban_across_prompt: bool = False,
+    ban: Words | Ban | None = None,
 ) -> list[Output]:
     """Search for the likeliest texts of `language` after `prompt`.
 
@@ -66,8 +70,8 @@ def beam_search(
         How many beginnings are kept at each step.
     count : int
         How many different texts to return at most.
-    ban, ban_ignore_case, ban_whole_words, ban_across_prompt
-        As in `generate`; the words are left out of the language.
+    ban
+        As in `generate`; the words are excluded from the language, whatever the mode of the ban.
 
     Returns
     -------
@@ -83,10 +87,10 @@ def beam_search(
     num_beams, count = whole_number("num_beams", num_beams, least=1), whole_number("count", count, least=1)
     max_tokens = whole_number("max_tokens", max_tokens, least=1)
     check_model(model)
-    bans = read_bans(ban, "mask", ban_ignore_case, ban_whole_words, ban_across_prompt, 0)
-    prompt_ids = read_prompt(prompt, model)
-    guide = resolve_guide(language, model, in_text=bans is not None, canonical=canonical)
-    strict = guide if bans is None else guide_without_bans(bans, guide, text_before(model, prompt_ids))
+    bans = banned_words(ban, None)
+    prompt_ids = token_ids_of(prompt, model)
+    guide = resolve_guide(language, model, text_only=bans is not None, canonical=canonical)
+    strict = guide if bans is None else guide_without_bans(bans, guide, text_after_special(model, prompt_ids))
     search = _Search(model, strict, prompt_ids, num_beams, count, max_tokens)
     return search.run(guide.language)
 
@@ -123,7 +127,7 @@ class _Search:
         self._prompt_ids = prompt_ids
         self._ends = np.array(self._vocabulary.eos_token_ids, dtype=np.intp)
         self._mask = allocate_mask(1, len(self._vocabulary))[0]
-        self._matcher = begin(guide, max_tokens, prompt_ids)
+        self._matcher = start_matcher(guide, max_tokens, prompt_ids)
         self._texts: dict[bytes, _Text] = {}
         self._calls = 0
         self._model_seconds = self._mask_seconds = 0.0

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from detent.analysis.token_tree import TokenTree, log_sum
 from detent.errors import ArgumentError, LimitError
-from detent.generation.request import check_model, read_prompt
+from detent.generation.request import check_model, token_ids_of
 from detent.generation.sampler import Sampler, whole_number
 from detent.language import Language
 from detent.models.base import Model
@@ -216,7 +216,7 @@ def fidelity(
     if samples is not None:
         samples = whole_number("samples", samples, least=2)
     check_model(model)
-    prompt_ids = read_prompt(prompt, model)
+    prompt_ids = token_ids_of(prompt, model)
     if not isinstance(language, Language):
         raise ArgumentError(
             f"language must be a Language, got {type(language).__name__}; it is compiled here, without and with "

@@ -24,11 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, LimitError, ModelError
-from detent.generation.bans import read_bans
+from detent.generation.bans import Ban, Words, banned_words
 from detent.generation.logits_cache import LogitsCache
 from detent.generation.output import FinishReason, Output, make_output
 from detent.generation.report import Report, Step, token_texts
-from detent.generation.request import begin, check_model, guide_without_bans, read_prompt, resolve_guide, text_before
+from detent.generation.request import (
+    check_model,
+    guide_without_bans,
+    resolve_guide,
+    start_matcher,
+    text_after_special,
+    token_ids_of,
+)
 from detent.generation.sampler import Sampler, whole_number
 from detent.guide import Canonical, Rule
 from detent.language import Language
@@ -240,10 +247,7 @@ def sample_conditioned(
     seed: int | None = None,
     max_rejections: int = 1000,
     canonical: Canonical = False,
-    ban: Sequence[str | bytes] | None = None,
-    ban_ignore_case: bool = False,
-    ban_whole_words: bool = False,
-    ban_across_prompt: bool = False,
+    ban: Words | Ban | None = None,
 ) -> list[Output]:
     """Draw texts exactly as the model would write them, given that they are in the language.
 
@@ -272,8 +276,8 @@ def sample_conditioned(
         Above 0: the model is what it is at this temperature.
     max_rejections : int
         How many texts may be rejected for one that is accepted.
-    canonical, ban, ban_ignore_case, ban_whole_words, ban_across_prompt
-        As in `generate`; the words are left out of the language.
+    canonical, ban
+        As in `generate`; the words are excluded from the language, whatever the mode of the ban.
 
     Returns
     -------
@@ -296,13 +300,13 @@ def sample_conditioned(
     )
     max_tokens = whole_number("max_tokens", max_tokens, least=1)
     check_model(model)
-    bans = read_bans(ban, "mask", ban_ignore_case, ban_whole_words, ban_across_prompt, 0)
-    prompt_ids = read_prompt(prompt, model)
-    guide = resolve_guide(language, model, in_text=False, canonical=canonical)
-    strict = guide if bans is None else guide_without_bans(bans, guide, text_before(model, prompt_ids))
+    bans = banned_words(ban, None)
+    prompt_ids = token_ids_of(prompt, model)
+    guide = resolve_guide(language, model, text_only=False, canonical=canonical)
+    strict = guide if bans is None else guide_without_bans(bans, guide, text_after_special(model, prompt_ids))
     sampler = ConditionedSampler(
         model.vocabulary,
-        begin(strict, max_tokens, prompt_ids),
+        start_matcher(strict, max_tokens, prompt_ids),
         guide.language,
         LogitsCache(model, prompt_ids),
         max_tokens=max_tokens,

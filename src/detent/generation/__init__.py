@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from detent.generation.api import generate, generate_batch, stream
+from detent.generation.bans import Ban
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 from detent.generation.partial_json import PartialStream
 from detent.generation.report import Report, Rewind, Step
-from detent.generation.request import Request
+from detent.generation.request import Options, Request
 from detent.generation.sampler import Sampler
 
 __all__ = [
+    "Ban",
+    "Options",
     "Output",
     "PartialStream",
     "Report",

@@ -1,11 +1,12 @@
-r"""AhoCorasick: words in a text that is still being written, as early as they can be told and wherever they begin.
+r"""Aho-Corasick search for banned words and stop strings in a text that is still being generated.
 
-The words are one trie with failure links (Aho & Corasick 1975), walked symbol by symbol. A symbol is a byte; where case
-or word ends matter it is a character, folded to the least that it matches, and a byte that is no UTF-8 is one of its
-own, which no word has. A `MatchState` is one text's place in the trie. It answers the two questions of decoding: which
-word is complete, and from which byte on the text may still become one. It goes back by marks, one for each token.
+`AhoCorasick` is the automaton: a trie of the words with failure links (Aho & Corasick 1975). `MatchState` is the state
+of one text in it. It answers two questions: which word is complete, and from which byte on the text may become a word.
 
-What is found is what `detent.containing` has, byte for byte.
+The alphabet is bytes. With `ignore_case` or `whole_words` it is characters, folded to the least equivalent one; a byte
+that is not UTF-8 is then a symbol that no word contains. A state can be restored from a checkpoint.
+
+The words found are those of `detent.containing`, byte for byte.
 """
 
 from __future__ import annotations
@@ -21,36 +22,36 @@ __all__ = ["AhoCorasick", "Checkpoint", "Match", "MatchState"]
 
 
 class Match(NamedTuple):
-    """Where a word stands: bytes from the start of the text; negative where it begins in what came before."""
+    """The bytes of a word: offsets from the start of the text, negative in the bytes before the text."""
 
     start: int
     end: int
 
 
 class Checkpoint(NamedTuple):
-    """A place in a scan to come back to."""
+    """A snapshot of a `MatchState`."""
 
     node: int
-    rest: bytes
-    symbols: int
+    partial_character: bytes
+    symbol_count: int
     length: int
 
 
 class AhoCorasick:
-    """Words to be found; immutable, shared by scans.
+    """The automaton of a list of words; immutable, shared by any number of `MatchState`.
 
-    >>> scan = AhoCorasick(["listen"], "example").scan()
-    >>> scan.feed(b"He li"), scan.pending()
+    >>> state = AhoCorasick(["listen"], "example").start()
+    >>> state.feed(b"He li"), state.pending()
     (None, 3)
-    >>> scan.feed(b"stens")
+    >>> state.feed(b"stens")
     Match(start=3, end=9)
 
     Parameters
     ----------
     words : sequence of str or bytes
         At least one; see `detent.containing`.
-    asker : str
-        The argument that messages name.
+    argument : str
+        The name of the argument in error messages.
     ignore_case, whole_words : bool
         As `detent.containing` has them.
 
@@ -58,29 +59,29 @@ class AhoCorasick:
     """
 
     def __init__(
-        self, words: Sequence[str | bytes], asker: str, *, ignore_case: bool = False, whole_words: bool = False
+        self, words: Sequence[str | bytes], argument: str, *, ignore_case: bool = False, whole_words: bool = False
     ) -> None:
-        self.in_characters = ignore_case or whole_words
+        self.uses_characters = ignore_case or whole_words
         self.whole_words = whole_words
-        encoded = read_words(words, asker, as_text=self.in_characters)
-        symbols = [word.decode("utf-8" if self.in_characters else "latin-1") for word in encoded]
+        encoded = read_words(words, argument, as_text=self.uses_characters)
+        symbols = [word.decode("utf-8" if self.uses_characters else "latin-1") for word in encoded]
         self.fold: dict[str, str] = {}
-        self._spellings: dict[str, tuple[bytes, ...]] = {}
+        self._variants: dict[str, tuple[bytes, ...]] = {}
         if ignore_case:
             alphabet = CaselessAlphabet(symbols)
             symbols = [alphabet.fold(word) for word in symbols]
             for symbol in set().union(*symbols):
-                self._spellings[symbol] = alphabet.spellings(symbol)
-                self.fold.update({spelling.decode(): symbol for spelling in self._spellings[symbol]})
+                self._variants[symbol] = alphabet.spellings(symbol)
+                self.fold.update({variant.decode(): symbol for variant in self._variants[symbol]})
         self.words: tuple[str, ...] = tuple(sorted(set(symbols)))
         self.longest = max(map(len, self.words))
         self.children: list[dict[str, int]] = [{}]
         self.depth = [0]
-        self._ends = [False]
+        self._is_word = [False]
         for word in self.words:
             self._add(word)
         self.fail = [0] * len(self.depth)
-        self.found = [0] * len(self.depth)
+        self.longest_word = [0] * len(self.depth)
         self._link()
 
     def _add(self, word: str) -> None:
@@ -90,17 +91,17 @@ class AhoCorasick:
                 self.children[node][symbol] = len(self.depth)
                 self.children.append({})
                 self.depth.append(self.depth[node] + 1)
-                self._ends.append(False)
+                self._is_word.append(False)
             node = self.children[node][symbol]
-        self._ends[node] = True
+        self._is_word[node] = True
 
     def _link(self) -> None:
-        """Find, for each node, the longest suffix that is a node too, and the longest that is a whole word."""
+        """Compute for each node its longest proper suffix in the trie, and its longest suffix that is a word."""
         level = [0]
         while level:
             deeper = []
             for node in level:
-                self.found[node] = node if self._ends[node] else self.found[self.fail[node]]
+                self.longest_word[node] = node if self._is_word[node] else self.longest_word[self.fail[node]]
                 for symbol, child in self.children[node].items():
                     self.fail[child] = self.step(self.fail[node], symbol) if node else 0
                     deeper.append(child)
@@ -113,138 +114,144 @@ class AhoCorasick:
         return self.children[node].get(symbol, 0)
 
     def suffix_nodes(self, node: int) -> Iterator[int]:
-        """Yield the node and those of its shorter suffixes, the root left out."""
+        """Yield the node and the nodes on its chain of failure links, without the root."""
         while node:
             yield node
             node = self.fail[node]
 
     def is_word(self, node: int) -> bool:
-        """Whether a word ends at the node."""
-        return self._ends[node]
+        """Return whether the node is a complete word."""
+        return self._is_word[node]
 
-    def may_follow(self, node: int, rest: bytes) -> bool:
-        """Whether the first bytes of a character begin a symbol that leads on from the node."""
+    def may_follow(self, node: int, prefix: bytes) -> bool:
+        """Return whether the node has a child by a character whose UTF-8 begins with `prefix`."""
         return any(
-            spelling.startswith(rest)
+            variant.startswith(prefix)
             for symbol in self.children[node]
-            for spelling in self._spellings.get(symbol) or (symbol.encode(),)
+            for variant in self._variants.get(symbol) or (symbol.encode(),)
         )
 
     def suffixes(self, node: int) -> Iterator[str]:
-        """Yield what is left of each longer word that begins with the node's symbols, folded."""
+        """Yield the folded remainder of each longer word that begins with the node's symbols."""
         stack = [(child, symbol) for symbol, child in self.children[node].items()]
         while stack:
-            place, tail = stack.pop()
-            if self._ends[place]:
-                yield tail
-            stack += [(child, tail + symbol) for symbol, child in self.children[place].items()]
+            descendant, suffix = stack.pop()
+            if self._is_word[descendant]:
+                yield suffix
+            stack += [(child, suffix + symbol) for symbol, child in self.children[descendant].items()]
 
-    def scan(self, before: bytes = b"") -> MatchState:
-        """Start a text; words that began in the bytes `before` it are found when they end in it."""
+    def start(self, before: bytes = b"") -> MatchState:
+        """Return the state of an empty text; words may begin in the bytes `before` it."""
         return MatchState(self, before)
 
 
 class MatchState:
-    """One text's place in a `AhoCorasick`. Feeding is linear in the bytes; it remembers where each symbol began."""
+    """The state of one text in an `AhoCorasick` automaton.
 
-    def __init__(self, finder: AhoCorasick, before: bytes) -> None:
-        self._finder = finder
+    It stores the offset of each symbol, so memory is linear in the text. Feeding is linear in the bytes.
+    """
+
+    def __init__(self, automaton: AhoCorasick, before: bytes) -> None:
+        self._automaton = automaton
         self._node = 0
-        self._rest = b""
+        self._partial_character = b""
         self._starts: list[int] = []
-        self._edges: list[bool] = []
-        tail = before[-4 * (finder.longest + 1) :]
+        self._boundaries: list[bool] = []
+        tail = before[-4 * (automaton.longest + 1) :]
         self._length = -len(tail)
         self.feed(tail)
-        if self._rest:  # half a character, which the text does not continue
-            self._take("\udc80", len(self._rest))
-            self._rest = b""
+        if self._partial_character:  # the text does not continue a character of the prompt
+            self._take("\udc80", len(self._partial_character))
+            self._partial_character = b""
 
     def feed(self, data: bytes) -> Match | None:
-        """Read on. Return the first word to be complete, the longest of several; then go back to a mark."""
+        """Advance by bytes and stop at the first complete word, the longest of several; return it.
+
+        After a match the state is only good for `restore`.
+        """
         for symbol, size in self._symbols(data):
             if (word := self._take(symbol, size)) is not None:
                 return word
         return None
 
     def finish(self) -> Match | None:
-        """Return the word that the end of the text completes: where whole words count, it is a word's edge."""
-        return self._word() if self._finder.whole_words else None
+        """Return the word that the end of the text completes: with `whole_words`, the end is a word boundary."""
+        return self._word() if self._automaton.whole_words else None
 
     def pending(self) -> int | None:
-        """Return the byte from which on the text may still become a word; None if nothing may."""
-        finder, rest = self._finder, self._rest
-        for node in finder.suffix_nodes(self._node):
-            symbol = len(self._starts) - finder.depth[node]
-            grows = finder.may_follow(node, rest) if rest else bool(finder.children[node])
-            if (grows or (finder.whole_words and finder.is_word(node))) and self._begins_at(symbol):
+        """Return the offset from which on the text may become a word; None if no suffix may."""
+        automaton, partial = self._automaton, self._partial_character
+        for node in automaton.suffix_nodes(self._node):
+            symbol = len(self._starts) - automaton.depth[node]
+            grows = automaton.may_follow(node, partial) if partial else bool(automaton.children[node])
+            if (grows or (automaton.whole_words and automaton.is_word(node))) and self._begins_at(symbol):
                 return self._starts[symbol]
-        if rest and finder.may_follow(0, rest) and self._begins_at(len(self._starts)):
+        if partial and automaton.may_follow(0, partial) and self._begins_at(len(self._starts)):
             return self._length
         return None
 
     @property
     def whole_words_only(self) -> bool:
-        """Whether only whole words count."""
-        return self._finder.whole_words
+        """Whether words match between word boundaries only."""
+        return self._automaton.whole_words
 
     def partial_matches(self) -> Iterator[tuple[int, int]]:
-        """Yield, for each word that may be under way, where it began and its node, the longest first."""
-        for node in self._finder.suffix_nodes(self._node):
-            symbol = len(self._starts) - self._finder.depth[node]
+        """Yield the offset and node of each partial match, the longest first."""
+        for node in self._automaton.suffix_nodes(self._node):
+            symbol = len(self._starts) - self._automaton.depth[node]
             if self._begins_at(symbol):
                 yield self._starts[symbol], node
 
     def checkpoint(self) -> Checkpoint:
-        """Return a place to come back to."""
-        return Checkpoint(self._node, self._rest, len(self._starts), self._length)
+        """Return a snapshot for `restore`."""
+        return Checkpoint(self._node, self._partial_character, len(self._starts), self._length)
 
-    def crop(self, mark: Checkpoint) -> None:
-        """Go back to an earlier place."""
-        self._node, self._rest, count, self._length = mark
-        del self._starts[count:], self._edges[count:]
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Return to an earlier state."""
+        self._node, self._partial_character, count, self._length = checkpoint
+        del self._starts[count:], self._boundaries[count:]
 
     def _symbols(self, data: bytes) -> Iterable[tuple[str, int]]:
-        if not self._finder.in_characters:
+        if not self._automaton.uses_characters:
             return ((symbol, 1) for symbol in data.decode("latin-1"))
-        data = self._rest + data
+        data = self._partial_character + data
         text, used = codecs.utf_8_decode(data, "surrogateescape", False)
-        self._rest = data[used:]
+        self._partial_character = data[used:]
         return ((symbol, _size(symbol)) for symbol in text)
 
     def _take(self, symbol: str, size: int) -> Match | None:
-        finder = self._finder
-        edge = finder.whole_words and _is_edge(symbol)
-        word = self._word() if edge else None
-        self._node = finder.step(self._node, finder.fold.get(symbol, symbol))
+        automaton = self._automaton
+        boundary = automaton.whole_words and _is_boundary(symbol)
+        word = self._word() if boundary else None
+        self._node = automaton.step(self._node, automaton.fold.get(symbol, symbol))
         self._starts.append(self._length)
-        self._edges.append(edge)
+        self._boundaries.append(boundary)
         self._length += size
-        return word if finder.whole_words else self._word()
+        return word if automaton.whole_words else self._word()
 
     def _word(self) -> Match | None:
-        """Return the longest word that ends at the symbol read last, if that is in the text."""
-        finder = self._finder
-        node = finder.found[self._node]
+        """Return the longest word that ends at the last symbol, if that symbol is in the text."""
+        automaton = self._automaton
+        node = automaton.longest_word[self._node]
         while node and self._length > 0:
-            symbol = len(self._starts) - finder.depth[node]
+            symbol = len(self._starts) - automaton.depth[node]
             if self._begins_at(symbol):
                 return Match(self._starts[symbol], self._length)
-            node = finder.found[finder.fail[node]]
+            node = automaton.longest_word[automaton.fail[node]]
         return None
 
     def _begins_at(self, symbol: int) -> bool:
-        """Whether a word may begin at a symbol: anywhere, or after no letter where whole words count."""
-        if not self._finder.whole_words or symbol == 0:
+        """Return whether a word may begin at a symbol: always, or with `whole_words` at a word boundary."""
+        if not self._automaton.whole_words or symbol == 0:
             return True
         start = self._starts[symbol] if symbol < len(self._starts) else self._length
-        return start == 0 or self._edges[symbol - 1]
+        return start == 0 or self._boundaries[symbol - 1]
 
 
 def _size(symbol: str) -> int:
     return 1 if "\udc80" <= symbol <= "\udcff" else len(symbol.encode())
 
 
-def _is_edge(symbol: str) -> bool:
-    r"""Whether it is a character that `\w` does not match."""
+def _is_boundary(symbol: str) -> bool:
+    r"""Return whether a symbol is a character that `\w` does not match."""
     return not (symbol.isalnum() or symbol == "_" or "\udc80" <= symbol <= "\udcff")

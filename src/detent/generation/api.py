@@ -1,49 +1,52 @@
-"""generate, stream and generate_batch: what people call; `plan` checks the arguments.
+"""generate, stream and generate_batch: the functions that applications call.
 
-Each returns `Output`s. `generate` is `stream`, drained.
+`Request` has the one list of their options. `generate` is `stream`, read to its end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, overload
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from detent.errors import ArgumentError
-from detent.generation.bans import BanMode
 from detent.generation.batch import run_batch
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 from detent.generation.partial_json import PartialStream
-from detent.generation.request import Plan, Request, check_model
+from detent.generation.request import Options, PreparedRequest, Request, check_model, make_request
 from detent.generation.sampler import whole_number
 from detent.guide import Canonical, Guide, Rule
 from detent.models.base import Model
 from detent.tables import TokenDfa
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["generate", "generate_batch", "stream"]
 
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
+
+def _with_options(function: _Function) -> _Function:
+    """Show the options of `Request` in the signature of a function that takes ``**options``."""
+    signature = inspect.signature(function)
+    named = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, each in inspect.signature(Request).parameters.items()
+        if name in Options.__annotations__
+    ]
+    named.sort(key=lambda each: each.kind is inspect.Parameter.KEYWORD_ONLY)
+    function.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+    return function
+
+
+@_with_options
 def generate(
-    model: Model,
-    prompt: str | Sequence[int],
-    language: Rule | None = None,
-    *,
-    canonical: Canonical = False,
-    max_tokens: int = 256,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    seed: int | None = None,
-    stop: str | Sequence[str] | None = None,
-    ban: Sequence[str | bytes] | None = None,
-    ban_mode: BanMode = "rewind",
-    ban_ignore_case: bool = False,
-    ban_whole_words: bool = False,
-    ban_across_prompt: bool = False,
-    ban_retries: int = 64,
+    model: Model, prompt: str | Sequence[int], language: Rule | None = None, **options: Unpack[Options]
 ) -> Output:
-    """Continue `prompt` with text of `language`.
+    """Continue `prompt` with a text of `language`.
 
     >>> import detent
     >>> model = detent.load_model()
@@ -51,72 +54,32 @@ def generate(
     >>> len(out.text), out.finish_reason
     (10, 'stop')
 
-    At most one forward pass of the model a token: one that is the only one allowed is written without asking the model,
-    and a run of them enters its cache in one pass. A `Language` is compiled for the model's vocabulary at each call;
-    pass what `detent.compile` makes of it to pay for that once.
-
     Parameters
     ----------
     model : Model
-        `detent.load_model()`, `detent.models.Transformers`, `detent.models.CallableModel`, or what has their methods.
-    prompt : str or sequence of int
-        Text, or token ids as the model's `encode` would give them.
-    language : Language, token_table, Guide, TokenDfa or None
-        What may be written. None: any text that ids of the vocabulary spell; special ids other than end-of-text never.
-    canonical : bool or "approximate"
-        Write only the tokens that the tokenizer itself would write for the prompt and the text, as `compile` has it. A
-        text that is fixed is then fixed in its tokens, which are written without asking the model.
-    max_tokens : int
-        The most tokens to write, end-of-text not counted. A text of a language is complete by then: a token is written
-        only if the rest fits into the tokens left.
-    temperature, top_k, top_p, min_p, seed
-        See `Sampler`.
-    stop : str or sequence of str, optional
-        The text ends before the first of these; only without a language, which says itself where its texts end.
-    ban : sequence of str or bytes, optional
-        Words that the text must not have anywhere, however tokens spell them, alone or inside a longer word.
-    ban_mode : "rewind" or "mask"
-        "rewind": when a banned word is complete, return to the token in which it began, ban that token at that place,
-        and go on, so that the model says something else. "mask": never write a token that completes one; cheaper to
-        follow, but the model may find itself in the middle of a word that it cannot end. Neither lets a word through.
-    ban_ignore_case, ban_whole_words : bool
-        As `detent.containing` has them.
-    ban_across_prompt : bool
-        Also find words that begin in the prompt's text (after its last special token) and end in this one.
-    ban_retries : int
-        After this many rewinds the rest of the text is masked; `Report.masked_from` says where.
+        `detent.load_model()`, `detent.models.Transformers`, `detent.models.CallableModel`, or any object with their
+        methods.
+    prompt, language, **options
+        See `Request`.
 
     Raises
     ------
     ArgumentError
-        An argument is of the wrong kind or out of range, or the guide is of another vocabulary.
+        An argument is of the wrong kind or out of range, or the guide is for another vocabulary.
     ModelError
         The model gives NaN, too many or too few logits, or -inf for everything that the language allows.
     LimitError
         The language has no text of at most `max_tokens` tokens, or none without banned words; the message has the
         shortest.
     EmptyLanguageError, ...
-        What `compile` raises for the language.
+        The errors of `compile`.
+
+    Notes
+    -----
+    Cost: at most one pass of the model a token. A token that is the only one allowed costs no pass of its own, and a
+    run of such tokens is read in one pass. A `Language` is compiled at each call; pass a `Guide` to compile once.
     """
-    pieces = stream(
-        model,
-        prompt,
-        language,
-        canonical=canonical,
-        max_tokens=max_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        min_p=min_p,
-        seed=seed,
-        stop=stop,
-        ban=ban,
-        ban_mode=ban_mode,
-        ban_ignore_case=ban_ignore_case,
-        ban_whole_words=ban_whole_words,
-        ban_across_prompt=ban_across_prompt,
-        ban_retries=ban_retries,
-    )
+    pieces = PreparedRequest(model, make_request("generate", prompt, language, options)).stream()
     for _ in pieces:
         pass
     return pieces.output
@@ -128,21 +91,8 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
-    canonical: Canonical = False,
-    max_tokens: int = 256,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    seed: int | None = None,
-    stop: str | Sequence[str] | None = None,
-    ban: Sequence[str | bytes] | None = None,
-    ban_mode: BanMode = "rewind",
-    ban_ignore_case: bool = False,
-    ban_whole_words: bool = False,
-    ban_across_prompt: bool = False,
-    ban_retries: int = 64,
     partial: Literal[False] = False,
+    **options: Unpack[Options],
 ) -> Stream: ...
 @overload
 def stream(
@@ -150,21 +100,8 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
-    canonical: Canonical = False,
-    max_tokens: int = 256,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    seed: int | None = None,
-    stop: str | Sequence[str] | None = None,
-    ban: Sequence[str | bytes] | None = None,
-    ban_mode: BanMode = "rewind",
-    ban_ignore_case: bool = False,
-    ban_whole_words: bool = False,
-    ban_across_prompt: bool = False,
-    ban_retries: int = 64,
     partial: Literal[True],
+    **options: Unpack[Options],
 ) -> PartialStream: ...
 @overload
 def stream(
@@ -172,85 +109,42 @@ def stream(
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
-    canonical: Canonical = False,
-    max_tokens: int = 256,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    seed: int | None = None,
-    stop: str | Sequence[str] | None = None,
-    ban: Sequence[str | bytes] | None = None,
-    ban_mode: BanMode = "rewind",
-    ban_ignore_case: bool = False,
-    ban_whole_words: bool = False,
-    ban_across_prompt: bool = False,
-    ban_retries: int = 64,
     partial: bool,
+    **options: Unpack[Options],
 ) -> Stream | PartialStream: ...
+@_with_options
 def stream(
     model: Model,
     prompt: str | Sequence[int],
     language: Rule | None = None,
     *,
-    canonical: Canonical = False,
-    max_tokens: int = 256,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    seed: int | None = None,
-    stop: str | Sequence[str] | None = None,
-    ban: Sequence[str | bytes] | None = None,
-    ban_mode: BanMode = "rewind",
-    ban_ignore_case: bool = False,
-    ban_whole_words: bool = False,
-    ban_across_prompt: bool = False,
-    ban_retries: int = 64,
     partial: bool = False,
+    **options: Unpack[Options],
 ) -> Stream | PartialStream:
-    """Continue `prompt` with text of `language`, piece by piece as it is written.
+    """Continue `prompt` with a text of `language`, piece by piece.
 
     >>> import detent
     >>> pieces = detent.stream(detent.load_model(), "Yes or no? ", detent.regex("yes|no"), seed=0)
     >>> "".join(pieces) in ("yes", "no")
     True
 
-    Arguments and errors are those of `generate`, and so is the text: the pieces joined are its `Output.text`. A
-    piece is one or more whole characters. The arguments are checked and the language compiled here; the model runs
-    while iterating. What a stream has yielded is never taken back.
+    Arguments and errors are those of `generate`. The concatenated pieces are the text that `generate` returns. A piece
+    is one or more whole characters; it is never taken back. Arguments are checked and the language is compiled at the
+    call; the model runs during iteration.
 
-    With ``partial=True``, for languages of JSON texts, what is yielded is the value of the text so far: strings and
-    containers as far as they go, anything else when it is complete. Each value is the one before with something added.
+    With ``partial=True``, for languages of JSON texts, the stream yields values: each is the value of the text so far,
+    with strings and containers as far as they are written, and other values when they are complete.
 
     >>> pieces = detent.stream(detent.load_model(), "Go!", detent.literal('{"a": [1, 2]}'), partial=True, seed=0)
     >>> list(pieces)[-1]
     {'a': [1, 2]}
     """
-    request = Request(
-        prompt,
-        language,
-        canonical=canonical,
-        max_tokens=max_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        min_p=min_p,
-        seed=seed,
-        stop=stop,
-        ban=ban,
-        ban_mode=ban_mode,
-        ban_ignore_case=ban_ignore_case,
-        ban_whole_words=ban_whole_words,
-        ban_across_prompt=ban_across_prompt,
-        ban_retries=ban_retries,
-    )
-    pieces = Plan(model, request).stream()
+    pieces = PreparedRequest(model, make_request("stream", prompt, language, options)).stream()
     return PartialStream(pieces) if partial else pieces
 
 
 def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int = 16) -> list[Output]:
-    """Continue several prompts, each with a language, a budget, bans and a sampler of its own.
+    """Continue several prompts, each with its own language, budget, bans and sampling.
 
     >>> import detent
     >>> model = detent.load_model()
@@ -259,21 +153,21 @@ def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int
     >>> [out.text in ("Yes", "No") for out in detent.generate_batch(model, questions)]
     [True, True, True, True]
 
-    A row is what `generate` writes for it, whatever the other rows are: sample i of a request has the seed
-    ``seed + i``. The model reads all rows in one pass, if it can (`detent.models.BatchModel`: the embedded one, and
-    those of transformers that keep every position); otherwise they are written one after the other. A row that ends
-    makes room for the next. A prompt that several rows begin with is read once, and a language that several requests
-    share is compiled once. A pass of several rows rounds otherwise than a pass of one, which can tip a choice between
-    tokens that are nearly equal.
+    Each text is the one that `generate` writes for the request, whatever the other requests are; sample i of a request
+    has the seed ``seed + i``. The model reads all texts in one pass if it is a `detent.models.BatchModel`: the embedded
+    model, and models of transformers that cache every position. Other models are asked for one text after the other. A
+    text that is complete makes room for the next. A prompt of several texts is read once, and a language of several
+    requests is compiled once. A pass of several texts rounds otherwise than a pass of one text, so a choice between
+    nearly equal tokens may differ.
 
     Parameters
     ----------
     model : Model
         As in `generate`.
     requests : sequence of Request
-        What to write. All are checked, and their languages compiled, before the first row.
+        All are checked, and their languages compiled, before the first pass.
     batch_size : int
-        The most rows that the model reads together: each needs room for its keys and values.
+        The most texts that the model reads together: each needs memory for its keys and values.
 
     Returns
     -------
@@ -290,10 +184,10 @@ def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int
     check_model(model)
     batch_size = whole_number("batch_size", batch_size, least=1)
     guides: dict[tuple[int, Canonical], Guide | TokenDfa] = {}
-    plans = []
+    prepared = []
     for request in requests:
-        language = id(request.language), request.canonical
-        plans.append(Plan(model, request, guides.get(language)))
+        key = id(request.language), request.canonical
+        prepared.append(PreparedRequest(model, request, guides.get(key)))
         if request.language is not None:
-            guides[language] = plans[-1].guide
-    return run_batch(model, [(plan, sample) for plan in plans for sample in range(plan.request.samples)], batch_size)
+            guides[key] = prepared[-1].guide
+    return run_batch(model, [(each, sample) for each in prepared for sample in range(each.request.samples)], batch_size)

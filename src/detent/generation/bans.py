@@ -1,14 +1,15 @@
-"""Bans: words that a text must not have, for both ways to keep them out.
+"""Banned words: the argument `Ban`, and `BannedWords`, what generation needs of it.
 
-`mask` is a language: without the words, exactly as `detent.without` has it. `rewind` needs that language too, since a
-text that is held back may turn out to have no end but a banned one; but it chooses from the masks of the language
-alone, finds a word when it is complete, and goes back.
+There are two modes, both exact. "mask" restricts the language to the texts without the words, as `detent.without` does.
+"rewind" masks with the language alone, finds a word when it is complete, and rewinds to the token in which the word
+began. Rewinding needs the restricted language too: a prefix without a banned word may have banned completions only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 from detent import _core
 from detent.errors import ArgumentError
@@ -20,96 +21,115 @@ from detent.sources.words.case import CaselessAlphabet
 from detent.sources.words.containing import amid, no_word_character
 from detent.sources.words.trie import bytes_trie, trie
 
-__all__ = ["BanMode", "Bans", "read_bans"]
+__all__ = ["Ban", "BanMode", "BannedWords", "Words", "banned_words"]
 
-BanMode = Literal["rewind", "mask"]
+BanMode: TypeAlias = Literal["rewind", "mask"]
+Words: TypeAlias = Sequence[str | bytes] | set[str | bytes] | frozenset[str | bytes]
 
 
-class Bans:
-    """The banned words, and how they are kept out.
+@dataclass(frozen=True)
+class Ban:
+    """Words that a text must not contain, and how they are kept out.
+
+    >>> import detent
+    >>> ban = detent.Ban(["listen", "talk"], ignore_case=True)
+    >>> out = detent.generate(detent.load_model(), "Can we talk?", temperature=0, ban=ban)
+    >>> "listen" in out.text, [rewind.word for rewind in out.report.rewinds]
+    (False, [b'listen'])
 
     Parameters
     ----------
     words : sequence of str or bytes
-        At least one.
+        The text contains none of them, however tokens divide them, alone or inside a longer word.
     mode : "rewind" or "mask"
-        See `generate`.
+        "rewind": when a banned word is complete, return to the token in which the word began, ban that token at that
+        position, and go on; the model then writes something else. "mask": never write a token that completes a word.
+        No token is wasted, but the model may be left inside a word that it must not complete.
     ignore_case, whole_words : bool
-        As `detent.containing` has them.
+        As in `detent.containing`.
     across_prompt : bool
-        Whether a word may begin in the prompt.
-    retries : int
-        After this many rewinds the rest of the text is masked.
+        Whether a word that begins in the prompt's text (after its last special token) and ends in the text counts.
+    max_rewinds : int
+        After this many rewinds the rest of the text is masked; `Report.masked_from` is the position.
+
+    Raises
+    ------
+    ArgumentError
+        There is an empty word, a word is neither str nor bytes, or a parameter is out of range.
     """
 
-    def __init__(
-        self,
-        words: Sequence[str | bytes],
-        *,
-        mode: BanMode = "rewind",
-        ignore_case: bool = False,
-        whole_words: bool = False,
-        across_prompt: bool = False,
-        retries: int = 64,
-    ) -> None:
-        if mode not in get_args(BanMode):
-            raise ArgumentError(f"ban_mode must be 'rewind' or 'mask', got {mode!r}")
-        self.mode = mode
-        self.retries = whole_number("ban_retries", retries, least=0)
-        self._across_prompt = across_prompt
-        self._ignore_case = ignore_case
-        self._whole_words = whole_words
-        self._finder = AhoCorasick(words, "ban", ignore_case=ignore_case, whole_words=whole_words)
-        self._amid = amid(words, "ban", ignore_case, whole_words)
+    words: Words
+    mode: BanMode = "rewind"
+    ignore_case: bool = False
+    whole_words: bool = False
+    across_prompt: bool = False
+    max_rewinds: int = 64
 
-    def scan(self, prompt: bytes) -> MatchState:
-        """Start to look for the words in a text after a prompt."""
-        return self._finder.scan(prompt if self._across_prompt else b"")
+    def __post_init__(self) -> None:
+        if isinstance(self.words, (str, bytes)) or not isinstance(self.words, (Sequence, set, frozenset)):
+            raise ArgumentError(f"ban must be a list of words, got {type(self.words).__name__}; write ban=[...]")
+        if self.mode not in get_args(BanMode):
+            raise ArgumentError(f"the mode of a ban must be 'rewind' or 'mask', got {self.mode!r}")
+        whole_number("max_rewinds", self.max_rewinds, least=0)
+
+
+class BannedWords:
+    """A `Ban` with its automaton and its language.
+
+    Parameters
+    ----------
+    ban : Ban
+        At least one word.
+    """
+
+    def __init__(self, ban: Ban) -> None:
+        words = list(ban.words)
+        self.mode: BanMode = ban.mode
+        self.max_rewinds = ban.max_rewinds
+        self._across_prompt = ban.across_prompt
+        self._ignore_case = ban.ignore_case
+        self._whole_words = ban.whole_words
+        self._automaton = AhoCorasick(words, "ban", ignore_case=ban.ignore_case, whole_words=ban.whole_words)
+        self._banned_node = amid(words, "ban", ban.ignore_case, ban.whole_words)
+
+    def start(self, prompt: bytes) -> MatchState:
+        """Return the match state of an empty text after a prompt."""
+        return self._automaton.start(prompt if self._across_prompt else b"")
 
     def excluding(self, language: Language, prompt: bytes, stops: AhoCorasick | None) -> Language:
-        """Return the language of the texts that have none of the words, nor end one that began in the prompt."""
-        banned = [self._amid]
-        if stops is not None and self._whole_words:  # a text that is cut at a stop string ends its last word there
+        """Return the texts of a language without a banned word, and without the end of one that the prompt began."""
+        banned = [self._banned_node]
+        if stops is not None and self._whole_words:  # cutting the text at a stop string makes a word boundary there
             before = optional(concat(ANY_BYTES, no_word_character()))
-            cuts = bytes_trie(sorted(word.encode("latin-1") for word in stops.words))
-            banned.append(concat(before, self._trie(self._finder.words), cuts, ANY_BYTES))
-        if tails := self._suffixes(prompt):
-            ends = optional(concat(no_word_character(), ANY_BYTES)) if self._whole_words else ANY_BYTES
-            banned.append(concat(self._trie(tails), ends))
-        return language - Language(_core.union(banned), f"text with one of {len(self._finder.words)} banned words")
+            stop_strings = bytes_trie(sorted(word.encode("latin-1") for word in stops.words))
+            banned.append(concat(before, self._trie(self._automaton.words), stop_strings, ANY_BYTES))
+        if suffixes := self._open_suffixes(prompt):
+            after = optional(concat(no_word_character(), ANY_BYTES)) if self._whole_words else ANY_BYTES
+            banned.append(concat(self._trie(suffixes), after))
+        return language - Language(_core.union(banned), f"text with one of {len(self._automaton.words)} banned words")
 
     def key(self, prompt: bytes, stops: AhoCorasick | None) -> Hashable:
-        """Return what `excluding` depends on beside the language."""
-        stopped = tuple(stops.words) if stops is not None and self._whole_words else ()
-        return tuple(self._finder.words), self._ignore_case, self._whole_words, stopped, tuple(self._suffixes(prompt))
+        """Return a key of all that `excluding` depends on, besides the language."""
+        stop_strings = tuple(stops.words) if stops is not None and self._whole_words else ()
+        words = tuple(self._automaton.words)
+        return words, self._ignore_case, self._whole_words, stop_strings, tuple(self._open_suffixes(prompt))
 
-    def _suffixes(self, prompt: bytes) -> list[str]:
-        """Return how the words go on that the prompt begins."""
-        return sorted({tail for _, node in self.scan(prompt).partial_matches() for tail in self._finder.suffixes(node)})
+    def _open_suffixes(self, prompt: bytes) -> list[str]:
+        """Return the remainders of the words that the prompt begins."""
+        matches = self.start(prompt).partial_matches()
+        return sorted({suffix for _, node in matches for suffix in self._automaton.suffixes(node)})
 
-    def _trie(self, tails: Sequence[str]) -> _core.Node:
+    def _trie(self, words: Sequence[str]) -> _core.Node:
         if self._ignore_case:
-            return trie(tails, CaselessAlphabet(tails))
-        return bytes_trie(sorted(tail.encode("utf-8" if self._whole_words else "latin-1") for tail in tails))
+            return trie(words, CaselessAlphabet(words))
+        return bytes_trie(sorted(word.encode("utf-8" if self._whole_words else "latin-1") for word in words))
 
 
-def read_bans(
-    ban: Sequence[str | bytes] | None,
-    mode: BanMode,
-    ignore_case: bool,
-    whole_words: bool,
-    across_prompt: bool,
-    retries: int,
-) -> Bans | None:
-    """Check the arguments of `generate` that begin with ``ban``; None if nothing is banned."""
-    if isinstance(ban, (str, bytes)) or not (ban is None or isinstance(ban, (Sequence, set, frozenset))):
-        raise ArgumentError(f"ban must be a list of words, got {type(ban).__name__}; write ban=[...]")
-    bans = Bans(
-        list(ban or ["-"]),
-        mode=mode,
-        ignore_case=ignore_case,
-        whole_words=whole_words,
-        across_prompt=across_prompt,
-        retries=retries,
-    )
-    return bans if ban else None
+def banned_words(ban: Words | Ban | None, mode: BanMode | None) -> BannedWords | None:
+    """Read the arguments `ban` and `ban_mode` of `generate`; return None if nothing is banned."""
+    if isinstance(ban, Ban):
+        if mode is not None:
+            raise ArgumentError("ban_mode is for a list of words; write detent.Ban(words, mode=...)")
+    else:
+        ban = Ban([] if ban is None else ban, "rewind" if mode is None else mode)
+    return BannedWords(ban) if ban.words else None

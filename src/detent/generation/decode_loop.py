@@ -1,11 +1,12 @@
-"""Stream: one text under way, token after token.
+"""Stream: the decoding loop of one text.
 
-    logits = the model's          mask = the draft's          token = the sampler's
-      cache.logits <──────────────── draft.append <────────────────┘
+    LogitsCache  --logits-->  Sampler  --token-->  TokenBuffer
+         ^                       ^                  |       |
+         +------- tokens --------|------------------+       |
+                                 +---------- mask ----------+
 
-Nothing here knows about regexes, caches or banned words: the model is a `LogitsCache`, the text a `TokenBuffer`,
-the choice a `Sampler`. Where the mask has a single token, it is taken and the model is not asked. Before it is asked,
-the stream can be halted (`run`), so that several of them ask together.
+The loop knows nothing of regexes, sessions or banned words. A token that is the only one allowed is appended without
+asking the model. The generator yields None before each pass of the model, so that several streams can be read together.
 """
 
 from __future__ import annotations
@@ -32,56 +33,56 @@ __all__ = ["Stream"]
 
 
 class Stream(Iterator[str]):
-    """The text piece by piece; made by `stream`. After the last piece, `output` has the whole."""
+    """A text piece by piece, made by `stream`; `output` is complete after the last piece."""
 
     def __init__(
         self,
         vocabulary: Vocabulary,
-        cache: LogitsCache,
-        draft: TokenBuffer,
+        logits_cache: LogitsCache,
+        buffer: TokenBuffer,
         sampler: Sampler,
         max_tokens: int,
         prompt_token_count: int,
         value: Callable[[str], object] | None,
     ) -> None:
         self._vocabulary = vocabulary
-        self._logits_cache = cache
-        self._draft = draft
+        self._logits_cache = logits_cache
+        self._buffer = buffer
         self._sampler = sampler
         self._max_tokens = max_tokens
         self._prompt_token_count = prompt_token_count
         self._value = value
         self._mask = allocate_mask(1, len(vocabulary))[0]
-        self._ends = frozenset(vocabulary.eos_token_ids)
-        self._few = max(self._mask.size, len(self._ends))
+        self._eos = frozenset(vocabulary.eos_token_ids)
+        self._most_gathered = max(self._mask.size, len(self._eos))
         self._mask_seconds = 0.0
         self._output: Output | None = None
-        self._pieces = self._write()
+        self._pieces = self._run()
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        while (piece := next(self._pieces)) is None:  # the model is asked, by this stream itself
+        while (piece := next(self._pieces)) is None:  # this stream reads its own session
             pass
         return piece
 
-    def run(self) -> bool:
-        """Go on until the model is to be asked: False if the text has ended before. For those who ask for many rows."""
+    def run_to_pass(self) -> bool:
+        """Advance until the model must be asked; return False if the text is complete before. For batches."""
         return any(piece is None for piece in self._pieces)
 
     @property
-    def cache(self) -> LogitsCache:
-        """The model's side."""
+    def logits_cache(self) -> LogitsCache:
+        """The model's side of the loop."""
         return self._logits_cache
 
     def session(self) -> Session:
         """Return the session to be read, with the tokens so far."""
-        return self._logits_cache.session(self._draft.token_ids)
+        return self._logits_cache.session(self._buffer.token_ids)
 
     @property
     def output(self) -> Output:
-        """The whole, once the stream is exhausted.
+        """The whole text and its report, after the last piece.
 
         Raises
         ------
@@ -92,64 +93,64 @@ class Stream(Iterator[str]):
             raise StateError("The stream has not ended, so it has no output yet; iterate it to its end first")
         return self._output
 
-    def _write(self) -> Iterator[str | None]:
-        """Yield pieces, and None before the model is asked."""
-        started, waited = perf_counter(), 0.0
-        draft, decoder = self._draft, Utf8Decoder()
+    def _run(self) -> Iterator[str | None]:
+        """Yield pieces, and None before each pass of the model."""
+        started, suspended = perf_counter(), 0.0
+        buffer, decoder = self._buffer, Utf8Decoder()
         pieces: list[str] = []
         shown = 0
         finish_reason: FinishReason | None = None
         while finish_reason is None:
-            finish_reason = yield from self._advance()
-            if draft.shown() > shown:
-                piece = decoder.feed(bytes(draft.text[shown : draft.shown()]))
-                shown = draft.shown()
+            finish_reason = yield from self._step()
+            if buffer.shown() > shown:
+                piece = decoder.feed(bytes(buffer.text[shown : buffer.shown()]))
+                shown = buffer.shown()
                 if piece:
                     pieces.append(piece)
                     paused = perf_counter()
                     yield piece
-                    waited += perf_counter() - paused
+                    suspended += perf_counter() - paused
         if piece := decoder.finish(cut=finish_reason == "length"):
             pieces.append(piece)
             yield piece
-        self._output = self._finish("".join(pieces), finish_reason, perf_counter() - started - waited)
+        self._output = self._make_output("".join(pieces), finish_reason, perf_counter() - started - suspended)
 
-    def _advance(self) -> Generator[None, None, FinishReason | None]:
-        """Add a token to the draft, or end it and say why, or take tokens back."""
-        draft, mask, ends = self._draft, self._mask, self._ends
+    def _step(self) -> Generator[None, None, FinishReason | None]:
+        """Append a token, or rewind, or end the text; return the reason of the end."""
+        buffer, mask, eos = self._buffer, self._mask, self._eos
         began = perf_counter()
-        draft.fill_mask(mask)
-        few = few_allowed(mask, self._few)
-        nothing_left = few is not None and not few.size
+        buffer.fill_mask(mask)
+        few = few_allowed(mask, self._most_gathered)
+        is_empty = few is not None and not few.size
         only = int(few[0]) if few is not None and few.size == 1 else None
-        nothing_but_ends = few is not None and few.size <= len(ends) and ends.issuperset(few.tolist())
+        only_eos = few is not None and few.size <= len(eos) and eos.issuperset(few.tolist())
         self._mask_seconds += perf_counter() - began
-        if nothing_left and draft.has_refusals:
-            draft.back_up()
-            self._logits_cache.crop(len(draft.token_ids))
+        if is_empty and buffer.has_refusals:
+            buffer.leave_dead_end()
+            self._logits_cache.crop(len(buffer.token_ids))
             return None
-        if nothing_but_ends:  # nothing to ask the model
-            spent = len(draft.token_ids) == self._max_tokens
-            cut = spent and bool(draft.matcher.expected_bytes())
-            return ("length" if cut else "stop") if self._end() else None
-        if only is None and self._logits_cache.needs_pass(len(draft.token_ids)):
+        if only_eos:  # no choice is left, also if no id is
+            spent = len(buffer.token_ids) == self._max_tokens
+            cut = spent and bool(buffer.matcher.expected_bytes())
+            return ("length" if cut else "stop") if self._complete() else None
+        if only is None and self._logits_cache.needs_pass(len(buffer.token_ids)):
             yield
         step = self._choose(few) if only is None else Step(only)
-        if step.token_id in ends:
-            if not self._end():
+        if step.token_id in eos:
+            if not self._complete():
                 return None
-            draft.steps.append(step)
+            buffer.steps.append(step)
             return "stop"
         began = perf_counter()
-        if not draft.append(step):
-            self._logits_cache.crop(len(draft.token_ids))
-        elif draft.is_watched:
-            self._logits_cache.discard_before(draft.settled)
+        if not buffer.append(step):
+            self._logits_cache.crop(len(buffer.token_ids))
+        elif buffer.may_rewind:
+            self._logits_cache.discard_before(buffer.committed)
         self._mask_seconds += perf_counter() - began
-        return None if draft.stopped is None else "stop"
+        return None if buffer.stopped is None else "stop"
 
     def _choose(self, few: NDArray[np.uint32] | None) -> Step:
-        logits = self._logits_cache.logits(self._draft.token_ids, keep=self._draft.is_watched)
+        logits = self._logits_cache.logits(self._buffer.token_ids, keep=self._buffer.may_rewind)
         log_mass, log_total, top = measure(logits, self._mask)
         began = perf_counter()
         values, ids = narrow(logits, self._mask, few, top if self._sampler.temperature == 0 else None)
@@ -157,33 +158,33 @@ class Stream(Iterator[str]):
         token_id = self._sampler.pick(values, ids)
         return Step(token_id, top, log_mass, float(logits[token_id]) - log_total)
 
-    def _end(self) -> bool:
-        if self._draft.end():
+    def _complete(self) -> bool:
+        if self._buffer.complete():
             return True
-        self._logits_cache.crop(len(self._draft.token_ids))
+        self._logits_cache.crop(len(self._buffer.token_ids))
         return False
 
-    def _finish(self, text: str, finish_reason: FinishReason, seconds: float) -> Output:
-        draft, cache = self._draft, self._logits_cache
-        stopped = draft.stopped
-        budget_bound_at = draft.matcher.budget_bound_at
+    def _make_output(self, text: str, finish_reason: FinishReason, seconds: float) -> Output:
+        buffer, logits_cache = self._buffer, self._logits_cache
+        stopped = buffer.stopped
+        budget_bound_at = buffer.matcher.budget_bound_at
         return Output(
             text=text,
-            token_ids=tuple(draft.token_ids),
+            token_ids=tuple(buffer.token_ids),
             finish_reason=finish_reason,
             value=text if self._value is None else self._value(text),
             budget_bound_at=budget_bound_at,
             prompt_token_count=self._prompt_token_count,
-            stop_string=None if stopped is None else draft.text[stopped.start : stopped.end].decode(),
+            stop_string=None if stopped is None else buffer.text[stopped.start : stopped.end].decode(),
             report=Report(
-                steps=tuple(draft.steps),
-                rewinds=tuple(draft.rewinds),
-                masked_from=draft.masked_from,
+                steps=tuple(buffer.steps),
+                rewinds=tuple(buffer.rewinds),
+                masked_from=buffer.masked_from,
                 budget_bound_at=budget_bound_at,
-                model_calls=cache.calls,
+                model_calls=logits_cache.calls,
                 seconds=seconds,
-                model_seconds=cache.seconds,
+                model_seconds=logits_cache.seconds,
                 mask_seconds=self._mask_seconds,
-                tokens=token_texts(draft.steps, self._vocabulary),
+                tokens=token_texts(buffer.steps, self._vocabulary),
             ),
         )

@@ -1,7 +1,7 @@
-"""LogitsCache: keeps a model's session in step with a text that grows and is cut, asking for no logits twice.
+"""LogitsCache: keeps a model's session in step with a text that grows and is truncated.
 
-Tokens are handed over when logits are next wanted, all in one `append`: a run of tokens that were forced costs one pass
-of the model. While the text may still be cut, the rows of its places are kept, so that going back costs no pass at all.
+Tokens are appended to the session when logits are next needed, all in one `append`. So a run of forced tokens costs one
+pass of the model. While the text may be truncated, the logits of its positions are cached, and rewinding costs no pass.
 """
 
 from __future__ import annotations
@@ -17,18 +17,25 @@ from detent.models.base import Model, Session
 
 __all__ = ["LogitsCache"]
 
-Row = NDArray[np.float32]
+Logits = NDArray[np.float32]
 
 
 class LogitsCache:
-    """What the model says after the prompt and some tokens of ours.
+    """The logits of a model after a prompt and each prefix of a text.
 
     Parameters
     ----------
     model : Model
-        Its sessions must have `crop` where rows are kept.
+        Its sessions must have `crop` if the text is ever truncated.
     prompt_ids : sequence of int
         The prompt.
+
+    Attributes
+    ----------
+    calls : int
+        Passes of the model.
+    seconds : float
+        Wall time in the model.
     """
 
     def __init__(self, model: Model, prompt_ids: Sequence[int]) -> None:
@@ -36,63 +43,72 @@ class LogitsCache:
         self._model = model
         self._session: Session | None = None
         self._count = 0
-        self._rows: dict[int, Row] = {}
-        self._is_read = False
+        self._logits: dict[int, Logits] = {}
+        self._pass_recorded = False
         self.calls = 0
         self.seconds = 0.0
 
-    def logits(self, token_ids: Sequence[int], *, keep: bool) -> Row:
-        """Return the logits after the prompt and the tokens: float32[V], to be read only.
+    def logits(self, token_ids: Sequence[int], *, keep: bool) -> Logits:
+        """Return the logits after the prompt and some tokens.
 
-        The tokens are those of the call before, cut by `crop` if need be, and more; with `keep`, the row is kept until
-        `forget`.
+        Parameters
+        ----------
+        token_ids : sequence of int
+            The tokens of the last call, cut by `crop` if need be, and more.
+        keep : bool
+            Whether to cache the logits until `discard_before`.
+
+        Returns
+        -------
+        float32[V]
+            Read-only for the caller.
         """
-        place = len(token_ids)
-        row = self._rows.get(place)
-        if row is None:
+        position = len(token_ids)
+        logits = self._logits.get(position)
+        if logits is None:
             started = perf_counter()
-            row = self._checked(self.session(token_ids).logits, own=keep)
+            logits = self._checked(self.session(token_ids).logits, copy=keep)
             self.seconds += perf_counter() - started
-            self.calls += not self._is_read
-            self._is_read = False
+            self.calls += not self._pass_recorded
+            self._pass_recorded = False
             if keep:
-                self._rows[place] = row
-        return row
+                self._logits[position] = logits
+        return logits
 
     def crop(self, count: int) -> None:
         """Keep the prompt and the first `count` tokens."""
         if self._session is not None and self._count > count:
             self._session.crop(len(self.prompt_ids) + count)
             self._count = count
-        for place in [place for place in self._rows if place > count]:
-            del self._rows[place]
+        for position in [position for position in self._logits if position > count]:
+            del self._logits[position]
 
     def discard_before(self, count: int) -> None:
-        """Let go of the rows before place `count`: the text will not be cut there."""
-        for place in [place for place in self._rows if place < count]:
-            del self._rows[place]
+        """Drop the cached logits before position `count`: the text will not be truncated there."""
+        for position in [position for position in self._logits if position < count]:
+            del self._logits[position]
 
     def needs_pass(self, count: int) -> bool:
-        """Whether the model is still to be asked for the logits after `count` tokens."""
-        return count not in self._rows
+        """Return whether the logits after `count` tokens need a pass of the model."""
+        return count not in self._logits
 
     @property
     def has_session(self) -> bool:
-        """Whether there is a session."""
+        """Whether the session has started."""
         return self._session is not None
 
     def open(self, session: Session) -> None:
-        """Go on with a session that holds the prompt and nothing else."""
+        """Take over a session that contains the prompt and nothing else."""
         self._session = session
 
     def close(self) -> Session | None:
-        """Give the session away, cut to the prompt."""
+        """Hand over the session, truncated to the prompt."""
         self.crop(0)
         session, self._session = self._session, None
         return session
 
     def session(self, token_ids: Sequence[int]) -> Session:
-        """Hand the tokens over to the session, and return it."""
+        """Return the session, with the tokens appended."""
         if self._session is None:
             self._session = self._model.start(self.prompt_ids)
         if self._count < len(token_ids):
@@ -101,14 +117,14 @@ class LogitsCache:
         return self._session
 
     def record_pass(self, seconds: float, *, passes: int = 1) -> None:
-        """Take note that the session was read in a pass with others."""
+        """Record that the session was read in a pass with other sessions."""
         self.seconds += seconds
         self.calls += passes
-        self._is_read = True
+        self._pass_recorded = True
 
-    def _checked(self, logits: Row, *, own: bool) -> Row:
-        """Return the session's logits as float32; where they are kept, a copy, as the session may go on in its own."""
-        logits = np.array(logits, dtype=np.float32) if own else np.asarray(logits, dtype=np.float32)
+    def _checked(self, logits: Logits, *, copy: bool) -> Logits:
+        """Return the session's logits as float32; as a copy if they outlive the session's next pass."""
+        logits = np.array(logits, dtype=np.float32) if copy else np.asarray(logits, dtype=np.float32)
         width = len(self._model.vocabulary)
         if logits.shape != (width,):
             raise ModelError(

@@ -1,27 +1,28 @@
-"""Request and Plan: what is to be written, and the same with its arguments checked and its languages compiled.
+"""Request: a prompt and the arguments of `generate`. PreparedRequest: the same, checked and compiled for a model.
 
-Without a language it is the guide of all byte strings, which leaves out only ids that are no text (special and padding
-ids), so the text is always what the model wrote and never the spelling of a control token. Where words are banned, a
-string ends the text, or tokens are to be canonical, bytes must be characters: then it is the guide of all text.
+Without a language, any byte string may be written; only ids without text (special and padding ids) are excluded, so the
+text never spells a control token. With bans, stop strings or canonical tokens, bytes must be characters: any text.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from threading import Lock
+from typing import TYPE_CHECKING, TypedDict
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from detent.errors import ArgumentError, EmptyLanguageError
 from detent.generation.aho_corasick import AhoCorasick
-from detent.generation.bans import BanMode, Bans, read_bans
+from detent.generation.bans import Ban, BanMode, BannedWords, Words, banned_words
 from detent.generation.decode_loop import Stream
 from detent.generation.logits_cache import LogitsCache
 from detent.generation.sampler import Sampler, whole_number
-from detent.generation.token_buffer import TokenBuffer
+from detent.generation.token_buffer import TokenBuffer, Watch
 from detent.guide import Canonical, Guide, Rule, check_canonical, compile
 from detent.language import Language
 from detent.matcher import Matcher
@@ -29,37 +30,71 @@ from detent.models.base import Model
 from detent.sources.nodes import ANY_BYTES, UTF8
 from detent.tables import TableMatcher, TokenConstraint, TokenDfa, UserDfa
 
+if TYPE_CHECKING:
+    pass
+
 __all__ = [
-    "Plan",
+    "Options",
+    "PreparedRequest",
     "Request",
-    "begin",
     "check_model",
     "guide_without_bans",
-    "read_prompt",
+    "make_request",
     "resolve_guide",
-    "text_before",
+    "start_matcher",
+    "text_after_special",
+    "token_ids_of",
 ]
 
-_KEPT = 8  # bans a guide
+_GUIDES_PER_LANGUAGE = 8
 _lock = Lock()
-_left: WeakKeyDictionary[Guide | TokenDfa, OrderedDict[Hashable, Guide | TokenDfa]] = WeakKeyDictionary()
+_guides_without_bans: WeakKeyDictionary[Guide | TokenDfa, OrderedDict[Hashable, Guide | TokenDfa]] = WeakKeyDictionary()
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of `generate`, `stream` and `Request`; the fields of `Request` describe them."""
+
+    canonical: Canonical
+    max_tokens: int
+    temperature: float
+    top_k: int | None
+    top_p: float | None
+    min_p: float | None
+    seed: int | None
+    stop: str | Sequence[str] | None
+    ban: Words | Ban | None
+    ban_mode: BanMode | None
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What `generate_batch` is to write: a prompt, and the arguments of `generate` for it.
+    """A prompt, a language, and the options of generation.
 
     >>> Request("When?", max_tokens=8, samples=3, seed=1).samples
     3
 
     Parameters
     ----------
-    prompt, language, canonical, max_tokens, temperature, top_k, top_p, min_p, seed, stop
-        As in `generate`.
+    prompt : str or sequence of int
+        Text, or token ids as the model's `encode` would give them.
+    language : Language, token_table, Guide, TokenDfa or None
+        The texts that may be written. None: any text; special ids other than end-of-text never.
     samples : int
-        How many texts; the i-th has the seed ``seed + i``.
-    ban, ban_mode, ban_ignore_case, ban_whole_words, ban_across_prompt, ban_retries
-        As in `generate`.
+        How many texts `generate_batch` writes; the i-th has the seed ``seed + i``.
+    canonical : bool or "approximate"
+        Write only the tokens that the tokenizer itself would write for the prompt and the text; see `compile`. The
+        tokens of a fixed text are then fixed too, and are written without a model call.
+    max_tokens : int
+        The most tokens to write, without end-of-text. A text of a language is complete by then: a token is written
+        only if the rest fits into the tokens left.
+    temperature, top_k, top_p, min_p, seed
+        See `Sampler`.
+    stop : str or sequence of str, optional
+        The text ends before the first of these; only without a language, which defines the end of its texts.
+    ban : sequence of str or bytes, or Ban, optional
+        Words that the text must not contain, however tokens divide them, alone or inside a longer word.
+    ban_mode : "rewind" or "mask", optional
+        The `Ban.mode` of a list of words; "rewind" by default.
     """
 
     prompt: str | Sequence[int]
@@ -73,25 +108,34 @@ class Request:
     min_p: float | None = None
     seed: int | None = None
     stop: str | Sequence[str] | None = None
-    ban: Sequence[str | bytes] | None = None
-    ban_mode: BanMode = "rewind"
-    ban_ignore_case: bool = False
-    ban_whole_words: bool = False
-    ban_across_prompt: bool = False
-    ban_retries: int = 64
+    ban: Words | Ban | None = None
+    ban_mode: BanMode | None = None
 
 
-class Plan:
-    """A request, ready to be written any number of times.
+_OPTIONS = [each.name for each in fields(Request)][3:]
+
+
+def make_request(caller: str, prompt: str | Sequence[int], language: Rule | None, options: Options) -> Request:
+    """Return the request of a call of `generate` or `stream`; raise TypeError for an unknown option."""
+    for name in options:
+        if name not in _OPTIONS:
+            similar = difflib.get_close_matches(name, _OPTIONS, 1)
+            hint = f"; did you mean {similar[0]!r}?" if similar else ""
+            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{hint}")
+    return Request(prompt, language, **options)
+
+
+class PreparedRequest:
+    """A request with its arguments checked and its languages compiled; it can be sampled any number of times.
 
     Parameters
     ----------
     model : Model
-        What writes it.
+        The model that writes the text.
     request : Request
-        What to write.
+        The arguments.
     guide : Guide or TokenDfa, optional
-        The request's language, compiled already.
+        The compiled language of the request, if it is known.
     """
 
     def __init__(self, model: Model, request: Request, guide: Guide | TokenDfa | None = None) -> None:
@@ -101,30 +145,23 @@ class Plan:
         whole_number("samples", request.samples, least=0)
         self._max_tokens = whole_number("max_tokens", request.max_tokens, least=1)
         check_model(model)
-        self._bans = read_bans(
-            request.ban,
-            request.ban_mode,
-            request.ban_ignore_case,
-            request.ban_whole_words,
-            request.ban_across_prompt,
-            request.ban_retries,
-        )
-        self._stops = _stops(request.stop, request.language)
-        self.prompt_ids = read_prompt(request.prompt, model)
-        self._before = text_before(model, self.prompt_ids)
-        in_text = self._bans is not None or self._stops is not None
-        self.guide = guide or resolve_guide(request.language, model, in_text=in_text, canonical=request.canonical)
-        self._safe = (
-            None if self._bans is None else guide_without_bans(self._bans, self.guide, self._before, self._stops)
-        )
-        self._draft()  # a budget that is too small is told before anything is written
+        self._bans = banned_words(request.ban, request.ban_mode)
+        self._stops = _stop_automaton(request.stop, request.language)
+        self.prompt_ids = token_ids_of(request.prompt, model)
+        self._prompt_text = text_after_special(model, self.prompt_ids)
+        text_only = self._bans is not None or self._stops is not None
+        self.guide = guide or resolve_guide(request.language, model, text_only=text_only, canonical=request.canonical)
+        self._strict: Guide | TokenDfa | None = None
+        if self._bans is not None:
+            self._strict = guide_without_bans(self._bans, self.guide, self._prompt_text, self._stops)
+        self._token_buffer()  # raises for a budget that is too small, before anything is written
 
-    def stream(self, sample: int = 0, cache: LogitsCache | None = None) -> Stream:
-        """Begin to write the text of a sample."""
+    def stream(self, sample: int = 0, logits_cache: LogitsCache | None = None) -> Stream:
+        """Start the text of a sample."""
         return Stream(
             self._model.vocabulary,
-            cache or LogitsCache(self._model, self.prompt_ids),
-            self._draft(),
+            logits_cache or LogitsCache(self._model, self.prompt_ids),
+            self._token_buffer(),
             self._sampler(sample),
             self._max_tokens,
             len(self.prompt_ids),
@@ -136,21 +173,21 @@ class Plan:
         seed = None if request.seed is None else whole_number("seed", request.seed, least=0) + sample
         return Sampler(request.temperature, request.top_k, request.top_p, seed, request.min_p)
 
-    def _draft(self) -> TokenBuffer:
-        matcher, safe = begin(self.guide, self._max_tokens, self.prompt_ids), None
-        if self._safe is not None:
-            safe = begin(self._safe, self._max_tokens, self.prompt_ids)
-        if self._bans is None or safe is None:
-            return TokenBuffer(self._model.vocabulary, matcher, None, None, self._stops)
+    def _token_buffer(self) -> TokenBuffer:
+        matcher = start_matcher(self.guide, self._max_tokens, self.prompt_ids)
+        if self._bans is None or self._strict is None:
+            return TokenBuffer(self._model.vocabulary, matcher, None, self._stops)
+        strict = start_matcher(self._strict, self._max_tokens, self.prompt_ids)
         if self._bans.mode == "rewind":
-            return TokenBuffer(self._model.vocabulary, matcher, safe, (self._bans, self._before), self._stops)
-        draft = TokenBuffer(self._model.vocabulary, safe, None, None, self._stops)
-        draft.masked_from = 0
-        return draft
+            watch = Watch(strict, self._bans.start(self._prompt_text), self._bans.max_rewinds)
+            return TokenBuffer(self._model.vocabulary, matcher, watch, self._stops)
+        buffer = TokenBuffer(self._model.vocabulary, strict, None, self._stops)
+        buffer.masked_from = 0
+        return buffer
 
 
 def check_model(model: object) -> None:
-    """Raise unless it is a model."""
+    """Raise `ArgumentError` unless the object is a model."""
     if not isinstance(model, Model):
         raise ArgumentError(
             f"model must have vocabulary, encode and start, got {type(model).__name__}; wrap a transformers model in "
@@ -158,7 +195,7 @@ def check_model(model: object) -> None:
         )
 
 
-def _stops(stop: str | Sequence[str] | None, language: Rule | None) -> AhoCorasick | None:
+def _stop_automaton(stop: str | Sequence[str] | None, language: Rule | None) -> AhoCorasick | None:
     strings = [stop] if isinstance(stop, str) else stop
     if strings is None:
         return None
@@ -173,18 +210,18 @@ def _stops(stop: str | Sequence[str] | None, language: Rule | None) -> AhoCorasi
 
 
 def guide_without_bans(
-    bans: Bans, guide: Guide | TokenDfa, before: bytes, stops: AhoCorasick | None = None
+    bans: BannedWords, guide: Guide | TokenDfa, prompt: bytes, stops: AhoCorasick | None = None
 ) -> Guide | TokenDfa:
-    """Return what is left of a guide or table without the banned words; the same one for the last few bans of it."""
-    key = bans.key(before, stops)
+    """Return a guide without the texts that have a banned word. The last few results of each guide are cached."""
+    key = bans.key(prompt, stops)
     with _lock:
-        kept = _left.setdefault(guide, OrderedDict())
-        if key in kept:
-            kept.move_to_end(key)
-            return kept[key]
-    language = bans.excluding(guide.language, before, stops)
+        cached = _guides_without_bans.setdefault(guide, OrderedDict())
+        if key in cached:
+            cached.move_to_end(key)
+            return cached[key]
+    language = bans.excluding(guide.language, prompt, stops)
     try:
-        left = (
+        strict = (
             guide & language
             if isinstance(guide, TokenDfa)
             else compile(language, guide.vocabulary, canonical=guide.canonical)
@@ -194,31 +231,43 @@ def guide_without_bans(
             f"Every text of {guide.language!r} has one of the banned words, so there is nothing to write; ban fewer"
         ) from None
     with _lock:
-        kept[key] = left
-        if len(kept) > _KEPT:
-            kept.popitem(last=False)
-    return left
+        cached[key] = strict
+        if len(cached) > _GUIDES_PER_LANGUAGE:
+            cached.popitem(last=False)
+    return strict
 
 
-def begin(guide: Guide | TokenDfa, max_tokens: int, prompt_ids: Sequence[int]) -> Matcher | TableMatcher:
-    """Return a matcher; that of a canonical guide continues the prompt as the tokenizer would."""
+def start_matcher(guide: Guide | TokenDfa, max_tokens: int, prompt_ids: Sequence[int]) -> Matcher | TableMatcher:
+    """Return a matcher with a budget; the matcher of a canonical guide continues the prompt's tokens."""
     if isinstance(guide, Guide) and guide.canonical:
         return guide.matcher(max_tokens, prompt_tokens=prompt_ids)
     return guide.matcher(max_tokens)
 
 
-def text_before(model: Model, prompt_ids: Sequence[int]) -> bytes:
+def text_after_special(model: Model, prompt_ids: Sequence[int]) -> bytes:
     """Return the text of the prompt after its last special token."""
     special = model.vocabulary.special_token_ids
-    last = max((place for place, token_id in enumerate(prompt_ids) if token_id in special), default=-1)
+    last = max((index for index, token_id in enumerate(prompt_ids) if token_id in special), default=-1)
     return model.vocabulary.decode(prompt_ids[last + 1 :])
 
 
-def resolve_guide(language: Rule | None, model: Model, *, in_text: bool, canonical: Canonical) -> Guide | TokenDfa:
-    """Return the guide or table of a language for a model; that of any text or bytes for None."""
+def resolve_guide(language: Rule | None, model: Model, *, text_only: bool, canonical: Canonical) -> Guide | TokenDfa:
+    """Return the guide of a language for a model's vocabulary.
+
+    Parameters
+    ----------
+    language : Language, token_table, Guide, TokenDfa or None
+        None: any text if `text_only` or `canonical`, else any bytes.
+    model : Model
+        A guide that is compiled already must be for its vocabulary.
+    text_only : bool
+        Whether the bytes must be UTF-8.
+    canonical : bool or "approximate"
+        As in `compile`.
+    """
     check_canonical(canonical)
     if language is None:
-        language = Language(UTF8, "text") if in_text or canonical else Language(ANY_BYTES, "any bytes")
+        language = Language(UTF8, "text") if text_only or canonical else Language(ANY_BYTES, "any bytes")
     if isinstance(language, (Language, UserDfa, TokenConstraint)):
         return compile(language, model.vocabulary, canonical=canonical)
     if not isinstance(language, (Guide, TokenDfa)):
@@ -233,13 +282,13 @@ def resolve_guide(language: Rule | None, model: Model, *, in_text: bool, canonic
         )
     if canonical and not (isinstance(language, Guide) and language.canonical in (True, canonical)):
         raise ArgumentError(
-            f"canonical={canonical!r} says how a language is to be compiled, and {language!r} is compiled already; "
+            f"canonical={canonical!r} is a choice of compile, and {language!r} is compiled already; "
             f"write detent.compile(language, model.vocabulary, canonical={canonical!r})"
         )
     return language
 
 
-def read_prompt(prompt: str | Sequence[int], model: Model) -> list[int]:
+def token_ids_of(prompt: str | Sequence[int], model: Model) -> list[int]:
     """Return the token ids of a prompt."""
     if isinstance(prompt, str):
         try:

@@ -1,230 +1,244 @@
-"""TokenBuffer: the tokens written so far, of which the last ones may still be taken back.
+"""TokenBuffer: the tokens of a text, of which the last ones may be taken back.
 
-    |  settled: shown, never taken back  |  open: a banned word may have begun here  |
+    | committed: shown, never taken back | revocable: a banned word may have begun here |
 
-A word is found when it is complete, as late as its last token; the draft then goes back to the token in which it began
-and refuses that token there. So whatever may still become a word is open, with what was open at any token that may be
-taken back, and nothing else is. Before tokens are settled, a second matcher makes sure that they leave a text without
-banned words: it is in the language less the words, and takes over when going back does not help.
+A banned word is found when it is complete. The buffer then rewinds to the token in which the word began and bans that
+token at that position. So a suffix that may become a word must stay revocable, and with it all that was revocable at
+any token that may be taken back.
+
+A second matcher, of the language without the banned words, checks each token before it is committed: some text without
+a banned word must follow. This matcher replaces the first one when rewinding does not help.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import StateError
 from detent.generation.aho_corasick import AhoCorasick, Checkpoint, Match, MatchState
-from detent.generation.bans import Bans
 from detent.generation.report import Rewind, Step
 from detent.matcher import Matcher
 from detent.tables import TableMatcher
 from detent.vocabulary import Vocabulary
 
-__all__ = ["TokenBuffer"]
+__all__ = ["TokenBuffer", "Watch"]
+
+
+@dataclass
+class Watch:
+    """The side of a `TokenBuffer` that finds banned words and rewinds.
+
+    Attributes
+    ----------
+    matcher : Matcher or TableMatcher
+        In the language without the words; it has advanced by the committed tokens.
+    words : MatchState
+        The match state of the text.
+    max_rewinds : int
+        After this many rewinds the buffer switches to the mask.
+    checkpoints : list of Checkpoint
+        The match state before each token.
+    stable_from : list of int
+        For each number of tokens: how many of them can be committed.
+    refused : dict of int to set of int
+        The tokens that are banned at a position.
+    """
+
+    matcher: Matcher | TableMatcher
+    words: MatchState
+    max_rewinds: int
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    stable_from: list[int] = field(default_factory=lambda: [0])
+    refused: dict[int, set[int]] = field(default_factory=dict)
 
 
 class TokenBuffer:
-    """Tokens under way in a language, with banned words and stop strings watched.
+    """The tokens of one text, its matcher, and the search for banned words and stop strings.
 
     Parameters
     ----------
     vocabulary : Vocabulary
         The bytes of each id.
     matcher : Matcher or TableMatcher
-        In the language, less the banned words where they are left to the mask.
-    safe : Matcher, TableMatcher or None
-        In the language less the banned words, where they are watched by rewinding.
-    bans : Bans and bytes, or None
-        The words to watch, and the text before, for words that begin in it.
+        In the language; without the banned words if these are masked.
+    watch : Watch or None
+        For banned words that are found by rewinding.
     stops : AhoCorasick or None
         The strings that end the text.
+
+    Cost: `append` is linear in the bytes of the token, and in the tokens that it takes back.
     """
 
     def __init__(
-        self,
-        vocabulary: Vocabulary,
-        matcher: Matcher | TableMatcher,
-        safe: Matcher | TableMatcher | None,
-        bans: tuple[Bans, bytes] | None,
-        stops: AhoCorasick | None,
+        self, vocabulary: Vocabulary, matcher: Matcher | TableMatcher, watch: Watch | None, stops: AhoCorasick | None
     ) -> None:
         self._vocabulary = vocabulary
-        self._safe = safe
+        self._watch = watch
+        self._stops: MatchState | None = None if stops is None else stops.start()
+        self._stop_checkpoints: list[Checkpoint] = []
+        self._starts: list[int] = []
+        self._is_complete = False
         self.matcher = matcher
-        self._scan: MatchState | None = None
-        if bans is not None:
-            self._scan = bans[0].scan(bans[1])
-            self._retries = bans[0].retries
-        self._stops: MatchState | None = None if stops is None else stops.scan()
         self.token_ids: list[int] = []
         self.steps: list[Step] = []
         self.text = bytearray()
-        self._starts: list[int] = []
-        self._marks: list[tuple[Checkpoint | None, Checkpoint | None]] = []
-        self._holds = [0]
-        self._refused: dict[int, set[int]] = {}
-        self.settled = 0
+        self.committed = 0
         self.rewinds: list[Rewind] = []
         self.masked_from: int | None = None
         self.stopped: Match | None = None
-        self._ended = False
 
     @property
-    def is_watched(self) -> bool:
+    def may_rewind(self) -> bool:
         """Whether tokens may be taken back."""
-        return self._scan is not None
+        return self._watch is not None
 
     @property
     def has_refusals(self) -> bool:
-        """Whether tokens are refused at this place that the language allows."""
-        return len(self.token_ids) in self._refused
+        """Whether tokens are banned at this position that the language allows."""
+        return self._watch is not None and len(self.token_ids) in self._watch.refused
 
-    def fill_mask(self, row: NDArray[np.int32]) -> None:
-        """Write what the language allows next, less what was refused at this place."""
-        self.matcher.fill_mask(row)
-        for token_id in self._refused.get(len(self.token_ids), ()):
-            row.view(np.uint32)[token_id >> 5] &= np.uint32(0xFFFFFFFF ^ (1 << (token_id & 31)))
+    def fill_mask(self, mask_row: NDArray[np.int32]) -> None:
+        """Write the tokens that the language allows next, without those that are banned at this position."""
+        self.matcher.fill_mask(mask_row)
+        if self._watch is not None:
+            for token_id in self._watch.refused.get(len(self.token_ids), ()):
+                mask_row.view(np.uint32)[token_id >> 5] &= np.uint32(0xFFFFFFFF ^ (1 << (token_id & 31)))
 
     def append(self, step: Step) -> bool:
-        """Add a token that the mask allows. Return False if it had to be taken back."""
-        token_id = step.token_id
+        """Add a token that the mask allows. Return False if the buffer had to rewind."""
+        token_id, watch = step.token_id, self._watch
         self.matcher.advance(token_id)
         data = self._vocabulary.decode((token_id,))
-        self._marks.append((_mark(self._scan), _mark(self._stops)))
         self._starts.append(len(self.text))
         self.token_ids.append(token_id)
         self.steps.append(step)
         self.text += data
         if self._stops is not None:
+            self._stop_checkpoints.append(self._stops.checkpoint())
             self.stopped = self._stops.feed(data)
-        if self._scan is None:
-            self.settled = len(self.token_ids)
+        if watch is None:
+            self.committed = len(self.token_ids)
             return True
-        found = self._scan.feed(data) if self.stopped is None else self._cut_off_at(self.stopped.start)
+        watch.checkpoints.append(watch.words.checkpoint())
+        found = watch.words.feed(data) if self.stopped is None else self._match_up_to(watch, self.stopped.start)
         if found is not None:
-            self._rewind(found)
+            self._rewind_before(found)
             return False
-        return self._settle()
+        return self._commit(watch)
 
-    def end(self) -> bool:
-        """End the text here. Return False if that completes a banned word, so that tokens had to be taken back."""
-        found = None if self._scan is None else self._scan.finish()
+    def complete(self) -> bool:
+        """End the text here. Return False if the end completes a banned word and the buffer had to rewind."""
+        found = None if self._watch is None else self._watch.words.finish()
         if found is not None:
-            self._rewind(found)
+            self._rewind_before(found)
             return False
-        self.settled = len(self.token_ids)
-        self._ended = True
+        self.committed = len(self.token_ids)
+        self._is_complete = True
         return True
 
-    def back_up(self) -> None:
-        """Take back the token before a place where nothing is left to choose."""
-        if self.settled < len(self.token_ids):
-            self._go_back(len(self.token_ids) - 1, None)
+    def leave_dead_end(self) -> None:
+        """Take back the last token, because all that the language allows after it is banned there."""
+        if self.committed < len(self.token_ids):
+            self._rewind_to(len(self.token_ids) - 1, None)
         else:
-            self._leave_to_mask()
+            self._switch_to_mask()
 
     def shown(self) -> int:
-        """Return how many bytes of the text can no longer change."""
+        """Return how many bytes of the text are final."""
         if self.stopped is not None:
             return self.stopped.start
-        shown = self._starts[self.settled] if self.settled < len(self._starts) else len(self.text)
-        pending = None if self._stops is None or self._ended else self._stops.pending()
+        shown = self._starts[self.committed] if self.committed < len(self._starts) else len(self.text)
+        pending = None if self._stops is None or self._is_complete else self._stops.pending()
         return shown if pending is None else min(shown, pending)
 
-    def _cut_off_at(self, byte: int) -> Match | None:
-        """Look for a banned word in the text before a byte of the last tokens, as if the text ended there."""
-        assert self._scan is not None  # noqa: S101 - the caller watches
-        place = self._place(byte)
-        mark = self._marks[place][0]
-        assert mark is not None  # noqa: S101 - made since the draft began
-        self._scan.crop(mark)
-        return self._scan.feed(bytes(self.text[self._starts[place] : byte])) or self._scan.finish()
+    def _match_up_to(self, watch: Watch, offset: int) -> Match | None:
+        """Return the banned word in the text up to an offset in its last tokens, if the text ended there."""
+        position = self._position_of(offset)
+        watch.words.restore(watch.checkpoints[position])
+        return watch.words.feed(bytes(self.text[self._starts[position] : offset])) or watch.words.finish()
 
-    def _settle(self) -> bool:
-        """Settle the tokens before the one in which a banned word may have begun."""
-        assert self._scan is not None and self._safe is not None  # noqa: S101 - the caller watches
+    def _commit(self, watch: Watch) -> bool:
+        """Commit the tokens before the one in which a banned word may have begun; rewind if none may follow them."""
         if self.stopped is not None:
-            self.settled = len(self.token_ids)
+            self.committed = len(self.token_ids)
             return True
-        pending = self._pending()
-        length = len(self.token_ids)
-        # Going back to any open token opens again what was pending there: so each place remembers how far it reaches.
-        self._holds.append(length if pending is None else min(self._holds[self._place(pending) :]))
-        for place in range(self.settled, self._holds[-1]):
+        pending, length = self._pending(watch), len(self.token_ids)
+        # A rewind to a revocable token restores the pending words of its position, hence the minimum.
+        stable = length if pending is None else min(watch.stable_from[self._position_of(pending) :])
+        watch.stable_from.append(stable)
+        for position in range(self.committed, stable):
             try:
-                self._safe.advance(self.token_ids[place])
-            except StateError:  # the language leaves no text without a banned word after this token
-                self._safe.rollback(place - self.settled)
-                self._go_back(place, None)
+                watch.matcher.advance(self.token_ids[position])
+            except StateError:  # each completion of the text after this token has a banned word
+                watch.matcher.rollback(position - self.committed)
+                self._rewind_to(position, None)
                 return False
-        self.settled = self._holds[-1]
-        for place in [place for place in self._refused if place < self.settled]:
-            del self._refused[place]
+        self.committed = stable
+        for position in [position for position in watch.refused if position < stable]:
+            del watch.refused[position]
         return True
 
-    def _pending(self) -> int | None:
-        """Return the byte from which on the text may still become a banned word, if only by a cut at a stop string."""
-        assert self._scan is not None  # noqa: S101 - the caller watches
-        pending = self._scan.pending()
-        if self._stops is None or not self._scan.whole_words_only:
+    def _pending(self, watch: Watch) -> int | None:
+        """Return the offset from which on the text may become a banned word; a later stop string may complete one."""
+        pending = watch.words.pending()
+        if self._stops is None or not watch.words.whole_words_only:
             return pending
         starts = [] if pending is None else [pending]
-        for cut, _ in self._stops.partial_matches():
-            found = self._cut_off_at(cut)
-            self._scan.feed(bytes(self.text[cut:]))
+        for stop_start, _ in self._stops.partial_matches():
+            found = self._match_up_to(watch, stop_start)
+            watch.words.feed(bytes(self.text[stop_start:]))
             if found is not None:
                 starts.append(found.start)
         return min(starts, default=None)
 
-    def _place(self, byte: int) -> int:
-        """Return the place of the token that has the byte."""
-        return max(bisect_right(self._starts, byte) - 1, 0)
+    def _position_of(self, offset: int) -> int:
+        """Return the position of the token that contains a byte."""
+        return max(bisect_right(self._starts, offset) - 1, 0)
 
-    def _rewind(self, found: Match) -> None:
-        self._go_back(self._place(found.start), bytes(self.text[max(found.start, 0) : found.end]))
+    def _rewind_before(self, found: Match) -> None:
+        self._rewind_to(self._position_of(found.start), bytes(self.text[max(found.start, 0) : found.end]))
 
-    def _go_back(self, place: int, word: bytes | None) -> None:
-        """Take back the tokens from `place` on and refuse the first of them there."""
-        dropped = tuple(self.token_ids[place:])
-        self.rewinds.append(Rewind(place, dropped, word))
-        self._cut(place)
-        self._refused.setdefault(place, set()).add(dropped[0])
-        if len(self.rewinds) >= self._retries:
-            self._leave_to_mask()
+    def _rewind_to(self, position: int, word: bytes | None) -> None:
+        """Take back the tokens from a position on and ban the first of them there."""
+        assert self._watch is not None  # noqa: S101 - only a watched buffer rewinds
+        dropped = tuple(self.token_ids[position:])
+        self.rewinds.append(Rewind(position, dropped, word))
+        self._truncate(position)
+        self._watch.refused.setdefault(position, set()).add(dropped[0])
+        if len(self.rewinds) >= self._watch.max_rewinds:
+            self._switch_to_mask()
 
-    def _cut(self, place: int) -> None:
-        self.matcher.rollback(len(self.token_ids) - place)
-        scan, stops = self._marks[place]
-        if self._scan is not None and scan is not None:
-            self._scan.crop(scan)
-        if self._stops is not None and stops is not None:
-            self._stops.crop(stops)
-        del self.text[self._starts[place] :]
-        del self.token_ids[place:], self.steps[place:], self._starts[place:], self._marks[place:]
-        del self._holds[place + 1 :]
+    def _truncate(self, position: int) -> None:
+        """Remove the tokens from a position on."""
+        self.matcher.rollback(len(self.token_ids) - position)
+        if self._watch is not None:
+            watch = self._watch
+            watch.words.restore(watch.checkpoints[position])
+            del watch.checkpoints[position:], watch.stable_from[position + 1 :]
+            for later in [later for later in watch.refused if later > position]:
+                del watch.refused[later]
+        if self._stops is not None:
+            self._stops.restore(self._stop_checkpoints[position])
+            del self._stop_checkpoints[position:]
+        del self.text[self._starts[position] :]
+        del self.token_ids[position:], self.steps[position:], self._starts[position:]
         self.stopped = None
-        for later in [later for later in self._refused if later > place]:
-            del self._refused[later]
 
-    def _leave_to_mask(self) -> None:
-        """Go on under the mask of the language less the words, with as many of the open tokens as it lets stand."""
-        assert self._safe is not None  # noqa: S101 - it goes with the scan
-        count = self.settled
+    def _switch_to_mask(self) -> None:
+        """Go on with the matcher without banned words, from as many of the tokens as it accepts."""
+        assert self._watch is not None  # noqa: S101 - only a watched buffer rewinds
+        strict, count = self._watch.matcher, self.committed
         while count < len(self.token_ids):
             try:
-                self._safe.advance(self.token_ids[count])
+                strict.advance(self.token_ids[count])
             except StateError:
                 break
             count += 1
         if count < len(self.token_ids):
-            self._cut(count)
-        self.matcher, self._safe, self._scan = self._safe, None, None
-        self._refused.clear()
-        self.settled = self.masked_from = count
-
-
-def _mark(scan: MatchState | None) -> Checkpoint | None:
-    return None if scan is None else scan.checkpoint()
+            self._truncate(count)
+        self.matcher, self._watch = strict, None
+        self.committed = self.masked_from = count
