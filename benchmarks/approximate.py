@@ -29,7 +29,7 @@ import tokenizers
 
 import detent
 from benchmarks.canonical import CALLS, schema_of
-from detent.vocabulary.core_tokenizer import core_tokenizer_of
+from detent.vocabulary.core_encoder import read_core_encoder
 
 SPACE = "\u2581"
 LONGEST = 200
@@ -125,7 +125,7 @@ def main() -> None:
             path.write_text(backend.to_str(), encoding="utf-8")
             vocabulary = detent.Vocabulary.from_file(path, eos_token_ids=[1])
             begin = time.process_time()
-            core_tokenizer_of(data, len(vocabulary))
+            read_core_encoder(data, len(vocabulary))
             set_up = time.process_time() - begin
             kind = "begin words" if words else "stand anywhere"
             print(f"Unigram of {len(vocabulary)} pieces, spaces {kind}; set up in {set_up:.3f} s:\n")

@@ -33,7 +33,7 @@ from typing import Any
 
 import detent
 from detent.errors import DetentError, SchemaWarning
-from detent.vocabulary.core_tokenizer import core_tokenizer_of
+from detent.vocabulary.core_encoder import read_core_encoder
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 FIXED = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -95,7 +95,7 @@ def steps_of(path: Path) -> list[str]:
     """Return the cells of a tokenizer's row."""
     data = json.loads(path.read_bytes())
     vocabulary = detent.Vocabulary.from_file(path)
-    set_up = min(timed(lambda: core_tokenizer_of(data, len(vocabulary)))[0] for _ in range(3))
+    set_up = min(timed(lambda: read_core_encoder(data, len(vocabulary)))[0] for _ in range(3))
     vocabulary._token_steps()
     compiles, firsts, warm = [], [], []
     for name in CALLS:

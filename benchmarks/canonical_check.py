@@ -21,7 +21,7 @@ from random import Random
 import detent
 from benchmarks.canonical import CALLS, SHARED, schema_of
 from detent.errors import LimitError
-from detent.vocabulary.files import require
+from detent.vocabulary.file_io import require
 
 PATTERNS = (
     r'"([^"\\]|\\[nt"])*"',

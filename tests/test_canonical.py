@@ -11,7 +11,7 @@ import pytest
 
 import detent
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError, StateError, UnsupportedError
-from detent.vocabulary.core_tokenizer import CoreTokenizer
+from detent.vocabulary.core_encoder import CoreEncoder
 from tests.support.shared_data import canonical_record, needs_shared, real_vocabulary
 from tests.support.toy_bpe import SPLITS, random_tokenizer, vocabulary_of
 
@@ -323,8 +323,8 @@ def test_what_is_written_is_tokenized_alike(name):
 
 def test_texts_with_added_tokens_are_left_out(tmp_path):
     vocabulary = pieces_file(tmp_path, ["a", "b", "\u2581"], [])
-    encoder = vocabulary._tokenizer().encoder
-    object.__setattr__(vocabulary, "_core_tokenizer", CoreTokenizer(encoder, ("ba",)))
+    encoder = vocabulary._require_core_encoder().encoder
+    object.__setattr__(vocabulary, "_core_encoder", CoreEncoder(encoder, ("ba",)))
     guide = detent.compile(detent.regex("[ab]{2,3}"), vocabulary, canonical=True)
     after_b = matcher_at(guide, vocabulary.encode_canonical("b"))
     assert {vocabulary.token_bytes(token) for token in after_b.allowed()} == {b"b"}

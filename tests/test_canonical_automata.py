@@ -11,7 +11,7 @@ import pytest
 import detent
 from detent.canonical import TokenAutomaton, cartesian_merge, direct_merge, explore, lift
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
-from detent.vocabulary.core_tokenizer import CoreTokenizer
+from detent.vocabulary.core_encoder import CoreEncoder
 from tests.support.shared_data import needs_shared, tokenizer_file
 from tests.support.toy_bpe import make_encoder, merge
 
@@ -94,7 +94,7 @@ def test_what_a_guide_visits():
     tokens = [b"a", b"b", b"ab", b"aa"]
     vocabulary = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[4])
     object.__setattr__(
-        vocabulary, "_core_tokenizer", CoreTokenizer(make_encoder([*tokens, b""], [(0, 1, 0, 2), (0, 0, 1, 3)]))
+        vocabulary, "_core_encoder", CoreEncoder(make_encoder([*tokens, b""], [(0, 1, 0, 2), (0, 0, 1, 3)]))
     )
     guide = detent.compile(detent.regex("a*b*"), vocabulary, canonical=True)
     stars = TokenAutomaton("a", frozenset({"a", "b"}), {"a": {0: "a", 1: "b"}, "b": {1: "b"}})

@@ -9,7 +9,7 @@ import pytest
 
 import detent
 from detent.errors import EmptyLanguageError, UnsupportedError
-from detent.vocabulary.split_pattern import GPT2_PATTERN
+from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
 from tests.support.toy_tokenizers import SPLITS, of_bytes, of_pieces, opened, special, spelled
 
 PARTS = "ab1 \n\u00e9\u00e8"

@@ -12,7 +12,7 @@ import pytest
 import detent
 from detent.errors import CancelledError, DetentError, LimitError, StateError
 from detent.integrations.transformers import LogitsProcessor
-from detent.vocabulary.split_pattern import read_split
+from detent.vocabulary.pretokenizer_regex import read_split
 from tests.support.hostile_corpus import expand, hostile_cases
 from tests.support.shared_data import needs_shared, real_vocabulary
 from tests.support.toy_bpe import SPLITS, vocabulary_of

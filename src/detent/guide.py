@@ -18,7 +18,7 @@ from detent.tables.product import hold_to, intersect
 from detent.tables.rule import UNRESTRICTED, TokenConstraint
 from detent.tables.table import MAX_BYTES, MAX_STATES, TokenDfa
 from detent.vocabulary import Vocabulary
-from detent.vocabulary.token_table import shown
+from detent.vocabulary.loaded_tokens import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +126,7 @@ class Guide:
         EmptyLanguageError
             No text of the language continues `prompt_tokens` as the tokenizer would write both.
         """
-        prompt = [self._vocabulary._known(token) for token in prompt_tokens]
+        prompt = [self._vocabulary._check_id(token) for token in prompt_tokens]
         if max_tokens is None:
             if count_eos or headroom:
                 raise ArgumentError("count_eos and headroom say how max_tokens is spent; pass max_tokens too")
@@ -332,7 +332,7 @@ def compile(
         raise ArgumentError(f"compile needs a Language (such as detent.regex(...)), got {type(language).__name__}")
     bounds = limits or Limits()
     steps = _token_steps(vocabulary, canonical, language._node) if canonical else None
-    node, core_vocabulary = vocabulary._lift(language._node)
+    node, core_vocabulary = vocabulary._for_language(language._node)
     core = _core.Guide(
         _as_tokenized(node, vocabulary) if canonical else node,
         core_vocabulary,
@@ -342,7 +342,7 @@ def compile(
         cancel._flag if cancel else None,
         steps,
     )
-    if canonical and vocabulary._tokenizer().exact:
+    if canonical and vocabulary._require_core_encoder().exact:
         canonical = True
     return Guide(core, language, vocabulary, canonical=canonical)
 
@@ -370,7 +370,7 @@ def _compile_tokens(
 
 def _token_steps(vocabulary: Vocabulary, canonical: Canonical, node: _core.Node) -> _core.PretokenTransitions:
     try:
-        tokenizer, steps = vocabulary._tokenizer(), vocabulary._token_steps(with_special=node.has_special)
+        tokenizer, steps = vocabulary._require_core_encoder(), vocabulary._token_steps(with_special=node.has_special)
     except UnsupportedError as error:
         raise UnsupportedError(
             f"canonical={canonical!r} cannot be: {str(error).rstrip('.')}. Without it, masks allow every row of "
@@ -393,12 +393,12 @@ def check_canonical(canonical: object) -> None:
 
 def _as_tokenized(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
     """Leave out what the tokenizer finds before it splits and merges, and would read in another way."""
-    tokenizer = vocabulary._tokenizer()
+    tokenizer = vocabulary._require_core_encoder()
     if not node.has_special:
         found = [_core.literal(text.encode()) for text in tokenizer.literals]
         return _without(node, found, ANY_BYTES)
     special = vocabulary._special_tokens()
-    names = {text: _core.special(text.encode()) for text in (*tokenizer.strip_before, *tokenizer.strip_behind)}
+    names = {text: _core.special(text.encode()) for text in (*tokenizer.strip_before, *tokenizer.strip_after)}
     around = special.rows()
 
     def has_one(words: tuple[str, ...]) -> bool:
@@ -415,7 +415,7 @@ def _as_tokenized(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
         )
     found = [_core.literal(text.encode()) for text in tokenizer.literals]
     found += [concat(WHITE_SPACE, names[text]) for text in tokenizer.strip_before]
-    found += [concat(names[text], WHITE_SPACE) for text in tokenizer.strip_behind]
+    found += [concat(names[text], WHITE_SPACE) for text in tokenizer.strip_after]
     return _without(node, found, around)
 
 

@@ -205,7 +205,7 @@ class Language:
         return self._guide(vocabulary).longest()
 
     def _guide(self, vocabulary: Vocabulary) -> _core.Guide:
-        lift = getattr(vocabulary, "_lift", None)
+        lift = getattr(vocabulary, "_for_language", None)
         if lift is None:
             raise ArgumentError(f"needs a detent.Vocabulary, got {type(vocabulary).__name__}")
         node, core = lift(self._node)

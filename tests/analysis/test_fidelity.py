@@ -11,7 +11,7 @@ import detent
 from detent.analysis import token_tree
 from detent.errors import ArgumentError, LimitError, ModelError, UnsupportedError
 from detent.models import CallableModel
-from detent.vocabulary.core_tokenizer import CoreTokenizer
+from detent.vocabulary.core_encoder import CoreEncoder
 from tests.support.toy_bpe import make_encoder, merge
 
 TOKENS = [b"a", b"b", b"ab", b"ba", b"aa", b"aba"]
@@ -24,7 +24,7 @@ def vocabulary_of(end: int | None = END) -> detent.Vocabulary:
     tokens = TOKENS if end is None else [*TOKENS, b"</s>"]
     vocabulary = detent.Vocabulary(tokens, eos_token_ids=None if end is None else [end])
     padded = [*TOKENS, b""][: len(tokens)]
-    object.__setattr__(vocabulary, "_core_tokenizer", CoreTokenizer(make_encoder(padded, MERGES)))
+    object.__setattr__(vocabulary, "_core_encoder", CoreEncoder(make_encoder(padded, MERGES)))
     return vocabulary
 
 

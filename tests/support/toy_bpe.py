@@ -11,8 +11,8 @@ import numpy as np
 
 import detent
 from detent import _core
-from detent.vocabulary.core_tokenizer import CoreTokenizer
-from detent.vocabulary.split_pattern import GPT2_PATTERN, WHOLE, Split, read_split
+from detent.vocabulary.core_encoder import CoreEncoder
+from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN, WHOLE, Split, read_split
 
 SPLITS = {
     "none": WHOLE,
@@ -48,7 +48,7 @@ def make_encoder(
 def vocabulary_of(tokens: Sequence[bytes], merges: Sequence[Merge], **options: Any) -> detent.Vocabulary:
     """Give a vocabulary whose last id ends a text, with its tokenizer."""
     vocabulary = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[len(tokens)])
-    object.__setattr__(vocabulary, "_core_tokenizer", CoreTokenizer(make_encoder([*tokens, b""], merges, **options)))
+    object.__setattr__(vocabulary, "_core_encoder", CoreEncoder(make_encoder([*tokens, b""], merges, **options)))
     return vocabulary
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import detent
 from detent.vocabulary.byte_level import CHARACTER_OF_BYTE
-from detent.vocabulary.split_pattern import GPT2_PATTERN
+from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
 
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detent.vocabulary.byte_level import CHARACTER_OF_BYTE, spell
+from detent.vocabulary.byte_level import CHARACTER_OF_BYTE, bytes_of_tokens
 
 
 def test_known_characters():
@@ -19,7 +19,7 @@ def test_known_characters():
 @given(st.lists(st.binary(max_size=5)))
 def test_spells_what_was_written(tokens):
     written = ["".join(CHARACTER_OF_BYTE[byte] for byte in token) for token in tokens]
-    assert spell(written) == (tokens, [])
+    assert bytes_of_tokens(written) == (tokens, [])
 
 
 @given(st.lists(st.text(max_size=4)))
@@ -29,4 +29,4 @@ def test_tokens_outside_the_table_are_utf8(tokens):
     expected = [
         token.encode() if index in foreign else bytes(map(table.get, token)) for index, token in enumerate(tokens)
     ]
-    assert spell(tokens) == (expected, foreign)
+    assert bytes_of_tokens(tokens) == (expected, foreign)

@@ -7,8 +7,8 @@ import functools
 import pytest
 
 from detent.vocabulary import Vocabulary
-from detent.vocabulary.byte_level import spell
-from detent.vocabulary.files import read_json
+from detent.vocabulary.byte_level import bytes_of_tokens
+from detent.vocabulary.file_io import read_json
 from tests.support.shared_data import FOLDER, needs_shared, real_vocabulary, tokenizer_file
 from tests.support.tokenizer_texts import SAMPLES
 from tests.support.vocabulary_checks import check_decoder, check_round_trip
@@ -52,7 +52,7 @@ def test_tiktoken_from_the_ranks_of_llama3():
     tiktoken = pytest.importorskip("tiktoken", reason="needs the package tiktoken")
     vocabulary, backend = load("llama3")
     pieces = [backend.id_to_token(i) for i in range(128_000)]
-    ranks = {token: rank for rank, token in enumerate(spell(pieces)[0])}
+    ranks = {token: rank for rank, token in enumerate(bytes_of_tokens(pieces)[0])}
     special = {backend.id_to_token(i): i for i in range(128_000, 128_256)}
     encoding = tiktoken.Encoding(
         "llama3",

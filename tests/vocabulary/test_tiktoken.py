@@ -8,7 +8,7 @@ import pytest
 
 from detent.errors import ArgumentError, VocabularyError
 from detent.vocabulary import Vocabulary
-from detent.vocabulary.byte_level import spell
+from detent.vocabulary.byte_level import bytes_of_tokens
 from tests.support.vocabulary_checks import check_round_trip
 
 tiktoken = pytest.importorskip("tiktoken", reason="needs the package tiktoken")
@@ -20,7 +20,7 @@ PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 def ranks(byte_bpe):
     """Token bytes by rank: the single bytes first, then merges in order, as tiktoken has them."""
     model = json.loads(byte_bpe.to_str())["model"]
-    merged, _ = spell(["".join(pair) for pair in model["merges"]])
+    merged, _ = bytes_of_tokens(["".join(pair) for pair in model["merges"]])
     tokens = [bytes([byte]) for byte in range(256)] + merged
     return {token: rank for rank, token in enumerate(dict.fromkeys(tokens))}
 

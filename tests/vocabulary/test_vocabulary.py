@@ -9,7 +9,7 @@ import pytest
 
 from detent.errors import ArgumentError, DetentError, VocabularyError
 from detent.vocabulary import Vocabulary
-from detent.vocabulary.token_table import MAX_IDS, MAX_TOKEN_BYTES, MAX_TOTAL_BYTES
+from detent.vocabulary.loaded_tokens import MAX_IDS, MAX_TOKEN_BYTES, MAX_TOTAL_BYTES
 
 TOKENS = [b"a", b"b", b"ab", b"\xff", b"", None, b"</s>"]
 

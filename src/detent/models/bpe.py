@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from detent.errors import ArgumentError, ModelError
-from detent.vocabulary.byte_level import CHARACTER_OF_BYTE, spell
+from detent.vocabulary.byte_level import CHARACTER_OF_BYTE, bytes_of_tokens
 
 __all__ = ["ByteLevelBPE"]
 
@@ -117,7 +117,7 @@ def _bytes_of_ids(spelled: dict[str, int], special_ids: dict[str, int]) -> list[
     if sorted(names) != list(range(len(names))):
         raise ValueError("the token ids are not 0 to n - 1")
     special = set(special_ids.values())
-    texts, _ = spell(["" if token in special else names[token] for token in range(len(names))])
+    texts, _ = bytes_of_tokens(["" if token in special else names[token] for token in range(len(names))])
     return [names[token].encode() if token in special else text for token, text in enumerate(texts)]
 
 

@@ -24,8 +24,8 @@ from detent.models.base import Session
 from detent.models.bpe import ByteLevelBPE
 from detent.models.llama import Cache, Config, Llama
 from detent.models.safetensors import read_safetensors
-from detent.vocabulary.token_table import TokenTable
-from detent.vocabulary.tokenizer_json import open_core
+from detent.vocabulary.loaded_tokens import LoadedTokens
+from detent.vocabulary.tokenizer_json import open_encoder
 from detent.vocabulary.vocabulary import Vocabulary
 
 __all__ = ["EmbeddedModel", "EmbeddedSession", "load_model"]
@@ -81,7 +81,9 @@ class EmbeddedModel:
         tokens = self._bpe.tokens
         if len(tokens) > width:
             raise ModelError(f"{folder}: tokenizer.json has {len(tokens)} tokens, the network only {width}")
-        table = TokenTable(list(tokens), frozenset(special.values()), open_core=open_core(folder / "tokenizer.json"))
+        table = LoadedTokens(
+            list(tokens), frozenset(special.values()), open_encoder=open_encoder(folder / "tokenizer.json")
+        )
         self._vocabulary = Vocabulary._load(lambda _: table, folder, [end], width)
 
     @property

@@ -163,7 +163,7 @@ def _by_bytes(language: Language) -> TokenDfa:
     tokens = [*(bytes([byte]) for byte in range(256)), b"", *names]
     vocabulary = Vocabulary(tokens, eos_token_ids=[256], special_token_ids=range(257, len(tokens)))
     limits = Limits()
-    core = _core.Guide(*vocabulary._lift(language._node), limits.states, limits.memory_bytes, limits.work)
+    core = _core.Guide(*vocabulary._for_language(language._node), limits.states, limits.memory_bytes, limits.work)
     return TokenDfa(explore(core, MAX_STATES, MAX_BYTES), vocabulary, [language])
 
 

@@ -48,7 +48,7 @@ def intersect(
     """
     if isinstance(b, Language):
         limits = Limits()
-        core = _core.Guide(*a.vocabulary._lift(b._node), limits.states, limits.memory_bytes, limits.work)
+        core = _core.Guide(*a.vocabulary._for_language(b._node), limits.states, limits.memory_bytes, limits.work)
         return hold_to(a, core, b, max_states=max_states, max_bytes=max_bytes)
     check_alike([a, b])
     token_class, (of_a, of_b) = joint_classes([a, b])

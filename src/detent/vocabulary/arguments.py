@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from detent.errors import ArgumentError, VocabularyError
-from detent.vocabulary.token_table import MAX_TOKEN_BYTES, MAX_TOTAL_BYTES, by_id, check_width, shown, token_id
+from detent.vocabulary.loaded_tokens import MAX_TOKEN_BYTES, MAX_TOTAL_BYTES, by_id, check_width, shown, token_id
 
 __all__ = ["read_end_of_text", "read_ids", "read_size", "read_tokens"]
 

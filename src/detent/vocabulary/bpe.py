@@ -17,11 +17,9 @@ import numpy as np
 from detent import _core
 from detent.errors import UnsupportedError, VocabularyError
 from detent.vocabulary import byte_level
-from detent.vocabulary.files import expect
-from detent.vocabulary.piece_texts import numbers, read_piece_texts
-from detent.vocabulary.pieces import METASPACE
-from detent.vocabulary.refusal import refusal
-from detent.vocabulary.split_pattern import (
+from detent.vocabulary.file_io import expect
+from detent.vocabulary.loaded_tokens import shown
+from detent.vocabulary.pretokenizer_regex import (
     GPT2_PATTERN,
     GPT2_WITH_NUMBERS_APART,
     NUMBERS_APART,
@@ -29,7 +27,8 @@ from detent.vocabulary.split_pattern import (
     Split,
     read_split,
 )
-from detent.vocabulary.token_table import shown
+from detent.vocabulary.sentencepiece_pieces import METASPACE, numbers, read_piece_tables
+from detent.vocabulary.unsupported import unsupported
 
 __all__ = ["of_bytes", "of_pieces"]
 
@@ -46,17 +45,17 @@ def of_bytes(
     plain, merges = _read_model(model, taken, doubts)
     for part in normalizers:
         if part["type"] != "NFC":
-            doubts.append(str(refusal(f"normalizer {shown(part['type'])} changes texts")))
-    spelled, foreign = byte_level.spell(list(plain))
+            doubts.append(str(unsupported(f"normalizer {shown(part['type'])} changes texts")))
+    raw_tokens, foreign = byte_level.bytes_of_tokens(list(plain))
     texts = [b""] * size
-    for text, number in zip(spelled, plain.values(), strict=True):
+    for text, number in zip(raw_tokens, plain.values(), strict=True):
         texts[number] = text
     names = list(plain)
     for index in foreign:
         texts[plain[names[index]]] = b""
     missing = [byte for byte, character in enumerate(byte_level.CHARACTER_OF_BYTE) if character not in plain]
     if missing:
-        raise refusal(f"{len(missing)} bytes have no token, {missing[0]:#04x} the first")
+        raise unsupported(f"{len(missing)} bytes have no token, {missing[0]:#04x} the first")
     base = numbers([(byte, plain[character]) for byte, character in enumerate(byte_level.CHARACTER_OF_BYTE)])
 
     def encoder(split: Split) -> _core.Encoder:
@@ -81,8 +80,8 @@ def of_pieces(
     """Return a tokenizer of pieces; `words`: a text is cut before each space."""
     plain, merges = _read_model(model, taken, doubts, words=words)
     if model.get("ignore_merges"):
-        doubts.append(str(refusal("its model has ignore_merges without a split")))
-    given = read_piece_texts(plain, size, byte_fallback=bool(model.get("byte_fallback")), either=False)
+        doubts.append(str(unsupported("its model has ignore_merges without a split")))
+    given = read_piece_tables(plain, size, byte_fallback=bool(model.get("byte_fallback")), either=False)
     return _core.Encoder(
         True, given.texts, given.base, given.byte_pieces, merges, False,
         given.ranges, given.class_count, given.program, True,
@@ -95,9 +94,9 @@ def _read_model(
     """Return the ids of the tokens by name, and the merges."""
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(name):
-            raise refusal(f"its model has {name} = {shown(model[name])}")
+            raise unsupported(f"its model has {name} = {shown(model[name])}")
     if model.get("dropout"):
-        doubts.append(str(refusal(f"its model has dropout = {shown(model['dropout'])}")))
+        doubts.append(str(unsupported(f"its model has dropout = {shown(model['dropout'])}")))
     ids: dict[str, int] = expect(model.get("vocab"), dict, "model.vocab")
     plain = {token: number for token, number in ids.items() if token not in taken and token != model.get("unk_token")}
     return plain, _read_merges(expect(model.get("merges"), list, "model.merges"), ids, words=words)
@@ -123,9 +122,9 @@ def _read_merges(merges: list[Any], ids: dict[str, int], *, words: bool) -> byte
 def _known_split(parts: list[dict[str, Any]]) -> Split:
     *before, last = parts
     if last["type"] != "ByteLevel" or len(before) > 1:
-        raise refusal(f"its pre-tokenizers are {', '.join(str(part['type']) for part in parts[:9])}")
+        raise unsupported(f"its pre-tokenizers are {', '.join(str(part['type']) for part in parts[:9])}")
     if last.get("add_prefix_space"):
-        raise refusal("it puts a space before each text")
+        raise unsupported("it puts a space before each text")
     if not before:
         return read_split(GPT2_PATTERN) if last.get("use_regex", True) else WHOLE
     split = before[0]
@@ -133,11 +132,11 @@ def _known_split(parts: list[dict[str, Any]]) -> Split:
     if last.get("use_regex", True):
         if split == NUMBERS_APART:
             return read_split(GPT2_WITH_NUMBERS_APART)
-        raise refusal("it splits twice")
+        raise unsupported("it splits twice")
     if split["type"] != "Split" or not isinstance(pattern, dict) or not isinstance(pattern.get("Regex"), str):
-        raise refusal(f"pre-tokenizer {shown(split['type'])} is not a split at a regular expression")
+        raise unsupported(f"pre-tokenizer {shown(split['type'])} is not a split at a regular expression")
     if split.get("behavior") != "Isolated" or split.get("invert"):
-        raise refusal(f"its split behaves as {shown(split.get('behavior'))}")
+        raise unsupported(f"its split behaves as {shown(split.get('behavior'))}")
     return read_split(pattern["Regex"])
 
 

@@ -11,7 +11,7 @@ from itertools import accumulate
 
 import numpy as np
 
-__all__ = ["CHARACTER_OF_BYTE", "spell"]
+__all__ = ["CHARACTER_OF_BYTE", "bytes_of_tokens"]
 
 _PRINTABLE = frozenset([*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)])
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
@@ -25,18 +25,18 @@ _BYTE_OF_CHARACTER = np.full(0x100 + len(_OTHERS) + 1, -1, dtype=np.int16)  # th
 _BYTE_OF_CHARACTER[[ord(character) for character in CHARACTER_OF_BYTE]] = np.arange(256)
 
 
-def spell(tokens: Sequence[str]) -> tuple[list[bytes], list[int]]:
+def bytes_of_tokens(tokens: Sequence[str]) -> tuple[list[bytes], list[int]]:
     """Return the bytes of each token, and the indices of those with a character outside the table.
 
-    The latter are spelled as UTF-8, as the decoder of the `tokenizers` library does. All tokens are looked up as one
+    The latter are raw_tokens as UTF-8, as the decoder of the `tokenizers` library does. All tokens are looked up as one
     array: 128,000 tokens take 30 ms, where a dictionary look-up a character takes 140 ms.
     """
     characters = np.frombuffer("".join(tokens).encode("utf-32-le"), dtype="<u4")
     values = _BYTE_OF_CHARACTER[np.minimum(characters, len(_BYTE_OF_CHARACTER) - 1)]
     joined = values.astype(np.uint8).tobytes()
     ends = list(accumulate(map(len, tokens)))
-    spelled = [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    raw_tokens = [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     foreign = sorted(set(np.searchsorted(ends, np.flatnonzero(values < 0), side="right").tolist()))
     for index in foreign:
-        spelled[index] = tokens[index].encode()
-    return spelled, foreign
+        raw_tokens[index] = tokens[index].encode()
+    return raw_tokens, foreign

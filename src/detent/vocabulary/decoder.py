@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from detent.errors import VocabularyError
-from detent.vocabulary import byte_level, pieces
-from detent.vocabulary.files import expect
-from detent.vocabulary.token_table import RAW_REMEDY, shown
+from detent.vocabulary import byte_level
+from detent.vocabulary.file_io import expect
+from detent.vocabulary.loaded_tokens import RAW_REMEDY, shown
+from detent.vocabulary.sentencepiece_pieces import bytes_of_pieces
 
 __all__ = ["Decoder", "components", "read_decoder"]
 
@@ -35,8 +36,8 @@ class Decoder:
     """What a token of the model, and an added token, adds to a text."""
 
     kind: str
-    spell: Spelling
-    spell_added: Spelling
+    bytes_of_tokens: Spelling
+    bytes_of_added: Spelling
     word_prefix: str | None = None
     byte_pieces: bool = False
 
@@ -63,11 +64,11 @@ def read_decoder(section: object) -> Decoder:
     parts = components(section, "decoders", "decoder")
     kinds = [part["type"] for part in parts]
     if kinds == ["ByteLevel"]:
-        return Decoder("ByteLevel", lambda tokens: byte_level.spell(tokens)[0], _as_text)
+        return Decoder("ByteLevel", lambda tokens: byte_level.bytes_of_tokens(tokens)[0], _as_text)
     if kinds == ["WordPiece"]:
         prefix = expect(parts[0].get("prefix"), str, "decoder.prefix")
-        spell = _word_pieces(prefix)
-        return Decoder("WordPiece", spell, spell, word_prefix=prefix)
+        bytes_of_tokens = _word_pieces(prefix)
+        return Decoder("WordPiece", bytes_of_tokens, bytes_of_tokens, word_prefix=prefix)
     if not kinds:
         raise VocabularyError(
             "the tokenizer has no decoder, so nothing says how its tokens join to text. "
@@ -96,10 +97,10 @@ def _read_pieces(parts: list[dict[str, Any]]) -> Decoder:
         seen.append(kind)
     byte_pieces = "ByteFallback" in seen
 
-    def spell(tokens: Sequence[str]) -> list[bytes]:
-        return pieces.spell(tokens, replacements, byte_pieces=byte_pieces)
+    def bytes_of_tokens(tokens: Sequence[str]) -> list[bytes]:
+        return bytes_of_pieces(tokens, replacements, byte_pieces=byte_pieces)
 
-    return Decoder("pieces", spell, spell, byte_pieces=byte_pieces)
+    return Decoder("pieces", bytes_of_tokens, bytes_of_tokens, byte_pieces=byte_pieces)
 
 
 def _replacement(part: dict[str, Any]) -> tuple[str, str]:
@@ -120,10 +121,10 @@ def _strips_prefix(part: dict[str, Any]) -> bool:
 
 
 def _word_pieces(prefix: str) -> Spelling:
-    def spell(tokens: Sequence[str]) -> list[bytes]:
+    def bytes_of_tokens(tokens: Sequence[str]) -> list[bytes]:
         return [(token[len(prefix) :] if token.startswith(prefix) else " " + token).encode() for token in tokens]
 
-    return spell
+    return bytes_of_tokens
 
 
 def _as_text(tokens: Sequence[str]) -> list[bytes]:

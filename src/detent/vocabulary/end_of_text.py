@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from detent.errors import VocabularyError
-from detent.vocabulary.files import expect, read_json
-from detent.vocabulary.token_table import shown, token_id
+from detent.vocabulary.file_io import expect, read_json
+from detent.vocabulary.loaded_tokens import shown, token_id
 
 __all__ = ["read_end_of_text", "read_named_ids"]
 

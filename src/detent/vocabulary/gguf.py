@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from detent.errors import VocabularyError
-from detent.vocabulary import byte_level, pieces
-from detent.vocabulary.files import expect, open_binary
-from detent.vocabulary.pieces import METASPACE
-from detent.vocabulary.token_table import MAX_IDS, RAW_REMEDY, TokenTable, shown, token_id
+from detent.vocabulary import byte_level
+from detent.vocabulary.file_io import expect, open_binary
+from detent.vocabulary.loaded_tokens import MAX_IDS, RAW_REMEDY, LoadedTokens, shown, token_id
+from detent.vocabulary.sentencepiece_pieces import METASPACE, byte_of, bytes_of_pieces
 
 __all__ = ["MAGIC", "read_gguf"]
 
@@ -44,7 +44,7 @@ _BLOCK = 1 << 22
 _MAX_METADATA_BYTES = 1 << 28
 
 
-def read_gguf(path: Path) -> TokenTable:
+def read_gguf(path: Path) -> LoadedTokens:
     """Read the tokenizer of a GGUF file."""
     with open_binary(path) as file:
         try:
@@ -58,10 +58,10 @@ def read_gguf(path: Path) -> TokenTable:
         raise VocabularyError(
             f"{path.name}: token_type must give a type from 1 to 6 for each of the {len(tokens)} tokens"
         )
-    spelled = _spell(model, tokens, kinds)
+    raw_tokens = _spell(model, tokens, kinds)
     special = frozenset(index for index, kind in enumerate(kinds) if kind in (_UNKNOWN, _CONTROL))
     leading_space = metadata.get("add_space_prefix", model != "gpt2") is not False
-    return TokenTable(spelled, special, partial(_end_of_text, metadata), leading_space)
+    return LoadedTokens(raw_tokens, special, partial(_end_of_text, metadata), leading_space)
 
 
 def _end_of_text(metadata: dict[str, Any]) -> set[int]:
@@ -69,17 +69,17 @@ def _end_of_text(metadata: dict[str, Any]) -> set[int]:
 
 
 def _spell(model: str, tokens: list[str], kinds: Sequence[int]) -> list[bytes | None]:
-    spelled: list[bytes | None]
+    raw_tokens: list[bytes | None]
     if model == "gpt2":
-        found, foreign = byte_level.spell(tokens)
+        found, foreign = byte_level.bytes_of_tokens(tokens)
         for index in foreign:
             if kinds[index] == _NORMAL:
                 raise VocabularyError(
-                    f"token {index} {shown(tokens[index])} is not spelled in byte-level characters. {RAW_REMEDY}"
+                    f"token {index} {shown(tokens[index])} is not raw_tokens in byte-level characters. {RAW_REMEDY}"
                 )
-        spelled = list(found)
+        raw_tokens = list(found)
     elif model in ("llama", "t5", "bert"):
-        spelled = list(pieces.spell(tokens, [(METASPACE, " ")], byte_pieces=False))
+        raw_tokens = list(bytes_of_pieces(tokens, [(METASPACE, " ")], byte_pieces=False))
     else:
         raise VocabularyError(
             f"tokenizer.ggml.model {shown(model)} is not known: gpt2, llama, t5 and bert are. {RAW_REMEDY}"
@@ -88,15 +88,15 @@ def _spell(model: str, tokens: list[str], kinds: Sequence[int]) -> list[bytes | 
         if kind == _NORMAL:
             continue
         if kind == _BYTE:
-            byte = pieces.byte_of(tokens[index])
+            byte = byte_of(tokens[index])
             if byte is None:
                 raise VocabularyError(
                     f"byte token {index} {shown(tokens[index])} does not name a byte as <0x00> to <0xFF> do"
                 )
-            spelled[index] = byte
+            raw_tokens[index] = byte
         else:
-            spelled[index] = None if kind == _UNUSED else tokens[index].encode()
-    return spelled
+            raw_tokens[index] = None if kind == _UNUSED else tokens[index].encode()
+    return raw_tokens
 
 
 class _Reader:

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 from detent.errors import ArgumentError, VocabularyError
-from detent.vocabulary.codec import Codec, Tokenizer
-from detent.vocabulary.files import Source, as_path, expect, parse_json, read_source, require
+from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCalls
+from detent.vocabulary.file_io import Source, as_path, expect, parse_json, read_source, require
+from detent.vocabulary.loaded_tokens import LoadedTokens, check_width, shown
 from detent.vocabulary.sentencepiece import table_of_model
-from detent.vocabulary.token_table import TokenTable, check_width, shown
 
 __all__ = ["read_mistral", "table_of_tekken"]
 
@@ -32,7 +32,7 @@ _UNLISTED_SPECIAL = [
 """The special tokens of Tekken files that list none."""
 
 
-def read_mistral(tokenizer: Any) -> TokenTable:
+def read_mistral(tokenizer: Any) -> LoadedTokens:
     """Read a file, or a tokenizer object of mistral-common."""
     if isinstance(tokenizer, (str, os.PathLike)):
         source = read_source(as_path(tokenizer))
@@ -41,22 +41,22 @@ def read_mistral(tokenizer: Any) -> TokenTable:
             return table_of_tekken(expect(parse_json(source.data, name), dict, name), source)
         return table_of_model(source.data, name)
     inner = getattr(getattr(tokenizer, "instruct_tokenizer", None), "tokenizer", tokenizer)
-    codec = Codec(lambda: _bind(inner))
+    attached = AttachedTokenizer(lambda: _bind(inner))
     if hasattr(inner, "id_to_byte_piece"):
-        table = _table_of_tekkenizer(inner, codec)
+        table = _table_of_tekkenizer(inner, attached)
     elif hasattr(inner, "file_path") and hasattr(inner, "n_words"):
         source = read_source(as_path(inner.file_path))
-        table = table_of_model(source.data, source.path.name, codec)
+        table = table_of_model(source.data, source.path.name, attached)
     else:
         raise ArgumentError(
             "expected a path, or a MistralTokenizer, Tekkenizer or SentencePieceTokenizer of mistral-common, got "
             f"{shown(tokenizer)}"
         )
-    codec.check(table.tokens, table.special_token_ids)
+    attached.check(table.tokens, table.special_token_ids)
     return table
 
 
-def table_of_tekken(data: dict[str, Any], source: Source) -> TokenTable:
+def table_of_tekken(data: dict[str, Any], source: Source) -> LoadedTokens:
     """Return the table of a parsed Tekken file."""
     config = expect(data.get("config"), dict, "config")
     width = expect(config.get("default_vocab_size"), int, "config.default_vocab_size")
@@ -73,7 +73,9 @@ def table_of_tekken(data: dict[str, Any], source: Source) -> TokenTable:
     tokens.extend(_token_bytes(entry, rank) for rank, entry in enumerate(vocab[: width - specials]))
     eos = (names.index(_END_OF_TEXT),) if _END_OF_TEXT in names else ()
     known = source._replace(data=b"")  # 19 MB that are not needed again
-    return TokenTable(tokens, frozenset(range(specials)), lambda: eos, codec=Codec(lambda: _open_tekken(known)))
+    return LoadedTokens(
+        tokens, frozenset(range(specials)), lambda: eos, attached=AttachedTokenizer(lambda: _open_tekken(known))
+    )
 
 
 def _special_names(entries: object, count: int) -> list[str]:
@@ -108,18 +110,18 @@ def _token_bytes(entry: object, rank: int) -> bytes:
     )
 
 
-def _table_of_tekkenizer(tekkenizer: Any, codec: Codec) -> TokenTable:
+def _table_of_tekkenizer(tekkenizer: Any, attached: AttachedTokenizer) -> LoadedTokens:
     check_width(tekkenizer.n_words, "n_words")
     specials = frozenset(tekkenizer.special_ids)
-    spell: Callable[[int], bytes] = tekkenizer.id_to_byte_piece
+    bytes_of_tokens: Callable[[int], bytes] = tekkenizer.id_to_byte_piece
     tokens: list[bytes | None] = [
-        tekkenizer.id_to_piece(number).encode() if number in specials else spell(number)
+        tekkenizer.id_to_piece(number).encode() if number in specials else bytes_of_tokens(number)
         for number in range(tekkenizer.n_words)
     ]
-    return TokenTable(tokens, specials, lambda: (tekkenizer.eos_id,), codec=codec)
+    return LoadedTokens(tokens, specials, lambda: (tekkenizer.eos_id,), attached=attached)
 
 
-def _open_tekken(source: Source) -> Tokenizer:
+def _open_tekken(source: Source) -> TokenizerCalls:
     path = source.path
     package = require("mistral_common.tokens.tokenizers.tekken", f"encoding with {path.name}", "mistral-common")
     source.check_unchanged()
@@ -129,7 +131,7 @@ def _open_tekken(source: Source) -> Tokenizer:
         raise VocabularyError(f"{path.name}: mistral-common cannot read it: {type(error).__name__}: {error}") from error
 
 
-def _bind(tokenizer: Any) -> Tokenizer:
-    return Tokenizer(
+def _bind(tokenizer: Any) -> TokenizerCalls:
+    return TokenizerCalls(
         lambda text: tokenizer.encode(text, bos=False, eos=False), lambda ids: str(tokenizer.decode(list(ids)))
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from detent.errors import VocabularyError
-from detent.vocabulary.token_table import shown
+from detent.vocabulary.loaded_tokens import shown
 
 __all__ = ["Field", "fields"]
 

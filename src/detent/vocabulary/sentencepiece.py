@@ -21,18 +21,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from detent.errors import ArgumentError, VocabularyError
-from detent.vocabulary.codec import Codec, Tokenizer
-from detent.vocabulary.files import as_path, read_source, require
-from detent.vocabulary.pieces import METASPACE, byte_of
+from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCalls
+from detent.vocabulary.file_io import as_path, read_source, require
+from detent.vocabulary.loaded_tokens import MAX_IDS, RAW_REMEDY, LoadedTokens, shown
 from detent.vocabulary.protobuf import fields
-from detent.vocabulary.token_table import MAX_IDS, RAW_REMEDY, TokenTable, shown
+from detent.vocabulary.sentencepiece_pieces import METASPACE, byte_of
 
 __all__ = ["read_sentencepiece", "table_of_model"]
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 
 
-def read_sentencepiece(model: Any) -> TokenTable:
+def read_sentencepiece(model: Any) -> LoadedTokens:
     """Read a model file or a processor."""
     if isinstance(model, (str, os.PathLike)):
         source = read_source(as_path(model))
@@ -44,16 +44,16 @@ def read_sentencepiece(model: Any) -> TokenTable:
     proto = model.serialized_model_proto()
     if not proto:
         raise VocabularyError("the SentencePieceProcessor has no model: call its load() first")
-    codec = Codec(lambda: _bind(model))
-    table = table_of_model(proto, "the processor's model", codec)
-    codec.check(table.tokens, table.special_token_ids)
+    attached = AttachedTokenizer(lambda: _bind(model))
+    table = table_of_model(proto, "the processor's model", attached)
+    attached.check(table.tokens, table.special_token_ids)
     return table
 
 
-def table_of_model(data: bytes, name: str, codec: Codec | None = None) -> TokenTable:
+def table_of_model(data: bytes, name: str, attached: AttachedTokenizer | None = None) -> LoadedTokens:
     """Return the table of a serialized `ModelProto`."""
     try:
-        return _read_model(data).table(codec or Codec(lambda: _open_processor(data)))
+        return _read_model(data).table(attached or AttachedTokenizer(lambda: _open_processor(data)))
     except VocabularyError as error:
         raise VocabularyError(f"{name} is not a SentencePiece model that can be read: {error}") from None
 
@@ -68,11 +68,11 @@ class _Model:
     eos_piece: bytes = b"</s>"
     leading_space: bool = True
 
-    def table(self, codec: Codec) -> TokenTable:
+    def table(self, attached: AttachedTokenizer) -> LoadedTokens:
         if not self.tokens:
             raise VocabularyError("it has no pieces")
         eos = (self.controls[self.eos_piece],) if self.eos_piece in self.controls else ()
-        return TokenTable(self.tokens, frozenset(self.special), lambda: eos, self.leading_space, codec)
+        return LoadedTokens(self.tokens, frozenset(self.special), lambda: eos, self.leading_space, attached)
 
 
 def _read_model(data: bytes) -> _Model:
@@ -119,21 +119,21 @@ def _add_piece(model: _Model, piece: str, kind: int) -> None:
     if number == MAX_IDS:
         raise VocabularyError(f"it has more than {MAX_IDS} pieces")
     if kind in (_UNKNOWN, _CONTROL):
-        spelled = piece.encode()
+        raw_tokens = piece.encode()
         model.special.add(number)
         if kind == _CONTROL:
-            model.controls.setdefault(spelled, number)
+            model.controls.setdefault(raw_tokens, number)
     elif kind == _BYTE:
         byte = byte_of(piece)
         if byte is None:
             raise VocabularyError(f"byte piece {shown(piece)} does not name a byte as <0x00> to <0xFF> do")
-        spelled = byte
+        raw_tokens = byte
     else:
-        spelled = piece.replace(METASPACE, " ").encode()
-    model.tokens.append(spelled)
+        raw_tokens = piece.replace(METASPACE, " ").encode()
+    model.tokens.append(raw_tokens)
 
 
-def _open_processor(data: bytes) -> Tokenizer:
+def _open_processor(data: bytes) -> TokenizerCalls:
     package = require("sentencepiece", "encoding with a SentencePiece model")
     try:
         return _bind(package.SentencePieceProcessor(model_proto=data))
@@ -141,8 +141,8 @@ def _open_processor(data: bytes) -> Tokenizer:
         raise VocabularyError(f"the sentencepiece package cannot read the model: {error}") from error
 
 
-def _bind(processor: Any) -> Tokenizer:
-    return Tokenizer(
+def _bind(processor: Any) -> TokenizerCalls:
+    return TokenizerCalls(
         lambda text: processor.encode(text, add_bos=False, add_eos=False, out_type=int),
         lambda ids: str(processor.decode(list(ids))),
     )

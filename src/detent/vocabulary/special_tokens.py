@@ -22,7 +22,7 @@ from detent._core import Guide as CoreGuide
 from detent._core import Vocabulary as CoreVocabulary
 from detent.errors import ArgumentError, EmptyLanguageError, VocabularyError
 from detent.limits import Limits
-from detent.vocabulary.token_table import shown
+from detent.vocabulary.loaded_tokens import shown
 
 __all__ = ["SpecialTokens"]
 

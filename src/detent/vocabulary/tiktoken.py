@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from detent.errors import ArgumentError, VocabularyError
-from detent.vocabulary.codec import Codec, Tokenizer
-from detent.vocabulary.token_table import TokenTable, check_width, shown, token_id
+from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCalls
+from detent.vocabulary.loaded_tokens import LoadedTokens, check_width, shown, token_id
 
 __all__ = ["read_tiktoken"]
 
 _END_OF_TEXT = "<|endoftext|>"  # tiktoken.Encoding.eot_token
 
 
-def read_tiktoken(encoding: Any) -> TokenTable:
+def read_tiktoken(encoding: Any) -> LoadedTokens:
     """Read an encoding; ids that it does not use have no text."""
     if not all(hasattr(encoding, name) for name in ("decode_single_token_bytes", "special_tokens_set", "n_vocab")):
         raise ArgumentError(f"expected a tiktoken.Encoding, got {shown(encoding)}")
@@ -32,6 +32,6 @@ def read_tiktoken(encoding: Any) -> TokenTable:
             continue
     special = {name: encoding.encode_single_token(name) for name in encoding.special_tokens_set}
     eos = (special[_END_OF_TEXT],) if _END_OF_TEXT in special else ()
-    codec = Codec(lambda: Tokenizer(encoding.encode_ordinary, encoding.decode))
-    codec.check(tokens, special.values())
-    return TokenTable(tokens, frozenset(special.values()), lambda: eos, codec=codec)
+    attached = AttachedTokenizer(lambda: TokenizerCalls(encoding.encode_ordinary, encoding.decode))
+    attached.check(tokens, special.values())
+    return LoadedTokens(tokens, frozenset(special.values()), lambda: eos, attached=attached)

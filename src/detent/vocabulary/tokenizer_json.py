@@ -2,7 +2,7 @@
 
 Ids come from the `model` section and from `added_tokens`; bytes come from the `decoder` section (see `decoder`). Added
 tokens that are special never stand for text; the others stand for their content: as UTF-8 under a byte-level decoder
-(they are matched in the text before it is spelled in bytes), through the decoder otherwise. The file is read by
+(they are matched in the text before it is raw_tokens in bytes), through the decoder otherwise. The file is read by
 Python's `json` alone; the package `tokenizers` is needed only to encode.
 
 Format: https://github.com/huggingface/tokenizers, tokenizers/src/tokenizer/serialization.rs.
@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from detent.errors import VocabularyError
-from detent.vocabulary.codec import Codec, Tokenizer
-from detent.vocabulary.core_tokenizer import CoreTokenizer, core_tokenizer_of
+from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCalls
+from detent.vocabulary.core_encoder import CoreEncoder, read_core_encoder
 from detent.vocabulary.decoder import Decoder, components, read_decoder
 from detent.vocabulary.end_of_text import read_end_of_text
-from detent.vocabulary.files import Source, expect, parse_json, read_source, require
-from detent.vocabulary.pieces import METASPACE
-from detent.vocabulary.token_table import RAW_REMEDY, TokenTable, by_id, check_width, shown, token_id
+from detent.vocabulary.file_io import Source, expect, parse_json, read_source, require
+from detent.vocabulary.loaded_tokens import RAW_REMEDY, LoadedTokens, by_id, check_width, shown, token_id
+from detent.vocabulary.sentencepiece_pieces import METASPACE
 
-__all__ = ["bind_tokenizer", "open_core", "table_of", "table_of_file"]
+__all__ = ["bind_tokenizer", "open_encoder", "table_of", "table_of_file"]
 
 
 class _Model(NamedTuple):
@@ -36,32 +36,34 @@ class _Model(NamedTuple):
     unknown: int | None
 
 
-def table_of_file(data: dict[str, Any], source: Source) -> TokenTable:
+def table_of_file(data: dict[str, Any], source: Source) -> LoadedTokens:
     """Return the table of a parsed file, with the end-of-text ids that the files beside it name."""
     table, id_of = table_of(data)
     find = partial(read_end_of_text, source.path.parent, id_of, table.special_token_ids)
     known = source._replace(data=b"")  # 17 MB that are not needed again
-    codec = Codec(lambda: _open_tokenizer(known))
-    return replace(table, find_end_of_text=find, codec=codec, open_core=open_core(known.path, known))
+    attached = AttachedTokenizer(lambda: _open_tokenizer(known))
+    return replace(table, find_end_of_text=find, attached=attached, open_encoder=open_encoder(known.path, known))
 
 
-def table_of(data: dict[str, Any]) -> tuple[TokenTable, Callable[[str], int | None]]:
+def table_of(data: dict[str, Any]) -> tuple[LoadedTokens, Callable[[str], int | None]]:
     """Return the table of a parsed `tokenizer.json`, and a look-up from a token's name to its id."""
     model = _read_model(expect(data.get("model"), dict, "model"))
     decoder = read_decoder(data.get("decoder"))
     _check_agreement(data, decoder)
     pieces = model.pieces
-    spelled: list[bytes | None] = list(decoder.spell([piece or "" for piece in pieces]))
+    raw_tokens: list[bytes | None] = list(decoder.bytes_of_tokens([piece or "" for piece in pieces]))
     for index, piece in enumerate(pieces):
         if piece is None:
-            spelled[index] = None
+            raw_tokens[index] = None
     special = set() if model.unknown is None else {model.unknown}
-    added = _place_added(expect(data.get("added_tokens", []), list, "added_tokens"), model, spelled, special, decoder)
-    table = TokenTable(spelled, frozenset(special), leading_space=_leading_space(data, decoder))
+    added = _place_added(
+        expect(data.get("added_tokens", []), list, "added_tokens"), model, raw_tokens, special, decoder
+    )
+    table = LoadedTokens(raw_tokens, frozenset(special), leading_space=_leading_space(data, decoder))
     return table, lambda name: added.get(name, model.ids.get(name))
 
 
-def bind_tokenizer(backend: Any) -> Tokenizer:
+def bind_tokenizer(backend: Any) -> TokenizerCalls:
     """Return the calls of a `tokenizers.Tokenizer`; clean-up of WordPiece texts is left out, as in the table."""
     decoders = require("tokenizers", "decoding").decoders
     decoder = backend.decoder
@@ -71,10 +73,10 @@ def bind_tokenizer(backend: Any) -> Tokenizer:
     def decode(ids: Sequence[int]) -> str:
         return str(decoder.decode([backend.id_to_token(token) for token in ids]))
 
-    return Tokenizer(lambda text: backend.encode(text, add_special_tokens=False).ids, decode)
+    return TokenizerCalls(lambda text: backend.encode(text, add_special_tokens=False).ids, decode)
 
 
-def _open_tokenizer(source: Source) -> Tokenizer:
+def _open_tokenizer(source: Source) -> TokenizerCalls:
     path = source.path
     tokenizers = require("tokenizers", f"encoding with {path.name}")
     source.check_unchanged()
@@ -87,13 +89,13 @@ def _open_tokenizer(source: Source) -> Tokenizer:
     return bind_tokenizer(backend)
 
 
-def open_core(path: Path, source: Source | None = None) -> Callable[[int], CoreTokenizer]:
+def open_encoder(path: Path, source: Source | None = None) -> Callable[[int], CoreEncoder]:
     """Return a function that reads a file's tokenizer into the core; `source` is the file as it was read before."""
 
-    def read(size: int) -> CoreTokenizer:
+    def read(size: int) -> CoreEncoder:
         if source is not None:
             source.check_unchanged()
-        return core_tokenizer_of(expect(parse_json(read_source(path).data, path.name), dict, path.name), size)
+        return read_core_encoder(expect(parse_json(read_source(path).data, path.name), dict, path.name), size)
 
     return read
 
@@ -179,9 +181,9 @@ def _leading_space(data: dict[str, Any], decoder: Decoder) -> bool:
 
 
 def _place_added(
-    entries: list[Any], model: _Model, spelled: list[bytes | None], special: set[int], decoder: Decoder
+    entries: list[Any], model: _Model, raw_tokens: list[bytes | None], special: set[int], decoder: Decoder
 ) -> dict[str, int]:
-    """Write the added tokens into `spelled` and `special`; return their ids by content.
+    """Write the added tokens into `raw_tokens` and `special`; return their ids by content.
 
     The library keeps the id of a token that the model has, and numbers others on from the end, whatever id the file
     states; a file that states another id would be encoded otherwise than it reads, so it is refused.
@@ -201,14 +203,14 @@ def _place_added(
         if content == "":
             continue
         check_width(number + 1, "added_tokens")
-        spelled.extend([None] * (number + 1 - len(spelled)))
-        if content not in added and content not in model.ids and spelled[number] is not None:
+        raw_tokens.extend([None] * (number + 1 - len(raw_tokens)))
+        if content not in added and content not in model.ids and raw_tokens[number] is not None:
             raise VocabularyError(
-                f"id {number} is given to both {shown(spelled[number])} and added token {shown(content)}"
+                f"id {number} is given to both {shown(raw_tokens[number])} and added token {shown(content)}"
             )
         added[content] = number
         following = max(following, number + 1)
-        spelled[number] = content.encode() if entry.get("special") is True else decoder.spell_added([content])[0]
+        raw_tokens[number] = content.encode() if entry.get("special") is True else decoder.bytes_of_added([content])[0]
         if entry.get("special") is True:
             special.add(number)
     return added

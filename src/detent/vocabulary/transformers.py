@@ -17,19 +17,19 @@ from typing import Any
 
 from detent.errors import ArgumentError, VocabularyError
 from detent.vocabulary import byte_level
-from detent.vocabulary.codec import Codec, Tokenizer
-from detent.vocabulary.core_tokenizer import CoreTokenizer, core_tokenizer_of
+from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCalls
+from detent.vocabulary.core_encoder import CoreEncoder, read_core_encoder
 from detent.vocabulary.end_of_text import read_named_ids
-from detent.vocabulary.files import expect, parse_json
+from detent.vocabulary.file_io import expect, parse_json
+from detent.vocabulary.loaded_tokens import RAW_REMEDY, LoadedTokens, by_id, shown, token_id
 from detent.vocabulary.mistral import read_mistral
 from detent.vocabulary.sentencepiece import table_of_model
-from detent.vocabulary.token_table import RAW_REMEDY, TokenTable, by_id, shown, token_id
 from detent.vocabulary.tokenizer_json import bind_tokenizer, table_of
 
 __all__ = ["read_transformers"]
 
 
-def read_transformers(tokenizer: Any) -> TokenTable:
+def read_transformers(tokenizer: Any) -> LoadedTokens:
     """Read a tokenizer, fast or slow."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None:
@@ -37,10 +37,10 @@ def read_transformers(tokenizer: Any) -> TokenTable:
         table, _ = table_of(expect(parse_json(backend.to_str(), name), dict, name))
         decode = bind_tokenizer(backend).decode
 
-        def open_core(size: int) -> CoreTokenizer:
-            return core_tokenizer_of(expect(parse_json(backend.to_str(), name), dict, name), size)
+        def open_encoder(size: int) -> CoreEncoder:
+            return read_core_encoder(expect(parse_json(backend.to_str(), name), dict, name), size)
 
-        table = replace(table, open_core=open_core)
+        table = replace(table, open_encoder=open_encoder)
     elif hasattr(getattr(tokenizer, "tokenizer", None), "instruct_tokenizer"):
         return read_mistral(tokenizer.tokenizer)
     elif all(hasattr(tokenizer, name) for name in ("get_vocab", "added_tokens_decoder", "all_special_ids")):
@@ -48,17 +48,17 @@ def read_transformers(tokenizer: Any) -> TokenTable:
         decode = partial(tokenizer.decode, clean_up_tokenization_spaces=False)
     else:
         raise ArgumentError(f"expected a tokenizer of the package transformers, got {shown(tokenizer)}")
-    codec = Codec(lambda: Tokenizer(partial(tokenizer.encode, add_special_tokens=False), decode))
-    codec.check(table.tokens, table.special_token_ids)
-    return replace(table, find_end_of_text=partial(_end_of_text, tokenizer, table), codec=codec)
+    attached = AttachedTokenizer(lambda: TokenizerCalls(partial(tokenizer.encode, add_special_tokens=False), decode))
+    attached.check(table.tokens, table.special_token_ids)
+    return replace(table, find_end_of_text=partial(_end_of_text, tokenizer, table), attached=attached)
 
 
-def _read_slow(tokenizer: Any) -> TokenTable:
+def _read_slow(tokenizer: Any) -> LoadedTokens:
     added = dict(tokenizer.added_tokens_decoder)
     vocab = expect(tokenizer.get_vocab(), dict, f"{type(tokenizer).__name__}.get_vocab()")
     names = by_id({**vocab, **{token.content: number for number, token in added.items()}}, "get_vocab()")
     special = {*tokenizer.all_special_ids, *(number for number, token in added.items() if token.special)}
-    spell, leading_space = _slow_spelling(tokenizer)
+    bytes_of_tokens, leading_space = _slow_spelling(tokenizer)
     tokens: list[bytes | None] = []
     for number, name in enumerate(names):
         if name is None:
@@ -66,8 +66,8 @@ def _read_slow(tokenizer: Any) -> TokenTable:
         elif number in special or number in added:
             tokens.append(str(name).encode())
         else:
-            tokens.append(spell(str(name)))
-    return TokenTable(tokens, frozenset(special), leading_space=leading_space)
+            tokens.append(bytes_of_tokens(str(name)))
+    return LoadedTokens(tokens, frozenset(special), leading_space=leading_space)
 
 
 def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]:
@@ -92,7 +92,7 @@ def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]
 
         def spell_bytes(name: str) -> bytes:
             if not table.keys() >= set(name):
-                raise VocabularyError(f"token {shown(name)} is not spelled in byte-level characters. {RAW_REMEDY}")
+                raise VocabularyError(f"token {shown(name)} is not raw_tokens in byte-level characters. {RAW_REMEDY}")
             return bytes(table[character] for character in name)
 
         return spell_bytes, bool(getattr(tokenizer, "add_prefix_space", False))
@@ -104,7 +104,7 @@ def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]
     )
 
 
-def _end_of_text(tokenizer: Any, table: TokenTable) -> set[int]:
+def _end_of_text(tokenizer: Any, table: LoadedTokens) -> set[int]:
     own = tokenizer.eos_token_id
     found = set() if own is None else {token_id(own, "eos_token_id")}
     folder = getattr(tokenizer, "name_or_path", None)  # a folder, or a name on the hub

@@ -13,10 +13,10 @@ import numpy as np
 
 from detent import _core
 from detent.errors import VocabularyError
-from detent.vocabulary.files import expect
-from detent.vocabulary.piece_texts import read_piece_texts
-from detent.vocabulary.refusal import refusal
-from detent.vocabulary.token_table import shown
+from detent.vocabulary.file_io import expect
+from detent.vocabulary.loaded_tokens import shown
+from detent.vocabulary.sentencepiece_pieces import read_piece_tables
+from detent.vocabulary.unsupported import unsupported
 
 __all__ = ["of_pieces"]
 
@@ -38,20 +38,22 @@ def of_pieces(model: dict[str, Any], taken: Collection[str], size: int, *, words
         if isinstance(score, bool) or not isinstance(score, (int, float)) or not score <= math.inf:
             raise VocabularyError(f"model.vocab: the score of {shown(piece)} is {shown(score)}, not a number")
         if score > 0:  # then unknown characters side by side could be better than a piece
-            raise refusal(
+            raise unsupported(
                 f"the score of {shown(piece)} is {shown(score)}, and logarithms of probabilities are not above 0"
             )
         if score < _LEAST_SCORE:
-            raise refusal(f"the score of {shown(piece)} is {shown(score)}, and sums of such are rounded too much")
+            raise unsupported(f"the score of {shown(piece)} is {shown(score)}, and sums of such are rounded too much")
         if len(piece.encode()) > _LONGEST_PIECE:
-            raise refusal(f"a piece has {len(piece.encode())} bytes, and at most {_LONGEST_PIECE} are looked through")
+            raise unsupported(
+                f"a piece has {len(piece.encode())} bytes, and at most {_LONGEST_PIECE} are looked through"
+            )
         scores[number] = score
     unknown = model.get("unk_id")
     plain = {
         piece: number for number, (piece, _) in enumerate(entries) if number != unknown and piece not in taken and piece
     }
     byte_fallback = bool(model.get("byte_fallback")) and unknown is not None
-    given = read_piece_texts(plain, size, byte_fallback=byte_fallback, either=True)
+    given = read_piece_tables(plain, size, byte_fallback=byte_fallback, either=True)
     texts = [b"" if words and b" " in text[1:] else text for text in given.texts]
     return _core.Encoder(
         True, texts, b"", given.byte_pieces, b"", False, given.ranges, given.class_count, given.program, True,

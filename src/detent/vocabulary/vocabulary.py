@@ -17,17 +17,17 @@ from detent._core import Node, PretokenTransitions
 from detent._core import Vocabulary as CoreVocabulary
 from detent.errors import ArgumentError, UnsupportedError, VocabularyError
 from detent.vocabulary.arguments import read_end_of_text, read_ids, read_size, read_tokens
-from detent.vocabulary.codec import Codec
-from detent.vocabulary.core_tokenizer import CoreTokenizer
-from detent.vocabulary.files import as_path
+from detent.vocabulary.attached_tokenizer import AttachedTokenizer
+from detent.vocabulary.core_encoder import CoreEncoder
+from detent.vocabulary.file_io import as_path
+from detent.vocabulary.from_file import read_tokenizer_file
 from detent.vocabulary.gguf import read_gguf
+from detent.vocabulary.loaded_tokens import LoadedTokens, shown, token_id
 from detent.vocabulary.mistral import read_mistral
-from detent.vocabulary.open_file import read_tokenizer_file
-from detent.vocabulary.partial import partial_tokens
 from detent.vocabulary.sentencepiece import read_sentencepiece
 from detent.vocabulary.special_tokens import SpecialTokens
 from detent.vocabulary.tiktoken import read_tiktoken
-from detent.vocabulary.token_table import TokenTable, shown, token_id
+from detent.vocabulary.token_healing import heal_tokens
 from detent.vocabulary.transformers import read_transformers
 
 __all__ = ["Vocabulary"]
@@ -80,9 +80,9 @@ class Vocabulary:
 
     __slots__ = (
         "__weakref__",
-        "_codec",
+        "_attached",
         "_core",
-        "_core_tokenizer",
+        "_core_encoder",
         "_fingerprint",
         "_special",
         "_steps",
@@ -92,9 +92,9 @@ class Vocabulary:
         "special_token_ids",
     )
 
-    _codec: Codec | None
+    _attached: AttachedTokenizer | None
     _core: CoreVocabulary
-    _core_tokenizer: CoreTokenizer | Callable[[int], CoreTokenizer] | None
+    _core_encoder: CoreEncoder | Callable[[int], CoreEncoder] | None
     _fingerprint: str | None
     _special: SpecialTokens | None
     _steps: PretokenTransitions | None
@@ -118,9 +118,9 @@ class Vocabulary:
         table.extend([b""] * (width - len(table)))
         core = CoreVocabulary(table, sorted(special), sorted(eos), width)
         for name, value in (
-            ("_codec", None),
+            ("_attached", None),
             ("_core", core),
-            ("_core_tokenizer", None),
+            ("_core_encoder", None),
             ("_fingerprint", None),
             ("_special", None),
             ("_steps", None),
@@ -314,7 +314,7 @@ class Vocabulary:
 
     @classmethod
     def _load(
-        cls, read: Callable[[Any], TokenTable], source: object, eos_token_ids: EndOfText, size: int | None
+        cls, read: Callable[[Any], LoadedTokens], source: object, eos_token_ids: EndOfText, size: int | None
     ) -> Vocabulary:
         try:
             table = read(source)
@@ -326,8 +326,8 @@ class Vocabulary:
             table.tokens, eos_token_ids=eos_token_ids, special_token_ids=table.special_token_ids, size=size
         )
         object.__setattr__(vocabulary, "leading_space", table.leading_space)
-        object.__setattr__(vocabulary, "_codec", table.codec)
-        object.__setattr__(vocabulary, "_core_tokenizer", table.open_core)
+        object.__setattr__(vocabulary, "_attached", table.attached)
+        object.__setattr__(vocabulary, "_core_encoder", table.open_encoder)
         return vocabulary
 
     def __len__(self) -> int:
@@ -354,7 +354,7 @@ class Vocabulary:
         VocabularyError
             The id is not an integer from 0 to ``len(vocabulary) - 1``.
         """
-        return self._tokens[self._known(token)]
+        return self._tokens[self._check_id(token)]
 
     def decode(self, tokens: Iterable[int]) -> bytes:
         """Return the text of token ids, as bytes; special tokens have none.
@@ -377,7 +377,7 @@ class Vocabulary:
         VocabularyError
             An id is not in the vocabulary.
         """
-        known = [self._known(token) for token in tokens]
+        known = [self._check_id(token) for token in tokens]
         return b"".join([self._tokens[token] for token in known if token not in self.special_token_ids])
 
     def encode(self, text: str) -> list[int]:
@@ -406,12 +406,12 @@ class Vocabulary:
         """
         if not isinstance(text, str):
             raise ArgumentError(f"encode: expected a string, got {shown(text)}")
-        if self._codec is None:
+        if self._attached is None:
             raise VocabularyError(
                 "this vocabulary has no tokenizer, only token bytes, so it cannot encode text. Encode with the model's "
                 "own tokenizer, or load the vocabulary from it (Vocabulary.from_transformers, from_file, ...)."
             )
-        return self._codec.encode(text, self._tokens, self.special_token_ids)
+        return self._attached.encode(text, self._tokens, self.special_token_ids)
 
     def encode_canonical(self, text: str | bytes) -> list[int]:
         """Encode a text with the core's own tokenizer: as `encode`, but that special tokens are plain text to it.
@@ -440,7 +440,7 @@ class Vocabulary:
         ArgumentError
             `text` is not text, or has a character without a token.
         """
-        return self._like_tokenizer().encoder.encode(self._text_bytes(text, "encode_canonical"))
+        return self._exact_core_encoder().encoder.encode(self._text_bytes(text, "encode_canonical"))
 
     def heal(self, text: str | bytes, recent: Sequence[int] = ()) -> tuple[list[int], bytes]:
         """Tokenize the beginning of a text: the tokens that it has however it goes on, and the bytes that are left.
@@ -479,9 +479,9 @@ class Vocabulary:
         Takes a mask for each token, some 20 µs. Source: token healing, https://github.com/guidance-ai/llguidance.
         """
         raw = self._text_bytes(text, "heal")
-        self._like_tokenizer()
-        tokens = partial_tokens(
-            self._core, self._token_steps(), raw, [self._known(token) for token in recent], self.decode
+        self._exact_core_encoder()
+        tokens = heal_tokens(
+            self._core, self._token_steps(), raw, [self._check_id(token) for token in recent], self.decode
         )
         return tokens, raw[len(self.decode(tokens)) :]
 
@@ -493,22 +493,22 @@ class Vocabulary:
         except UnicodeEncodeError as error:
             raise ArgumentError(f"{asker}: half of a surrogate pair at character {error.start}") from None
 
-    def _tokenizer(self) -> CoreTokenizer:
+    def _require_core_encoder(self) -> CoreEncoder:
         """Return the tokenizer in the core, made at the first use."""
-        tokenizer = self._core_tokenizer
+        tokenizer = self._core_encoder
         if tokenizer is None:
             raise UnsupportedError(
                 "this vocabulary was not read from a file that says how its tokenizer splits and merges, so canonical "
                 "tokens cannot be told. Load it from a tokenizer.json or a fast tokenizer of transformers."
             )
-        if not isinstance(tokenizer, CoreTokenizer):
+        if not isinstance(tokenizer, CoreEncoder):
             tokenizer = tokenizer(len(self._tokens))
-            object.__setattr__(self, "_core_tokenizer", tokenizer)
+            object.__setattr__(self, "_core_encoder", tokenizer)
         return tokenizer
 
-    def _like_tokenizer(self) -> CoreTokenizer:
+    def _exact_core_encoder(self) -> CoreEncoder:
         """Return the tokenizer in the core if it gives the tokens of the tokenizer itself."""
-        tokenizer = self._tokenizer()
+        tokenizer = self._require_core_encoder()
         if tokenizer.differs:
             raise UnsupportedError(tokenizer.differs)
         return tokenizer
@@ -516,10 +516,10 @@ class Vocabulary:
     def _token_steps(self, *, with_special: bool = False) -> PretokenTransitions:
         """Return what the tokens do to the tokenizer's split, for this vocabulary's guides; made at the first use."""
         if with_special:
-            return self._special_tokens().steps(self._tokenizer().encoder)
+            return self._special_tokens().steps(self._require_core_encoder().encoder)
         steps = self._steps
         if steps is None:
-            steps = PretokenTransitions(self._core, self._tokenizer().encoder)
+            steps = PretokenTransitions(self._core, self._require_core_encoder().encoder)
             object.__setattr__(self, "_steps", steps)
         return steps
 
@@ -530,7 +530,7 @@ class Vocabulary:
             object.__setattr__(self, "_special", found)
         return found
 
-    def _lift(self, node: Node) -> tuple[Node, CoreVocabulary]:
+    def _for_language(self, node: Node) -> tuple[Node, CoreVocabulary]:
         """Return what a guide for this vocabulary is made of: where special tokens are asked for, with these."""
         if not node.has_special:
             return node, self._core
@@ -571,7 +571,7 @@ class Vocabulary:
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a Vocabulary is immutable: cannot delete {name!r}")
 
-    def _known(self, token: int) -> int:
+    def _check_id(self, token: int) -> int:
         number = token if type(token) is int else token_id(token)
         if not 0 <= number < len(self._tokens):
             raise VocabularyError(

@@ -1,6 +1,6 @@
 """What a loader found: one byte string a token id, and which ids are not text.
 
-A loader turns one kind of tokenizer into a `TokenTable`; `Vocabulary` turns any table into the trie that masks are made
+A loader turns one kind of tokenizer into a `LoadedTokens`; `Vocabulary` makes of them the trie that masks are made
 from. The rule for every loader: the bytes of a token are what it adds to decoded text *in the middle of a text*. Where
 a tokenizer writes a space before the first word (SentencePiece's dummy prefix, WordPiece), decoders strip it from the
 start of a whole text; a mask continues a prompt, so the token keeps its space, and `leading_space` says so.
@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 from detent.errors import VocabularyError
 
 if TYPE_CHECKING:
-    from detent.vocabulary.codec import Codec
-    from detent.vocabulary.core_tokenizer import CoreTokenizer
+    from detent.vocabulary.attached_tokenizer import AttachedTokenizer
+    from detent.vocabulary.core_encoder import CoreEncoder
 
 __all__ = [
     "MAX_IDS",
     "MAX_TOKEN_BYTES",
     "MAX_TOTAL_BYTES",
     "RAW_REMEDY",
-    "TokenTable",
+    "LoadedTokens",
     "by_id",
     "check_width",
     "shown",
@@ -44,7 +44,7 @@ RAW_REMEDY = "If you know its bytes, pass them: Vocabulary(tokens=[...], eos_tok
 
 
 @dataclass(frozen=True)
-class TokenTable:
+class LoadedTokens:
     """The bytes of each id, and what the source says about the ids.
 
     Parameters
@@ -58,9 +58,9 @@ class TokenTable:
         so that the caller's word helps where the source is wrong.
     leading_space : bool
         Whether encoding puts a space before a text that does not begin with one.
-    codec : Codec or None
+    attached : AttachedTokenizer or None
         The tokenizer itself, where it can encode.
-    open_core : callable or None
+    open_encoder : callable or None
         Gives the tokenizer in the core for that many ids, where the source says how it tokenizes.
     """
 
@@ -68,8 +68,8 @@ class TokenTable:
     special_token_ids: frozenset[int]
     find_end_of_text: Callable[[], Collection[int]] = tuple
     leading_space: bool = False
-    codec: Codec | None = None
-    open_core: Callable[[int], CoreTokenizer] | None = None
+    attached: AttachedTokenizer | None = None
+    open_encoder: Callable[[int], CoreEncoder] | None = None
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -21,16 +21,15 @@ from typing import Any, NamedTuple
 from detent import _core
 from detent.vocabulary import bpe, unigram
 from detent.vocabulary.decoder import components
-from detent.vocabulary.files import expect
-from detent.vocabulary.piece_texts import read_piece_input
-from detent.vocabulary.pieces import METASPACE
-from detent.vocabulary.refusal import refusal
-from detent.vocabulary.token_table import shown
+from detent.vocabulary.file_io import expect
+from detent.vocabulary.loaded_tokens import shown
+from detent.vocabulary.sentencepiece_pieces import METASPACE, read_piece_input
+from detent.vocabulary.unsupported import unsupported
 
-__all__ = ["CoreTokenizer", "core_tokenizer_of"]
+__all__ = ["CoreEncoder", "read_core_encoder"]
 
 
-class CoreTokenizer(NamedTuple):
+class CoreEncoder(NamedTuple):
     """A tokenizer in the core.
 
     Attributes
@@ -43,7 +42,7 @@ class CoreTokenizer(NamedTuple):
         What it does to texts that the encoder does not; empty if nothing.
     undecided : str
         Why pairs of tokens do not say which rows are its own; empty if they do.
-    strip_before, strip_behind : tuple of str
+    strip_before, strip_after : tuple of str
         Special tokens that take the white space there away.
     words : tuple of str
         Special tokens that are found between other characters than those of words only.
@@ -54,7 +53,7 @@ class CoreTokenizer(NamedTuple):
     differs: str = ""
     undecided: str = ""
     strip_before: tuple[str, ...] = ()
-    strip_behind: tuple[str, ...] = ()
+    strip_after: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
     @property
@@ -63,7 +62,7 @@ class CoreTokenizer(NamedTuple):
         return not self.differs and not self.undecided
 
 
-def core_tokenizer_of(data: dict[str, Any], size: int) -> CoreTokenizer:
+def read_core_encoder(data: dict[str, Any], size: int) -> CoreEncoder:
     """Return the tokenizer of a parsed `tokenizer.json` that a vocabulary of `size` ids was read from."""
     added = expect(data.get("added_tokens", []), list, "added_tokens")
     special = [token for token in added if token.get("special") and token["content"]]
@@ -71,10 +70,10 @@ def core_tokenizer_of(data: dict[str, Any], size: int) -> CoreTokenizer:
         tuple(token["content"] for token in special if token.get(flag)) for flag in ("lstrip", "rstrip", "single_word")
     )
     found = _read(data, added, size)
-    return found._replace(strip_before=before, strip_behind=behind, words=words)
+    return found._replace(strip_before=before, strip_after=behind, words=words)
 
 
-def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreTokenizer:
+def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreEncoder:
     model = expect(data.get("model"), dict, "model")
     kind = model.get("type") or _untagged(model)
     taken = {token["content"] for token in added}
@@ -83,21 +82,25 @@ def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreTokenizer:
     normalizers = components(data.get("normalizer"), "normalizers", "normalizer")
     doubts: list[str] = []
     if kind not in ("BPE", "Unigram"):
-        raise refusal(f"its model is {shown(kind)}: it is known of BPE and Unigram which tokens may follow each other")
+        raise unsupported(
+            f"its model is {shown(kind)}: it is known of BPE and Unigram which tokens may follow each other"
+        )
     in_bytes = any(part["type"] == "ByteLevel" for part in parts)
     if in_bytes and kind == "BPE":
         encoder = bpe.of_bytes(model, taken, normalizers, parts, size, doubts)
-        return CoreTokenizer(encoder, literals, doubts[0] if doubts else "")
+        return CoreEncoder(encoder, literals, doubts[0] if doubts else "")
     if in_bytes:
-        raise refusal("its model is 'Unigram' over bytes")
+        raise unsupported("its model is 'Unigram' over bytes")
     words = read_piece_input(normalizers, parts, doubts)
     literals = tuple({text for literal in literals for text in (literal, literal.replace(METASPACE, " "))})
     if kind == "BPE":
         encoder = bpe.of_pieces(model, taken, size, doubts, words=words)
-        return CoreTokenizer(encoder, literals, doubts[0] if doubts else "")
-    undecided = str(refusal("its model is 'Unigram': only BPE's pairs say exactly which tokens may follow each other"))
+        return CoreEncoder(encoder, literals, doubts[0] if doubts else "")
+    undecided = str(
+        unsupported("its model is 'Unigram': only BPE's pairs say exactly which tokens may follow each other")
+    )
     encoder = unigram.of_pieces(model, taken, size, words=words)
-    return CoreTokenizer(encoder, literals, doubts[0] if doubts else "", undecided)
+    return CoreEncoder(encoder, literals, doubts[0] if doubts else "", undecided)
 
 
 def _untagged(model: dict[str, Any]) -> str:

@@ -9,17 +9,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from detent.errors import VocabularyError
-from detent.vocabulary.files import expect, parse_json, read_source, read_start
+from detent.vocabulary.file_io import expect, parse_json, read_source, read_start
 from detent.vocabulary.gguf import MAGIC, read_gguf
+from detent.vocabulary.loaded_tokens import LoadedTokens
 from detent.vocabulary.mistral import table_of_tekken
 from detent.vocabulary.sentencepiece import table_of_model
-from detent.vocabulary.token_table import TokenTable
 from detent.vocabulary.tokenizer_json import table_of_file
 
 __all__ = ["read_tokenizer_file"]
 
 
-def read_tokenizer_file(path: Path) -> TokenTable:
+def read_tokenizer_file(path: Path) -> LoadedTokens:
     """Read a tokenizer file of any known kind."""
     start = read_start(path)
     if start.startswith(MAGIC):

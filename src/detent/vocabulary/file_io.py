@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from detent.errors import ArgumentError, VocabularyError
-from detent.vocabulary.token_table import shown
+from detent.vocabulary.loaded_tokens import shown
 
 __all__ = [
     "MAX_FILE_BYTES",

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, StateError
 from detent.limits import Limits
-from detent.vocabulary.token_table import shown
+from detent.vocabulary.loaded_tokens import shown
 
-__all__ = ["partial_tokens"]
+__all__ = ["heal_tokens"]
 
 _TEXT = _core.repeat(_core.chars([(0, 0x10FFFF)]), 0, None)
 _MOST_RECENT = 32
@@ -21,7 +21,7 @@ _MOST_RECENT = 32
 _ANYTHING = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
 
 
-def partial_tokens(
+def heal_tokens(
     vocabulary: _core.Vocabulary,
     steps: _core.PretokenTransitions,
     text: bytes,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from detent.errors import UnsupportedError
 
-__all__ = ["refusal"]
+__all__ = ["unsupported"]
 
 
-def refusal(reason: str) -> UnsupportedError:
+def unsupported(reason: str) -> UnsupportedError:
     """Return the error that says so."""
     return UnsupportedError(f"the tokenizer cannot be followed token by token: {reason}")

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from detent.errors import ArgumentError, VocabularyError
-from detent.vocabulary.token_table import RAW_REMEDY, shown
+from detent.vocabulary.loaded_tokens import RAW_REMEDY, shown
 
-__all__ = ["CHECK_TEXTS", "Codec", "Tokenizer"]
+__all__ = ["CHECK_TEXTS", "AttachedTokenizer", "TokenizerCalls"]
 
 CHECK_TEXTS = (
     "Hello, world! It's 3.14 (or 22/7).",
@@ -22,29 +22,29 @@ CHECK_TEXTS = (
 )
 
 
-class Tokenizer(NamedTuple):
+class TokenizerCalls(NamedTuple):
     """The two calls of any tokenizer library, bound to one tokenizer; `encode` adds no special tokens."""
 
     encode: Callable[[str], Sequence[int]]
     decode: Callable[[Sequence[int]], str]
 
 
-class Codec:
+class AttachedTokenizer:
     """A tokenizer that is opened when it is first needed.
 
     It takes no locks, so that a process may fork at any time: threads that come first together each open it, and one of
     the results is kept.
     """
 
-    def __init__(self, open_tokenizer: Callable[[], Tokenizer]) -> None:
+    def __init__(self, open_tokenizer: Callable[[], TokenizerCalls]) -> None:
         self._open_tokenizer = open_tokenizer
-        self._tokenizer: Tokenizer | None = None
+        self._tokenizer: TokenizerCalls | None = None
 
     def encode(self, text: str, tokens: Sequence[bytes | None], special: Collection[int]) -> list[int]:
         """Encode a text; when the tokenizer is first opened, it is checked against `tokens` and `special`."""
         return _encode(self._tokenizer or self.check(tokens, special), text)
 
-    def check(self, tokens: Sequence[bytes | None], special: Collection[int]) -> Tokenizer:
+    def check(self, tokens: Sequence[bytes | None], special: Collection[int]) -> TokenizerCalls:
         """Open the tokenizer and check it now."""
         tokenizer = self._open_tokenizer()
         for sample in CHECK_TEXTS:
@@ -53,14 +53,14 @@ class Codec:
         return tokenizer
 
 
-def _encode(tokenizer: Tokenizer, text: str) -> list[int]:
+def _encode(tokenizer: TokenizerCalls, text: str) -> list[int]:
     try:
         return [int(token) for token in tokenizer.encode(text)]
     except Exception as error:  # another library's: any type
         raise ArgumentError(f"the tokenizer could not encode {shown(text)}: {type(error).__name__}: {error}") from error
 
 
-def _check(tokenizer: Tokenizer, text: str, tokens: Sequence[bytes | None], special: Collection[int]) -> None:
+def _check(tokenizer: TokenizerCalls, text: str, tokens: Sequence[bytes | None], special: Collection[int]) -> None:
     ids = _encode(tokenizer, text)
     if any(not 0 <= token < len(tokens) for token in ids):
         raise VocabularyError(
@@ -69,17 +69,17 @@ def _check(tokenizer: Tokenizer, text: str, tokens: Sequence[bytes | None], spec
         )
     if any(token in special for token in ids):  # the unknown token: the tokenizer cannot write this text
         return
-    spelled = b"".join(tokens[token] or b"" for token in ids)
-    if _same(spelled, text.encode()):
+    raw_tokens = b"".join(tokens[token] or b"" for token in ids)
+    if _same(raw_tokens, text.encode()):
         return
     decoded = tokenizer.decode(ids)
-    if not _same(spelled, decoded.encode()):
+    if not _same(raw_tokens, decoded.encode()):
         raise VocabularyError(
             f"token bytes do not give the text back: {shown(text, 40)} is encoded to {ids[:12]}, whose bytes join to "
-            f"{shown(spelled, 40)}, and which the tokenizer decodes to {shown(decoded, 40)}. {RAW_REMEDY}"
+            f"{shown(raw_tokens, 40)}, and which the tokenizer decodes to {shown(decoded, 40)}. {RAW_REMEDY}"
         )
 
 
-def _same(spelled: bytes, text: bytes) -> bool:
+def _same(raw_tokens: bytes, text: bytes) -> bool:
     """Equal, but for the space that a tokenizer may put before a text."""
-    return spelled == text or (spelled[:1] == b" " and spelled[1:] == text)
+    return raw_tokens == text or (raw_tokens[:1] == b" " and raw_tokens[1:] == text)

@@ -15,7 +15,7 @@ from functools import cache
 
 from detent.errors import UnsupportedError
 from detent.vocabulary.character_classes import RUNS
-from detent.vocabulary.token_table import shown
+from detent.vocabulary.loaded_tokens import shown
 
 __all__ = ["GPT2_PATTERN", "GPT2_WITH_NUMBERS_APART", "NUMBERS_APART", "WHOLE", "Split", "read_split"]
 
@@ -131,10 +131,10 @@ class _Reader:
     def read(self) -> list[_Step]:
         steps = self.alternatives()
         if self.at < len(self.pattern):
-            raise self.refusal("a closing parenthesis")
+            raise self.unsupported("a closing parenthesis")
         return steps
 
-    def refusal(self, what: str) -> UnsupportedError:
+    def unsupported(self, what: str) -> UnsupportedError:
         near = self.pattern[max(0, self.at - 20) : self.at + 20]
         return UnsupportedError(
             f"the tokenizer's split pattern has {what} at character {self.at}, near {shown(near)}: it is not known to "
@@ -154,7 +154,7 @@ class _Reader:
         while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
             steps += self.repeated()
             if len(steps) > _MOST_INSTRUCTIONS:
-                raise self.refusal("repeats of too large a size")
+                raise self.unsupported("repeats of too large a size")
         return steps
 
     def repeated(self) -> list[_Step]:
@@ -163,12 +163,12 @@ class _Reader:
         if (low, high) == (1, 1):
             return atom
         if not atom or atom[0][0] == _LOOK:
-            raise self.refusal("a repeat of nothing")
+            raise self.unsupported("a repeat of nothing")
         if self.at < len(self.pattern) and self.pattern[self.at] in "?+*{":
-            raise self.refusal("a lazy, possessive or doubled repeat")
+            raise self.unsupported("a lazy, possessive or doubled repeat")
         if high is None:
             if _may_be_empty(atom):
-                raise self.refusal("an open repeat of what may be empty")
+                raise self.unsupported("an open repeat of what may be empty")
             rest = [(_FORK, 0, 1, len(atom) + 2), *atom, (_JUMP, 0, -len(atom) - 1, 0)]
         else:
             rest = []
@@ -185,9 +185,9 @@ class _Reader:
         end = self.pattern.find("}", self.at)
         low, comma, high = self.pattern[self.at : end].partition(",")
         if end < 0 or not (low.isdecimal() and low.isascii() and len(low) <= 3):
-            raise self.refusal("a repeat count of another form than {m}, {m,n} or {m,}")
+            raise self.unsupported("a repeat count of another form than {m}, {m,n} or {m,}")
         if high and not (high.isdecimal() and high.isascii() and len(high) <= 3 and int(high) >= int(low)):
-            raise self.refusal("a repeat count of another form than {m}, {m,n} or {m,}")
+            raise self.unsupported("a repeat count of another form than {m}, {m,n} or {m,}")
         self.at = end + 1
         return int(low), int(high) if high else None if comma else int(low)
 
@@ -196,28 +196,28 @@ class _Reader:
             negative = self.pattern[self.at - 1] == "!"
             ahead = self.one_set()
             if ahead is None or not self.take(")"):
-                raise self.refusal("a lookahead at more than one character")
+                raise self.unsupported("a lookahead at more than one character")
             return [(_LOOK, self.add(_complement(ahead) if negative else ahead, at_end=negative), 1, 0)]
         for opening, fold in (("(?i:", True), ("(?:", self.fold), ("(", self.fold)):
             if self.take(opening):
                 return self.group(fold=fold)
         found = self.one_set()
         if found is None:
-            raise self.refusal(f"{shown(self.pattern[self.at : self.at + 2])}")
+            raise self.unsupported(f"{shown(self.pattern[self.at : self.at + 2])}")
         return [(_SET, self.add(found, at_end=False), 1, 0)]
 
     def group(self, *, fold: bool) -> list[_Step]:
         if self.pattern.startswith("?", self.at):
-            raise self.refusal("a group of a kind that is not known")
+            raise self.unsupported("a group of a kind that is not known")
         if self.depth == _MOST_DEPTH:
-            raise self.refusal("groups nested too deeply")
+            raise self.unsupported("groups nested too deeply")
         before, self.fold = self.fold, fold
         self.depth += 1
         steps = self.alternatives()
         self.depth -= 1
         self.fold = before
         if not self.take(")"):
-            raise self.refusal("an open group")
+            raise self.unsupported("an open group")
         return steps
 
     def one_set(self) -> _Set | None:
@@ -233,15 +233,15 @@ class _Reader:
         while first or not self.take("]"):
             first = False
             if self.at >= len(self.pattern) or self.pattern[self.at] in "[]" or self.pattern.startswith("&&", self.at):
-                raise self.refusal("a set of another form than characters, ranges and escapes")
+                raise self.unsupported("a set of another form than characters, ranges and escapes")
             low = self.element(inside=True)
             if low is None:
-                raise self.refusal("a set of another form than characters, ranges and escapes")
+                raise self.unsupported("a set of another form than characters, ranges and escapes")
             if self.pattern.startswith("-", self.at) and not self.pattern.startswith("-]", self.at):
                 self.at += 1
                 high = self.element(inside=True)
                 if self.fold or high is None or not _single(low) or not _single(high) or low > high:
-                    raise self.refusal("a range of another form than between two characters")
+                    raise self.unsupported("a range of another form than between two characters")
                 low = ((low[0][0], high[0][1]),)
             members += low
         found = _union(members)
@@ -262,7 +262,7 @@ class _Reader:
         points = {ord(character)}
         if self.fold and character.isalpha():
             if not character.isascii():
-                raise self.refusal("letters outside ASCII whose case is ignored")
+                raise self.unsupported("letters outside ASCII whose case is ignored")
             points |= {ord(character.lower()), ord(character.upper())}
             points |= {"s": {0x17F}, "k": {0x212A}}.get(character.lower(), set())
         return _union([(point, point + 1) for point in points])
@@ -274,7 +274,7 @@ class _Reader:
             name = self.pattern[self.at + 3 : end] if end > 0 else ""
             found = _property(name)
             if found is None:
-                raise self.refusal(f"the property {shown(name)}")
+                raise self.unsupported(f"the property {shown(name)}")
             self.at = end + 1
             return _complement(found) if letter == "P" else found
         plain = {"r": "\r", "n": "\n", "t": "\t", "s": None, "S": None}
@@ -285,7 +285,7 @@ class _Reader:
                 return self.folded(character)
             return _named("s") if letter == "s" else _complement(_named("s"))
         if not letter or letter.isalnum() or not letter.isascii():
-            raise self.refusal(f"the escape {shown(self.pattern[self.at : self.at + 2])}")
+            raise self.unsupported(f"the escape {shown(self.pattern[self.at : self.at + 2])}")
         self.at += 2
         return self.folded(letter)
 

@@ -1,4 +1,4 @@
-"""tokenizations: all the ways in which tokens spell a word.
+"""tokenizations: all the ways in which tokens bytes_of_tokens a word.
 
 A word of n bytes has up to 2**(n-1) of them, so they are yielded one at a time, those of the fewest tokens first. For
 each place in the word and each number of tokens it is known beforehand whether that many can spell the rest, so that no
@@ -24,7 +24,7 @@ def tokenizations(word: str | bytes, vocabulary: Vocabulary) -> Iterator[tuple[i
     [['li', 'sten'], ['l', 'isten']]
 
     With a space before the word, those in the middle of a sentence. Longer pieces come before shorter ones, and lower
-    ids before higher ones of the same bytes. Special ids never spell text.
+    ids before higher ones of the same bytes. Special ids never bytes_of_tokens text.
 
     Parameters
     ----------
