@@ -16,7 +16,7 @@
 
 namespace detent {
 
-Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t horizon, const Limits& limits,
+Automaton::Automaton(const NodeRef& root, const NodeRef* tokenizable, std::uint32_t horizon, const Limits& limits,
                      std::shared_ptr<const CancelFlag> cancel)
     : meter_(limits),
       exprs_(meter_),
@@ -26,12 +26,12 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* spelling, std::uint32_t
   const ForkGuard guard;
   meter_.restart(std::move(cancel));
   register_sets(root);
-  if (spelling) register_sets(*spelling);
+  if (tokenizable) register_sets(*tokenizable);
   derivatives_.freeze_byte_classes();
   derivatives_.set_live([this](ExprId id) { return liveness_.live(id); });
   start_ = intern(root);
   if (has_strings_) text_expr_ = intern(text_);
-  if (spelling) spelling_ = intern(*spelling);
+  if (tokenizable) tokenizable_ = intern(*tokenizable);
   interned_ = {};
   if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
   grow_slots();
@@ -185,7 +185,7 @@ void Automaton::grow_slots() {
     rows_.emplace_back();
     normal_[0].emplace_back();
     normal_[1].emplace_back();
-    loops_.emplace_back();
+    self_loop_bytes_.emplace_back();
   }
 }
 
@@ -211,11 +211,11 @@ const ExprId* Automaton::publish(ExprId state) {
   return row;
 }
 
-bool Automaton::search_spelling(ExprId state) {
+bool Automaton::search_tokenizable(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  const bool found = liveness_.live(exprs_.intersection({state, spelling_}));
+  const bool found = liveness_.live(exprs_.intersection({state, tokenizable_}));
   grow_slots();
   return found;
 }
@@ -226,14 +226,15 @@ ExprId Automaton::normalise(ExprId state, Horizon horizon) {
   meter_.restart();
   // Where not every byte is a token, a count may decide at any distance whether a text can be written.
   const std::uint32_t length = horizon == Horizon::token ? horizon_ : std::min(kNear, horizon_);
-  const ExprId normal =
-      spelling_ == ExprSet::kEmpty ? clamp_counts(exprs_, state, length, clamped_[static_cast<int>(horizon)]) : state;
+  const ExprId normal = tokenizable_ == ExprSet::kEmpty
+                            ? clamp_counts(exprs_, state, length, clamped_[static_cast<int>(horizon)])
+                            : state;
   grow_slots();
   normal_[static_cast<int>(horizon)][state.value].store(normal.value, std::memory_order_release);
   return normal;
 }
 
-Automaton::Beginnings Automaton::beginnings(ExprId state) {
+Automaton::SlicedState Automaton::context_independent_prefixes(ExprId state) {
   constexpr std::uint32_t kManyRounds = 8;
   constexpr int kElements = 4;
   constexpr int kFewBytes = 16;
@@ -261,7 +262,7 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
     }
     return false;
   };
-  Beginnings found;
+  SlicedState found;
   std::vector<ExprId> others;
   std::vector<ExprId> operands = choices(state);
   for (std::size_t at = 0; at < operands.size(); ++at) {
@@ -337,7 +338,7 @@ Automaton::Beginnings Automaton::beginnings(ExprId state) {
   return found;
 }
 
-ExprId Automaton::behind_text(ExprId state, std::string& text) {
+ExprId Automaton::after_literal(ExprId state, std::string& text) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   const bool in_row = exprs_[state].op == Op::concat;
@@ -345,7 +346,7 @@ ExprId Automaton::behind_text(ExprId state, std::string& text) {
   return in_row ? exprs_[state].second() : ExprSet::kEpsilon;
 }
 
-Automaton::Relaxed Automaton::relax(ExprId state) {
+Automaton::WithoutUpperBound Automaton::drop_upper_bound(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
@@ -353,7 +354,7 @@ Automaton::Relaxed Automaton::relax(ExprId state) {
   const ExprId head = in_row ? exprs_[state].first() : state;
   const bool is_spelled = exprs_[head].op == Op::json_escaped;
   const ExprId inner = is_spelled ? exprs_[head].part() : head;
-  Relaxed relaxed{state};
+  WithoutUpperBound relaxed{state};
   constexpr std::uint32_t kFewRounds = 32;  // below, one more mask costs more than it saves, but for strings
   const auto widen = [&](ExprId part) {
     const Expr& expr = exprs_[part];
@@ -379,7 +380,7 @@ Automaton::Relaxed Automaton::relax(ExprId state) {
   return relaxed;
 }
 
-ExprId Automaton::without_minimum(ExprId beginning) {
+ExprId Automaton::drop_lower_bound(ExprId beginning) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
@@ -396,7 +397,7 @@ ExprId Automaton::without_minimum(ExprId beginning) {
   return found;
 }
 
-ExprId Automaton::unconstrained(ExprId beginning) {
+ExprId Automaton::any_string_like(ExprId beginning) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   const Expr& expr = exprs_[beginning];
@@ -410,7 +411,7 @@ ExprId Automaton::unconstrained(ExprId beginning) {
   return model;
 }
 
-const ByteSet& Automaton::find_loops(ExprId state) {
+const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {
   // The one state that all bytes from `low` to `high` lead to, or the dead state.
   const auto common = [this](ExprId from, unsigned low, unsigned high) {
     if (from == ExprSet::kEmpty) return from;
@@ -437,10 +438,10 @@ const ByteSet& Automaton::find_loops(ExprId state) {
   }
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  if (const ByteSet* known = loops_[state.value].load(std::memory_order_relaxed)) return *known;
+  if (const ByteSet* known = self_loop_bytes_[state.value].load(std::memory_order_relaxed)) return *known;
   meter_.allocate(sizeof(ByteSet));
   loop_sets_.push_back(set);
-  loops_[state.value].store(&loop_sets_.back(), std::memory_order_release);
+  self_loop_bytes_[state.value].store(&loop_sets_.back(), std::memory_order_release);
   return loop_sets_.back();
 }
 
@@ -468,7 +469,7 @@ std::string Automaton::shortest_completion(ExprId state) {
   return text;
 }
 
-std::uint32_t Automaton::completion_length(ExprId state) {
+std::uint32_t Automaton::completion_bound(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();

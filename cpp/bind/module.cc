@@ -19,8 +19,8 @@
 #include "expr/node.h"
 #include "expr/special.h"
 #include "expr/utf8.h"
-#include "logits/allowed.h"
 #include "logits/apply.h"
+#include "logits/mask_reductions.h"
 #include "runtime/batch.h"
 #include "runtime/guide.h"
 #include "runtime/matcher.h"
@@ -97,13 +97,13 @@ ByteSet byte_set(const nb::bytes& values) {
 std::string_view view(const nb::bytes& text) { return {static_cast<const char*>(text.data()), text.size()}; }
 
 std::shared_ptr<Vocabulary> make_vocabulary(const nb::list& tokens, const std::vector<std::uint32_t>& special,
-                                            const std::vector<std::uint32_t>& end_ids, std::uint32_t size,
+                                            const std::vector<std::uint32_t>& eos_ids, std::uint32_t size,
                                             std::size_t cache_bytes) {
   std::vector<std::string_view> views;
   views.reserve(tokens.size());
   for (const nb::handle token : tokens) views.push_back(view(nb::cast<nb::bytes>(token)));
   const WithoutGil release;  // the list keeps the bytes alive
-  return std::make_shared<Vocabulary>(views, special, end_ids, size, cache_bytes);
+  return std::make_shared<Vocabulary>(views, special, eos_ids, size, cache_bytes);
 }
 
 std::shared_ptr<Guide> make_guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
@@ -316,8 +316,8 @@ std::optional<nb::bytes> few(nb::handle mask, std::size_t most) {
 std::pair<double, double> sums(nb::handle numbers, nb::handle mask) {
   const RowBuffer row(numbers, "f"), bits(mask, kInt32);
   const WithoutGil release;
-  const Sums found = allowed_sums(row.data<float>(), row.size(), bits.data<std::uint32_t>(), bits.size());
-  return {found.inside, found.outside};
+  const MaskedSums found = allowed_sums(row.data<float>(), row.size(), bits.data<std::uint32_t>(), bits.size());
+  return {found.allowed, found.masked};
 }
 
 void copy(nb::handle logits, nb::handle mask, nb::handle to) {
@@ -454,12 +454,12 @@ NB_MODULE(_core, m) {
       .def("is_set", [](const CancelFlag& flag) { return flag.load(std::memory_order_relaxed); });
 
   nb::class_<Vocabulary>(m, "Vocabulary")
-      .def(nb::new_(&make_vocabulary), "tokens"_a, "special"_a, "end_ids"_a, "size"_a,
+      .def(nb::new_(&make_vocabulary), "tokens"_a, "special"_a, "eos_ids"_a, "size"_a,
            "cache_bytes"_a = kDefaultCacheBytes)
       .def_prop_ro("size", &Vocabulary::size)
       .def_prop_ro("word_count", &Vocabulary::word_count)
-      .def_prop_ro("longest", &Vocabulary::longest)
-      .def_prop_ro("has_every_byte", [](const Vocabulary& v) { return v.spelling() == nullptr; })
+      .def_prop_ro("longest", &Vocabulary::max_token_length)
+      .def_prop_ro("has_every_byte", [](const Vocabulary& v) { return v.tokenizable_texts() == nullptr; })
       .def(
           "with_special", [](const Vocabulary& v) { return Vocabulary::with_special(v); }, nb::call_guard<WithoutGil>())
       .def_prop_ro("trie_nodes", [](const Vocabulary& v) { return v.trie().size(); })
@@ -468,7 +468,7 @@ NB_MODULE(_core, m) {
           "cache_counts",
           [](const Vocabulary& v) {
             const auto masks = v.cache().counts(MaskCache::Kind::mask);
-            const auto fragments = v.cache().counts(MaskCache::Kind::fragment);
+            const auto fragments = v.cache().counts(MaskCache::Kind::slice);
             return nb::make_tuple(masks.found, masks.made, fragments.found, fragments.made);
           },
           nb::sig("def cache_counts(self) -> tuple[int, int, int, int]"),
@@ -599,7 +599,7 @@ NB_MODULE(_core, m) {
           "diagnose",
           [](const Matcher& matcher, const nb::bytes& text) {
             const Matcher::Refusal refusal = matcher.refusal(view(text));
-            return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete, refusal.spellable);
+            return nb::make_tuple(refusal.offset, to_bytes(refusal.expected), refusal.complete, refusal.is_tokenizable);
           },
           "text"_a, nb::sig("def diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]"))
       .def("completion", &Matcher::completion, nb::call_guard<WithoutGil>())

@@ -17,9 +17,10 @@ std::vector<std::uint32_t>& shared_words() {
 
 }  // namespace
 
-std::shared_ptr<const Crossing> Crossing::of(std::vector<Rest> rests, std::vector<std::uint32_t> exits) {
-  auto made = std::make_shared<Crossing>();
-  Crossing& crossing = *made;
+std::shared_ptr<const ContextDependentTokens> ContextDependentTokens::of(std::vector<TokenSuffix> suffixes,
+                                                                         std::vector<std::uint32_t> exits) {
+  auto made = std::make_shared<ContextDependentTokens>();
+  ContextDependentTokens& crossing = *made;
   std::vector<std::uint32_t> path;  // the nodes from the root to the last rest
   std::string_view last;
   const auto close = [&](std::size_t depth) {
@@ -27,7 +28,7 @@ std::shared_ptr<const Crossing> Crossing::of(std::vector<Rest> rests, std::vecto
       crossing.nodes[path.back()].next = static_cast<std::uint32_t>(crossing.nodes.size());
     }
   };
-  for (const auto& [rest, id, place_behind] : rests) {
+  for (const auto& [rest, id, place_behind] : suffixes) {
     const auto common = static_cast<std::size_t>(
         std::mismatch(last.begin(), last.end(), rest.begin(), rest.end()).second - rest.begin());
     close(common);
@@ -42,7 +43,7 @@ std::shared_ptr<const Crossing> Crossing::of(std::vector<Rest> rests, std::vecto
     last = rest;
   }
   close(0);
-  crossing.rests = std::move(rests);
+  crossing.suffixes = std::move(suffixes);
   crossing.exits = std::move(exits);
   return made;
 }
@@ -88,7 +89,7 @@ void MaskBuilder::allow(const std::uint32_t* ids, std::size_t count) {
 
 void MaskBuilder::copy_from(const Mask& mask) {
   mask.write(words(), word_count_);
-  reach(mask.max_completion_bound());
+  note_length(mask.max_completion_bound());
 }
 
 void MaskBuilder::add(std::shared_ptr<const Mask> mask) {
@@ -99,9 +100,9 @@ void MaskBuilder::add(std::shared_ptr<const Mask> mask) {
   }
 }
 
-std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const Crossing> crossing) {
+std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const ContextDependentTokens> crossing) {
   auto mask = std::make_shared<Mask>();
-  mask->crossing_ = std::move(crossing);
+  mask->context_dependent_ = std::move(crossing);
   mask->base_ = std::move(base_);
   mask->max_completion_bound_ = max_completion_bound_;
   if (!dense_) {

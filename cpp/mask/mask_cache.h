@@ -24,29 +24,30 @@
 namespace detent {
 
 // What is left of the tokens that leave a fragment, as a trie, depth first.
-struct Crossing {
+struct ContextDependentTokens {
   struct Node {
     std::uint32_t next;         // the first node behind this one's subtree
     std::uint32_t first, last;  // ids[first..last) end here
     std::uint32_t depth : 24;
     std::uint32_t byte : 8;
   };
-  struct Rest {
+  struct TokenSuffix {
     std::string_view text;  // of the token, behind the place where it leaves
     std::uint32_t id;
     std::uint32_t place;  // the first trie node behind that place
-    auto operator<=>(const Rest&) const = default;
+    auto operator<=>(const TokenSuffix&) const = default;
   };
   std::vector<Node> nodes;
   std::vector<std::uint32_t> ids;
-  std::vector<Rest> rests;           // sorted; the vocabulary keeps the texts
-  std::vector<std::uint32_t> exits;  // the trie nodes that lead to where tokens leave, ascending
+  std::vector<TokenSuffix> suffixes;  // sorted; the vocabulary keeps the texts
+  std::vector<std::uint32_t> exits;   // the trie nodes that lead to where tokens leave, ascending
 
-  // From sorted rests.
-  static std::shared_ptr<const Crossing> of(std::vector<Rest> rests, std::vector<std::uint32_t> exits);
+  // From sorted suffixes.
+  static std::shared_ptr<const ContextDependentTokens> of(std::vector<TokenSuffix> suffixes,
+                                                          std::vector<std::uint32_t> exits);
   std::size_t bytes() const {
     return nodes.size() * sizeof(Node) + (ids.size() + exits.size()) * sizeof(std::uint32_t) +
-           rests.size() * sizeof(Rest);
+           suffixes.size() * sizeof(TokenSuffix);
   }
 };
 
@@ -70,9 +71,12 @@ class Mask {
   // Adds to a row.
   void add_to(std::uint32_t* row) const;
   std::size_t bytes() const {
-    return sizeof(Mask) + (words_.size() + ids_.size()) * sizeof(std::uint32_t) + (crossing_ ? crossing_->bytes() : 0);
+    return sizeof(Mask) + (words_.size() + ids_.size()) * sizeof(std::uint32_t) +
+           (context_dependent_ ? context_dependent_->bytes() : 0);
   }
-  const std::shared_ptr<const Crossing>& crossing() const { return crossing_; }  // of a fragment
+  const std::shared_ptr<const ContextDependentTokens>& context_dependent() const {
+    return context_dependent_;
+  }  // of a fragment
   // The most bytes that an end takes, by some way, behind any of the tokens.
   std::uint32_t max_completion_bound() const { return max_completion_bound_; }
 
@@ -82,7 +86,7 @@ class Mask {
   std::shared_ptr<const Mask> base_;
   std::vector<std::uint32_t> words_;
   std::vector<std::uint32_t> ids_;
-  std::shared_ptr<const Crossing> crossing_;
+  std::shared_ptr<const ContextDependentTokens> context_dependent_;
   std::uint32_t max_completion_bound_ = 0;
 };
 
@@ -100,7 +104,7 @@ class MaskBuilder {
     }
   }
   void allow(const std::uint32_t* ids, std::size_t count);
-  void reach(std::uint32_t length) { max_completion_bound_ = std::max(max_completion_bound_, length); }
+  void note_length(std::uint32_t length) { max_completion_bound_ = std::max(max_completion_bound_, length); }
   // Takes an id away; only from what was added by copy_from and allow.
   void refuse(std::uint32_t id) { words()[id >> 5] &= ~(1u << (id & 31)); }
   // Starts from the tokens of another mask; nothing must have been allowed yet.
@@ -108,7 +112,7 @@ class MaskBuilder {
   // Adds the tokens of a mask that lives on, without copying them if it is the first.
   void add(std::shared_ptr<const Mask> mask);
 
-  std::shared_ptr<const Mask> finish(std::shared_ptr<const Crossing> crossing = nullptr);
+  std::shared_ptr<const Mask> finish(std::shared_ptr<const ContextDependentTokens> crossing = nullptr);
 
  private:
   std::uint32_t* words();
@@ -128,7 +132,7 @@ class MaskCache {
   std::size_t limit_bytes() const { return limit_bytes_; }
 
   // What is looked for: a state's mask, a fragment of one, or one to begin another from.
-  enum class Kind : std::uint8_t { mask, fragment, start };
+  enum class Kind : std::uint8_t { mask, slice, reference };
   struct Counts {
     std::uint64_t found = 0, made = 0;
   };

@@ -14,8 +14,8 @@ Budget::Bounds& Budget::bounds(ExprId state) {
     known.asked = true;
     if (guide_.accepting(state)) {
       known.lower = known.upper = 0;
-    } else if (!guide_.vocabulary().spelling()) {
-      known.upper = guide_.completion_length(state);
+    } else if (!guide_.vocabulary().tokenizable_texts()) {
+      known.upper = guide_.completion_bound(state);
     }
   }
   return known;
@@ -35,7 +35,7 @@ const std::vector<ExprId>& Budget::successors(ExprId state) {
 void Budget::write_end(ExprId state) {
   constexpr std::uint32_t kLongestEnd = 1 << 16;  // bytes; a longer end counts by its bytes
   bounds_[state.value].written = true;
-  if (guide_.completion_length(state) > kLongestEnd) return;
+  if (guide_.completion_bound(state) > kLongestEnd) return;
   const std::vector<std::uint32_t> tokens = guide_.vocabulary().fewest_tokens(guide_.some_completion(state));
   meter_.allocate(static_cast<std::int64_t>(tokens.size() * sizeof(Bounds)));
   auto left = static_cast<std::uint32_t>(tokens.size());
@@ -58,11 +58,11 @@ bool Budget::search(ExprId state, std::uint32_t tokens) {
     const Bounds& known = bounds(state);
     if (known.upper <= tokens) return true;
     if (known.lower > tokens) return false;
-    if (!known.written && !guide_.vocabulary().spelling()) {
+    if (!known.written && !guide_.vocabulary().tokenizable_texts()) {
       write_end(state);
       if (bounds_[state.value].upper <= tokens) return true;
     }
-    if (guide_.has_rule(state) && !guide_.vocabulary().spelling()) return false;
+    if (guide_.has_rule(state) && !guide_.vocabulary().tokenizable_texts()) return false;
   }
   struct Step {
     ExprId state;
@@ -98,7 +98,7 @@ bool Budget::search(ExprId state, std::uint32_t tokens) {
 }
 
 bool Budget::slack(ExprId state, std::uint32_t tokens) {
-  const bool every_byte = guide_.vocabulary().spelling() == nullptr;
+  const bool every_byte = guide_.vocabulary().tokenizable_texts() == nullptr;
   if (every_byte && guide_.max_completion_bound(state) <= tokens) return true;
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
@@ -123,7 +123,7 @@ std::vector<std::uint32_t> Budget::shortest(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  if (guide_.has_rule(state) && !guide_.vocabulary().spelling()) {
+  if (guide_.has_rule(state) && !guide_.vocabulary().tokenizable_texts()) {
     return guide_.vocabulary().fewest_tokens(guide_.some_completion(state));
   }
   struct Step {

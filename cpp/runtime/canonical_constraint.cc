@@ -7,8 +7,9 @@
 
 namespace detent {
 
-CanonicalConstraint::CanonicalConstraint(Automaton& automaton, Masks& masks, std::shared_ptr<PretokenTransitions> steps,
-                                         const Limits& limits, std::shared_ptr<const CancelFlag> cancel)
+CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks,
+                                         std::shared_ptr<PretokenTransitions> steps, const Limits& limits,
+                                         std::shared_ptr<const CancelFlag> cancel)
     : automaton_(automaton), masks_(masks), steps_(std::move(steps)), meter_(limits), cancel_(std::move(cancel)) {
   const std::uint32_t root = steps_->encoder().has_wholes() ? Encoder::kRoot : Encoder::kOff;
   intern({{border(PreTokenizer::kTextStart, true), root}});
@@ -144,7 +145,7 @@ std::vector<std::uint32_t> CanonicalConstraint::encode(std::string_view text) co
     tokens.insert(tokens.end(), before.begin(), before.end());
     if (begin == std::string_view::npos) return tokens;
     const std::size_t end = text.find(static_cast<char>(kFrameBound), begin + 1) + 1;
-    tokens.push_back(steps_->vocabulary().with_bytes(text.substr(begin, end - begin))[0]);
+    tokens.push_back(steps_->vocabulary().ids_with_bytes(text.substr(begin, end - begin))[0]);
     text.remove_prefix(end);
   }
 }

@@ -34,9 +34,9 @@
 #include "automaton/automaton.h"
 #include "base/hash.h"
 #include "mask/mask_cache.h"
-#include "runtime/masks.h"
+#include "runtime/mask_computer.h"
 #include "runtime/pretoken_transitions.h"
-#include "runtime/walk.h"
+#include "runtime/trie_walk.h"
 
 namespace detent {
 
@@ -48,7 +48,7 @@ class CanonicalConstraint {
   static constexpr PositionSetId kRefused = UINT32_MAX;
   static constexpr std::uint32_t kInfinite = UINT32_MAX;  // as a length
 
-  CanonicalConstraint(Automaton& automaton, Masks& masks, std::shared_ptr<PretokenTransitions> steps,
+  CanonicalConstraint(Automaton& automaton, MaskComputer& masks, std::shared_ptr<PretokenTransitions> steps,
                       const Limits& limits, std::shared_ptr<const CancelFlag> cancel);
 
   const PretokenTransitions& steps() const { return *steps_; }
@@ -234,7 +234,7 @@ class CanonicalConstraint {
   void add_within(const Mask& mask, ExprId state, const Where& where, std::uint32_t tokens_after, std::uint32_t* row);
 
   Automaton& automaton_;
-  Masks& masks_;
+  MaskComputer& masks_;
   std::shared_ptr<PretokenTransitions> steps_;
   std::mutex mutex_;
   Meter meter_;

@@ -73,7 +73,7 @@ std::pair<std::uint8_t, ExprId> CanonicalConstraint::towards_end(ExprId state) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const ExprId to = row[automaton_.class_of()[byte]];
     if (to == ExprSet::kEmpty || (byte > 0 && to == row[automaton_.class_of()[byte - 1]])) continue;
-    const std::uint32_t length = automaton_.completion_length(to);
+    const std::uint32_t length = automaton_.completion_bound(to);
     if (length >= least) continue;
     least = length;
     found = {static_cast<std::uint8_t>(byte), to};

@@ -147,12 +147,12 @@ class CanonicalConstraint::SureEnds {
   Behind* of_last_state_ = nullptr;
 };
 
-// As in `Masks`, what is found of a beginning serves all states that begin so, of all languages.
+// As in `MaskComputer`, what is found of a beginning serves all states that begin so, of all languages.
 CanonicalConstraint::Inside CanonicalConstraint::inside(ExprId beginning, PlaceId from) {
   const Vocabulary& vocabulary = steps_->vocabulary();
   const Hash128 own = mix(mix(mix(automaton_.hash(beginning), steps_->salt()), from), 0x696e);
   const Hash128 key_of_unsure = mix(own, 1);
-  constexpr auto kind = MaskCache::Kind::fragment;
+  constexpr auto kind = MaskCache::Kind::slice;
   Inside found{vocabulary.cache().find(own, kind), vocabulary.cache().find(key_of_unsure, kind)};
   if (found.sure && found.unsure) return found;
   const auto keep = [&] {
@@ -161,9 +161,9 @@ CanonicalConstraint::Inside CanonicalConstraint::inside(ExprId beginning, PlaceI
     return found;
   };
   // A byte takes a round at most: where a token and its end fit into the bound, they do not tell that there is one.
-  if (const Automaton::Relaxed wide = automaton_.relax(beginning); wide.state != beginning) {
+  if (const Automaton::WithoutUpperBound wide = automaton_.drop_upper_bound(beginning); wide.state != beginning) {
     found = inside(wide.state, from);
-    if (std::uint64_t{vocabulary.longest()} + found.sure->max_completion_bound() <= wide.rounds) return keep();
+    if (std::uint64_t{vocabulary.max_token_length()} + found.sure->max_completion_bound() <= wide.rounds) return keep();
   }
   SureEnds ends(*this, from);
   const auto sure = std::make_unique_for_overwrite<std::uint32_t[]>(vocabulary.size() + std::size_t{1});
@@ -199,7 +199,7 @@ CanonicalConstraint::Inside CanonicalConstraint::inside(ExprId beginning, PlaceI
   const auto make = [&vocabulary](const std::uint32_t* tokens, std::size_t size, std::uint32_t length) {
     MaskBuilder builder(vocabulary.word_count());
     builder.allow(tokens, size);
-    builder.reach(length);
+    builder.note_length(length);
     return builder.finish();
   };
   found = {make(sure.get(), count, max_completion_bound), make(unsure.data(), unsure.size(), 0)};
@@ -224,8 +224,8 @@ std::shared_ptr<const Mask> CanonicalConstraint::make_mask(ExprId state, const W
   const auto visit = [&](std::uint32_t token, ExprId next) {
     if (const std::uint32_t length = ends(token, next); length != kInfinite) tokens.emplace_back(token, length);
   };
-  Automaton::Beginnings beginnings{{}, state};
-  if (!vocabulary.spelling()) beginnings = automaton_.beginnings(state);
+  Automaton::SlicedState beginnings{{}, state};
+  if (!vocabulary.tokenizable_texts()) beginnings = automaton_.context_independent_prefixes(state);
   const bool has_part = beginnings.pairs.size() == 1;
   const std::uint32_t rest_length = has_part ? straight(beginnings.pairs[0].second) : kInfinite;
   Inside part;                         // none if the state begins with none, or with several
@@ -251,7 +251,7 @@ std::shared_ptr<const Mask> CanonicalConstraint::make_mask(ExprId state, const W
     // A token may be one of several of these: what counts is where it leads from the whole state.
     const auto visit_from_state = [&](std::uint32_t token, ExprId) { visit(token, ends.next(token)); };
     part.unsure->each([&](std::uint32_t token) { visit(token, ends.next(token)); });
-    masks_.walk(*masks_.fragment(beginning)->crossing(), rest, visit_from_state);
+    masks_.walk(*masks_.slice_mask(beginning)->context_dependent(), rest, visit_from_state);
     if (beginnings.rest != ExprSet::kEmpty) meter_.step(walk(beginnings.rest, visit_from_state) / 8 + 1);
     meter_.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
   }
@@ -264,11 +264,11 @@ std::shared_ptr<const Mask> CanonicalConstraint::make_mask(ExprId state, const W
       builder.copy_from(*part.sure);
       for (std::uint32_t token : refused) builder.refuse(token);
     }
-    builder.reach(part.sure->max_completion_bound() + rest_length);
+    builder.note_length(part.sure->max_completion_bound() + rest_length);
   }
   for (const auto& [token, length] : tokens) {
     builder.allow(token);
-    builder.reach(length);
+    builder.note_length(length);
   }
   return builder.finish();
 }

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fork_guard.h"
 #include "expr/special.h"
-#include "runtime/walk.h"
+#include "runtime/trie_walk.h"
 
 namespace detent {
 
@@ -16,12 +16,12 @@ Guide::Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabula
              std::shared_ptr<const CancelFlag> cancel, std::shared_ptr<PretokenTransitions> steps)
     : vocabulary_(std::move(vocabulary)),
       cancel_(cancel),
-      automaton_(with_special(language, vocabulary_->special_names(), vocabulary_->special_ends()),
-                 vocabulary_->spelling(), vocabulary_->longest(), limits, cancel),
+      automaton_(with_special(language, vocabulary_->special_names(), vocabulary_->special_eos()),
+                 vocabulary_->tokenizable_texts(), vocabulary_->max_token_length(), limits, cancel),
       masks_(*vocabulary_, automaton_),
       budget_(*this, limits) {
   if (start() == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
-  if (!automaton_.spellable(start())) throw Error(ErrorKind::empty, "spelling");
+  if (!automaton_.is_tokenizable(start())) throw Error(ErrorKind::empty, "tokenizable");
   if (steps) {
     canonical_ = std::make_unique<CanonicalConstraint>(automaton_, masks_, std::move(steps), limits, std::move(cancel));
     if (canonical_->start(start(), {}).set == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "canonical");
@@ -36,30 +36,30 @@ ExprId Guide::advance(ExprId state, std::string_view text) {
     if (state == ExprSet::kEmpty) return state;
     state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
   }
-  return state != ExprSet::kEmpty && automaton_.spellable(state) ? state : ExprSet::kEmpty;
+  return state != ExprSet::kEmpty && automaton_.is_tokenizable(state) ? state : ExprSet::kEmpty;
 }
 
 void Guide::fill_end(std::uint32_t* row) const {
   std::fill_n(row, vocabulary_->word_count(), 0u);
-  for (std::uint32_t id : vocabulary_->end_ids()) row[id >> 5] |= 1u << (id & 31);
+  for (std::uint32_t id : vocabulary_->eos_ids()) row[id >> 5] |= 1u << (id & 31);
 }
 
 void Guide::write(const Mask& mask, ExprId state, std::uint32_t* row) const {
   mask.write(row, vocabulary_->word_count());
   if (accepting(state)) {
-    for (std::uint32_t id : vocabulary_->end_ids()) row[id >> 5] |= 1u << (id & 31);
+    for (std::uint32_t id : vocabulary_->eos_ids()) row[id >> 5] |= 1u << (id & 31);
   }
 }
 
 bool Guide::fill_from_cache(ExprId state, std::uint32_t* row) {
-  const ExprId representative = automaton_.at_horizon(state, Automaton::Horizon::token);
+  const ExprId representative = automaton_.clamp_to_horizon(state, Automaton::Horizon::token);
   const std::shared_ptr<const Mask> mask = vocabulary_->cache().find(automaton_.hash(representative));
   if (mask) write(*mask, state, row);
   return mask != nullptr;
 }
 
 std::shared_ptr<const Mask> Guide::mask_of(ExprId state) {
-  const ExprId representative = automaton_.at_horizon(state, Automaton::Horizon::token);
+  const ExprId representative = automaton_.clamp_to_horizon(state, Automaton::Horizon::token);
   std::shared_ptr<const Mask> mask = vocabulary_->cache().find(automaton_.hash(representative));
   if (mask) return mask;
   mask = masks_.compute(representative);
@@ -78,8 +78,9 @@ bool Guide::fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t*
   const std::shared_ptr<const Mask> mask = mask_of(state);
   write(*mask, state, row);
   // Where the mask is that of a state alike up to the horizon, the lengths of ends beyond it may be others.
-  const bool every_byte = vocabulary_->spelling() == nullptr;
-  if (every_byte && automaton_.keeps_lengths(state) && mask->max_completion_bound() <= tokens_after) return false;
+  const bool every_byte = vocabulary_->tokenizable_texts() == nullptr;
+  if (every_byte && automaton_.clamping_keeps_lengths(state) && mask->max_completion_bound() <= tokens_after)
+    return false;
   if (budget_.slack(state, tokens_after)) return false;
   std::unordered_map<std::uint32_t, bool> verdicts;
   bool squeezed = false;
@@ -115,7 +116,7 @@ bool Guide::fill_within(ExprId state, std::uint32_t tokens_after, std::uint32_t*
 bool Guide::allows_text(ExprId state) {
   std::vector<std::uint32_t> row(vocabulary_->word_count());
   fill(state, row.data());
-  for (std::uint32_t id : vocabulary_->end_ids()) row[id >> 5] &= ~(1u << (id & 31));
+  for (std::uint32_t id : vocabulary_->eos_ids()) row[id >> 5] &= ~(1u << (id & 31));
   return std::any_of(row.begin(), row.end(), [](std::uint32_t word) { return word != 0; });
 }
 

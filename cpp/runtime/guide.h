@@ -10,15 +10,16 @@
 #include "automaton/automaton.h"
 #include "runtime/budget.h"
 #include "runtime/canonical_constraint.h"
-#include "runtime/masks.h"
+#include "runtime/mask_computer.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
 
 class Guide {
  public:
-  // Throws `empty` ("language" or "spelling") where no text, or none that the vocabulary can write, is in the language.
-  // With `steps`, which are of the vocabulary, matchers take the tokenizer's own rows of tokens only ("canonical").
+  // Throws `empty` ("language" or "tokenizable") where no text, or none that the vocabulary can write, is in the
+  // language. With `steps`, which are of the vocabulary, matchers take the tokenizer's own rows of tokens only
+  // ("canonical").
   Guide(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
         std::shared_ptr<const CancelFlag> cancel, std::shared_ptr<PretokenTransitions> steps = nullptr);
 
@@ -58,10 +59,10 @@ class Guide {
 
   // The state after one byte, which may be inside a token.
   ExprId step(ExprId state, std::uint8_t byte) { return automaton_.row(state)[automaton_.class_of()[byte]]; }
-  bool spellable(ExprId state) { return automaton_.spellable(state); }
+  bool is_tokenizable(ExprId state) { return automaton_.is_tokenizable(state); }
   // The bytes that may follow in `state`.
   ByteSet next_bytes(ExprId state);
-  std::uint32_t completion_length(ExprId state) { return automaton_.completion_length(state); }
+  std::uint32_t completion_bound(ExprId state) { return automaton_.completion_bound(state); }
   std::uint32_t max_completion_bound(ExprId state) const { return automaton_.max_completion_bound(state); }
   bool has_rule(ExprId state) const { return automaton_.has_rule(state); }
   std::string some_completion(ExprId state) { return automaton_.some_completion(state); }
@@ -82,7 +83,7 @@ class Guide {
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::shared_ptr<const CancelFlag> cancel_;
   Automaton automaton_;
-  Masks masks_;
+  MaskComputer masks_;
   Budget budget_;
   std::unique_ptr<CanonicalConstraint> canonical_;
 };

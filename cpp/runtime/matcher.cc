@@ -40,7 +40,7 @@ std::uint32_t Matcher::tokens_left() const {
 
 bool Matcher::roomy() const {
   if (max_tokens_ == kNoBudget) return true;
-  const bool every_byte = guide_->vocabulary().spelling() == nullptr;
+  const bool every_byte = guide_->vocabulary().tokenizable_texts() == nullptr;
   return every_byte && guide_->max_completion_bound(state()) < tokens_left();
 }
 
@@ -52,7 +52,7 @@ void Matcher::advance(std::int64_t token_id) {
   }
   const auto id = static_cast<std::uint32_t>(token_id);
   if (state() == kFinished) throw Error(ErrorKind::state, "finished", token_id);
-  const bool ends = vocabulary.is_end(id);
+  const bool ends = vocabulary.is_eos(id);
   if (ends && (!vocabulary.is_text(id) || guide_->advance(state(), vocabulary.bytes(id)) == ExprSet::kEmpty)) {
     if (!at_end()) throw Error(ErrorKind::state, "early_end", token_id);
     steps_.push_back({kFinished, static_cast<std::int32_t>(token_id)});
@@ -178,7 +178,7 @@ void Matcher::fill_canonical(CanonicalConstraint& canonical, std::uint32_t* row)
     if (!std::equal(all.begin(), all.end(), row)) budget_bound_at_ = steps_.size() - 1;
   }
   if (!at_end()) return;
-  for (std::uint32_t id : guide_->vocabulary().end_ids()) row[id >> 5] |= 1u << (id & 31);
+  for (std::uint32_t id : guide_->vocabulary().eos_ids()) row[id >> 5] |= 1u << (id & 31);
 }
 
 bool Matcher::fill_at_once(std::uint32_t* row) {
@@ -201,7 +201,7 @@ Matcher::Refusal Matcher::refusal(std::string_view text) const {
     at = guide_->step(at, static_cast<std::uint8_t>(text[offset]));
   }
   const bool complete = offset == 0 ? at_end() : guide_->accepting(at);
-  return {offset, guide_->next_bytes(at), complete, guide_->spellable(at)};
+  return {offset, guide_->next_bytes(at), complete, guide_->is_tokenizable(at)};
 }
 
 std::vector<std::uint32_t> Matcher::completion() const {

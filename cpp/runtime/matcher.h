@@ -48,10 +48,10 @@ class Matcher {
   std::int64_t budget_bound_at() const;
 
   struct Refusal {
-    std::size_t offset;  // bytes of the text that are still fine
-    ByteSet expected;    // what may stand there
-    bool complete;       // whether the text may end there
-    bool spellable;      // whether the vocabulary can write what has to follow
+    std::size_t offset;   // bytes of the text that are still fine
+    ByteSet expected;     // what may stand there
+    bool complete;        // whether the text may end there
+    bool is_tokenizable;  // whether the vocabulary can write what has to follow
   };
   // How far `text` may go from here.
   Refusal refusal(std::string_view text) const;

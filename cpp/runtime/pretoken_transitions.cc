@@ -34,7 +34,7 @@ PretokenTransitions::PretokenTransitions(std::shared_ptr<const Vocabulary> vocab
     for (std::size_t read = 0; read < text.size(); ++read) {
       std::vector<std::uint32_t>& known = completing_[encoder_->whole_step(Encoder::kRoot, text.substr(0, read))];
       for (std::size_t end = text.size() - (read == 0); end > read && end + kRest >= text.size(); --end) {
-        const std::vector<std::uint32_t> part = vocabulary_->with_bytes(text.substr(read, end - read));
+        const std::vector<std::uint32_t> part = vocabulary_->ids_with_bytes(text.substr(read, end - read));
         known.insert(known.end(), part.begin(), part.end());
       }
     }
@@ -87,7 +87,7 @@ PretokenTransitions::Table PretokenTransitions::build(PlaceId from) const {
   const Place start = place(from);
   const bool at_border = start.node == 0;
   if (at_border) table.of_all.assign(vocabulary_->size(), Table::kRefused);
-  std::vector<Open> path(vocabulary_->longest() + std::size_t{1});
+  std::vector<Open> path(vocabulary_->max_token_length() + std::size_t{1});
   path[0] = {start, true};
   const std::vector<TrieNode>& trie = vocabulary_->trie();
   for (std::size_t i = 0; i < trie.size();) {

@@ -99,7 +99,7 @@ class Walk {
     ids_.resize(held->classes);
     for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
       if (vocabulary.is_text(id)) ids_[held->token_class[id]].push_back(id);
-      if (!vocabulary.is_text(id) && !vocabulary.is_end(id)) wordless_.push_back(id);
+      if (!vocabulary.is_text(id) && !vocabulary.is_eos(id)) wordless_.push_back(id);
     }
   }
 
@@ -178,7 +178,7 @@ TokenAutomaton explore(Guide& guide, std::uint32_t max_states, std::int64_t max_
   std::vector<std::vector<std::uint32_t>> rows(TokenAutomaton::kStart);
   std::vector<TokenMove> moves;
   const auto add_ends = [&] {
-    for (std::uint32_t id : vocabulary.end_ids()) moves.emplace_back(id, TokenAutomaton::kFinished);
+    for (std::uint32_t id : vocabulary.eos_ids()) moves.emplace_back(id, TokenAutomaton::kFinished);
   };
   add_ends();
   rows[TokenAutomaton::kFinished] = classes.refine(moves);
@@ -189,7 +189,7 @@ TokenAutomaton explore(Guide& guide, std::uint32_t max_states, std::int64_t max_
   for (std::size_t i = 0; i < found.size(); ++i) {
     moves.clear();
     walk.expand(Standing(found[i]), [&](std::uint32_t id, const Standing& next) {
-      if (vocabulary.is_end(id) && walk.accepting(next)) {  // as Matcher::advance
+      if (vocabulary.is_eos(id) && walk.accepting(next)) {  // as Matcher::advance
         moves.emplace_back(id, TokenAutomaton::kFinished);
         return;
       }

@@ -10,8 +10,8 @@
 namespace detent {
 
 Vocabulary::Vocabulary(const std::vector<std::string_view>& tokens, const std::vector<std::uint32_t>& special,
-                       std::vector<std::uint32_t> end_ids, std::uint32_t size, std::size_t cache_bytes)
-    : size_(size), end_ids_(std::move(end_ids)), cache_(cache_bytes) {
+                       std::vector<std::uint32_t> eos_ids, std::uint32_t size, std::size_t cache_bytes)
+    : size_(size), eos_ids_(std::move(eos_ids)), cache_(cache_bytes) {
   if (size_ > kMaxSize) throw Error(ErrorKind::vocabulary, "size", size_, kMaxSize);
   if (tokens.size() > size_) {
     throw Error(ErrorKind::vocabulary, "tokens", static_cast<std::int64_t>(tokens.size()), size_);
@@ -37,39 +37,39 @@ Vocabulary::Vocabulary(const std::vector<std::string_view>& tokens, const std::v
     }
   };
   take_out(special);
-  take_out(end_ids_);
-  std::sort(end_ids_.begin(), end_ids_.end());
-  end_ids_.erase(std::unique(end_ids_.begin(), end_ids_.end()), end_ids_.end());
+  take_out(eos_ids_);
+  std::sort(eos_ids_.begin(), eos_ids_.end());
+  eos_ids_.erase(std::unique(eos_ids_.begin(), eos_ids_.end()), eos_ids_.end());
   build_trie();
   find_subtrees();
-  find_spelling(0xFF);
+  find_tokenizable_texts(0xFF);
 }
 
 std::shared_ptr<const Vocabulary> Vocabulary::with_special(const Vocabulary& plain) {
   std::shared_ptr<Vocabulary> framed(new Vocabulary(plain.cache_.limit_bytes()));
   framed->size_ = plain.size_;
-  framed->end_ids_ = plain.end_ids_;
+  framed->eos_ids_ = plain.eos_ids_;
   framed->offsets_.push_back(0);
   for (std::uint32_t id = 0; id < plain.text_.size(); ++id) {
     const std::string_view bytes = plain.bytes(id);
     const bool is_special = !plain.text_[id] && !bytes.empty();
     if (is_special) framed->special_names_.emplace_back(bytes);
-    if (is_special && plain.is_end(id)) framed->special_ends_.emplace_back(bytes);
+    if (is_special && plain.is_eos(id)) framed->special_eos_.emplace_back(bytes);
     framed->pool_ += is_special ? special_frame(bytes) : std::string(bytes);
     framed->offsets_.push_back(framed->pool_.size());
     framed->text_.push_back(is_special || (plain.text_[id] && bytes.find('\xFF') == std::string_view::npos));
   }
-  for (std::vector<std::string>* names : {&framed->special_names_, &framed->special_ends_}) {
+  for (std::vector<std::string>* names : {&framed->special_names_, &framed->special_eos_}) {
     std::ranges::sort(*names);
     names->erase(std::unique(names->begin(), names->end()), names->end());
   }
   framed->build_trie();
   framed->find_subtrees();
-  framed->find_spelling(0xFE);
+  framed->find_tokenizable_texts(0xFE);
   return framed;
 }
 
-bool Vocabulary::is_end(std::uint32_t id) const { return std::binary_search(end_ids_.begin(), end_ids_.end(), id); }
+bool Vocabulary::is_eos(std::uint32_t id) const { return std::binary_search(eos_ids_.begin(), eos_ids_.end(), id); }
 
 void Vocabulary::build_trie() {
   std::vector<std::uint32_t>& order = ids_in_order_;
@@ -87,7 +87,7 @@ void Vocabulary::build_trie() {
   };
   for (std::uint32_t id : order) {
     const std::string_view token = bytes(id);
-    longest_ = std::max(longest_, static_cast<std::uint32_t>(token.size()));
+    max_token_length_ = std::max(max_token_length_, static_cast<std::uint32_t>(token.size()));
     const auto common = static_cast<std::size_t>(
         std::mismatch(last.begin(), last.end(), token.begin(), token.end()).second - token.begin());
     close(common);
@@ -189,7 +189,7 @@ void Vocabulary::find_subtrees() {
   while (!path.empty()) close();
 }
 
-std::vector<std::uint32_t> Vocabulary::with_bytes(std::string_view text) const {
+std::vector<std::uint32_t> Vocabulary::ids_with_bytes(std::string_view text) const {
   const auto first = std::ranges::lower_bound(ids_in_order_, text, {}, [this](std::uint32_t id) { return bytes(id); });
   auto last = first;
   while (last != ids_in_order_.end() && bytes(*last) == text) ++last;
@@ -228,7 +228,7 @@ std::vector<std::uint32_t> Vocabulary::fewest_tokens(std::string_view text) cons
 // Where some byte is no token, a live state may still be out of the vocabulary's reach. The texts within reach are
 // (t1|t2|...)*; tokens that shorter ones already write add nothing. Dropping these is an optimisation: it stops, and
 // keeps what is left, when it has cost enough. Bytes above `highest` need not be tokens.
-void Vocabulary::find_spelling(std::uint8_t highest) {
+void Vocabulary::find_tokenizable_texts(std::uint8_t highest) {
   std::vector<bool> single(std::size_t{highest} + 1);
   std::vector<std::string_view> order;
   for (std::uint32_t id = 0; id < text_.size(); ++id) {
@@ -274,7 +274,7 @@ void Vocabulary::find_spelling(std::uint8_t highest) {
     }
     trie.whole[node] = true;
   }
-  spelling_ = Node::repeat(Node::union_of(std::move(kept)), 0, Node::kUnbounded);
+  tokenizable_texts_ = Node::repeat(Node::union_of(std::move(kept)), 0, Node::kUnbounded);
 }
 
 }  // namespace detent

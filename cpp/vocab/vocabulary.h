@@ -45,23 +45,23 @@ class Vocabulary {
 
   // `tokens[id]` are the bytes of an id; ids from tokens.size() to `size` are padding. Throws `vocabulary`.
   Vocabulary(const std::vector<std::string_view>& tokens, const std::vector<std::uint32_t>& special,
-             std::vector<std::uint32_t> end_ids, std::uint32_t size, std::size_t cache_bytes);
+             std::vector<std::uint32_t> eos_ids, std::uint32_t size, std::size_t cache_bytes);
   // `plain` with its special tokens as text: each is its frame (expr/special.h). No other token with the frame's first
   // byte is text then, so that the language must be one of `with_special`.
   static std::shared_ptr<const Vocabulary> with_special(const Vocabulary& plain);
 
   std::uint32_t size() const { return size_; }  // the width of logits
   std::uint32_t word_count() const { return (size_ + 31) / 32; }
-  const std::vector<std::uint32_t>& end_ids() const { return end_ids_; }
-  bool is_end(std::uint32_t id) const;
+  const std::vector<std::uint32_t>& eos_ids() const { return eos_ids_; }
+  bool is_eos(std::uint32_t id) const;
   // The names of the special tokens that are text, as frames, sorted; none but after `with_special`.
   const std::vector<std::string>& special_names() const { return special_names_; }
-  const std::vector<std::string>& special_ends() const { return special_ends_; }  // those that end a text
+  const std::vector<std::string>& special_eos() const { return special_eos_; }  // those that end a text
   bool is_text(std::uint32_t id) const { return id < text_.size() && text_[id]; }
   std::string_view bytes(std::uint32_t id) const {
     return std::string_view(pool_).substr(offsets_[id], offsets_[id + 1] - offsets_[id]);
   }
-  std::uint32_t longest() const { return longest_; }  // bytes of the longest text token
+  std::uint32_t max_token_length() const { return max_token_length_; }  // bytes of the longest text token
 
   const std::vector<TrieNode>& trie() const { return trie_; }
   // The node of a token's first byte, or the size of the trie where no token begins so.
@@ -79,21 +79,21 @@ class Vocabulary {
   const std::vector<std::uint32_t>& ids_in_order() const { return ids_in_order_; }
 
   // The ids with exactly these bytes, which are not none.
-  std::vector<std::uint32_t> with_bytes(std::string_view text) const;
+  std::vector<std::uint32_t> ids_with_bytes(std::string_view text) const;
 
   // How `text` is written in the fewest tokens: the least id of each. Only where every byte is a token.
   // Cost: the text's length times the trie nodes beside the paths of its parts.
   std::vector<std::uint32_t> fewest_tokens(std::string_view text) const;
 
   // The texts that tokens can write, or null where every byte is a token and so every text is one.
-  const NodeRef* spelling() const { return spelling_.get() ? &spelling_ : nullptr; }
+  const NodeRef* tokenizable_texts() const { return tokenizable_texts_.get() ? &tokenizable_texts_ : nullptr; }
 
   MaskCache& cache() const { return cache_; }
 
  private:
   void build_trie();
   void find_subtrees();
-  void find_spelling(std::uint8_t highest);
+  void find_tokenizable_texts(std::uint8_t highest);
 
   explicit Vocabulary(std::size_t cache_bytes) : size_(0), cache_(cache_bytes) {}
 
@@ -101,16 +101,16 @@ class Vocabulary {
   std::string pool_;
   std::vector<std::size_t> offsets_;
   std::vector<bool> text_;
-  std::vector<std::uint32_t> end_ids_;
-  std::uint32_t longest_ = 0;
+  std::vector<std::uint32_t> eos_ids_;
+  std::uint32_t max_token_length_ = 0;
   std::vector<TrieNode> trie_;
   std::array<std::uint32_t, 256> roots_{};
   std::vector<std::uint8_t> heights_;
   std::vector<std::vector<std::uint32_t>> shared_ids_;
   std::vector<Subtree> subtrees_{Subtree{}};  // 0 stands for none
   std::vector<std::uint32_t> ids_in_order_;   // text ids in the order of the trie
-  NodeRef spelling_;
-  std::vector<std::string> special_names_, special_ends_;
+  NodeRef tokenizable_texts_;
+  std::vector<std::string> special_names_, special_eos_;
   mutable MaskCache cache_;
 };
 

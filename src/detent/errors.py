@@ -223,7 +223,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "no text of the language goes on from the prompt's last tokens as the tokenizer would write both; take the "
         "prompt's end back into the language with vocabulary.heal, or leave out prompt_tokens="
     ),
-    ("empty", "spelling"): (
+    ("empty", "tokenizable"): (
         "no text of the language can be written with the vocabulary's tokens: it lacks bytes that every text needs"
     ),
     ("limit", "depth"): "nesting {given} deep, above the limit of {limit}; flatten the pattern",

@@ -1,4 +1,4 @@
-#include "logits/allowed.h"
+#include "logits/mask_reductions.h"
 
 #include <algorithm>
 #include <bit>
@@ -50,19 +50,19 @@ std::optional<std::vector<std::uint32_t>> few_allowed(const std::uint32_t* mask,
   return ids;
 }
 
-Sums allowed_sums(const float* numbers, std::size_t width, const std::uint32_t* mask, std::size_t words) {
+MaskedSums allowed_sums(const float* numbers, std::size_t width, const std::uint32_t* mask, std::size_t words) {
   const std::size_t whole = std::min(width / 32, words);
-  Sums sums{0, 0};
+  MaskedSums sums{0, 0};
   for (std::size_t at = 0; at < whole; at += kWordsAtOnce) {
     Floats inside{}, outside{};
     for (std::size_t i = at; i < std::min(at + kWordsAtOnce, whole); ++i)
       add(numbers + i * 32, mask[i], inside, outside);
-    sums.inside += sum(inside);
-    sums.outside += sum(outside);
+    sums.allowed += sum(inside);
+    sums.masked += sum(outside);
   }
   for (std::size_t i = whole * 32; i < width; ++i) {
     const bool allowed = i / 32 < words && (mask[i / 32] >> (i & 31)) & 1;
-    (allowed ? sums.inside : sums.outside) += static_cast<double>(numbers[i]);
+    (allowed ? sums.allowed : sums.masked) += static_cast<double>(numbers[i]);
   }
   return sums;
 }

@@ -1,4 +1,4 @@
-#include "runtime/masks.h"
+#include "runtime/mask_computer.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,7 +12,7 @@ namespace detent {
 namespace {
 
 constexpr std::uint32_t kCharacter = 4 * kMaxEscapeLength;  // bytes that the rest of a character may take at most
-constexpr std::uint64_t kFragment = 0x66726167;             // sets the keys of fragments apart from those of masks
+constexpr std::uint64_t kSliceKey = 0x66726167;             // sets the keys of fragments apart from those of masks
 
 std::uint32_t sum(std::uint64_t x, std::uint64_t y) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(x + y, UINT32_MAX));
@@ -20,31 +20,32 @@ std::uint32_t sum(std::uint64_t x, std::uint64_t y) {
 
 }  // namespace
 
-std::shared_ptr<const Mask> Masks::compute(ExprId state) {
-  if (!vocabulary_.spelling() && automaton_.begins_with_text(state)) {
+std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
+  if (!vocabulary_.tokenizable_texts() && automaton_.begins_with_literal(state)) {
     MaskBuilder builder(vocabulary_.word_count());
     walk(state, {}, builder, nullptr);
     return builder.finish();
   }
-  Automaton::Beginnings beginnings{{}, state};
-  if (!vocabulary_.spelling()) beginnings = automaton_.beginnings(state);
+  Automaton::SlicedState beginnings{{}, state};
+  if (!vocabulary_.tokenizable_texts()) beginnings = automaton_.context_independent_prefixes(state);
   std::vector<std::shared_ptr<const Mask>> fragments;
-  for (const auto& [beginning, then] : beginnings.pairs) fragments.push_back(fragment(beginning));
-  Like like;
+  for (const auto& [beginning, then] : beginnings.pairs) fragments.push_back(slice_mask(beginning));
+  ReferenceMask like;
   if (beginnings.rest == state) {
-    if (!vocabulary_.spelling()) like = relaxed(state, [this](ExprId wide) { return cached(wide); });
-    if (like.mask && like.safe >= vocabulary_.longest()) return like.mask;
-    if (!like.mask) like = find_like(state, masks_, 0);
+    if (!vocabulary_.tokenizable_texts()) like = relaxed(state, [this](ExprId wide) { return cached(wide); });
+    if (like.mask && like.safe >= vocabulary_.max_token_length()) return like.mask;
+    if (!like.mask) like = nearest_state(state, masks_, 0);
   }
   // From here on the thread builds one mask only (MaskBuilder).
   MaskBuilder builder(vocabulary_.word_count());
   for (std::size_t i = 0; i < fragments.size(); ++i) {
     builder.add(fragments[i]);
-    builder.reach(sum(fragments[i]->max_completion_bound(), automaton_.completion_length(beginnings.pairs[i].second)));
+    builder.note_length(
+        sum(fragments[i]->max_completion_bound(), automaton_.completion_bound(beginnings.pairs[i].second)));
     ExprId reached = ExprSet::kEmpty;  // by the last token
-    walk(*fragments[i]->crossing(), beginnings.pairs[i].second, [&](std::uint32_t id, ExprId next) {
+    walk(*fragments[i]->context_dependent(), beginnings.pairs[i].second, [&](std::uint32_t id, ExprId next) {
       builder.allow(id);
-      if (next != reached) builder.reach(automaton_.completion_length(reached = next));
+      if (next != reached) builder.note_length(automaton_.completion_bound(reached = next));
     });
   }
   const ExprId rest = beginnings.rest;
@@ -59,61 +60,62 @@ std::shared_ptr<const Mask> Masks::compute(ExprId state) {
   return builder.finish();
 }
 
-std::shared_ptr<const Mask> Masks::cached(ExprId state) {
+std::shared_ptr<const Mask> MaskComputer::cached(ExprId state) {
   const Hash128& own = automaton_.hash(state);
-  if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own, MaskCache::Kind::start)) return known;
+  if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own, MaskCache::Kind::reference)) return known;
   std::shared_ptr<const Mask> mask = compute(state);
-  vocabulary_.cache().insert(own, mask, MaskCache::Kind::start);
+  vocabulary_.cache().insert(own, mask, MaskCache::Kind::reference);
   return mask;
 }
 
 template <class MaskOf>
-Masks::Like Masks::relaxed(ExprId state, MaskOf mask_of) {
-  const Automaton::Relaxed wide = automaton_.relax(state);
+MaskComputer::ReferenceMask MaskComputer::relaxed(ExprId state, MaskOf mask_of) {
+  const Automaton::WithoutUpperBound wide = automaton_.drop_upper_bound(state);
   if (wide.state == state) return {};
-  Like like{wide.state, mask_of(wide.state)};
+  ReferenceMask like{wide.state, mask_of(wide.state)};
   // Behind a token the completion that is known without the bound must fit into the rounds that are left.
   const std::uint32_t needed = wide.alone ? 0 : like.mask->max_completion_bound();
   like.safe = wide.rounds > needed ? wide.rounds - needed : 0;
   return like;
 }
 
-std::shared_ptr<const Mask> Masks::fragment(ExprId beginning) {
-  const Hash128 own = key(automaton_.hash(beginning), kFragment);
-  constexpr auto kind = MaskCache::Kind::fragment;
+std::shared_ptr<const Mask> MaskComputer::slice_mask(ExprId beginning) {
+  const Hash128 own = key(automaton_.hash(beginning), kSliceKey);
+  constexpr auto kind = MaskCache::Kind::slice;
   if (std::shared_ptr<const Mask> known = vocabulary_.cache().find(own, kind)) return known;
-  Like like = relaxed(beginning, [this](ExprId state) { return fragment(state); });
-  if (like.mask && like.safe >= vocabulary_.longest()) {
+  ReferenceMask like = relaxed(beginning, [this](ExprId state) { return slice_mask(state); });
+  if (like.mask && like.safe >= vocabulary_.max_token_length()) {
     vocabulary_.cache().insert(own, like.mask, kind);
     return like.mask;
   }
-  if (const ExprId sooner = like.mask ? beginning : automaton_.without_minimum(beginning); sooner != beginning) {
-    like = {.state = sooner, .mask = fragment(sooner), .inside = true};
+  if (const ExprId sooner = like.mask ? beginning : automaton_.drop_lower_bound(beginning); sooner != beginning) {
+    like = {.state = sooner, .mask = slice_mask(sooner), .inside = true};
   }
   if (!like.mask) {
     // A constrained string differs from any string in few tokens: begin with that.
-    const ExprId model = automaton_.unconstrained(beginning);
+    const ExprId model = automaton_.any_string_like(beginning);
     if (model != beginning) {
-      fragment(model);
+      slice_mask(model);
       remember(model, fragments_);
     }
-    like = find_like(beginning, fragments_, kFragment);
+    like = nearest_state(beginning, fragments_, kSliceKey);
   }
   MaskBuilder builder(vocabulary_.word_count());
   if (like.mask) builder.copy_from(*like.mask);
-  if (like.inside) builder.reach(sum(automaton_.completion_length(beginning), kCharacter));
-  Exits exits;
+  if (like.inside) builder.note_length(sum(automaton_.completion_bound(beginning), kCharacter));
+  ExitDelta exits;
   walk(beginning, like, builder, &exits);
-  std::shared_ptr<const Crossing> crossing = like.mask ? like.mask->crossing() : nullptr;
-  if (!crossing || !exits.added.empty() || !exits.lost.empty()) crossing = cross(crossing.get(), exits);
+  std::shared_ptr<const ContextDependentTokens> crossing = like.mask ? like.mask->context_dependent() : nullptr;
+  if (!crossing || !exits.added.empty() || !exits.lost.empty()) crossing = merge_exits(crossing.get(), exits);
   std::shared_ptr<const Mask> mask = builder.finish(std::move(crossing));
   vocabulary_.cache().insert(own, mask, kind);
   remember(beginning, fragments_);
   return mask;
 }
 
-std::shared_ptr<const Crossing> Masks::cross(const Crossing* like, const Exits& exits) const {
-  std::vector<Crossing::Rest> added;
+std::shared_ptr<const ContextDependentTokens> MaskComputer::merge_exits(const ContextDependentTokens* like,
+                                                                        const ExitDelta& exits) const {
+  std::vector<ContextDependentTokens::TokenSuffix> added;
   const std::vector<TrieNode>& trie = vocabulary_.trie();
   for (std::uint32_t node : exits.added) {
     for (std::uint32_t i = node + 1; i < trie[node].next; ++i) {
@@ -130,7 +132,7 @@ std::shared_ptr<const Crossing> Masks::cross(const Crossing* like, const Exits& 
     }
   }
   std::sort(added.begin(), added.end());
-  if (!like) return Crossing::of(std::move(added), exits.added);
+  if (!like) return ContextDependentTokens::of(std::move(added), exits.added);
   const auto is_lost = [&exits](std::uint32_t place) {
     const auto behind = std::ranges::upper_bound(exits.lost, place, {}, [](const auto& range) { return range.first; });
     return behind != exits.lost.begin() && place < std::prev(behind)->second;
@@ -143,11 +145,11 @@ std::shared_ptr<const Crossing> Masks::cross(const Crossing* like, const Exits& 
     std::ranges::merge(kept, more, all.begin());
     return all;
   };
-  return Crossing::of(merged(like->rests, added, &Crossing::Rest::place),
-                      merged(like->exits, exits.added, std::identity{}));
+  return ContextDependentTokens::of(merged(like->suffixes, added, &ContextDependentTokens::TokenSuffix::place),
+                                    merged(like->exits, exits.added, std::identity{}));
 }
 
-Masks::Like Masks::find_like(ExprId state, Examples& examples, std::uint64_t kind) {
+MaskComputer::ReferenceMask MaskComputer::nearest_state(ExprId state, RecentStates& examples, std::uint64_t kind) {
   const ExprId* row = automaton_.row(state);
   const ForkGuard guard;
   const std::lock_guard lock(examples.mutex);
@@ -168,12 +170,13 @@ Masks::Like Masks::find_like(ExprId state, Examples& examples, std::uint64_t kin
     }
   }
   if (best == ExprSet::kEmpty) return {};
-  std::shared_ptr<const Mask> mask = vocabulary_.cache().find(key(automaton_.hash(best), kind), MaskCache::Kind::start);
+  std::shared_ptr<const Mask> mask =
+      vocabulary_.cache().find(key(automaton_.hash(best), kind), MaskCache::Kind::reference);
   if (!mask) std::erase(examples.states, best);
   return {best, std::move(mask)};
 }
 
-void Masks::remember(ExprId state, Examples& examples) {
+void MaskComputer::remember(ExprId state, RecentStates& examples) {
   const ForkGuard guard;
   const std::lock_guard lock(examples.mutex);
   if (std::ranges::find(examples.states, state) != examples.states.end()) return;
@@ -185,7 +188,7 @@ void Masks::remember(ExprId state, Examples& examples) {
 // lead from some state before. So start from the mask of a state that is like this one, and walk only where the two
 // part. 10,000 English words on Llama 3: 20 us a new state instead of 2 ms; the price is below 1 us where no state is
 // like it.
-void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* exits) {
+void MaskComputer::walk(ExprId state, const ReferenceMask& like, MaskBuilder& builder, ExitDelta* exits) {
   struct Place {
     ExprId state;
     const ExprId* row;
@@ -197,9 +200,9 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
   };
   const std::vector<TrieNode>& trie = vocabulary_.trie();
   const auto& class_of = automaton_.class_of();
-  const bool every_byte = vocabulary_.spelling() == nullptr;
+  const bool every_byte = vocabulary_.tokenizable_texts() == nullptr;
   thread_local std::vector<Place> path_buffer;
-  path_buffer.resize(vocabulary_.longest() + std::size_t{1});
+  path_buffer.resize(vocabulary_.max_token_length() + std::size_t{1});
   Place* const path = path_buffer.data();  // path[d] is where the first d bytes of the present token lead
   const auto each = [this](std::uint32_t token, auto act) {
     if (token == TrieNode::kNoToken) return;
@@ -214,14 +217,14 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
   const auto refuse = [&builder](std::uint32_t id) { builder.refuse(id); };
   // Where tokens leave the like state; only there need one look that stays as it does inside.
   std::span<const std::uint32_t> stops;
-  if (like.inside) stops = like.mask->crossing()->exits;
+  if (like.inside) stops = like.mask->context_dependent()->exits;
 
   std::vector<Detour> detours;
   std::string text;
   // Allows what begins a text among the children from `i` on; returns where to go on.
   const auto follow_text = [&](ExprId from, std::size_t i, std::size_t end) {
-    builder.reach(automaton_.completion_length(from));
-    const ExprId behind = automaton_.behind_text(from, text);
+    builder.note_length(automaton_.completion_bound(from));
+    const ExprId behind = automaton_.after_literal(from, text);
     std::size_t last = i, stop = end;
     for (char byte : text) {
       while (i < stop && trie[i].byte != static_cast<std::uint8_t>(byte)) i = trie[i].next;
@@ -262,7 +265,7 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
       const bool is_near = vocabulary_.height(i) < Automaton::kNear;
       if (next == like_next ||
           (like_next != ExprSet::kEmpty && is_near && every_byte && near(next) == near(like_next))) {
-        if (next != like_next && next != reached) builder.reach(automaton_.completion_length(reached = next));
+        if (next != like_next && next != reached) builder.note_length(automaton_.completion_bound(reached = next));
         i = node.next;
         continue;
       }
@@ -286,28 +289,29 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
       if (node.subtree && every_byte && !like.inside) {
         const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
         const bool near = subtree.height <= Automaton::kNear;
-        const ExprId from = near ? automaton_.at_horizon(at.state, Automaton::Horizon::near) : at.state;
+        const ExprId from = near ? automaton_.clamp_to_horizon(at.state, Automaton::Horizon::near) : at.state;
         // Finding the loops costs a row: first see whether this byte rules one out.
         const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;
         const bool may_leave = exits && automaton_.accepting(next);
-        if (may_loop && !may_leave && subtree.used.is_subset_of(automaton_.loops(from))) {
+        if (may_loop && !may_leave && subtree.used.is_subset_of(automaton_.self_loop_bytes(from))) {
           if (exits && like_next != ExprSet::kEmpty) exits->lost.emplace_back(static_cast<std::uint32_t>(i), node.next);
           builder.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
           // A token may end inside a character.
-          if (from != reached) builder.reach(sum(automaton_.completion_length(reached = from), kCharacter));
+          if (from != reached) builder.note_length(sum(automaton_.completion_bound(reached = from), kCharacter));
           i = node.next;
           continue;
         }
       }
-      if (every_byte || automaton_.spellable(next)) {
+      if (every_byte || automaton_.is_tokenizable(next)) {
         each(node.token, allow);
         if (node.token != TrieNode::kNoToken && next != reached)
-          builder.reach(automaton_.completion_length(reached = next));
+          builder.note_length(automaton_.completion_bound(reached = next));
       } else if (path[0].like) {
         each(node.token, refuse);
       }
       ++i;
-      if (i < node.next && like_next == ExprSet::kEmpty && every_byte && !exits && automaton_.begins_with_text(next)) {
+      if (i < node.next && like_next == ExprSet::kEmpty && every_byte && !exits &&
+          automaton_.begins_with_literal(next)) {
         i = follow_text(next, i, node.next);
       } else if (i < node.next) {
         path[node.depth + std::size_t{1}] = {next, next == at.state ? at.row : automaton_.row(next),
@@ -315,7 +319,7 @@ void Masks::walk(ExprId state, const Like& like, MaskBuilder& builder, Exits* ex
       }
     }
   };
-  if (every_byte && !like.mask && !exits && automaton_.begins_with_text(state)) {
+  if (every_byte && !like.mask && !exits && automaton_.begins_with_literal(state)) {
     scan(follow_text(state, 0, trie.size()), trie.size());
     return;
   }

@@ -16,8 +16,8 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
                          VisitAll visit_all) {
   const std::vector<TrieNode>& trie = vocabulary.trie();
   const auto& class_of = automaton.class_of();
-  const bool every_byte = vocabulary.spelling() == nullptr;
-  std::vector<ExprId> path(vocabulary.longest() + std::size_t{1});
+  const bool every_byte = vocabulary.tokenizable_texts() == nullptr;
+  std::vector<ExprId> path(vocabulary.max_token_length() + std::size_t{1});
   path[0] = state;
   std::int64_t visited = 0;
   for (std::size_t i = 0; i < trie.size(); ++visited) {
@@ -30,13 +30,13 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
     // A subtree through which the state comes back to itself, but for tokens that end inside a character.
     if (every_byte && next == path[node.depth] && node.subtree) {
       const Subtree& subtree = vocabulary.subtrees()[node.subtree];
-      if (subtree.whole && subtree.used.is_subset_of(automaton.loops(next))) {
+      if (subtree.whole && subtree.used.is_subset_of(automaton.self_loop_bytes(next))) {
         visit_all(subtree, next);
         i = node.next;
         continue;
       }
     }
-    if (node.token != TrieNode::kNoToken && (every_byte || automaton.spellable(next))) visit(node, next);
+    if (node.token != TrieNode::kNoToken && (every_byte || automaton.is_tokenizable(next))) visit(node, next);
     path[node.depth + std::size_t{1}] = next;
     ++i;
   }
