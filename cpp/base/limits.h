@@ -64,7 +64,7 @@ class Meter {
 
   void poll() {
     next_poll_ = steps_ + kPollInterval;
-    if (steps_ > limits_.steps) throw Error(ErrorKind::limit, "steps", steps_, limits_.steps);
+    if (steps_ > limits_.steps) throw Error(ErrorKind::limit, "work", steps_, limits_.steps);
     if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
   }
 

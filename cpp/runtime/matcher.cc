@@ -14,12 +14,12 @@ Matcher::Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens, std::sp
     if (max_tokens_ == kNoBudget || canonical->completion_length(state(), context()) <= max_tokens_) return;
     std::optional<std::vector<std::uint32_t>> other;
     if (guide_->budget().within(state(), max_tokens_)) other = other_end();
-    if (!other || other->size() > max_tokens_) throw Error(ErrorKind::limit, "max_tokens", max_tokens_);
+    if (!other || other->size() > max_tokens_) throw Error(ErrorKind::limit, "max_tokens", 0, max_tokens_);
     ends_.emplace_back(0, std::move(*other));
     return;
   }
   if (max_tokens_ != kNoBudget && !guide_->budget().within(guide_->start(), max_tokens_)) {
-    throw Error(ErrorKind::limit, "max_tokens", max_tokens_);
+    throw Error(ErrorKind::limit, "max_tokens", 0, max_tokens_);
   }
 }
 

@@ -295,7 +295,9 @@ class _Meter:
         if self._left < 0:
             raise LimitError(
                 f"the automaton, with those on the way to it, has over {self._limit} transitions; raise "
-                "max_transitions, or walk with the matchers of a guide, which build no automaton"
+                "max_transitions, or walk with the matchers of a guide, which build no automaton",
+                subject="max_transitions",
+                limit=self._limit,
             )
 
 

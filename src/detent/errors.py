@@ -2,24 +2,25 @@
 
     DetentError
     ├── ArgumentError (also ValueError)   an argument is wrong: correct the call
-    ├── PatternSyntaxError                a source text is malformed: correct it at `offset`
+    ├── PatternSyntaxError                a source text is malformed: correct it at `position`
     │   └── SchemaError                   a JSON Schema is malformed: correct it at `pointer`
     ├── UnsupportedError                  well formed, but not expressible: write what the message says instead
     │   └── UnsupportedSchemaError        a keyword of a JSON Schema cannot be held exactly: see `pointer`, `keyword`
     ├── EmptyLanguageError                nothing satisfies the rule, or the vocabulary cannot write it
-    ├── LimitError                        a limit of `Limits` was reached: raise it or simplify
+    ├── LimitError                        a limit was reached: raise `subject` above `limit`, or simplify
     ├── CancelledError                    the caller's `CancellationToken` was set
     ├── BusyError                         one matcher used by two threads at once: give each its own (`fork`)
     ├── StateError                        a token or call that the present state does not allow
     ├── VocabularyError                   a tokenizer that cannot be read exactly
     └── ModelError                        a model that cannot be run: wrong files, shapes or logits
 
-Every message says what was asked, what was found, where, and what to do; it is at most 512 bytes long.
+Every message says what was asked, what was found, where, and what to do; it is at most 512 bytes long. The facts of
+a message are attributes too. Errors of one type, message and attributes are equal; copies and pickles keep all three.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 __all__ = [
     "ArgumentError",
@@ -48,15 +49,38 @@ class DetentError(Exception):
     ----------
     code : str
         A stable machine-readable name of the kind of error, such as ``"limit"``.
-    offset : int or None
-        Where in the source text the error stands (in characters), if it has a place.
+    position : int or None
+        The index of the wrong character in the source text, from 0; None if the error has no source text.
+    line, column : int or None
+        The same position as a line and a column of it, from 1.
     """
 
     code: ClassVar[str] = "error"
 
-    def __init__(self, message: str, *, offset: int | None = None) -> None:
+    def __init__(self, message: str, *, position: int | None = None, source: str | None = None) -> None:
         super().__init__(_clip(message))
-        self.offset = offset
+        self.position = position
+        self.line: int | None = None
+        self.column: int | None = None
+        if source is not None and position is not None:
+            self.line = source.count("\n", 0, position) + 1
+            self.column = position - source.rfind("\n", 0, position)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return self.args == other.args and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.args))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.args), self.__dict__
+
+
+def _restore(kind: type[DetentError], arguments: tuple[Any, ...]) -> DetentError:
+    """Make an error without a call of its constructor, whose arguments differ from class to class."""
+    return kind.__new__(kind, *arguments)
 
 
 class ArgumentError(DetentError, ValueError):
@@ -66,7 +90,7 @@ class ArgumentError(DetentError, ValueError):
 
 
 class PatternSyntaxError(DetentError):
-    """A pattern, schema or grammar is malformed; `offset` says where."""
+    """A pattern, schema or grammar is malformed; `position`, `line` and `column` say where."""
 
     code = "syntax"
 
@@ -118,9 +142,6 @@ class UnsupportedSchemaError(UnsupportedError):
         self.reason = reason
         self.remedy = remedy
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.pointer, self.keyword, self.reason, self.remedy)
-
 
 class SchemaWarning(UserWarning):
     """Something in a JSON Schema has no effect: an unknown format, or what `lenient=True` has dropped."""
@@ -133,9 +154,43 @@ class EmptyLanguageError(DetentError):
 
 
 class LimitError(DetentError):
-    """A limit was reached; the message has the limit, what was asked, and how to raise it."""
+    """A limit was reached; the message says which, what was asked, and how to raise it.
+
+    >>> import dataclasses, detent
+    >>> limits = detent.Limits(depth=2)
+    >>> try:
+    ...     detent.regex("(((a)))", limits=limits)
+    ... except detent.LimitError as error:
+    ...     error.subject, error.limit
+    ('depth', 2)
+
+    Attributes
+    ----------
+    subject : str
+        What is limited: a field of `Limits` such as ``"states"``, an argument such as ``"max_tokens"``, or a
+        fixed limit such as ``"repeat_count"``.
+    limit : int or None
+        The largest value allowed.
+    given : int or None
+        The value asked for, or None if the work stopped before it was known.
+    """
 
     code = "limit"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        subject: str = "",
+        limit: int | None = None,
+        given: int | None = None,
+        position: int | None = None,
+        source: str | None = None,
+    ) -> None:
+        super().__init__(message, position=position, source=source)
+        self.subject = subject
+        self.limit = limit
+        self.given = given
 
 
 class CancelledError(DetentError):
@@ -228,7 +283,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ),
     ("limit", "depth"): "nesting {given} deep, above the limit of {limit}; flatten the pattern",
     ("limit", "expressions"): "{given} expressions, above the fixed limit of {limit}; simplify the pattern",
-    ("limit", "max_tokens"): "no text of the language can be written in {given} tokens",
+    ("limit", "max_tokens"): "no text of the language can be written in {limit} tokens",
     ("limit", "memory_bytes"): (
         "the constraint needs {given} bytes, above the limit of {limit}; simplify it or raise Limits(memory_bytes=...)"
     ),
@@ -240,9 +295,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "the constraint needs {given} automaton states, above the limit of {limit}; "
         "simplify it or raise Limits(states=...)"
     ),
-    ("limit", "steps"): (
-        "the call needs over {limit} units of work; simplify the constraint or raise Limits(work=...)"
-    ),
+    ("limit", "work"): ("the call needs over {limit} units of work; simplify the constraint or raise Limits(work=...)"),
     (
         "state",
         "budget",
@@ -309,6 +362,15 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
 }
 
 
+# The core's names of limits that are arguments in Python.
+_SUBJECTS = {"table_states": "max_states", "table_bytes": "max_bytes"}
+
+
 def from_core(kind: str, subject: str, given: int, limit: int) -> DetentError:
     """Compose the exception for an error that the core has thrown; the binding calls this."""
-    return _CORE_KINDS[kind](_CORE_SENTENCES[kind, subject].format(given=given, limit=limit))
+    sentence = _CORE_SENTENCES[kind, subject]
+    message = sentence.format(given=given, limit=limit)
+    if kind == "limit":
+        name = _SUBJECTS.get(subject, subject)
+        return LimitError(message, subject=name, limit=limit, given=given if "{given}" in sentence else None)
+    return _CORE_KINDS[kind](message)

@@ -146,7 +146,10 @@ class Guide:
         count = f"{len(shortest)} token{'' if len(shortest) == 1 else 's'}{' and end-of-text' if count_eos else ''}"
         raise LimitError(
             f"max_tokens={max_tokens} is too few: the shortest {'known ' * bool(self._canonical)}text of "
-            f"{self._language!r} is {_shown(text)}, {count}; raise max_tokens to at least {len(shortest) + count_eos}"
+            f"{self._language!r} is {_shown(text)}, {count}; raise max_tokens to at least {len(shortest) + count_eos}",
+            subject="max_tokens",
+            limit=max_tokens,
+            given=len(shortest) + count_eos,
         )
 
     def _completes_within(self, tokens: int, prompt: list[int]) -> bool:

@@ -98,7 +98,12 @@ def init(table: TokenDfa, batch: int | Sequence[int], *, max_tokens: int | None 
     starts = [table.start(constraint) for constraint in rows]
     shortest = max(int(table.distance[start]) for start in starts)
     if max_tokens is not None and shortest > max_tokens:
-        raise LimitError(f"max_tokens={max_tokens} is too few: a row's shortest text takes {shortest} tokens")
+        raise LimitError(
+            f"max_tokens={max_tokens} is too few: a row's shortest text takes {shortest} tokens",
+            subject="max_tokens",
+            limit=max_tokens,
+            given=shortest,
+        )
     names = TableArrays._fields
     return TableState(
         TableArrays(*(jnp.asarray(getattr(table, name)) for name in names)),

@@ -228,7 +228,9 @@ def fidelity(
     if not _ends(language, model):
         raise LimitError(
             f"{language!r} has no longest text, or one that is too far to be found, so its rows cannot all be visited; "
-            "pass samples=1000 for an estimate"
+            "pass samples=1000 for an estimate",
+            subject="max_model_calls",
+            limit=max_model_calls,
         )
     return _walk(rows, max_model_calls)
 
@@ -264,7 +266,9 @@ def _walk(rows: TokenTree, max_model_calls: int) -> Fidelity:
         if count > max_model_calls:
             raise LimitError(
                 f"the language's rows of tokens have over {max_model_calls} beginnings, each a call of the model; "
-                "raise max_model_calls, or pass samples=1000 for an estimate"
+                "raise max_model_calls, or pass samples=1000 for an estimate",
+                subject="max_model_calls",
+                limit=max_model_calls,
             )
     logs = np.array(list(found.values()))
     log_mass = log_sum(logs[:, 0])
@@ -302,7 +306,9 @@ def _estimate(rows: TokenTree, samples: int, max_tokens: int, seed: int | None) 
     log_mass = log_sum(np.append(others, canonical[:, 0])) - math.log(samples)
     if log_mass == -np.inf:
         raise LimitError(
-            f"none of {samples} rows was complete after {max_tokens} tokens; raise max_tokens, or bound the language"
+            f"none of {samples} rows was complete after {max_tokens} tokens; raise max_tokens, or bound the language",
+            subject="max_tokens",
+            limit=max_tokens,
         )
     # How far each draw moves the estimate of the mass, in parts of it.
     pulls = np.exp(others - log_mass), np.exp(canonical[:, 0] - log_mass)

@@ -156,7 +156,9 @@ class ConditionedSampler:
                 return make_output(self._vocabulary, self._language, report, reason, self._prompt_token_count)
         raise LimitError(
             f"{self._max_rejections} texts were rejected: the model itself writes the language with a probability of "
-            f"at most {self._root_bound:.2g}; raise max_rejections, or use generate, whose texts are biased"
+            f"at most {self._root_bound:.2g}; raise max_rejections, or use generate, whose texts are biased",
+            subject="max_rejections",
+            limit=self._max_rejections,
         )
 
     def _try(self) -> list[Step] | None:

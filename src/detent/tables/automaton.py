@@ -248,7 +248,10 @@ def _minimal(given: Transitions, first: int, last: list[int], over: Over, *, tri
     if size > max_bytes:
         raise LimitError(
             f"{len(order)} states by {intervals} classes of symbols need {size} bytes, above the limit of {max_bytes}; "
-            "simplify the automaton or raise Limits(memory_bytes=...)"
+            "simplify the automaton or raise Limits(memory_bytes=...)",
+            subject="memory_bytes",
+            limit=max_bytes,
+            given=size,
         )
     table = np.zeros((len(order) + START, intervals + 1), np.int32)  # the last column is the end's
     begin, end = np.searchsorted(cuts, given.low), np.searchsorted(cuts, given.high + 1)

@@ -211,7 +211,11 @@ def _of_table(table: TokenDfa, max_states: int, *, in_bytes: bool) -> Drawing:
 
 def _check_count(count: int, max_states: int) -> None:
     if count > max_states:
-        raise LimitError(f"over max_states={max_states} states, which a drawing does not show; draw less, or raise it")
+        raise LimitError(
+            f"over max_states={max_states} states, which a drawing does not show; draw less, or raise it",
+            subject="max_states",
+            limit=max_states,
+        )
 
 
 def _runs(values: Sequence[int]) -> list[str]:

@@ -30,7 +30,10 @@ def text_tokens(max_tokens: int | None, count_eos: bool, headroom: int, shortest
         needed = f"{shortest}{' and end-of-text' if count_eos else ''}"
         raise LimitError(
             f"max_tokens={max_tokens} is too few: the shortest text takes {needed}; "
-            f"raise max_tokens to at least {shortest + count_eos}"
+            f"raise max_tokens to at least {shortest + count_eos}",
+            subject="max_tokens",
+            limit=max_tokens,
+            given=shortest + count_eos,
         )
     return max(max_tokens - count_eos - headroom, shortest)
 

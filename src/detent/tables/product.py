@@ -84,12 +84,19 @@ def _pairs(a: Ints, b: Ints, start: tuple[int, int], max_states: int, max_bytes:
             if code not in number:
                 if len(found) - START >= max_states:
                     raise LimitError(
-                        f"the two tables have more than max_states={max_states} states in common; raise it or simplify"
+                        f"the two tables have more than max_states={max_states} states in common; raise it or simplify",
+                        subject="max_states",
+                        limit=max_states,
                     )
                 number[code] = len(found)
                 found.append((code // int(width), code % int(width)))
         rows.append(np.array([number[code] for code in different.tolist()], np.int32)[inverse.reshape(-1)])
         size = 4 * len(found) * len(codes)
         if size > max_bytes:
-            raise LimitError(f"the table of both needs {size} bytes, above the limit of {max_bytes}; simplify them")
+            raise LimitError(
+                f"the table of both needs {size} bytes, above the limit of {max_bytes}; simplify them",
+                subject="max_bytes",
+                limit=max_bytes,
+                given=size,
+            )
     return np.array(found, np.int32), np.array(rows, np.int32)

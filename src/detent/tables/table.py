@@ -65,7 +65,10 @@ class TableSize:
             raise LimitError(
                 f"the table needs {self.nbytes} bytes ({self.states} states, {self.classes} token classes, "
                 f"{self.masks} masks of {self.width} ids), above the limit of {max_bytes}; "
-                "simplify the constraint or raise it"
+                "simplify the constraint or raise it",
+                subject="max_bytes",
+                limit=max_bytes,
+                given=self.nbytes,
             )
 
 

@@ -77,7 +77,11 @@ def _from_tuples(given: object, over: Over, states: int | None, limits: Limits) 
     moves = []
     for place, item in enumerate(given):
         if place >= limits.work:
-            raise LimitError(f"over {limits.work} transitions, which is the limit; raise Limits(work=...)")
+            raise LimitError(
+                f"over {limits.work} transitions, which is the limit; raise Limits(work=...)",
+                subject="work",
+                limit=limits.work,
+            )
         if not isinstance(item, (tuple, list)) or len(item) != 3:
             raise ArgumentError(f"transition {place} must be (state, symbol, next state), got {shown_name(item)}")
         low, high = _symbols(item[1], over, place)
@@ -176,7 +180,10 @@ def _check_shape(count: int, width: int, over: Over, states: int | None, limits:
 def _check_count(count: int, limits: Limits) -> None:
     if count > limits.states:
         raise LimitError(
-            f"the automaton has {count} states or more, above the limit of {limits.states}; raise Limits(states=...)"
+            f"the automaton has {count} states or more, above the limit of {limits.states}; raise Limits(states=...)",
+            subject="states",
+            limit=limits.states,
+            given=count,
         )
 
 

@@ -144,7 +144,7 @@ def test_anchors_at_the_edges_leave_no_assertion(pattern, written_out):
 def test_malformed(pattern, offset, said):
     with pytest.raises(PatternSyntaxError) as caught:
         pattern_node(pattern)
-    assert caught.value.offset == offset
+    assert caught.value.position == offset
     assert said in str(caught.value)
     assert "\n" in str(caught.value) and "^" in str(caught.value)
     assert len(str(caught.value).encode()) <= 512
@@ -156,7 +156,7 @@ def test_malformed(pattern, offset, said):
 def test_unsupported(pattern, offset):
     with pytest.raises(UnsupportedError) as caught:
         pattern_node(pattern)
-    assert caught.value.offset == offset
+    assert caught.value.position == offset
 
 
 def test_not_a_text():

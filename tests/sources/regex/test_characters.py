@@ -145,4 +145,4 @@ def test_a_property_without_the_package(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "regex", None)
     with pytest.raises(detent.UnsupportedError, match="pip install regex") as caught:
         detent.regex(r"a\p{Lt}")
-    assert caught.value.offset == 1
+    assert caught.value.position == 1

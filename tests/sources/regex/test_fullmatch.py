@@ -64,7 +64,7 @@ def test_any_text_compiles_or_raises_our_error(pattern, flags):
         language = detent.regex(pattern, flags)
     except detent.DetentError as error:
         assert len(str(error).encode()) <= 512
-        assert error.offset is None or 0 <= error.offset <= len(pattern)
+        assert error.position is None or 0 <= error.position <= len(pattern)
         return
     assert str(language)
     try:

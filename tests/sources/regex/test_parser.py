@@ -46,7 +46,7 @@ def test_depth():
     for opener in "(", "(?:", "(?P<a>", "(?=", "(?i:":
         with pytest.raises(detent.LimitError, match="256 deep") as caught:
             detent.regex("(?:" * 256 + opener + "a" + ")" * 257)
-        assert caught.value.offset == 3 * 256
+        assert caught.value.position == 3 * 256
     with pytest.raises(detent.LimitError, match="2 deep"):
         detent.regex("(((a)))", limits=detent.Limits(depth=2))
     for size in 100_000, 1:
@@ -83,7 +83,7 @@ def test_parts_are_counted_while_parsing():
 def test_properties_are_counted():
     with pytest.raises(detent.LimitError, match="64 Unicode properties") as caught:
         detent.regex("".join(rf"\p{{{' ' * size}L}}" for size in range(70)))
-    assert caught.value.offset is not None
+    assert caught.value.position is not None
 
 
 def test_huge_counts():
@@ -91,7 +91,7 @@ def test_huge_counts():
     for digits in 10, 20, 5000, 500_000:
         with pytest.raises(detent.LimitError, match="4294967294") as caught:
             detent.regex("ba{2," + "9" * digits + "}")
-        assert caught.value.offset == 2
+        assert caught.value.position == 2
 
 
 def test_alternatives_are_not_factored():

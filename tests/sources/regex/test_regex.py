@@ -40,7 +40,7 @@ def test_two_alphabets():
 def test_lone_surrogates():
     with pytest.raises(detent.UnsupportedError, match="surrogate") as caught:
         detent.regex("ab\ud800")
-    assert caught.value.offset == 2
+    assert caught.value.position == 2
     str(caught.value).encode()
 
 

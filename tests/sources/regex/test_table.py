@@ -41,9 +41,9 @@ def test_texts(case):
 def test_errors(case):
     with pytest.raises(detent.DetentError) as caught:
         detent.regex(case["pattern"], flags_of(case))
-    assert (caught.value.code, caught.value.offset) == (case["error"], case.get("offset"))
+    assert (caught.value.code, caught.value.position) == (case["error"], case.get("position"))
     assert len(str(caught.value).encode()) <= 512
-    assert f"character {case['offset']}" in str(caught.value)
+    assert f"character {case['position']}" in str(caught.value)
 
 
 def test_every_case_says_something():

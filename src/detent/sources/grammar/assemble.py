@@ -34,7 +34,7 @@ def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: Source, lim
     """
     if start not in rules:
         what = f"the grammar has no rule {start!r}" if rules else "the grammar has no rules"
-        raise PatternSyntaxError(f"{what}; texts begin with {start!r}: define it", offset=0)
+        raise PatternSyntaxError(f"{what}; texts begin with {start!r}: define it", position=0)
     grammar = Grammar(limit=limits.pattern_size)
     numbers = {name: grammar.add() for name in rules}
     grammar.start = numbers[start]

@@ -144,7 +144,7 @@ def _placed(error: DetentError, source: Source, offset: int) -> DetentError:
     first, _, rest = str(error).partition("\n")
     remedy = rest.rsplit("\n", 1)[-1] or "correct the regex there"
     what = f"the regex is refused: {first.partition(', at character')[0]}"
-    return type(error)(source.show(what, offset, remedy), offset=offset)
+    return type(error)(source.show(what, offset, remedy), position=offset, source=source.text)
 
 
 _Walk: TypeAlias = "Generator[Tree, Pattern, Pattern]"

@@ -21,15 +21,15 @@ class Source:
 
     def malformed(self, what: str, offset: int, remedy: str) -> NoReturn:
         """Raise what a text that is no grammar deserves."""
-        raise PatternSyntaxError(self.show(what, offset, remedy), offset=offset)
+        raise PatternSyntaxError(self.show(what, offset, remedy), position=offset, source=self.text)
 
     def unsupported(self, what: str, offset: int, remedy: str) -> NoReturn:
         """Raise what a well formed grammar deserves that cannot be held."""
-        raise UnsupportedError(self.show(what, offset, remedy), offset=offset)
+        raise UnsupportedError(self.show(what, offset, remedy), position=offset, source=self.text)
 
     def excessive(self, what: str, offset: int, remedy: str) -> NoReturn:
         """Raise what a grammar beyond a limit deserves."""
-        raise LimitError(self.show(what, offset, remedy), offset=offset)
+        raise LimitError(self.show(what, offset, remedy), position=offset, source=self.text)
 
     def show(self, what: str, offset: int, remedy: str) -> str:
         r"""Compose a message of at most 512 bytes.

@@ -71,7 +71,7 @@ _HINTS = {
 
 def malformed(what: str, pattern: str, offset: int, remedy: str) -> NoReturn:
     """Refuse a pattern that is none."""
-    raise PatternSyntaxError(show(what, pattern, offset, remedy), offset=offset)
+    raise PatternSyntaxError(show(what, pattern, offset, remedy), position=offset, source=pattern)
 
 
 class Escapes:
@@ -139,13 +139,13 @@ class Escapes:
         if len(self.properties) > _MAX_PROPERTIES:
             raise LimitError(
                 f"the pattern names more than {_MAX_PROPERTIES} Unicode properties, at character {offset}; use fewer",
-                offset=offset,
+                position=offset,
             )
         try:
             known = has_property(name)
         except ImportError:
             what, remedy = "Unicode properties need the package regex", "pip install regex"
-            raise UnsupportedError(show(what, pattern, offset, remedy), offset=offset) from None
+            raise UnsupportedError(show(what, pattern, offset, remedy), position=offset, source=pattern) from None
         if not known:
             remedy = r"names are such as \p{L}, \p{Lu}, \p{Letter}, \p{Script=Greek}, \p{Alphabetic}"
             malformed(f"unknown property {name!r}", pattern, offset, remedy)
@@ -155,4 +155,4 @@ class Escapes:
         if letter == "0":
             malformed("an octal escape", self.pattern, offset, r"write \xHH for a character by its number")
         what, remedy = "a back-reference is not regular", "write out the texts that may repeat: (?:aa|bb)"
-        raise UnsupportedError(show(what, self.pattern, offset, remedy), offset=offset)
+        raise UnsupportedError(show(what, self.pattern, offset, remedy), position=offset, source=self.pattern)

@@ -171,7 +171,9 @@ class _Parser:
         digits = digits.lstrip("0")
         if len(digits) > 10 or int(digits or "0") > _MOST:
             remedy = "use a smaller count, or {n,} for no upper bound"
-            raise LimitError(show(f"a repeat count above {_MOST}", self.pattern, index, remedy), offset=index)
+            raise LimitError(
+                show(f"a repeat count above {_MOST}", self.pattern, index, remedy), position=index, source=self.pattern
+            )
         return int(digits or "0")
 
     def open(self, index: int) -> int:
@@ -182,7 +184,8 @@ class _Parser:
             raise LimitError(
                 f"the pattern nests groups more than {self.limits.depth} deep, at character {index}; "
                 "flatten it or raise Limits(depth=...)",
-                offset=index,
+                position=index,
+                source=self.pattern,
             )
         self.count_part()
         self.stack.append(_Group(found[0], index))
@@ -192,7 +195,7 @@ class _Parser:
     def refuse_opening(self, index: int) -> NoReturn:
         if _MODIFIERS.match(self.pattern, index):
             what, remedy = "flags inside a pattern are not supported", "write both cases out, as in [Aa]"
-            raise UnsupportedError(show(what, self.pattern, index, remedy), offset=index)
+            raise UnsupportedError(show(what, self.pattern, index, remedy), position=index, source=self.pattern)
         if self.pattern.startswith("(?P<", index):
             self.malformed("a group of Python's re", index, "ECMA-262 writes a named group (?<name>...)")
         self.malformed("an unknown kind of group", index, "groups are (...), (?:...), (?<name>...), (?=...), (?!...)")

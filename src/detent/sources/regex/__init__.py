@@ -87,12 +87,15 @@ def _check_text(pattern: str, bounds: Limits) -> None:
         if found:
             offset = found.start()
             what, remedy = "half of a surrogate pair, which UTF-8 text never holds", "decode the pattern's text first"
-            raise UnsupportedError(show(what, pattern, offset, remedy), offset=offset)
+            raise UnsupportedError(show(what, pattern, offset, remedy), position=offset, source=pattern)
         size = len(pattern.encode())
     if size > bounds.source_bytes:
         raise LimitError(
             f"the pattern has {size} bytes, above the limit of {bounds.source_bytes}; "
-            "shorten it or raise Limits(source_bytes=...)"
+            "shorten it or raise Limits(source_bytes=...)",
+            subject="source_bytes",
+            limit=bounds.source_bytes,
+            given=size,
         )
 
 

@@ -98,7 +98,9 @@ class _Source(op.Tokenizer):  # type: ignore[misc]
         if self.parts > self.limits.pattern_size:
             raise LimitError(
                 f"the pattern has more than {self.limits.pattern_size} alternatives, groups and repeats; "
-                "shorten it or raise Limits(pattern_size=...)"
+                "shorten it or raise Limits(pattern_size=...)",
+                subject="pattern_size",
+                limit=self.limits.pattern_size,
             )
 
     def getuntil(self, terminator: str, name: str) -> str:
@@ -111,7 +113,7 @@ class _Source(op.Tokenizer):  # type: ignore[misc]
         return str(super().getuntil(terminator, name))
 
     def refuse(self, what: str, offset: int, remedy: str) -> NoReturn:
-        raise UnsupportedError(show(what, self.string, offset, remedy), offset=offset)
+        raise UnsupportedError(show(what, self.string, offset, remedy), position=offset, source=self.string)
 
     def refuse_backreference(self, offset: int) -> NoReturn:
         self.refuse("a backreference is not regular", offset, "write out the texts that may repeat: (?:aa|bb)")
@@ -145,7 +147,10 @@ def _parse_sub(source: _Source, state: State, verbose: int, nested: int) -> SubP
         raise LimitError(
             f"the pattern nests groups more than {source.limits.depth} deep, at character {opening}; "
             "flatten it or raise Limits(depth=...)",
-            offset=opening,
+            subject="depth",
+            limit=source.limits.depth,
+            position=opening,
+            source=source.string,
         )
     branches: list[SubPattern] = []
     while True:
@@ -223,7 +228,10 @@ def _property(source: _Source, escape: str, start: int) -> Item:
     if len(source.properties) > _MAX_PROPERTIES:
         raise LimitError(
             f"the pattern names more than {_MAX_PROPERTIES} Unicode properties, at character {start}; use fewer",
-            offset=start,
+            subject="properties",
+            limit=_MAX_PROPERTIES,
+            position=start,
+            source=source.string,
         )
     try:
         known = has_property(name)
@@ -263,7 +271,9 @@ def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     except RecursionError:
         raise LimitError(
             f"groups {limits.depth} deep are too deep for Python's recursion limit of {sys.getrecursionlimit()}; "
-            "flatten the pattern or raise the limit with sys.setrecursionlimit"
+            "flatten the pattern or raise the limit with sys.setrecursionlimit",
+            subject="depth",
+            limit=limits.depth,
         ) from None
 
 
@@ -293,7 +303,10 @@ def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
         offset = pattern.rfind("{", 0, source.tell())
         raise LimitError(
             show("a repeat count above 4294967294", pattern, offset, "use a smaller count, or {n,} for no upper bound"),
-            offset=offset,
+            subject="repeat_count",
+            limit=4294967294,
+            position=offset,
+            source=pattern,
         ) from None
 
 
@@ -302,7 +315,9 @@ def _all_flags(source: _Source, flags: int) -> int:
     offset = max(source.string.find("(?"), 0)
     if flags & _ASCII and flags & _UNICODE:
         what = "the flags ASCII and UNICODE exclude each other"
-        raise PatternSyntaxError(show(what, source.string, offset, "leave one of them out"), offset=offset)
+        raise PatternSyntaxError(
+            show(what, source.string, offset, "leave one of them out"), position=offset, source=source.string
+        )
     if flags & ~_FLAGS:
         source.refuse("the template flag (?t) has no meaning here", offset, "leave it out")
     return flags if flags & _ASCII else flags | _UNICODE

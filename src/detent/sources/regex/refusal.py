@@ -32,5 +32,5 @@ def refusal(what: str, pattern: str, offset: int) -> DetentError:
     remedy = next((remedy for start, remedy in _REMEDIES if what.startswith(start)), "correct the pattern there")
     if what.startswith("Possible"):
         message = f"{what[0].lower()}{what[1:]}: re takes it for characters but may come to change that"
-        return UnsupportedError(show(message, pattern, offset, remedy), offset=offset)
-    return PatternSyntaxError(show(what, pattern, offset, remedy), offset=offset)
+        return UnsupportedError(show(message, pattern, offset, remedy), position=offset, source=pattern)
+    return PatternSyntaxError(show(what, pattern, offset, remedy), position=offset, source=pattern)

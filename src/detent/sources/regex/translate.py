@@ -183,7 +183,9 @@ class _Translation:
             if self.ranges > self.limit * _RANGES_PER_POSITION:
                 raise LimitError(
                     f"the pattern's classes list more than {self.limit * _RANGES_PER_POSITION} ranges of characters; "
-                    "simplify them or raise Limits(pattern_size=...)"
+                    "simplify them or raise Limits(pattern_size=...)",
+                    subject="pattern_size",
+                    limit=self.limit,
                 )
         return known.node
 
@@ -245,7 +247,9 @@ class _Translation:
         if self.positions > self.limit:
             raise LimitError(
                 f"the pattern has more than {self.limit} literals and classes; "
-                "shorten it or raise Limits(pattern_size=...)"
+                "shorten it or raise Limits(pattern_size=...)",
+                subject="pattern_size",
+                limit=self.limit,
             )
 
 
