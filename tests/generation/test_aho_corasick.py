@@ -9,7 +9,7 @@ import pytest
 import detent
 from detent.generation.aho_corasick import AhoCorasick, Match
 from detent.language import Language
-from detent.sources.words.containing import amid
+from detent.sources.words.containing import containing_node
 
 OPTIONS = [(False, False), (True, False), (False, True), (True, True)]
 LETTERS = ["a", "b", "A", "k", "K", "\u212a", "s", "ß", "ẞ", "é", "É", "i", "ı", "İ", " ", "_", "日", "🙂"]
@@ -43,7 +43,7 @@ def test_a_word_is_found_just_where_the_language_has_one(ignore_case: bool, whol
     for _ in range(60):
         banned = words(rng, rng.randint(1, 5))
         automaton = AhoCorasick(banned, "ban", ignore_case=ignore_case, whole_words=whole_words)
-        language = Language(amid(banned, "ban", ignore_case, whole_words), "some")
+        language = Language(containing_node(banned, "ban", ignore_case, whole_words), "some")
         for _ in range(20):
             text = "".join(rng.choices(LETTERS, k=rng.randint(0, 12))).encode()
             if rng.random() < 0.3:  # bytes that are not UTF-8

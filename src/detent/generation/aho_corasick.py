@@ -15,7 +15,7 @@ import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from detent.sources.words.case import CaselessAlphabet
+from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.containing import read_words
 
 __all__ = ["AhoCorasick", "Checkpoint", "Match", "MatchState"]
@@ -71,7 +71,7 @@ class AhoCorasick:
             alphabet = CaselessAlphabet(symbols)
             symbols = [alphabet.fold(word) for word in symbols]
             for symbol in set().union(*symbols):
-                self._variants[symbol] = alphabet.spellings(symbol)
+                self._variants[symbol] = alphabet.encodings(symbol)
                 self.fold.update({variant.decode(): symbol for variant in self._variants[symbol]})
         self.words: tuple[str, ...] = tuple(sorted(set(symbols)))
         self.longest = max(map(len, self.words))

@@ -17,8 +17,8 @@ from detent.generation.aho_corasick import AhoCorasick, MatchState
 from detent.generation.sampler import whole_number
 from detent.language import Language
 from detent.sources.nodes import ANY_BYTES, concat, optional
-from detent.sources.words.case import CaselessAlphabet
-from detent.sources.words.containing import amid, no_word_character
+from detent.sources.words.caseless import CaselessAlphabet
+from detent.sources.words.containing import containing_node, no_word_character
 from detent.sources.words.trie import bytes_trie, trie
 
 __all__ = ["Ban", "BanMode", "BannedWords", "Words", "banned_words"]
@@ -90,7 +90,7 @@ class BannedWords:
         self._ignore_case = ban.ignore_case
         self._whole_words = ban.whole_words
         self._automaton = AhoCorasick(words, "ban", ignore_case=ban.ignore_case, whole_words=ban.whole_words)
-        self._banned_node = amid(words, "ban", ban.ignore_case, ban.whole_words)
+        self._banned_node = containing_node(words, "ban", ban.ignore_case, ban.whole_words)
 
     def start(self, prompt: bytes) -> MatchState:
         """Return the match state of an empty text after a prompt."""

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detent import LimitError, _core
-from detent.sources.grammar.graph import components
 from detent.sources.grammar.left_recursion import left_edges, without_left_recursion
-from detent.sources.grammar.productions import Grammar, Many, Terminal
+from detent.sources.grammar.productions import Grammar, RepeatedRule, Terminal
+from detent.sources.grammar.strongly_connected import strongly_connected_components
 from tests.support.derivation import derived
 
 LENGTH = 5
@@ -32,8 +32,8 @@ def meaning(grammar):
             for symbol in row:
                 if isinstance(symbol, int):
                     names.append(str(symbol))
-                elif isinstance(symbol, Many):
-                    name = f"many {symbol}"
+                elif isinstance(symbol, RepeatedRule):
+                    name = f"repeated {symbol}"
                     most = LENGTH + 1 if symbol.maximum is None else min(symbol.maximum, LENGTH + 1)
                     least = min(symbol.minimum, most)
                     rules[name] = [[str(symbol.rule)] * count for count in range(least, most + 1)]
@@ -48,7 +48,7 @@ def meaning(grammar):
 
 def has_left_recursion(grammar):
     edges = left_edges(grammar)
-    return any(len(members) > 1 or members[0] in edges[members[0]] for members in components(edges))
+    return any(len(members) > 1 or members[0] in edges[members[0]] for members in strongly_connected_components(edges))
 
 
 def check(rows_of_rules):
@@ -65,7 +65,7 @@ SYMBOLS = st.one_of(
     st.integers(0, 3),
     st.sampled_from([A, B, MAYBE_A]),
     st.builds(
-        lambda rule, least, more: Many(rule, least, None if more is None else max(1, least + more)),
+        lambda rule, least, more: RepeatedRule(rule, least, None if more is None else max(1, least + more)),
         st.integers(0, 3),
         st.integers(0, 2),
         st.none() | st.integers(0, 2),
@@ -89,8 +89,8 @@ def test_random_grammars(rules):
         pytest.param([[(MAYBE_A, 0, B), (A,)]], id="hidden by a terminal"),
         pytest.param([[(0, 0), (A,), ()]], id="ambiguous and empty"),
         pytest.param([[(1,), (A,)], [(0,), (B,)]], id="unit cycle"),
-        pytest.param([[(Many(0, 0, None), B), (A,)]], id="through a repeat"),
-        pytest.param([[(Many(0, 2, 3),), (A,), ()]], id="a counted repeat of itself"),
+        pytest.param([[(RepeatedRule(0, 0, None), B), (A,)]], id="through a repeat"),
+        pytest.param([[(RepeatedRule(0, 2, 3),), (A,), ()]], id="a counted repeat of itself"),
         pytest.param([[(0,)]], id="no text"),
         pytest.param([[(1, 0), (1,)], [(0, A), ()]], id="two at once"),
         pytest.param([[(0, 1), (A,)], [(), (B,)]], id="what follows may be empty"),

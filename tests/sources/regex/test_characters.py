@@ -8,11 +8,11 @@ import re
 import pytest
 
 import detent
-from detent.sources.regex.case import case_variants
+from detent.code_points import LAST, complement, normalise
+from detent.sources.regex.case_folding import case_variants
 from detent.sources.regex.characters import category_ranges, has_property, property_ranges
 from detent.sources.regex.classes import class_ranges
 from detent.sources.regex.parser import parse
-from detent.sources.regex.ranges import LAST, complement, normalise
 from tests.support.acceptance import BYTES
 
 EVERY = "".join(map(chr, range(LAST + 1)))

@@ -8,10 +8,10 @@ from detent import _core
 from detent.errors import EmptyLanguageError, LimitError, PatternSyntaxError
 from detent.limits import Limits
 from detent.sources.grammar.emit import emit
-from detent.sources.grammar.lower import Lowering, joined, repeated, united
+from detent.sources.grammar.lower import Lowering, concatenation, repetition, union
 from detent.sources.grammar.place import Source
 from detent.sources.grammar.productions import EPSILON, Grammar, Symbol, Terminal
-from detent.sources.grammar.tree import Leaf, Name, Tree
+from detent.sources.grammar.tree import RuleName, TerminalNode, Tree
 
 __all__ = ["assemble", "check_text", "finish"]
 
@@ -39,7 +39,7 @@ def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: Source, lim
     numbers = {name: grammar.add() for name in rules}
     grammar.start = numbers[start]
 
-    def rule(name: Name) -> Symbol:
+    def rule(name: RuleName) -> Symbol:
         if name.name not in numbers:
             source.malformed(f"rule {name.name!r} is not defined", name.offset, "define it, or correct the name")
         return numbers[name.name]
@@ -68,7 +68,7 @@ def check_text(text: str, asker: str, limits: Limits) -> None:
         )
 
 
-def _terminal(leaf: Leaf) -> Symbol:
+def _terminal(leaf: TerminalNode) -> Symbol:
     assert isinstance(leaf.value, Terminal)  # noqa: S101 - the readers put nothing else there
     return leaf.value
 
@@ -112,15 +112,15 @@ class _Differences:
             left, right, _ = (self.known.get(side, EPSILON) for side in self.differences[rule])
             node = _core.intersection([left.node, _core.complement(right.node)])
             return Terminal(node, left.nullable and not right.nullable, left.size + right.size)
-        options = [joined([EPSILON, *map(self.part, row)]) for row in self.grammar.rules[rule]]
-        return united(options)
+        options = [concatenation([EPSILON, *map(self.part, row)]) for row in self.grammar.rules[rule]]
+        return union(options)
 
     def part(self, symbol: Symbol) -> Terminal:
         if isinstance(symbol, Terminal):
             return symbol
         if isinstance(symbol, int):
             return self.known[symbol]
-        return repeated(self.known[symbol.rule], symbol.minimum, symbol.maximum)
+        return repetition(self.known[symbol.rule], symbol.minimum, symbol.maximum)
 
     def recursive(self, offset: int) -> NoReturn:
         what = "a side of this minus calls a rule that calls itself"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from detent import _core
+from detent.code_points import LAST, Range, complement, normalise
 from detent.sources.grammar.place import Source
 from detent.sources.grammar.productions import EPSILON, Terminal
-from detent.sources.regex.ranges import LAST, Range, complement, normalise
 
 __all__ = ["class_terminal", "code_point", "text_terminal"]
 

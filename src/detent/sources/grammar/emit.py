@@ -10,10 +10,10 @@ from collections import Counter
 
 from detent import _core
 from detent.sources.grammar.left_recursion import without_left_recursion
-from detent.sources.grammar.lower import alternatives, joined, repeated, united
-from detent.sources.grammar.productions import EPSILON, Grammar, Many, Row, Symbol, Terminal
+from detent.sources.grammar.lower import alternatives, concatenation, repetition, union
+from detent.sources.grammar.productions import EPSILON, Grammar, Production, RepeatedRule, Symbol, Terminal
 
-__all__ = ["emit", "simplified"]
+__all__ = ["emit", "simplify"]
 
 # What is put in place of a call has at most so many literals and classes: copies are cheap, and states stay alike.
 _INLINE = 1000
@@ -21,26 +21,26 @@ _INLINE = 1000
 
 def emit(grammar: Grammar) -> _core.Node:
     """Give the node of the start's texts; the grammar must have been pruned and must have a text."""
-    grammar = simplified(without_left_recursion(simplified(grammar)))
+    grammar = simplify(without_left_recursion(simplify(grammar)))
     only = _as_terminal(grammar.rules[grammar.start])
     if only is not None:
         return only.node
     return _core.grammar([_definition(rule, rows) for rule, rows in enumerate(grammar.rules)], grammar.start)
 
 
-def _definition(rule: int, rows: list[Row]) -> _core.Node:
+def _definition(rule: int, rows: list[Production]) -> _core.Node:
     return _core.union([_core.concat([_node(symbol) for symbol in row]) for row in rows])
 
 
 def _node(symbol: Symbol) -> _core.Node:
     if isinstance(symbol, int):
         return _core.reference(symbol)
-    if isinstance(symbol, Many):
+    if isinstance(symbol, RepeatedRule):
         return _core.repeat(_core.reference(symbol.rule), symbol.minimum, symbol.maximum)
     return symbol.node
 
 
-def simplified(grammar: Grammar) -> Grammar:
+def simplify(grammar: Grammar) -> Grammar:
     """Give a grammar of the same texts, with fewer rules and larger terminals; linear."""
     work = Grammar([list(rows) for rows in grammar.rules], grammar.start, grammar.limit, grammar.size)
     known: dict[int, Symbol] = {}
@@ -55,7 +55,7 @@ def simplified(grammar: Grammar) -> Grammar:
     ready = [rule for rule, count in enumerate(missing) if count == 0]
     while ready:
         rule = ready.pop()
-        rows = _looped(rule, [_put_in(row, known) for row in work.rules[rule]])
+        rows = _recursion_to_loop(rule, [_inline_known(row, known) for row in work.rules[rule]])
         work.rules[rule] = rows
         terminal = _as_terminal(rows)
         if terminal is None or terminal.size > _INLINE:
@@ -67,40 +67,40 @@ def simplified(grammar: Grammar) -> Grammar:
                 ready.append(caller)
     for rule, rows in enumerate(work.rules):
         if rule not in known:
-            work.rules[rule] = alternatives([_put_in(row, known) for row in rows])
+            work.rules[rule] = alternatives([_inline_known(row, known) for row in rows])
     return _without_aliases(work).pruned()
 
 
-def _put_in(row: Row, known: dict[int, Symbol]) -> Row:
+def _inline_known(row: Production, known: dict[int, Symbol]) -> Production:
     """Give the row with known rules put in and neighbouring terminals made into one."""
     result: list[Symbol] = []
     for symbol in row:
         if isinstance(symbol, int):
             symbol = known.get(symbol, symbol)
-        elif isinstance(symbol, Many):
+        elif isinstance(symbol, RepeatedRule):
             inner = known.get(symbol.rule)
             if isinstance(inner, Terminal):
-                symbol = repeated(inner, symbol.minimum, symbol.maximum)
+                symbol = repetition(inner, symbol.minimum, symbol.maximum)
         last = result[-1] if result else None
         if isinstance(symbol, Terminal) and isinstance(last, Terminal) and symbol.regular and last.regular:
-            result[-1] = joined([last, symbol])
+            result[-1] = concatenation([last, symbol])
         else:
             result.append(symbol)
     return tuple(result)
 
 
-def _as_terminal(rows: list[Row]) -> Terminal | None:
+def _as_terminal(rows: list[Production]) -> Terminal | None:
     """Give the terminal that a rule is, if it calls no other."""
     options: list[Terminal] = []
     for row in rows:
         parts = [symbol for symbol in row if isinstance(symbol, Terminal) and symbol.regular]
         if len(parts) != len(row):
             return None
-        options.append(joined(parts) if parts else EPSILON)
-    return united(options) if options else None
+        options.append(concatenation(parts) if parts else EPSILON)
+    return union(options) if options else None
 
 
-def _looped(rule: int, rows: list[Row]) -> list[Row]:
+def _recursion_to_loop(rule: int, rows: list[Production]) -> list[Production]:
     """Give the rows of a rule that calls no rule but itself, as a loop where it does so on one side only."""
     calling = [row for row in rows if rule in row and row != (rule,)]
     others = [row for row in rows if rule not in row]
@@ -112,8 +112,8 @@ def _looped(rule: int, rows: list[Row]) -> list[Row]:
     for edge, side in ((-1, slice(0, -1)), (0, slice(1, None))):
         loop = _as_terminal([row[side] for row in calling])
         if loop is not None and all(row[edge] == rule for row in calling):
-            around = repeated(loop, 0, None)
-            return [(joined([ends, around] if edge == 0 else [around, ends]),)]
+            around = repetition(loop, 0, None)
+            return [(concatenation([ends, around] if edge == 0 else [around, ends]),)]
     return rows
 
 
@@ -137,6 +137,6 @@ def _without_aliases(grammar: Grammar) -> Grammar:
 def _renamed(symbol: Symbol, names: dict[int, int]) -> Symbol:
     if isinstance(symbol, int):
         return names.get(symbol, symbol)
-    if isinstance(symbol, Many):
-        return Many(names.get(symbol.rule, symbol.rule), symbol.minimum, symbol.maximum)
+    if isinstance(symbol, RepeatedRule):
+        return RepeatedRule(names.get(symbol.rule, symbol.rule), symbol.minimum, symbol.maximum)
     return symbol

@@ -8,8 +8,8 @@ strongly connected sets. (DeRemer & Pennello 1982.)
 from __future__ import annotations
 
 from detent.errors import LimitError
-from detent.sources.grammar.graph import closed
 from detent.sources.grammar.lark_bnf import BnfRow
+from detent.sources.grammar.strongly_connected import closed
 
 __all__ = ["END", "Lalr"]
 

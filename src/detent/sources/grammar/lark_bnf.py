@@ -16,10 +16,10 @@ from typing import TypeAlias
 from detent.errors import LimitError
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
-from detent.sources.grammar.tree import Choice, Leaf, Name, Repeat, Row, Tree
+from detent.sources.grammar.tree import Repeat, RuleName, Sequence, TerminalNode, Tree, Union
 from detent.sources.trampoline import trampoline
 
-__all__ = ["Bnf", "BnfRow", "write_out"]
+__all__ = ["Bnf", "BnfRow", "expand_ebnf"]
 
 BnfRow: TypeAlias = tuple[int, ...]
 """Numbers of rules, and complements of numbers of terminals."""
@@ -119,7 +119,7 @@ class Bnf:
         return self._counted[key]
 
 
-def write_out(rules: LarkRules, limit: int) -> Bnf | None:
+def expand_ebnf(rules: LarkRules, limit: int) -> Bnf | None:
     """Give the rows of all rules that the start needs; None if one holds what is no terminal."""
     bnf = Bnf(limit)
     numbers: dict[int, int] = {}
@@ -147,12 +147,12 @@ class _NestedSchema(Exception):  # noqa: N818 - it never leaves this file
 
 
 def _walk(tree: Tree, scope: Scope, rules: LarkRules, bnf: Bnf, number: Callable[[int], int]) -> _Walk:
-    if isinstance(tree, (Name, Leaf)):
+    if isinstance(tree, (RuleName, TerminalNode)):
         symbol = rules.symbol(tree, scope)
         if isinstance(symbol, Nested):
             raise _NestedSchema
         return [(number(symbol) if symbol >= 0 else symbol,)]
-    if isinstance(tree, Choice):
+    if isinstance(tree, Union):
         found: _Rows = []
         for option in tree.options:
             found += yield option
@@ -165,7 +165,7 @@ def _walk(tree: Tree, scope: Scope, rules: LarkRules, bnf: Bnf, number: Callable
             plus = (bnf.plus(body),)
             return [plus] if tree.minimum else [plus, ()]
         return bnf.multiplied([bnf.counted(body, tree.minimum, tree.minimum), [(bnf.plus(body),), ()]])
-    assert isinstance(tree, Row)  # noqa: S101 - the reader lets & and ~ into terminals only
+    assert isinstance(tree, Sequence)  # noqa: S101 - the reader lets & and ~ into terminals only
     parts: list[_Rows] = []
     for part in tree.parts:
         parts.append((yield part))

@@ -20,7 +20,17 @@ from detent.sources.grammar.lark_syntax import (
     read_statements,
 )
 from detent.sources.grammar.place import Source
-from detent.sources.grammar.tree import Both, Choice, Leaf, Minus, Name, Not, Repeat, Row, Tree
+from detent.sources.grammar.tree import (
+    Complement,
+    Difference,
+    Intersection,
+    Repeat,
+    RuleName,
+    Sequence,
+    TerminalNode,
+    Tree,
+    Union,
+)
 
 __all__ = ["Definitions", "leaves"]
 
@@ -40,7 +50,7 @@ class Definitions:
         # As in Lark, imports come first, wherever they stand.
         for statement in statements:
             if isinstance(statement, Import):
-                self._bring_in(statement)
+                self._import(statement)
         for statement in statements:
             if isinstance(statement, Definition):
                 self._define(statement)
@@ -65,19 +75,19 @@ class Definitions:
         if new.mode == "extend" and known is not None:
             if known.parameters != new.parameters:
                 self.source.malformed(f"{new.name!r} has other parameters", new.offset, "give it the same")
-            new = replace(known, tree=Choice((new.tree, known.tree)))
+            new = replace(known, tree=Union((new.tree, known.tree)))
         self.all[new.name] = new
 
     def _ignore(self, statement: Ignored) -> None:
         tree = statement.tree
-        if isinstance(tree, Leaf) and isinstance(tree.value, TerminalName):
+        if isinstance(tree, TerminalNode) and isinstance(tree.value, TerminalName):
             self.ignored.append(tree.value.name)
             return
         name = f"__IGNORE_{len(self.ignored)}"
         self.ignored.append(name)
         self.all[name] = Definition(name, tree, statement.offset, True)
 
-    def _bring_in(self, statement: Import) -> None:
+    def _import(self, statement: Import) -> None:
         """Take over definitions of a grammar that comes with lark, and what they call, under longer names."""
         path = ".".join(statement.path)
         if statement.is_relative or path not in _LIBRARY:
@@ -108,14 +118,18 @@ class Definitions:
         known = self.all.keys() | self.declared
         for definition in self.all.values():
             for leaf in leaves([definition.tree]):
-                name = leaf.name if isinstance(leaf, Name) else _name_of(leaf)
+                name = leaf.name if isinstance(leaf, RuleName) else _name_of(leaf)
                 if name is not None and name not in known and name not in definition.parameters:
                     noun = "rule" if name.strip("_").islower() else "terminal"
                     self.source.malformed(f"{noun} {name!r} is not defined", max(leaf.offset, 0), "define it")
                 if name is not None and name in self.all:
-                    count = len(leaf.value.arguments) if isinstance(leaf, Leaf) and isinstance(leaf.value, Usage) else 0
+                    count = (
+                        len(leaf.value.arguments)
+                        if isinstance(leaf, TerminalNode) and isinstance(leaf.value, Usage)
+                        else 0
+                    )
                     wanted = len(self.all[name].parameters)
-                    is_argument = isinstance(leaf, Name) and wanted
+                    is_argument = isinstance(leaf, RuleName) and wanted
                     if count != wanted and not is_argument:
                         what = f"template {name!r} takes {wanted} arguments, got {count}"
                         self.source.malformed(what, max(leaf.offset, 0), "give it as many as it has parameters")
@@ -146,49 +160,49 @@ def _library_text(path: str) -> str:
     return (Path(folders[0]) / "grammars" / f"{path}.lark").read_text(encoding="utf-8")
 
 
-def _name_of(leaf: Leaf) -> str | None:
+def _name_of(leaf: TerminalNode) -> str | None:
     return leaf.value.name if isinstance(leaf.value, (TerminalName, Usage)) else None
 
 
 def _called(definition: Definition) -> Iterator[str]:
     for leaf in leaves([definition.tree]):
-        name = leaf.name if isinstance(leaf, Name) else _name_of(leaf)
+        name = leaf.name if isinstance(leaf, RuleName) else _name_of(leaf)
         if name is not None and name not in definition.parameters:
             yield name
 
 
-def leaves(trees: Iterable[Tree]) -> Iterator[Name | Leaf]:
+def leaves(trees: Iterable[Tree]) -> Iterator[RuleName | TerminalNode]:
     """Yield the names and leaves of trees, those in the arguments of templates included."""
     waiting = list(trees)
     while waiting:
         tree = waiting.pop()
-        if isinstance(tree, (Name, Leaf)):
+        if isinstance(tree, (RuleName, TerminalNode)):
             yield tree
-            if isinstance(tree, Leaf) and isinstance(tree.value, Usage):
+            if isinstance(tree, TerminalNode) and isinstance(tree.value, Usage):
                 waiting.extend(tree.value.arguments)
-        elif isinstance(tree, (Repeat, Not)):
+        elif isinstance(tree, (Repeat, Complement)):
             waiting.append(tree.part)
-        elif isinstance(tree, Choice):
+        elif isinstance(tree, Union):
             waiting.extend(reversed(tree.options))
-        elif isinstance(tree, (Row, Both)):
+        elif isinstance(tree, (Sequence, Intersection)):
             waiting.extend(reversed(tree.parts))
 
 
 def _with_names(tree: Tree, names: dict[str, str]) -> Tree:
     """Give a tree of the library with other names; these trees are small, so recursion is safe."""
-    if isinstance(tree, Name):
-        return Name(names.get(tree.name, tree.name), -1)
-    if isinstance(tree, Leaf):
+    if isinstance(tree, RuleName):
+        return RuleName(names.get(tree.name, tree.name), -1)
+    if isinstance(tree, TerminalNode):
         value = tree.value
         if isinstance(value, TerminalName):
             value = TerminalName(names[value.name])
         elif isinstance(value, Usage):
             value = Usage(names[value.name], tuple(_with_names(argument, names) for argument in value.arguments))
-        return Leaf(value, -1)
+        return TerminalNode(value, -1)
     if isinstance(tree, Repeat):
         return Repeat(_with_names(tree.part, names), tree.minimum, tree.maximum)
-    if isinstance(tree, Choice):
-        return Choice(tuple(_with_names(option, names) for option in tree.options))
-    if isinstance(tree, (Minus, Both, Not)):
+    if isinstance(tree, Union):
+        return Union(tuple(_with_names(option, names) for option in tree.options))
+    if isinstance(tree, (Difference, Intersection, Complement)):
         raise AssertionError("Lark's own grammars have no such sign")
-    return Row(tuple(_with_names(part, names) for part in tree.parts))
+    return Sequence(tuple(_with_names(part, names) for part in tree.parts))

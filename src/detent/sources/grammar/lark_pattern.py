@@ -20,10 +20,10 @@ from detent.limits import Limits
 from detent.queries import ByteDfa
 from detent.sources.grammar.lark_syntax import Literal, Range, Special, TerminalName
 from detent.sources.grammar.place import Source
-from detent.sources.grammar.tree import Both, Choice, Leaf, Not, Repeat, Row, Tree
+from detent.sources.grammar.tree import Complement, Intersection, Repeat, Sequence, TerminalNode, Tree, Union
 from detent.sources.nodes import UTF8
 from detent.sources.regex import regex
-from detent.sources.regex.fresh_stack import on_fresh_stack
+from detent.sources.regex.new_stack import on_new_stack
 from detent.sources.trampoline import trampoline
 
 __all__ = ["Pattern", "literal_pattern", "terminal_pattern"]
@@ -31,7 +31,7 @@ __all__ = ["Pattern", "literal_pattern", "terminal_pattern"]
 _parser = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _UNBOUNDED = int(_parser.MAXREPEAT)
 
-# Longer regexes would take long to be joined and measured.
+# Longer regexes would take long to be concatenation and measured.
 _MAX_REGEXP = 200_000
 
 _ESCAPE = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
@@ -73,7 +73,7 @@ class Pattern:
             return len(self.value), len(self.value)
         if not self.is_plain:
             return int(not ByteDfa(self.node).accepts(b"")), _UNBOUNDED
-        low, high = on_fresh_stack(lambda: _parser.parse(self.regexp).getwidth())
+        low, high = on_new_stack(lambda: _parser.parse(self.regexp).getwidth())
         return int(low), int(high)
 
     @cached_property
@@ -151,22 +151,22 @@ _Walk: TypeAlias = "Generator[Tree, Pattern, Pattern]"
 
 
 def terminal_pattern(
-    tree: Tree, called: Callable[[TerminalName, int], Pattern], literal: Callable[[Leaf], Pattern]
+    tree: Tree, called: Callable[[TerminalName, int], Pattern], literal: Callable[[TerminalNode], Pattern]
 ) -> Pattern:
     """Give the pattern of a terminal's definition; `called` gives those of the terminals that it calls."""
 
     def walk(part: Tree) -> _Walk:
-        if isinstance(part, Leaf):
+        if isinstance(part, TerminalNode):
             return called(part.value, part.offset) if isinstance(part.value, TerminalName) else literal(part)
         if isinstance(part, Repeat):
             return _repeat((yield part.part), part.minimum, part.maximum)
-        if isinstance(part, Not):
+        if isinstance(part, Complement):
             return _complement((yield part.part))
-        assert isinstance(part, (Choice, Both, Row))  # noqa: S101 - the reader lets nothing else into a terminal
+        assert isinstance(part, (Union, Intersection, Sequence))  # noqa: S101 - the reader lets nothing else into a terminal
         patterns: list[Pattern] = []
-        for child in part.options if isinstance(part, Choice) else part.parts:
+        for child in part.options if isinstance(part, Union) else part.parts:
             patterns.append((yield child))
-        make = _choice if isinstance(part, Choice) else _both if isinstance(part, Both) else _row
+        make = _choice if isinstance(part, Union) else _both if isinstance(part, Intersection) else _row
         return make(patterns)
 
     return trampoline(walk, tree)

@@ -14,7 +14,7 @@ from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_pattern import Pattern, literal_pattern, terminal_pattern
 from detent.sources.grammar.lark_syntax import MAX_TEMPLATE_DEPTH, Nested, TerminalName, Usage
 from detent.sources.grammar.place import Source
-from detent.sources.grammar.tree import Leaf, Name, Parts, Tree
+from detent.sources.grammar.tree import Parts, RuleName, TerminalNode, Tree
 
 __all__ = ["LarkRules", "LarkTerminal", "Scope"]
 
@@ -47,7 +47,7 @@ class LarkTerminal:
     offset: int
 
 
-Scope = dict[str, "Name | Leaf"]
+Scope = dict[str, "RuleName | TerminalNode"]
 """What the parameters of a template stand for: names and leaves that are closed."""
 
 
@@ -82,9 +82,9 @@ class LarkRules:
             raise PatternSyntaxError(f"{what}; define it, or pass start=...", position=0)
         if found.parameters:
             self.source.malformed(f"the start {name!r} has parameters", found.offset, "begin with a plain rule")
-        return self.rule(Name(name, found.offset), {})
+        return self.rule(RuleName(name, found.offset), {})
 
-    def rule(self, name: Name, scope: Scope) -> int:
+    def rule(self, name: RuleName, scope: Scope) -> int:
         """Give the number of a rule without parameters."""
         return self._number(name.name, self.definitions.all[name.name].tree, {}, name.offset)
 
@@ -95,10 +95,10 @@ class LarkRules:
             self.trees.append((key, tree, scope))
         return self._rules[key]
 
-    def symbol(self, tree: Name | Leaf, scope: Scope) -> int | Nested:
+    def symbol(self, tree: RuleName | TerminalNode, scope: Scope) -> int | Nested:
         """Give the number of a rule, the complement of the number of a terminal, or a nested schema."""
         tree = self._closed(tree, scope)
-        if isinstance(tree, Name):
+        if isinstance(tree, RuleName):
             if self.definitions.all[tree.name].parameters:
                 what = f"template {tree.name!r} needs its arguments"
                 self.source.malformed(what, max(tree.offset, 0), f"write {tree.name}{{...}}")
@@ -110,7 +110,7 @@ class LarkRules:
             return ~self.terminal(value.name)
         if isinstance(value, Usage):
             definition = self.definitions.all[value.name]
-            arguments = [argument for argument in value.arguments if isinstance(argument, (Name, Leaf))]
+            arguments = [argument for argument in value.arguments if isinstance(argument, (RuleName, TerminalNode))]
             if len(arguments) != len(definition.parameters):
                 what = f"template {value.name!r} takes {len(definition.parameters)} arguments, got {len(arguments)}"
                 self.source.malformed(what, max(tree.offset, 0), "give it as many as it has parameters")
@@ -118,22 +118,24 @@ class LarkRules:
             return self._number(_written(tree), definition.tree, inner, tree.offset)
         return ~self._anonymous_terminal(tree)
 
-    def _closed(self, tree: Name | Leaf, scope: Scope) -> Name | Leaf:
+    def _closed(self, tree: RuleName | TerminalNode, scope: Scope) -> RuleName | TerminalNode:
         """Give a leaf with the parameters in it replaced; arguments nest at most `MAX_TEMPLATE_DEPTH` deep."""
         if not scope:
             return tree
-        if isinstance(tree, Name):
+        if isinstance(tree, RuleName):
             return scope.get(tree.name, tree)
         if not isinstance(tree.value, Usage):
             return tree
         name = tree.value.name
         target = scope.get(name)
-        if isinstance(target, Name):
+        if isinstance(target, RuleName):
             name = target.name
         arguments = tuple(
-            self._closed(argument, scope) for argument in tree.value.arguments if isinstance(argument, (Name, Leaf))
+            self._closed(argument, scope)
+            for argument in tree.value.arguments
+            if isinstance(argument, (RuleName, TerminalNode))
         )
-        closed = Leaf(Usage(name, arguments), tree.offset)
+        closed = TerminalNode(Usage(name, arguments), tree.offset)
         text = _written(closed)
         self._parts.add(max(tree.offset, 0), len(text) // 8)
         if text.count("{") > MAX_TEMPLATE_DEPTH:
@@ -183,13 +185,13 @@ class LarkRules:
             path.append(missing[0][0])
         return self._patterns[name]
 
-    def _literal(self, leaf: Leaf) -> Pattern:
+    def _literal(self, leaf: TerminalNode) -> Pattern:
         key = leaf.value
         if key not in self._literals:
             self._literals[key] = literal_pattern(leaf.value, max(leaf.offset, 0), self.source, self.limits)
         return self._literals[key]
 
-    def _anonymous_terminal(self, leaf: Leaf) -> int:
+    def _anonymous_terminal(self, leaf: TerminalNode) -> int:
         pattern = self._literal(leaf)
         name = self._by_pattern.get(pattern.key)
         if name is not None and name in self.definitions.all:
@@ -214,12 +216,12 @@ class LarkRules:
         return f"__ANON_{self._anonymous - 1}"
 
 
-def _written(tree: Name | Leaf) -> str:
+def _written(tree: RuleName | TerminalNode) -> str:
     """Give one text for equal arguments; they nest at most `MAX_TEMPLATE_DEPTH` deep."""
-    if isinstance(tree, Name):
+    if isinstance(tree, RuleName):
         return tree.name
     value = tree.value
     if isinstance(value, Usage):
-        inner = ",".join(_written(part) for part in value.arguments if isinstance(part, (Name, Leaf)))
+        inner = ",".join(_written(part) for part in value.arguments if isinstance(part, (RuleName, TerminalNode)))
         return f"{value.name}{{{inner}}}"
     return value.name if isinstance(value, TerminalName) else repr(value)

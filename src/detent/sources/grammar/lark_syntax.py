@@ -14,7 +14,7 @@ from typing import NoReturn, TypeAlias
 
 from detent.limits import Limits
 from detent.sources.grammar.place import Source
-from detent.sources.grammar.tree import MAX_COUNT, Expression, Leaf, Name, Parts, Tree
+from detent.sources.grammar.tree import MAX_COUNT, Expression, Parts, RuleName, TerminalNode, Tree
 
 __all__ = [
     "MAX_TEMPLATE_DEPTH",
@@ -369,7 +369,7 @@ class _Reader:
                 self.position = found.end()
                 self.token = self.scan()
                 nested = Nested(token.text, self.text[start : found.end()])
-                tree.item(Leaf(nested, token.offset), token.offset)
+                tree.item(TerminalNode(nested, token.offset), token.offset)
                 return
         what, remedy = f"{token.text} needs JSON in braces", 'as in %json {"type": "integer"}'
         self.source.malformed(what, token.offset, remedy)
@@ -380,7 +380,7 @@ class _Reader:
         if token.text.startswith("<["):
             self.source.unsupported("a token by its id", token.offset, "name it, as in <|eot_id|>")
         self.parts.add(token.offset)
-        tree.item(Leaf(Special(token.text), token.offset), token.offset)
+        tree.item(TerminalNode(Special(token.text), token.offset), token.offset)
 
     def on_sign(self, tree: Expression, token: _Token) -> None:
         text, offset = token.text, token.offset
@@ -417,22 +417,22 @@ class _Reader:
     def value(self, token: _Token) -> Tree:
         """Make a leaf of a token: a literal, a range, a name, a template with its arguments."""
         if token.kind == "terminal":
-            return Leaf(TerminalName(token.text), token.offset)
+            return TerminalNode(TerminalName(token.text), token.offset)
         if token.kind == "regexp":
             end = token.text.rindex("/")
-            return Leaf(Literal(token.text[1:end], token.text[end + 1 :], True), token.offset)
+            return TerminalNode(Literal(token.text[1:end], token.text[end + 1 :], True), token.offset)
         if token.kind == "string":
             end = token.text.rindex('"')
             literal = Literal(token.text[1:end], token.text[end + 1 :], False)
             if self.token.kind != "dots":
-                return Leaf(literal, token.offset)
+                return TerminalNode(literal, token.offset)
             self.advance()
             last = self.expect("string", None, "a range ends with a text", 'write "a".."z"')
             if literal.flags or last.text.endswith("i"):
                 self.source.malformed("a range has no flags", token.offset, 'write "a".."z" | "A".."Z"')
-            return Leaf(Range(literal.text, last.text[1:-1]), token.offset)
+            return TerminalNode(Range(literal.text, last.text[1:-1]), token.offset)
         if not self.is_sign("{"):
-            return Name(token.text, token.offset)
+            return RuleName(token.text, token.offset)
         return self.usage(token)
 
     def usage(self, token: _Token) -> Tree:
@@ -457,7 +457,7 @@ class _Reader:
             while self.is_sign("}"):
                 self.advance()
                 template, arguments = open_usages.pop()
-                leaf = Leaf(Usage(template.text, tuple(arguments)), template.offset)
+                leaf = TerminalNode(Usage(template.text, tuple(arguments)), template.offset)
                 if not open_usages:
                     return leaf
                 open_usages[-1][1].append(leaf)

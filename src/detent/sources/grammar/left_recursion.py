@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from detent import _core
-from detent.sources.grammar.graph import components
-from detent.sources.grammar.productions import Grammar, Many, Row, Symbol, Terminal
+from detent.sources.grammar.productions import Grammar, Production, RepeatedRule, Symbol, Terminal
+from detent.sources.grammar.strongly_connected import strongly_connected_components
 
 __all__ = ["left_edges", "without_left_recursion"]
 
@@ -39,7 +39,11 @@ def without_left_recursion(grammar: Grammar) -> Grammar:
     False
     """
     edges = left_edges(grammar)
-    recursive = [members for members in components(edges) if len(members) > 1 or members[0] in edges[members[0]]]
+    recursive = [
+        members
+        for members in strongly_connected_components(edges)
+        if len(members) > 1 or members[0] in edges[members[0]]
+    ]
     return _Removal(grammar, recursive).run() if recursive else grammar
 
 
@@ -62,7 +66,7 @@ def left_edges(grammar: Grammar) -> list[list[int]]:
 def _is_nullable(symbol: Symbol, nullable: set[int]) -> bool:
     if isinstance(symbol, int):
         return symbol in nullable
-    if isinstance(symbol, Many):
+    if isinstance(symbol, RepeatedRule):
         return symbol.minimum == 0 or symbol.rule in nullable
     return symbol.nullable
 
@@ -90,21 +94,21 @@ class _Removal:
                 self.new.extend(self.full[rule], (self.not_empty(head) + rest for head, rest in self.splits(row)))
         return self.new.pruned()
 
-    def splits(self, row: Row) -> Iterator[tuple[Symbol, Row]]:
+    def splits(self, row: Production) -> Iterator[tuple[Symbol, Production]]:
         """Yield what the non-empty texts of a row may begin with, a terminal or a rule, and what comes after it."""
         for index, symbol in enumerate(row):
-            if isinstance(symbol, Many):
+            if isinstance(symbol, RepeatedRule):
                 # Where the rule may be empty, fewer times than the minimum say the same.
                 least = 0 if symbol.rule in self.nullable else max(symbol.minimum - 1, 0)
                 most = None if symbol.maximum is None else symbol.maximum - 1
-                again = () if most == 0 else (Many(symbol.rule, least, most),)
+                again = () if most == 0 else (RepeatedRule(symbol.rule, least, most),)
                 yield symbol.rule, again + row[index + 1 :]
             else:
                 yield symbol, row[index + 1 :]
             if not _is_nullable(symbol, self.nullable):
                 return
 
-    def not_empty(self, head: Symbol) -> Row:
+    def not_empty(self, head: Symbol) -> Production:
         """Give the symbol for the non-empty texts of a terminal or a rule."""
         if isinstance(head, Terminal):
             if not head.nullable:
@@ -119,8 +123,8 @@ class _Removal:
     def solve(self, members: list[int]) -> None:
         """Write the rows of a set whose left edges are cyclic."""
         inside = set(members)
-        begins: dict[int, list[Row]] = {rule: [] for rule in members}
-        steps: dict[int, list[tuple[int, Row]]] = {rule: [] for rule in members}
+        begins: dict[int, list[Production]] = {rule: [] for rule in members}
+        steps: dict[int, list[tuple[int, Production]]] = {rule: [] for rule in members}
         units: dict[int, set[int]] = {rule: {rule} for rule in members}
         for rule in members:
             for row in self.old.rules[rule]:
@@ -139,8 +143,8 @@ class _Removal:
     def write(
         self,
         members: list[int],
-        begins: dict[int, list[Row]],
-        steps: dict[int, list[tuple[int, Row]]],
+        begins: dict[int, list[Production]],
+        steps: dict[int, list[tuple[int, Production]]],
         units: dict[int, set[int]],
     ) -> None:
         """Write  Ai = b W(j,i)  and the W that these need."""
@@ -148,7 +152,7 @@ class _Removal:
             for rule, climbs in steps.items():
                 steps[rule] = [(above, row if len(row) <= _SHORT else (self.new.add([row]),)) for above, row in climbs]
         reached = {rule: {above for unit in units[rule] for above, _ in steps[unit]} | units[rule] for rule in members}
-        rules = _Climbs(self.new, steps, units, self.closure(reached))
+        rules = _ClimbRules(self.new, steps, units, self.closure(reached))
         for end in members:
             for start in members:
                 if end in rules.ends[start]:
@@ -170,13 +174,13 @@ class _Removal:
         return closed
 
 
-class _Climbs:
+class _ClimbRules:
     """The rules W(j,i) of a set, as far as they are called."""
 
     def __init__(
         self,
         grammar: Grammar,
-        steps: dict[int, list[tuple[int, Row]]],
+        steps: dict[int, list[tuple[int, Production]]],
         units: dict[int, set[int]],
         ends: dict[int, set[int]],
     ) -> None:

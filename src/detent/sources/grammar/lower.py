@@ -9,15 +9,14 @@ from collections.abc import Callable, Generator
 from typing import TypeAlias
 
 from detent import _core
-from detent.sources.grammar.productions import EPSILON, Grammar, Many, Row, Symbol, Terminal
-from detent.sources.grammar.tree import Choice, Leaf, Minus, Name, Repeat, Tree
-from detent.sources.grammar.tree import Row as TreeRow
+from detent.sources.grammar.productions import EPSILON, Grammar, Production, RepeatedRule, Symbol, Terminal
+from detent.sources.grammar.tree import Difference, Repeat, RuleName, Sequence, TerminalNode, Tree, Union
 from detent.sources.trampoline import trampoline
 
-__all__ = ["Lowering", "alternatives", "joined", "repeated", "united"]
+__all__ = ["Lowering", "alternatives", "concatenation", "repetition", "union"]
 
-_Rows: TypeAlias = "list[Row]"
-_Walk: TypeAlias = "Generator[Tree, _Rows, _Rows]"
+_Productions: TypeAlias = "list[Production]"
+_Walk: TypeAlias = "Generator[Tree, _Productions, _Productions]"
 
 
 class Lowering:
@@ -27,33 +26,35 @@ class Lowering:
     are known.
     """
 
-    def __init__(self, grammar: Grammar, leaf: Callable[[Leaf], Symbol], rule: Callable[[Name], Symbol]) -> None:
+    def __init__(
+        self, grammar: Grammar, leaf: Callable[[TerminalNode], Symbol], rule: Callable[[RuleName], Symbol]
+    ) -> None:
         self.grammar, self._leaf, self._rule = grammar, leaf, rule
         self.differences: dict[int, tuple[int, int, int]] = {}
 
-    def rows(self, tree: Tree) -> _Rows:
+    def rows(self, tree: Tree) -> _Productions:
         """Give the rows of a tree. Linear in the tree."""
         return trampoline(self._walk, tree)
 
     def _walk(self, tree: Tree) -> _Walk:
-        if isinstance(tree, Leaf):
+        if isinstance(tree, TerminalNode):
             return [(self._leaf(tree),)]
-        if isinstance(tree, Name):
+        if isinstance(tree, RuleName):
             return [(self._rule(tree),)]
         if isinstance(tree, Repeat):
             return [self._repeat((yield tree.part), tree.minimum, tree.maximum)]
-        if isinstance(tree, Minus):
+        if isinstance(tree, Difference):
             left = self.grammar.add((yield tree.left))
             right = self.grammar.add((yield tree.right))
             rule = self.grammar.add()
             self.differences[rule] = left, right, tree.offset
             return [(rule,)]
-        if isinstance(tree, Choice):
-            rows: list[Row] = []
+        if isinstance(tree, Union):
+            rows: list[Production] = []
             for option in tree.options:
                 rows += yield option
             return alternatives(rows)
-        assert isinstance(tree, TreeRow)  # noqa: S101 - the readers let & and ~ into terminals only
+        assert isinstance(tree, Sequence)  # noqa: S101 - the readers let & and ~ into terminals only
         symbols: list[Symbol] = []
         for part in tree.parts:
             rows = yield part
@@ -63,29 +64,29 @@ class Lowering:
                 symbols.append(self.grammar.add(rows))
         return [_merged(symbols)]
 
-    def _repeat(self, rows: _Rows, minimum: int, maximum: int | None) -> Row:
+    def _repeat(self, rows: _Productions, minimum: int, maximum: int | None) -> Production:
         if maximum == 0 or rows == [()]:
             return ()
         if len(rows) == 1 and len(rows[0]) == 1:
             only = rows[0][0]
             if isinstance(only, Terminal) and only.regular:
-                return (repeated(only, minimum, maximum),)
+                return (repetition(only, minimum, maximum),)
             if isinstance(only, int):
-                return (Many(only, minimum, maximum),)
-        return (Many(self.grammar.add(rows), minimum, maximum),)
+                return (RepeatedRule(only, minimum, maximum),)
+        return (RepeatedRule(self.grammar.add(rows), minimum, maximum),)
 
 
-def alternatives(rows: _Rows) -> _Rows:
+def alternatives(rows: _Productions) -> _Productions:
     """Give the rows with those that are one regular terminal made into one."""
     plain = [row[0] for row in rows if len(row) == 1 and isinstance(row[0], Terminal) and row[0].regular]
     plain += [EPSILON for row in rows if not row]
     if len(plain) < 2:
         return rows
     others = [row for row in rows if row and not (len(row) == 1 and isinstance(row[0], Terminal) and row[0].regular)]
-    return [(united(plain),), *others]
+    return [(union(plain),), *others]
 
 
-def _merged(symbols: list[Symbol]) -> Row:
+def _merged(symbols: list[Symbol]) -> Production:
     """Give the row with neighbouring terminals made into one."""
     row: list[Symbol] = []
     run: list[Terminal] = []
@@ -94,14 +95,14 @@ def _merged(symbols: list[Symbol]) -> Row:
             run.append(symbol)
             continue
         if run:
-            row.append(joined(run))
+            row.append(concatenation(run))
             run = []
         if symbol is not None:
             row.append(symbol)
     return tuple(row)
 
 
-def joined(parts: list[Terminal]) -> Terminal:
+def concatenation(parts: list[Terminal]) -> Terminal:
     """Give terminals one after the other."""
     if len(parts) == 1:
         return parts[0]
@@ -110,7 +111,7 @@ def joined(parts: list[Terminal]) -> Terminal:
     return Terminal(_core.concat([part.node for part in parts]), nullable, sum(part.size for part in parts), regular)
 
 
-def united(parts: list[Terminal]) -> Terminal:
+def union(parts: list[Terminal]) -> Terminal:
     """Give any one of some terminals."""
     if len(parts) == 1:
         return parts[0]
@@ -118,7 +119,7 @@ def united(parts: list[Terminal]) -> Terminal:
     return Terminal(_core.union([part.node for part in parts]), nullable, sum(part.size for part in parts))
 
 
-def repeated(part: Terminal, minimum: int, maximum: int | None) -> Terminal:
+def repetition(part: Terminal, minimum: int, maximum: int | None) -> Terminal:
     """Give a terminal, that often."""
     nullable = part.nullable or minimum == 0
     return Terminal(_core.repeat(part.node, minimum, maximum), nullable, part.size)

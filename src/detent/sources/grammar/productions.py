@@ -1,7 +1,7 @@
 """Productions: what every notation becomes, rules of alternatives of symbols, and the questions asked of them.
 
 A rule is its number; its alternatives are rows of symbols. A symbol is the number of a rule, a `Terminal` (a regular
-language), or `Many` (a rule repeated). All passes are work lists: linear in the symbols, no recursion.
+language), or `RepeatedRule` (a rule that is repeated). All passes are work lists: linear in the symbols, no recursion.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeAlias
 from detent import _core
 from detent.errors import LimitError
 
-__all__ = ["EPSILON", "Grammar", "Many", "Row", "Symbol", "Terminal"]
+__all__ = ["EPSILON", "Grammar", "Production", "RepeatedRule", "Symbol", "Terminal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Terminal:
 
 
 @dataclass(frozen=True)
-class Many:
+class RepeatedRule:
     """A rule, that often; without a maximum, any number of times."""
 
     rule: int
@@ -39,11 +39,11 @@ class Many:
     maximum: int | None
 
 
-Symbol: TypeAlias = "int | Terminal | Many"
-Row: TypeAlias = tuple[Symbol, ...]
+Symbol: TypeAlias = "int | Terminal | RepeatedRule"
+Production: TypeAlias = tuple[Symbol, ...]
 
 _Test: TypeAlias = "Callable[[Terminal], bool]"
-_ManyTest: TypeAlias = "Callable[[Many], bool]"
+_ManyTest: TypeAlias = "Callable[[RepeatedRule], bool]"
 
 EPSILON = Terminal(_core.epsilon(), True, 0)
 
@@ -52,18 +52,18 @@ EPSILON = Terminal(_core.epsilon(), True, 0)
 class Grammar:
     """Rules by number, and which one is meant; `limit` bounds the symbols of all rows together."""
 
-    rules: list[list[Row]] = field(default_factory=list)
+    rules: list[list[Production]] = field(default_factory=list)
     start: int = 0
     limit: int = 200_000
     size: int = 0
 
-    def add(self, rows: Iterable[Row] = ()) -> int:
+    def add(self, rows: Iterable[Production] = ()) -> int:
         """Add a rule and give its number."""
         self.rules.append([])
         self.extend(len(self.rules) - 1, rows)
         return len(self.rules) - 1
 
-    def extend(self, rule: int, rows: Iterable[Row]) -> None:
+    def extend(self, rule: int, rows: Iterable[Production]) -> None:
         """Add alternatives to a rule; raises `LimitError` above the limit."""
         target = self.rules[rule]
         for row in rows:
@@ -81,13 +81,13 @@ class Grammar:
 
     def nullable(self) -> set[int]:
         """Give the rules that the empty text belongs to."""
-        return self._least(lambda symbol: symbol.nullable, lambda many: many.minimum == 0)
+        return self._least(lambda symbol: symbol.nullable, lambda repeated: repeated.minimum == 0)
 
     def productive(self) -> set[int]:
         """Give the rules that some text belongs to, if every terminal has one."""
-        return self._least(lambda symbol: True, lambda many: many.minimum == 0)
+        return self._least(lambda symbol: True, lambda repeated: repeated.minimum == 0)
 
-    def _least(self, terminal: _Test, many: _ManyTest) -> set[int]:
+    def _least(self, terminal: _Test, repeated: _ManyTest) -> set[int]:
         """Give the least set of rules with a row that is all in it, terminals and repeats being judged as given."""
         waiting: dict[int, list[list[int]]] = {}
         found: set[int] = set()
@@ -98,7 +98,8 @@ class Grammar:
                     needs = {
                         symbol if isinstance(symbol, int) else symbol.rule
                         for symbol in row
-                        if not isinstance(symbol, Terminal) and not (isinstance(symbol, Many) and many(symbol))
+                        if not isinstance(symbol, Terminal)
+                        and not (isinstance(symbol, RepeatedRule) and repeated(symbol))
                     }
                     entry = [rule, len(needs)]
                     for need in needs:
@@ -120,13 +121,13 @@ class Grammar:
             for symbol in row:
                 if isinstance(symbol, int):
                     yield symbol
-                elif isinstance(symbol, Many):
+                elif isinstance(symbol, RepeatedRule):
                     yield symbol.rule
 
     def pruned(self) -> Grammar:
         """Give the grammar of the rules that the start needs and that have a text; the start itself stays."""
         productive = self.productive()
-        rules: list[list[Row]] = []
+        rules: list[list[Production]] = []
         for rows in self.rules:
             rules.append([row for row in map(lambda row: _without(row, productive), rows) if row is not None])
         whole = Grammar(rules, self.start, self.limit)
@@ -144,14 +145,14 @@ class Grammar:
         return result
 
 
-def _without(row: Row, productive: set[int]) -> Row | None:
+def _without(row: Production, productive: set[int]) -> Production | None:
     """Give the row, or None if it has no text; a repeat that may be left out is."""
     kept: list[Symbol] = []
     for symbol in row:
-        rule = symbol if isinstance(symbol, int) else symbol.rule if isinstance(symbol, Many) else None
+        rule = symbol if isinstance(symbol, int) else symbol.rule if isinstance(symbol, RepeatedRule) else None
         if rule is None or rule in productive:
             kept.append(symbol)
-        elif isinstance(symbol, int) or (isinstance(symbol, Many) and symbol.minimum > 0):
+        elif isinstance(symbol, int) or (isinstance(symbol, RepeatedRule) and symbol.minimum > 0):
             return None
     return tuple(kept)
 
@@ -159,4 +160,8 @@ def _without(row: Row, productive: set[int]) -> Row | None:
 def _renumbered(symbol: Symbol, numbers: dict[int, int]) -> Symbol:
     if isinstance(symbol, int):
         return numbers[symbol]
-    return Many(numbers[symbol.rule], symbol.minimum, symbol.maximum) if isinstance(symbol, Many) else symbol
+    return (
+        RepeatedRule(numbers[symbol.rule], symbol.minimum, symbol.maximum)
+        if isinstance(symbol, RepeatedRule)
+        else symbol
+    )

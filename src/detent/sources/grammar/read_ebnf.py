@@ -18,7 +18,7 @@ from collections.abc import Callable
 from detent.limits import Limits
 from detent.sources.grammar.characters import class_terminal, code_point, text_terminal
 from detent.sources.grammar.place import Source
-from detent.sources.grammar.tree import Expression, Leaf, Name, Parts, Tree
+from detent.sources.grammar.tree import Expression, Parts, RuleName, TerminalNode, Tree
 
 __all__ = ["read_ebnf"]
 
@@ -86,7 +86,7 @@ class _Reader:
             elif character == "-":
                 tree.minus(start)
             elif name := _NAME.match(self.text, start):
-                tree.item(Name(name[0], start), start)
+                tree.item(RuleName(name[0], start), start)
                 self.position = name.end()
             else:
                 what = f"{character!r} has no meaning here"
@@ -101,12 +101,12 @@ class _Reader:
         for offset in range(start + 1, end):
             code_point(self.source, ord(self.text[offset]), offset)
         self.parts.add(start, (end - start) // 8)
-        tree.item(Leaf(text_terminal(self.text[start + 1 : end]), start), start)
+        tree.item(TerminalNode(text_terminal(self.text[start + 1 : end]), start), start)
         self.position = end + 1
 
     def code(self, tree: Expression, start: int) -> None:
         value = self.hex(start)
-        tree.item(Leaf(class_terminal([(value, value)], False), start), start)
+        tree.item(TerminalNode(class_terminal([(value, value)], False), start), start)
 
     def hex(self, start: int) -> int:
         found = _HEX.match(self.text, start)
@@ -132,7 +132,7 @@ class _Reader:
             self.source.malformed("a class without characters", start, "list some, or write '' for nothing")
         self.position += 1
         self.parts.add(start, len(ranges) // 5)
-        tree.item(Leaf(class_terminal(ranges, negated), start), start)
+        tree.item(TerminalNode(class_terminal(ranges, negated), start), start)
 
     def member(self, start: int) -> int:
         if self.position >= len(self.text):

@@ -20,7 +20,7 @@ from detent.limits import Limits
 from detent.sources.grammar.characters import class_terminal, code_point, text_terminal
 from detent.sources.grammar.place import Source
 from detent.sources.grammar.productions import Terminal
-from detent.sources.grammar.tree import MAX_COUNT, Expression, Leaf, Name, Parts, Tree
+from detent.sources.grammar.tree import MAX_COUNT, Expression, Parts, RuleName, TerminalNode, Tree
 
 __all__ = ["read_gbnf"]
 
@@ -107,10 +107,10 @@ class _Reader:
                 tree.repeat(start, *_SIGNS[character])
             elif special := _SPECIAL.match(self.text, start):
                 node = _core.special(special[0].encode())
-                tree.item(Leaf(Terminal(node, False), start), start)
+                tree.item(TerminalNode(Terminal(node, False), start), start)
                 self.position = special.end()
             elif name := _NAME.match(self.text, start):
-                tree.item(Name(name[0], start), start)
+                tree.item(RuleName(name[0], start), start)
                 self.position = name.end()
             else:
                 self.position = start
@@ -124,7 +124,7 @@ class _Reader:
         tree.repeat(start, *self.counts(start))
 
     def any_character(self, tree: Expression, start: int) -> None:
-        tree.item(Leaf(_ANY, start), start)
+        tree.item(TerminalNode(_ANY, start), start)
 
     def counts(self, start: int) -> tuple[int, int | None]:
         found = _COUNTS.match(self.text, start)
@@ -145,7 +145,7 @@ class _Reader:
             if self.text[self.position] == '"':
                 self.position += 1
                 self.parts.add(start, len(characters) // 8)
-                tree.item(Leaf(text_terminal("".join(characters)), start), start)
+                tree.item(TerminalNode(text_terminal("".join(characters)), start), start)
                 return
             characters.append(chr(self.character()))
 
@@ -192,4 +192,4 @@ class _Reader:
         if not ranges:
             self.source.malformed("a class without characters", start, 'list some, or write "" for nothing')
         self.parts.add(start, len(ranges) // 5)
-        tree.item(Leaf(class_terminal(ranges, negated), start), start)
+        tree.item(TerminalNode(class_terminal(ranges, negated), start), start)

@@ -10,18 +10,18 @@ from detent import _core
 from detent.errors import UnsupportedError
 from detent.limits import Limits
 from detent.sources.grammar.assemble import finish
-from detent.sources.grammar.contextual import annotated
+from detent.sources.grammar.contextual_lexer import Terminals
 from detent.sources.grammar.lalr import Lalr
-from detent.sources.grammar.lark_bnf import write_out
+from detent.sources.grammar.lalr_annotation import annotate_lexer_states
+from detent.sources.grammar.lark_bnf import expand_ebnf
 from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
-from detent.sources.grammar.lower import Lowering, joined
+from detent.sources.grammar.lower import Lowering, concatenation
 from detent.sources.grammar.place import Source
 from detent.sources.grammar.productions import Grammar, Symbol, Terminal
-from detent.sources.grammar.scanner import Terminals
 from detent.sources.grammar.substrings import substrings
-from detent.sources.grammar.tree import Leaf, Name
+from detent.sources.grammar.tree import RuleName, TerminalNode
 
 __all__ = ["read_lark"]
 
@@ -37,8 +37,8 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
     rules = LarkRules(Definitions(source, limits), source, limits)
     rules.start(start)
     if lexer == "dynamic_complete":
-        return every_split(rules, start, limits), lexer
-    bnf = write_out(rules, limits.pattern_size)
+        return every_tokenization(rules, start, limits), lexer
+    bnf = expand_ebnf(rules, limits.pattern_size)
     automaton = Lalr(bnf.rules) if bnf is not None else None
     conflicts = set() if automaton is None else automaton.conflicts
     if lexer == "contextual" and (automaton is None or conflicts):
@@ -50,12 +50,12 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
             "lexer='auto' or lexer='dynamic_complete'"
         )
     if automaton is None or "reduce/reduce" in conflicts:
-        return every_split(rules, start, limits), "dynamic_complete"
-    grammar = annotated(automaton, Terminals(rules, limits), limits.pattern_size)
+        return every_tokenization(rules, start, limits), "dynamic_complete"
+    grammar = annotate_lexer_states(automaton, Terminals(rules, limits), limits.pattern_size)
     return finish(grammar, start, _UNREADABLE), "contextual"
 
 
-def every_split(rules: LarkRules, start: str, limits: Limits) -> _core.Node:
+def every_tokenization(rules: LarkRules, start: str, limits: Limits) -> _core.Node:
     """Give the node in which every way to split a text counts."""
     grammar = Grammar(limit=limits.pattern_size)
     numbers: dict[int, int] = {}
@@ -69,7 +69,7 @@ def every_split(rules: LarkRules, start: str, limits: Limits) -> _core.Node:
             numbers[rule] = grammar.add()
         return numbers[rule]
 
-    def symbol(tree: Name | Leaf) -> Symbol:
+    def symbol(tree: RuleName | TerminalNode) -> Symbol:
         found = rules.symbol(tree, scope)
         if isinstance(found, Nested):
             return _nested(found, max(tree.offset, 0), ignored, rules.source, limits)
@@ -110,7 +110,7 @@ def _ignored(terminals: Terminals) -> Terminal | None:
 
 
 def _before(ignored: Terminal | None, terminal: Terminal) -> Terminal:
-    return terminal if ignored is None else joined([ignored, terminal])
+    return terminal if ignored is None else concatenation([ignored, terminal])
 
 
 def _nested(nested: Nested, offset: int, ignored: Terminal | None, source: Source, limits: Limits) -> Terminal:

@@ -15,17 +15,17 @@ from detent.sources.grammar.place import Source
 
 __all__ = [
     "MAX_COUNT",
-    "Both",
-    "Choice",
+    "Complement",
+    "Difference",
     "Expression",
-    "Leaf",
-    "Minus",
-    "Name",
-    "Not",
+    "Intersection",
     "Parts",
     "Repeat",
-    "Row",
+    "RuleName",
+    "Sequence",
+    "TerminalNode",
     "Tree",
+    "Union",
 ]
 
 MAX_COUNT = (1 << 32) - 2
@@ -33,7 +33,7 @@ MAX_COUNT = (1 << 32) - 2
 
 
 @dataclass(frozen=True)
-class Name:
+class RuleName:
     """A rule that is called by its name."""
 
     name: str
@@ -41,7 +41,7 @@ class Name:
 
 
 @dataclass(frozen=True, eq=False)
-class Leaf:
+class TerminalNode:
     """A terminal; what stands for it is the reader's."""
 
     value: object
@@ -49,14 +49,14 @@ class Leaf:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class Sequence:
     """Parts one after the other."""
 
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Union:
     """Any one of the options."""
 
     options: tuple[Tree, ...]
@@ -72,7 +72,7 @@ class Repeat:
 
 
 @dataclass(frozen=True, eq=False)
-class Minus:
+class Difference:
     """What the left part matches and the right part does not; neither calls a rule that calls itself."""
 
     left: Tree
@@ -81,20 +81,20 @@ class Minus:
 
 
 @dataclass(frozen=True, eq=False)
-class Both:
+class Intersection:
     """What all of the parts match."""
 
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Not:
+class Complement:
     """Every text that the part does not match."""
 
     part: Tree
 
 
-Tree: TypeAlias = Name | Leaf | Row | Choice | Repeat | Minus | Both | Not
+Tree: TypeAlias = RuleName | TerminalNode | Sequence | Union | Repeat | Difference | Intersection | Complement
 
 
 class _Group:
@@ -113,21 +113,21 @@ class _Group:
 
     def finish(self) -> Tree:
         self.bar()
-        return self.options[0] if len(self.options) == 1 else Choice(tuple(self.options))
+        return self.options[0] if len(self.options) == 1 else Union(tuple(self.options))
 
     def bar(self) -> None:
         option = self.row()
-        self.options.append(Both((*self.met, option)) if self.met else option)
+        self.options.append(Intersection((*self.met, option)) if self.met else option)
         self.met = []
 
     def row(self) -> Tree:
         parts: list[Tree] = []
         for index, part in enumerate(self.parts):
             if index in self.negations:
-                part = Not(part)
-            parts.append(Minus(parts.pop(), part, self.minuses[index]) if index in self.minuses else part)
+                part = Complement(part)
+            parts.append(Difference(parts.pop(), part, self.minuses[index]) if index in self.minuses else part)
         self.parts, self.minuses, self.negations = [], {}, {}
-        return parts[0] if len(parts) == 1 else Row(tuple(parts))
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
 
 class Parts:

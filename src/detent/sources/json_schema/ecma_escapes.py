@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from detent.code_points import Ranges, complement, normalise
 from detent.errors import LimitError, PatternSyntaxError, UnsupportedError
 from detent.sources.regex.caret import show
 from detent.sources.regex.characters import Property, has_property
 from detent.sources.regex.parser import Item, op
-from detent.sources.regex.ranges import Ranges, complement, normalise
 
 __all__ = ["ANY_BUT_LINE_ENDS", "Escapes", "malformed"]
 

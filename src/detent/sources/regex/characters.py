@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from detent.sources.regex.ranges import LAST, Ranges, complement, normalise
+from detent.code_points import LAST, Ranges, complement, normalise
 
 if TYPE_CHECKING:
     from types import ModuleType

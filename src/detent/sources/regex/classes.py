@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from detent import _core
-from detent.sources.regex.case import case_variants
+from detent.code_points import EVERYTHING, Range, Ranges, complement, normalise
+from detent.sources.regex.case_folding import case_variants
 from detent.sources.regex.characters import Property, category_ranges, property_ranges
 from detent.sources.regex.parser import Item, op
-from detent.sources.regex.ranges import EVERYTHING, Range, Ranges, complement, normalise
 
 __all__ = ["ANY", "ANY_BUT_NEWLINE", "CharacterClass", "class_ranges", "make_class"]
 

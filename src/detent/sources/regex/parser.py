@@ -26,8 +26,8 @@ from detent.errors import DetentError, LimitError, PatternSyntaxError, Unsupport
 from detent.limits import Limits
 from detent.sources.regex.caret import show
 from detent.sources.regex.characters import Property, has_property
-from detent.sources.regex.fresh_stack import on_fresh_stack
-from detent.sources.regex.refusal import refusal
+from detent.sources.regex.errors import syntax_error
+from detent.sources.regex.new_stack import on_new_stack
 
 __all__ = ["ONE_CHARACTER", "POSSESSIVE_REPEAT", "Item", "Operator", "SubPattern", "Tree", "op", "parse"]
 
@@ -83,7 +83,7 @@ _FLAGS = _ASCII | _UNICODE | op.SRE_FLAG_IGNORECASE | op.SRE_FLAG_MULTILINE | op
 _MAX_PROPERTIES = 64
 
 
-class _Source(op.Tokenizer):  # type: ignore[misc]
+class _PatternTokenizer(op.Tokenizer):  # type: ignore[misc]
     """The pattern, with the limits that apply to it."""
 
     def __init__(self, pattern: str, limits: Limits) -> None:
@@ -125,7 +125,7 @@ class _SubPattern(op.SubPattern):  # type: ignore[misc]
     def __setitem__(self, index: int | slice, item: Item) -> None:
         if isinstance(index, slice):  # to unpack a group
             return
-        source: _Source = self.state.source
+        source: _PatternTokenizer = self.state.source
         source.count_part()
         if item[0] is POSSESSIVE_REPEAT and not _is_one_character(item[1][2]):
             source.refuse(
@@ -140,7 +140,7 @@ def _is_one_character(body: SubPattern) -> bool:
     return len(body.data) == 1 and body.data[0][0] in ONE_CHARACTER
 
 
-def _parse_sub(source: _Source, state: State, verbose: int, nested: int) -> SubPattern:
+def _parse_sub(source: _PatternTokenizer, state: State, verbose: int, nested: int) -> SubPattern:
     start = source.tell()
     if nested > 2 * source.limits.depth:
         opening = source.string.rfind("(", 0, start)
@@ -170,7 +170,7 @@ def _parse_sub(source: _Source, state: State, verbose: int, nested: int) -> SubP
     return tree
 
 
-def _make_atomic(source: _Source, tree: SubPattern, offset: int) -> None:
+def _make_atomic(source: _PatternTokenizer, tree: SubPattern, offset: int) -> None:
     """Turn the body of an atomic group into an equal sequence without choices."""
     repeats = [index for index, item in enumerate(tree.data) if item[0] not in ONE_CHARACTER]
     if not repeats:
@@ -185,7 +185,7 @@ def _make_atomic(source: _Source, tree: SubPattern, offset: int) -> None:
     tree.data[-1] = (POSSESSIVE_REPEAT, argument)
 
 
-def _escape(source: _Source, escape: str, state: State) -> Item:
+def _escape(source: _PatternTokenizer, escape: str, state: State) -> Item:
     found = op.CATEGORIES.get(escape) or op.ESCAPES.get(escape)
     if found:
         return found  # type: ignore[no-any-return]
@@ -198,14 +198,14 @@ def _escape(source: _Source, escape: str, state: State) -> Item:
     return _no_surrogate(source, item, start)
 
 
-def _class_escape(source: _Source, escape: str) -> Item:
+def _class_escape(source: _PatternTokenizer, escape: str) -> Item:
     start = source.tell() - len(escape)
     if escape in _PROPERTY_ESCAPES:
         return _property(source, escape, start)
     return _no_surrogate(source, _stock_class_escape(source, escape), start)
 
 
-def _no_surrogate(source: _Source, item: Item, start: int) -> Item:
+def _no_surrogate(source: _PatternTokenizer, item: Item, start: int) -> Item:
     if item[0] is op.LITERAL and 0xD800 <= item[1] <= 0xDFFF:
         source.refuse(
             f"U+{item[1]:04X} is half of a surrogate pair, which UTF-8 text never holds",
@@ -215,7 +215,7 @@ def _no_surrogate(source: _Source, item: Item, start: int) -> Item:
     return item
 
 
-def _property(source: _Source, escape: str, start: int) -> Item:
+def _property(source: _PatternTokenizer, escape: str, start: int) -> Item:
     if source.match("{"):
         name = source.getuntil("}", "property name")
     else:
@@ -267,7 +267,7 @@ def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     except RecursionError:
         pass  # perhaps the caller's own stack is deep, on which the result must not depend
     try:
-        return on_fresh_stack(lambda: _parse(pattern, flags, limits))
+        return on_new_stack(lambda: _parse(pattern, flags, limits))
     except RecursionError:
         raise LimitError(
             f"groups {limits.depth} deep are too deep for Python's recursion limit of {sys.getrecursionlimit()}; "
@@ -280,7 +280,7 @@ def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
 def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     source = None
     try:
-        source = _Source(pattern, limits)
+        source = _PatternTokenizer(pattern, limits)
         state = op.State()
         state.source = source
         state.flags = flags
@@ -292,11 +292,11 @@ def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     except _VERBOSE_RESTART:
         return _parse(pattern, flags | op.SRE_FLAG_VERBOSE, limits)
     except re.error as error:
-        raise refusal(error.msg, pattern, error.pos or 0) from None
+        raise syntax_error(error.msg, pattern, error.pos or 0) from None
     except _Warned as warning:
         place = re.search(r" at position (\d+)", str(warning))
         offset = int(place[1]) if place else source.tell() if source else 0
-        raise refusal(str(warning).partition(" at position")[0], pattern, offset) from None
+        raise syntax_error(str(warning).partition(" at position")[0], pattern, offset) from None
     except (OverflowError, ValueError) as error:
         if isinstance(error, DetentError) or source is None:
             raise
@@ -310,7 +310,7 @@ def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
         ) from None
 
 
-def _all_flags(source: _Source, flags: int) -> int:
+def _all_flags(source: _PatternTokenizer, flags: int) -> int:
     """Check the flags of the call and the pattern together; UNICODE is the default."""
     offset = max(source.string.find("(?"), 0)
     if flags & _ASCII and flags & _UNICODE:

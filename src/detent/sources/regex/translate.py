@@ -54,15 +54,15 @@ _Finish = Callable[[_core.Node, bool], None]
 class _Parts:
     """Nodes side by side, and whether any of them may be longer than nothing."""
 
-    __slots__ = ("nodes", "wide")
+    __slots__ = ("may_consume", "nodes")
 
     def __init__(self) -> None:
         self.nodes: list[_core.Node] = []
-        self.wide = False
+        self.may_consume = False
 
-    def take(self, node: _core.Node, wide: bool) -> None:
+    def take(self, node: _core.Node, may_consume: bool) -> None:
         self.nodes.append(node)
-        self.wide |= wide
+        self.may_consume |= may_consume
 
     def concat(self) -> _core.Node:
         nodes = self.nodes
@@ -107,7 +107,7 @@ class _Translation:
                 self.step(sequence)
             if stack[-1] is sequence:
                 stack.pop()
-                sequence.finish(sequence.concat(), sequence.wide)
+                sequence.finish(sequence.concat(), sequence.may_consume)
         return _core.text_scope(whole.nodes[0]) if self.scoped else whole.nodes[0]
 
     def step(self, sequence: _Sequence) -> None:
@@ -194,8 +194,8 @@ class _Translation:
         items = body.data
         if len(items) != 1 or items[0][0] not in ONE_CHARACTER:
 
-            def finish(node: _core.Node, wide: bool) -> None:
-                if wide:
+            def finish(node: _core.Node, may_consume: bool) -> None:
+                if may_consume:
                     sequence.take(_core.repeat(node, least, maximum), True)
                 elif least:  # what has no length may be said once or often
                     sequence.take(node, False)
@@ -224,12 +224,12 @@ class _Translation:
             else:
                 rest.append(tree)
 
-        def close(node: _core.Node, wide: bool) -> None:
-            choice.take(node, wide)
-            sequence.take(_core.union(choice.nodes), choice.wide)
+        def close(node: _core.Node, may_consume: bool) -> None:
+            choice.take(node, may_consume)
+            sequence.take(_core.union(choice.nodes), choice.may_consume)
 
         if not rest:
-            sequence.take(_core.union(choice.nodes), choice.wide)
+            sequence.take(_core.union(choice.nodes), choice.may_consume)
         for tree in rest:  # the first lies lowest on the stack and is finished last
             self.push(sequence, tree, sequence.flags, close if tree is rest[0] else choice.take)
 
@@ -237,7 +237,7 @@ class _Translation:
         self.scoped = True
         make = _core.lookahead if direction > 0 else _core.lookbehind
 
-        def finish(node: _core.Node, wide: bool) -> None:
+        def finish(node: _core.Node, may_consume: bool) -> None:
             sequence.take(make(node, negative), False)
 
         self.push(sequence, items, sequence.flags, finish, edges=False)

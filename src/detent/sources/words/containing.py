@@ -16,10 +16,10 @@ from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, short_repr
 from detent.sources.regex.characters import category_ranges
-from detent.sources.words.case import CaselessAlphabet
+from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.trie import bytes_trie, prefix_free, trie
 
-__all__ = ["amid", "containing", "no_word_character", "read_words", "without"]
+__all__ = ["containing", "containing_node", "no_word_character", "read_words", "without"]
 
 _SHOWN_WORDS = 3
 
@@ -57,7 +57,7 @@ def containing(*words: str | bytes, ignore_case: bool = False, whole_words: bool
     """
     if not words:
         return Language(_core.empty(), "text with a word of none")
-    node = _core.intersection([UTF8, amid(words, "containing", ignore_case, whole_words)])
+    node = _core.intersection([UTF8, containing_node(words, "containing", ignore_case, whole_words)])
     return Language(node, f"text with {_describe(words, ignore_case, whole_words)}")
 
 
@@ -99,11 +99,11 @@ def without(*words: str | bytes, ignore_case: bool = False, whole_words: bool = 
     """
     if not words:
         return Language(UTF8, "text")
-    node = _core.intersection([UTF8, _core.complement(amid(words, "without", ignore_case, whole_words))])
+    node = _core.intersection([UTF8, _core.complement(containing_node(words, "without", ignore_case, whole_words))])
     return Language(node, f"text without {_describe(words, ignore_case, whole_words)}")
 
 
-def amid(words: Sequence[str | bytes], asker: str, ignore_case: bool, whole_words: bool) -> _core.Node:
+def containing_node(words: Sequence[str | bytes], asker: str, ignore_case: bool, whole_words: bool) -> _core.Node:
     """Give the node of the words with any bytes around them; there is at least one."""
     encoded = read_words(words, asker, as_text=ignore_case or whole_words)
     texts = [word.decode() for word in encoded] if ignore_case or whole_words else []

@@ -28,7 +28,7 @@ class Alphabet(Protocol[_Word]):
     def sequence(self, symbols: _Word) -> _core.Node:
         """Give the node of some symbols in a row."""
 
-    def spellings(self, symbol: _Word) -> Iterable[bytes]:
+    def encodings(self, symbol: _Word) -> Iterable[bytes]:
         """Give every way to write one symbol; none begins another."""
 
 
@@ -36,7 +36,7 @@ class _Bytes:
     def sequence(self, symbols: bytes) -> _core.Node:
         return _core.literal(symbols)
 
-    def spellings(self, symbol: bytes) -> Iterable[bytes]:
+    def encodings(self, symbol: bytes) -> Iterable[bytes]:
         return (symbol,)
 
 
@@ -102,14 +102,14 @@ class _Builder(Generic[Word]):
             symbols, rest = place.branches[0]
             node = _core.concat([self._alphabet.sequence(symbols), rest])
         else:
-            node = _tell_apart(self._ways(place))
+            node = _branch_on_bytes(self._branches(place))
         return _core.union([EPSILON, node]) if place.ends else node
 
-    def _ways(self, place: _Place[Word]) -> Iterator[tuple[bytes, _core.Node]]:
+    def _branches(self, place: _Place[Word]) -> Iterator[tuple[bytes, _core.Node]]:
         """Yield each way to write the first symbol of each branch, with what follows it."""
         for symbols, rest in place.branches:
             tail = _core.concat([self._alphabet.sequence(symbols[1:]), rest]) if len(symbols) > 1 else rest
-            for spelling in self._alphabet.spellings(symbols[:1]):
+            for spelling in self._alphabet.encodings(symbols[:1]):
                 yield spelling, tail
 
 
@@ -125,13 +125,13 @@ def _common(first: Word, second: Word) -> int:
     return low
 
 
-def _tell_apart(ways: Iterable[tuple[bytes, _core.Node]]) -> _core.Node:
+def _branch_on_bytes(ways: Iterable[tuple[bytes, _core.Node]]) -> _core.Node:
     """Give the node of strings of 1 to 4 bytes, none of which begins another, with what follows each."""
     by_byte: dict[int, list[tuple[bytes, _core.Node]]] = {}
     for spelling, tail in ways:
         by_byte.setdefault(spelling[0], []).append((spelling[1:], tail))
     by_tail: dict[_core.Node, list[int]] = {}
     for byte, rests in by_byte.items():
-        tail = rests[0][1] if not rests[0][0] else _tell_apart(rests)
+        tail = rests[0][1] if not rests[0][0] else _branch_on_bytes(rests)
         by_tail.setdefault(tail, []).append(byte)
     return _core.union([_core.concat([_core.byte_set(bytes(heads)), tail]) for tail, heads in by_tail.items()])

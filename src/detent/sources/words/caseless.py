@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from detent import _core
-from detent.sources.regex.case import case_variants
+from detent.sources.regex.case_folding import case_variants
 
 __all__ = ["CaselessAlphabet"]
 
@@ -39,6 +39,6 @@ class CaselessAlphabet:
         """Give the node of folded characters in a row."""
         return _core.concat([self._nodes[symbol] for symbol in symbols])
 
-    def spellings(self, symbol: str) -> tuple[bytes, ...]:
+    def encodings(self, symbol: str) -> tuple[bytes, ...]:
         """Give the UTF-8 of all that a folded character matches."""
         return tuple(character.encode() for character in self._alike[symbol])

@@ -6,15 +6,15 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["on_fresh_stack"]
+__all__ = ["on_new_stack"]
 
 _Result = TypeVar("_Result")
 
 
-def on_fresh_stack(work: Callable[[], _Result]) -> _Result:
+def on_new_stack(work: Callable[[], _Result]) -> _Result:
     """Do the work and give its result, or raise what it raises.
 
-    >>> on_fresh_stack(lambda: 1 + 1)
+    >>> on_new_stack(lambda: 1 + 1)
     2
     """
     done: list[_Result] = []

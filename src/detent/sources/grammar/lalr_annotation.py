@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from detent import _core
-from detent.sources.grammar.graph import closed
+from detent.sources.grammar.contextual_lexer import ContextualLexer, Guard, Path, Terminals
 from detent.sources.grammar.lalr import END, Lalr
-from detent.sources.grammar.productions import Grammar, Row, Symbol, Terminal
-from detent.sources.grammar.scanner import FREE, Path, Scanner, Terminals
+from detent.sources.grammar.productions import Grammar, Production, Symbol, Terminal
+from detent.sources.grammar.strongly_connected import closed
 
-__all__ = ["annotated"]
+__all__ = ["annotate_lexer_states"]
 
 _EPSILON = _core.epsilon()
 _ANY = -1  # every class of lexer states
@@ -35,7 +35,7 @@ _Rule = tuple[int, int, _Lexer, _Lexer]
 _Body = list["list[_Rule | Terminal]"]
 
 
-def annotated(automaton: Lalr, terminals: Terminals, limit: int) -> Grammar:
+def annotate_lexer_states(automaton: Lalr, terminals: Terminals, limit: int) -> Grammar:
     """Give the productions of the texts that the automaton accepts with its contextual lexer."""
     return _Annotation(automaton, terminals, limit).run()
 
@@ -45,7 +45,7 @@ class _Annotation:
         self.automaton, self.terminals = automaton, terminals
         self.ignored = terminals.rules.ignored
         self.budget = Grammar(limit=limit)
-        self.scanners: dict[frozenset[int], Scanner] = {}
+        self.lexers: dict[frozenset[int], ContextualLexer] = {}
         self.following: dict[frozenset[int], bytes] = {}
         self.symbols: dict[tuple[int, _Token, int, int], Terminal | None] = {}
         # For each state and terminal, how it is read in each class of lexer states; or in any.
@@ -86,30 +86,30 @@ class _Annotation:
 
     def token(self, symbol: int, state: int, lexed_in: int, states: list[int]) -> _Token:
         """Give how a terminal is read where it is shifted in `state` and the lexer, of `states`, is in `lexed_in`."""
-        scanner = self.scanner(self.expected[lexed_in])
+        lexer_of = self.lexer_of(self.expected[lexed_in])
         before: list[tuple[int, _Reading]] = []
         for number in self.ignored:
             skip = number if self.terminals.is_repeatable(number) else None
-            reading = self.narrowed(number, scanner.skipped[number], self.first_after(states, skip))
+            reading = self.narrowed(number, lexer_of.skipped[number], self.first_after(states, skip))
             if reading:
                 before.append((number, reading))
         if symbol == END:
             return frozenset(before), frozenset()
         after = self.first_after([self.automaton.goto[state][symbol]], None)
-        return frozenset(before), self.narrowed(~symbol, scanner.paths[~symbol], after)
+        return frozenset(before), self.narrowed(~symbol, lexer_of.paths[~symbol], after)
 
     def narrowed(self, number: int, paths: list[Path], following: bytes) -> _Reading:
-        ways = (self.terminals.narrowed(number, path, following) for path in paths)
-        return frozenset(way for way in ways if way is not None)
+        alternatives = (self.terminals.narrowed(number, path, following) for path in paths)
+        return frozenset(way for way in alternatives if way is not None)
 
     def read(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
         """Give the ways to read a terminal in a state, each with how it leaves the lexer."""
         key = (symbol, state, lexer)
         if key not in self.readings:
-            self.readings[key] = self.ways(*key)
+            self.readings[key] = self.find_readings(*key)
         return self.readings[key]
 
-    def ways(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
+    def find_readings(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
         """Find what `read` gives."""
         tokens = self.tokens[state, symbol]
         token = tokens.get(_ANY) or tokens.get(lexer[0])
@@ -117,14 +117,14 @@ class _Annotation:
             return []
         after = self.class_of[self.automaton.goto[state][symbol]] if symbol != END else 0
         found: list[tuple[_Lexer, Terminal]] = []
-        for guard in sorted({guard for _, guard in token[1]}) if symbol != END else [FREE]:
+        for guard in sorted({guard for _, guard in token[1]}) if symbol != END else [Guard.NONE]:
             terminal = self.terminal(symbol, token, lexer[1], guard)
             if terminal is not None:
-                found.append(((after, max(guard, FREE)), terminal))
+                found.append(((after, max(guard, Guard.NONE)), terminal))
         return found
 
     def run(self) -> Grammar:
-        start = (0, 0, (self.class_of[0], FREE))
+        start = (0, 0, (self.class_of[0], Guard.NONE))
         self.find_exits(start)
         waiting: list[_Rule] = [(*start, end) for end in sorted(self.exits[start])]
         numbers = {rule: index for index, rule in enumerate(waiting)}
@@ -147,7 +147,7 @@ class _Annotation:
         for index, body in enumerate(bodies):
             if not result.rules[classes[index]]:
                 result.extend(classes[index], (_renumbered(row, numbers, classes) for row in body))
-        ends: list[Row] = []
+        ends: list[Production] = []
         for index in range(first):
             for _, terminal in self.read(END, self.automaton.goto[0][0], waiting[index][3]):
                 ends.append((classes[index], terminal))
@@ -189,20 +189,20 @@ class _Annotation:
         """Yield the rows of an annotated rule: one for each way in which the lexer may go through them."""
         number, state, lexer, end = rule
         for index in self.automaton.rows_of[number]:
-            ways: list[tuple[_Lexer, list[_Rule | Terminal]]] = [(lexer, [])]
+            alternatives: list[tuple[_Lexer, list[_Rule | Terminal]]] = [(lexer, [])]
             at = state
             for symbol in self.automaton.rows[index][1]:
                 target = self.automaton.goto[at][symbol]
                 longer: list[tuple[_Lexer, list[_Rule | Terminal]]] = []
-                for current, row in ways:
+                for current, row in alternatives:
                     if symbol < 0:
                         longer.extend((left, [*row, terminal]) for left, terminal in self.read(symbol, at, current))
                         continue
                     for after in sorted(self.exits[symbol, at, current]):
                         longer.append((after, [*row, (symbol, at, current, after)]))
                 self.budget.charge(len(longer))
-                at, ways = target, longer
-            yield from (row for current, row in ways if current == end)
+                at, alternatives = target, longer
+            yield from (row for current, row in alternatives if current == end)
 
     def terminal(self, symbol: int, token: _Token, pending: int, guard: int) -> Terminal | None:
         """Give what of a terminal leaves a guard, with what is ignored before it, after another guard."""
@@ -212,16 +212,16 @@ class _Annotation:
             self.symbols[key] = None
             paths = sorted((path for path, left in reading if left == guard), key=lambda path: path.entry)
             parts = [(path, left) for _, skipped in before for path, left in skipped] + [(p, guard) for p in paths]
-            node = self.stretch(symbol, paths, before, pending, guard)
+            node = self.solve_ignored(symbol, paths, before, pending, guard)
             if node is not None:
                 size = 1 if symbol == END else max(1, len(self.terminals[~symbol].pattern.value) // 4)
                 self.symbols[key] = Terminal(node, symbol == END, size, all(self.is_regular(*part) for part in parts))
         return self.symbols[key]
 
     def is_regular(self, path: Path, guard: int) -> bool:
-        return guard >= FREE and not path.rivals and self.terminals.match(path.entry).after is None
+        return guard >= Guard.NONE and not path.rivals and self.terminals.match(path.entry).after is None
 
-    def stretch(
+    def solve_ignored(
         self,
         symbol: int,
         paths: list[Path],
@@ -234,7 +234,7 @@ class _Annotation:
             ((number, path, left) for number, reading in before for path, left in reading),
             key=lambda way: (way[0], way[1].entry),
         )
-        guards = list(dict.fromkeys([pending, FREE, *(max(left, FREE) for _, _, left in skipped)]))
+        guards = list(dict.fromkeys([pending, Guard.NONE, *(max(left, Guard.NONE) for _, _, left in skipped)]))
         ends: dict[int, _core.Node | None] = {}
         steps: dict[int, dict[int, _core.Node]] = {}
         for state in guards:
@@ -243,7 +243,7 @@ class _Annotation:
             steps[state] = {}
             for number, path, left in skipped:
                 node = self.terminals.node(number, path, left, state)
-                target = max(left, FREE)
+                target = max(left, Guard.NONE)
                 found = _any([steps[state].get(target), node])
                 if found is not None:
                     steps[state][target] = found
@@ -265,10 +265,10 @@ class _Annotation:
                 ends[state] = _core.concat([loop, end])
         return ends[pending]
 
-    def scanner(self, expected: frozenset[int]) -> Scanner:
-        if expected not in self.scanners:
-            self.scanners[expected] = Scanner(self.terminals, expected)
-        return self.scanners[expected]
+    def lexer_of(self, expected: frozenset[int]) -> ContextualLexer:
+        if expected not in self.lexers:
+            self.lexers[expected] = ContextualLexer(self.terminals, expected)
+        return self.lexers[expected]
 
     def first_after(self, states: list[int], without: int | None) -> bytes:
         """Give the bytes that may come next in some lexer states."""
@@ -334,7 +334,7 @@ def _alike(rules: list[int], bodies: list[_Body], numbers: dict[_Rule, int]) -> 
         classes, count = refined, len(known)
 
 
-def _renumbered(row: list[_Rule | Terminal], numbers: dict[_Rule, int], classes: list[int]) -> Row:
+def _renumbered(row: list[_Rule | Terminal], numbers: dict[_Rule, int], classes: list[int]) -> Production:
     symbols: list[Symbol] = []
     for symbol in row:
         symbols.append(symbol if isinstance(symbol, Terminal) else classes[numbers[symbol]])

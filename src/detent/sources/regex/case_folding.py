@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from detent.sources.regex.ranges import Range
+from detent.code_points import Range
 
 if sys.version_info >= (3, 11):
     from re import _casefix  # type: ignore[attr-defined]

@@ -30,7 +30,7 @@ from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, make_class
 from detent.sources.regex.parser import ONE_CHARACTER, POSSESSIVE_REPEAT, Item, Operator, Tree, op, parse
 from detent.sources.trampoline import trampoline
 
-__all__ = ["FirstMatch", "first_match", "is_empty"]
+__all__ = ["LeftmostMatch", "is_empty", "leftmost_match"]
 
 _EPSILON = _core.epsilon()
 _SOME_BYTES = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
@@ -45,7 +45,7 @@ _MAX_STEPS = 64
 _LIMITS = Limits(states=5_000, work=500_000)
 
 
-class FirstMatch(NamedTuple):
+class LeftmostMatch(NamedTuple):
     """The texts of a terminal, those that are tentative, what must not follow, and what its end repeats."""
 
     full: _core.Node
@@ -76,7 +76,7 @@ _Walk: TypeAlias = "Generator[tuple[Tree, _Context], _core.Node, _core.Node]"
 _PlainWalk: TypeAlias = "Generator[tuple[Tree, int], _Texts, _Texts]"
 
 
-def first_match(regexp: str, limits: Limits) -> FirstMatch:
+def leftmost_match(regexp: str, limits: Limits) -> LeftmostMatch:
     """Give what `re` takes of a text by a pattern.
 
     Raises
@@ -95,7 +95,7 @@ def first_match(regexp: str, limits: Limits) -> FirstMatch:
     close = _core.text_scope if search.has_assertion else lambda node: node
     # The lookahead at the end is said by `after` alone.
     full = close(first if search.after is not None else search.plain[id(tree)].full)
-    return FirstMatch(full, close(first) if search.is_ordered else full, search.after, search.last_loop(tree))
+    return LeftmostMatch(full, close(first) if search.is_ordered else full, search.after, search.last_loop(tree))
 
 
 def is_empty(node: _core.Node) -> bool:

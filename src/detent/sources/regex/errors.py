@@ -5,7 +5,7 @@ from __future__ import annotations
 from detent.errors import DetentError, PatternSyntaxError, UnsupportedError
 from detent.sources.regex.caret import show
 
-__all__ = ["refusal"]
+__all__ = ["syntax_error"]
 
 # How the parser's sentences begin, and the remedy.
 _REMEDIES = (
@@ -27,8 +27,8 @@ _REMEDIES = (
 )
 
 
-def refusal(what: str, pattern: str, offset: int) -> DetentError:
-    """Make the exception for what the parser says; a warning of its own ("Possible nested set") is a refusal too."""
+def syntax_error(what: str, pattern: str, offset: int) -> DetentError:
+    """Make the exception for what the parser says; a warning of its own ("Possible nested set") is an error too."""
     remedy = next((remedy for start, remedy in _REMEDIES if what.startswith(start)), "correct the pattern there")
     if what.startswith("Possible"):
         message = f"{what[0].lower()}{what[1:]}: re takes it for characters but may come to change that"

@@ -2,7 +2,7 @@
 
 Among the terminals that a parser's state expects, and those that are ignored, the lexer tries one after the other:
 higher priority first, then greater width, then the longer regex, then the name. The first that matches is taken, as far
-as `re.match` goes (`first_match`). Texts that a regex of the same priority matches too are not tried by themselves:
+as `re.match` goes (`leftmost_match`). Texts that a regex of the same priority matches too are not tried by themselves:
 where the regex has read exactly such a text, the token is that text's (lark 1.3, `lexer.py`: `BasicLexer`,
 `_create_unless`).
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -22,11 +23,11 @@ from detent import _core
 from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
 from detent.queries import ByteDfa
-from detent.sources.grammar.first_match import FirstMatch, first_match, is_empty
 from detent.sources.grammar.lark_rules import LarkRules, LarkTerminal
+from detent.sources.grammar.leftmost_match import LeftmostMatch, is_empty, leftmost_match
 from detent.sources.nodes import ANY_BYTES, CHARACTER
 
-__all__ = ["FREE", "LONGEST", "Path", "Scanner", "Terminals"]
+__all__ = ["ContextualLexer", "Guard", "Path", "Terminals"]
 
 # Answers about single terminals are worth so much; what is larger is taken the general way.
 _STATES = 2_000
@@ -43,8 +44,12 @@ class Path(NamedTuple):
     rivals: frozenset[int]
 
 
-FREE, LONGEST = 0, -1
-"""Guards: after a terminal all is free, or nothing may come that makes it longer; others are numbers of languages."""
+class Guard(IntEnum):
+    """A restriction of the text after a terminal; a larger number names a language with which it must not begin."""
+
+    NONE = 0
+    MAXIMAL = -1
+    """The text after the terminal must not make the match longer."""
 
 
 class Terminals:
@@ -52,7 +57,7 @@ class Terminals:
 
     def __init__(self, rules: LarkRules, limits: Limits) -> None:
         self.rules, self.limits = rules, limits
-        self._matches: dict[int, FirstMatch] = {}
+        self._matches: dict[int, LeftmostMatch] = {}
         self._first: dict[int, bytes] = {}
         self._answers: dict[tuple[object, ...], bool] = {}
         self.guards: list[_core.Node] = [_core.empty()]
@@ -62,7 +67,7 @@ class Terminals:
     def __getitem__(self, number: int) -> LarkTerminal:
         return self.rules.terminals[number]
 
-    def match(self, number: int) -> FirstMatch:
+    def match(self, number: int) -> LeftmostMatch:
         """Give what a terminal matches; raises where Lark refuses it, or it looks beyond itself."""
         if number not in self._matches:
             terminal = self[number]
@@ -72,10 +77,10 @@ class Terminals:
                 remedy = "let it match a character at least, and make what calls it optional"
                 source.malformed(what, terminal.offset, remedy)
             if pattern.is_text or not pattern.is_plain:
-                self._matches[number] = FirstMatch(pattern.node, pattern.node, None)
+                self._matches[number] = LeftmostMatch(pattern.node, pattern.node, None)
             else:
                 try:
-                    self._matches[number] = first_match(pattern.regexp, self.limits)
+                    self._matches[number] = leftmost_match(pattern.regexp, self.limits)
                 except UnsupportedError as error:
                     what, _, remedy = str(error).partition("\n")
                     source.unsupported(f"terminal {terminal.name}: {what}", terminal.offset, remedy)
@@ -105,9 +110,11 @@ class Terminals:
         if not set(self.first_bytes(left)) & set(self.first_bytes(right)):
             return False
         key = ("meet", min(left, right), max(left, right))
-        return self._ask(key, lambda: not is_empty(_core.intersection([self.begun(left), self.begun(right)])))
+        return self._ask(
+            key, lambda: not is_empty(_core.intersection([self.prefixed_by(left), self.prefixed_by(right)]))
+        )
 
-    def begun(self, number: int) -> _core.Node:
+    def prefixed_by(self, number: int) -> _core.Node:
         """Give the texts that begin with a terminal."""
         return _core.concat([self.match(number).full, ANY_BYTES])
 
@@ -139,11 +146,11 @@ class Terminals:
         for rival in sorted(path.rivals):
             if not self.may_meet(rival, path.entry):
                 continue
-            begun = self.begun(rival)
-            met = _core.intersection([tail, begun])
+            prefixed_by = self.prefixed_by(rival)
+            met = _core.intersection([tail, prefixed_by])
             if self._ask(("tail", terminal, path.entry, path.others, following, rival), partial(is_empty, met)):
                 continue
-            if self.match(rival).after is None and is_empty(_core.intersection([texts, _core.complement(begun)])):
+            if self.match(rival).after is None and is_empty(_core.intersection([texts, _core.complement(prefixed_by)])):
                 return None
             kept.append(rival)
         return path._replace(rivals=frozenset(kept)), self._guard(terminal, path, following)
@@ -155,15 +162,15 @@ class Terminals:
             self._extensions[key] = _extensions(self.texts(terminal, path), self.match(path.entry).tentative)
         extensions = self._extensions[key]
         if extensions is None:
-            return LONGEST
+            return Guard.MAXIMAL
         ends, goes_on = extensions
         nexts = set(following)
         if not nexts & (ends | goes_on):
-            return FREE
+            return Guard.NONE
         if self._ask(("loop", *key), partial(self._reads_on, terminal, path)):
             return self._guard_number(("loop", path.entry), self.match(path.entry).loop)
         if nexts & goes_on:
-            return LONGEST
+            return Guard.MAXIMAL
         return self._guard_number(("bytes", bytes(sorted(ends))), _core.byte_set(bytes(sorted(ends))))
 
     def _reads_on(self, terminal: int, path: Path) -> bool:
@@ -186,7 +193,7 @@ class Terminals:
 
     def after_guard(self, texts: _core.Node, guard: int) -> _core.Node | None:
         """Give the texts that may stand after a guard; None if none may."""
-        if guard == FREE:
+        if guard == Guard.NONE:
             return texts
         forbidden = _core.concat([self.guards[guard], ANY_BYTES])
         if is_empty(_core.intersection([texts, forbidden])):
@@ -194,7 +201,7 @@ class Terminals:
         rest = _core.intersection([texts, _core.complement(forbidden)])
         return None if is_empty(rest) else rest
 
-    def node(self, terminal: int, path: Path, guard: int, pending: int = FREE) -> _core.Node | None:
+    def node(self, terminal: int, path: Path, guard: int, pending: int = Guard.NONE) -> _core.Node | None:
         """Give the node of a narrowed path after a guard; None if no text of it may stand there."""
         texts = self.after_guard(self.texts(terminal, path), pending)
         if texts is None:
@@ -209,7 +216,7 @@ class Terminals:
             texts, rest = self._against_lookahead(path.entry, rival, texts)
             before.append(rest)
         parts = [_core.not_followed_by(_core.union(before))] if before else []
-        parts.append(_core.maximal_munch(texts, entry.tentative) if guard is LONGEST else texts)
+        parts.append(_core.maximal_munch(texts, entry.tentative) if guard == Guard.MAXIMAL else texts)
         if entry.after is not None:
             parts.append(_core.not_followed_by(entry.after))
         return _core.concat(parts) if len(parts) > 1 else parts[0]
@@ -242,7 +249,7 @@ class Terminals:
 
 
 @dataclass(frozen=True)
-class Scanner:
+class ContextualLexer:
     """The lexer of one set of terminals."""
 
     terminals: Terminals

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["closed", "components"]
+__all__ = ["closed", "strongly_connected_components"]
 
 
-def components(edges: Sequence[Sequence[int]]) -> list[list[int]]:
+def strongly_connected_components(edges: Sequence[Sequence[int]]) -> list[list[int]]:
     """Give the strongly connected sets of nodes, each after the sets that it leads to; linear in the edges.
 
-    >>> components([[1], [0, 2], []])
+    >>> strongly_connected_components([[1], [0, 2], []])
     [[2], [1, 0]]
     """
     order: dict[int, int] = {}
@@ -56,7 +56,7 @@ def closed(sets: Sequence[set[int]], edges: Sequence[Sequence[int]]) -> list[set
     [{1, 2, 3}, {2, 3}, {2, 3}]
     """
     result: list[set[int]] = [set() for _ in sets]
-    for members in components(edges):
+    for members in strongly_connected_components(edges):
         whole: set[int] = set()
         for member in members:
             whole |= sets[member]
