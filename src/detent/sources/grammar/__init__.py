@@ -9,8 +9,8 @@ from __future__ import annotations
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.limits import Limits
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.assemble import assemble, check_text
-from detent.sources.grammar.place import Source
 from detent.sources.grammar.read_ebnf import read_ebnf
 from detent.sources.grammar.read_gbnf import read_gbnf
 from detent.sources.grammar.read_lark import read_lark
@@ -112,7 +112,7 @@ def gbnf(text: str, *, limits: Limits | None = None) -> Language:
         The grammar is not a str.
     """
     bounds = _check(text, "gbnf", limits)
-    source = Source(text)
+    source = GrammarText(text)
     node = assemble(read_gbnf(source, bounds), "root", source, bounds)
     return Language(node, f"gbnf {short_repr(text)}")
 
@@ -153,7 +153,7 @@ def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -
         The grammar is not a str.
     """
     bounds = _check(text, "ebnf", limits)
-    source = Source(text)
+    source = GrammarText(text)
     rules = read_ebnf(source, bounds)
     node = assemble(rules, next(iter(rules), "start") if start is None else start, source, bounds)
     return Language(node, f"ebnf {short_repr(text)}")

@@ -7,9 +7,9 @@ from typing import NoReturn
 from detent import _core
 from detent.errors import EmptyLanguageError, LimitError, PatternSyntaxError
 from detent.limits import Limits
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.emit import emit
 from detent.sources.grammar.lower import Lowering, concatenation, repetition, union
-from detent.sources.grammar.place import Source
 from detent.sources.grammar.productions import EPSILON, Grammar, Symbol, Terminal
 from detent.sources.grammar.tree import RuleName, TerminalNode, Tree
 
@@ -18,7 +18,7 @@ __all__ = ["assemble", "check_text", "finish"]
 _ENDLESS = "every way to write it calls rules that call themselves, so that none ends; add an alternative that does"
 
 
-def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: Source, limits: Limits) -> _core.Node:
+def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: GrammarText, limits: Limits) -> _core.Node:
     """Give the node of the texts of a rule. The leaves of the trees hold terminals.
 
     Raises
@@ -76,7 +76,7 @@ def _terminal(leaf: TerminalNode) -> Symbol:
 class _Differences:
     """The rules of differences, which get their rows once both sides are known as terminals."""
 
-    def __init__(self, grammar: Grammar, differences: dict[int, tuple[int, int, int]], source: Source) -> None:
+    def __init__(self, grammar: Grammar, differences: dict[int, tuple[int, int, int]], source: GrammarText) -> None:
         self.grammar, self.differences, self.source = grammar, differences, source
         self.known: dict[int, Terminal] = {}
 

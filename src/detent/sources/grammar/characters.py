@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from detent import _core
 from detent.code_points import LAST, Range, complement, normalise
-from detent.sources.grammar.place import Source
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.productions import EPSILON, Terminal
 
 __all__ = ["class_terminal", "code_point", "text_terminal"]
 
 
-def code_point(source: Source, value: int, offset: int) -> int:
+def code_point(source: GrammarText, value: int, offset: int) -> int:
     """Give a code point back, or raise where text in UTF-8 cannot hold it."""
     if value > LAST:
         source.malformed(f"U+{value:X} is above the last character", offset, "the last is U+10FFFF")

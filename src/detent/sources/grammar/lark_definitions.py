@@ -10,6 +10,7 @@ from pathlib import Path
 
 from detent.errors import PatternSyntaxError, UnsupportedError
 from detent.limits import Limits
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.lark_syntax import (
     Declaration,
     Definition,
@@ -19,7 +20,6 @@ from detent.sources.grammar.lark_syntax import (
     Usage,
     read_statements,
 )
-from detent.sources.grammar.place import Source
 from detent.sources.grammar.tree import (
     Complement,
     Difference,
@@ -41,7 +41,7 @@ _LIBRARY = ("common", "lark", "python", "unicode")
 class Definitions:
     """Rules and terminals by name, and what is ignored."""
 
-    def __init__(self, source: Source, limits: Limits, is_library: bool = False) -> None:
+    def __init__(self, source: GrammarText, limits: Limits, is_library: bool = False) -> None:
         self.source, self.limits = source, limits
         self.all: dict[str, Definition] = {}
         self.ignored: list[str] = []
@@ -142,7 +142,7 @@ class Definitions:
 def _library(path: str) -> Definitions:
     """Read one of the few grammars that come with lark."""
     try:
-        return Definitions(Source(_library_text(path)), Limits(), is_library=True)
+        return Definitions(GrammarText(_library_text(path)), Limits(), is_library=True)
     except PatternSyntaxError as error:
         raise UnsupportedError(f"%import {path}: the installed lark's {path}.lark cannot be read: {error}") from None
 

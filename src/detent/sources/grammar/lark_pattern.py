@@ -18,8 +18,8 @@ from detent import _core
 from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
 from detent.limits import Limits
 from detent.queries import ByteDfa
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.lark_syntax import Literal, Range, Special, TerminalName
-from detent.sources.grammar.place import Source
 from detent.sources.grammar.tree import Complement, Intersection, Repeat, Sequence, TerminalNode, Tree, Union
 from detent.sources.nodes import UTF8
 from detent.sources.regex import regex
@@ -86,7 +86,7 @@ class Pattern:
         return regex(self.regexp)._node
 
 
-def unescaped(text: str, source: Source, offset: int) -> str:
+def unescaped(text: str, source: GrammarText, offset: int) -> str:
     r"""Evaluate the escapes of a text or regex as Lark does: \n \f \t \r \x \u \U; others stay as they are."""
 
     def evaluate(found: re.Match[str]) -> str:
@@ -109,7 +109,7 @@ def unescaped(text: str, source: Source, offset: int) -> str:
     return _ESCAPE.sub(evaluate, text)
 
 
-def literal_pattern(value: object, offset: int, source: Source, limits: Limits) -> Pattern:
+def literal_pattern(value: object, offset: int, source: GrammarText, limits: Limits) -> Pattern:
     """Give the pattern of a literal, a range or a special token.
 
     Raises
@@ -140,11 +140,11 @@ def literal_pattern(value: object, offset: int, source: Source, limits: Limits) 
     return pattern
 
 
-def _placed(error: DetentError, source: Source, offset: int) -> DetentError:
+def _placed(error: DetentError, source: GrammarText, offset: int) -> DetentError:
     first, _, rest = str(error).partition("\n")
     remedy = rest.rsplit("\n", 1)[-1] or "correct the regex there"
     what = f"the regex is refused: {first.partition(', at character')[0]}"
-    return type(error)(source.show(what, offset, remedy), position=offset, source=source.text)
+    return type(error)(source.message(what, offset, remedy), position=offset, source=source.text)
 
 
 _Walk: TypeAlias = "Generator[Tree, Pattern, Pattern]"

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from detent.errors import PatternSyntaxError
 from detent.limits import Limits
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_pattern import Pattern, literal_pattern, terminal_pattern
 from detent.sources.grammar.lark_syntax import MAX_TEMPLATE_DEPTH, Nested, TerminalName, Usage
-from detent.sources.grammar.place import Source
 from detent.sources.grammar.tree import Parts, RuleName, TerminalNode, Tree
 
 __all__ = ["LarkRules", "LarkTerminal", "Scope"]
@@ -56,7 +56,7 @@ class LarkRules:
     """What the start needs, by number. `trees` grows while trees are gone through, as templates come up."""
 
     definitions: Definitions
-    source: Source
+    source: GrammarText
     limits: Limits
     trees: list[tuple[str, Tree, Scope]] = field(default_factory=list)
     terminals: list[LarkTerminal] = field(default_factory=list)

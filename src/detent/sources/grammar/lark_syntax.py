@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 from detent.limits import Limits
-from detent.sources.grammar.place import Source
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.tree import MAX_COUNT, Expression, Parts, RuleName, TerminalNode, Tree
 
 __all__ = [
@@ -156,13 +156,13 @@ class _Token:
     most: int | None = None
 
 
-def read_statements(source: Source, limits: Limits) -> Iterator[Statement]:
+def read_statements(source: GrammarText, limits: Limits) -> Iterator[Statement]:
     """Yield the statements of a text. Linear in the text."""
     return _Reader(source, limits).statements()
 
 
 class _Reader:
-    def __init__(self, source: Source, limits: Limits) -> None:
+    def __init__(self, source: GrammarText, limits: Limits) -> None:
         self.source, self.text = source, source.text
         self.parts = Parts(source, limits)
         self.position = 0

@@ -16,8 +16,8 @@ import re
 from collections.abc import Callable
 
 from detent.limits import Limits
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.characters import class_terminal, code_point, text_terminal
-from detent.sources.grammar.place import Source
 from detent.sources.grammar.tree import Expression, Parts, RuleName, TerminalNode, Tree
 
 __all__ = ["read_ebnf"]
@@ -29,13 +29,13 @@ _HEX = re.compile(r"#x([0-9A-Fa-f]+)")
 _SIGNS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
-def read_ebnf(source: Source, limits: Limits) -> dict[str, tuple[Tree, int]]:
+def read_ebnf(source: GrammarText, limits: Limits) -> dict[str, tuple[Tree, int]]:
     """Give the rules of a text, each with its tree and where it is defined. Linear in the text."""
     return _Reader(source, limits).run()
 
 
 class _Reader:
-    def __init__(self, source: Source, limits: Limits) -> None:
+    def __init__(self, source: GrammarText, limits: Limits) -> None:
         self.source, self.text = source, source.text
         self.position = 0
         self.parts = Parts(source, limits)

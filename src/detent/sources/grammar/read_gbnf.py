@@ -17,8 +17,8 @@ from typing import NoReturn
 
 from detent import _core
 from detent.limits import Limits
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.characters import class_terminal, code_point, text_terminal
-from detent.sources.grammar.place import Source
 from detent.sources.grammar.productions import Terminal
 from detent.sources.grammar.tree import MAX_COUNT, Expression, Parts, RuleName, TerminalNode, Tree
 
@@ -35,13 +35,13 @@ _HEX = {"x": 2, "u": 4, "U": 8}
 _ANY = Terminal(_core.chars([(0, 0x10FFFF)]), False)
 
 
-def read_gbnf(source: Source, limits: Limits) -> dict[str, tuple[Tree, int]]:
+def read_gbnf(source: GrammarText, limits: Limits) -> dict[str, tuple[Tree, int]]:
     """Give the rules of a text, each with its tree and where it is defined. Linear in the text."""
     return _Reader(source, limits).run()
 
 
 class _Reader:
-    def __init__(self, source: Source, limits: Limits) -> None:
+    def __init__(self, source: GrammarText, limits: Limits) -> None:
         self.source, self.text = source, source.text
         self.position = 0
         self.parts = Parts(source, limits)

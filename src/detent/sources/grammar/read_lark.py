@@ -9,6 +9,7 @@ from __future__ import annotations
 from detent import _core
 from detent.errors import UnsupportedError
 from detent.limits import Limits
+from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.assemble import finish
 from detent.sources.grammar.contextual_lexer import Terminals
 from detent.sources.grammar.lalr import Lalr
@@ -18,7 +19,6 @@ from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
 from detent.sources.grammar.lower import Lowering, concatenation
-from detent.sources.grammar.place import Source
 from detent.sources.grammar.productions import Grammar, Symbol, Terminal
 from detent.sources.grammar.substrings import substrings
 from detent.sources.grammar.tree import RuleName, TerminalNode
@@ -33,7 +33,7 @@ _UNREADABLE = (
 
 def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.Node, str]:
     """Give the node of a grammar's texts, and the lexer that it has."""
-    source = Source(text)
+    source = GrammarText(text)
     rules = LarkRules(Definitions(source, limits), source, limits)
     rules.start(start)
     if lexer == "dynamic_complete":
@@ -113,7 +113,7 @@ def _before(ignored: Terminal | None, terminal: Terminal) -> Terminal:
     return terminal if ignored is None else concatenation([ignored, terminal])
 
 
-def _nested(nested: Nested, offset: int, ignored: Terminal | None, source: Source, limits: Limits) -> Terminal:
+def _nested(nested: Nested, offset: int, ignored: Terminal | None, source: GrammarText, limits: Limits) -> Terminal:
     if nested.kind == "%regex":
         return _before(ignored, Terminal(substrings(nested.text, source, offset), True, 1, False))
     # Loaded where a grammar holds a schema: it is the larger of the two sources.

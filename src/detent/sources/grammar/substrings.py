@@ -11,7 +11,7 @@ import json
 import re
 
 from detent import _core
-from detent.sources.grammar.place import Source
+from detent.sources.diagnostics import GrammarText
 
 __all__ = ["substrings"]
 
@@ -19,7 +19,7 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _KINDS = ("substring_chars", "substring_words", "substring_chunks")
 
 
-def substrings(text: str, source: Source, offset: int) -> _core.Node:
+def substrings(text: str, source: GrammarText, offset: int) -> _core.Node:
     """Give the node of a `%regex`; linear in its text."""
     remedy = f"write one of {', '.join(_KINDS)}"
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from detent.limits import Limits
-from detent.sources.grammar.place import Source
+from detent.sources.diagnostics import GrammarText
 
 __all__ = [
     "MAX_COUNT",
@@ -133,7 +133,7 @@ class _Group:
 class Parts:
     """Counts the parts of a whole grammar against `Limits.pattern_size`."""
 
-    def __init__(self, source: Source, limits: Limits) -> None:
+    def __init__(self, source: GrammarText, limits: Limits) -> None:
         self.source, self.limits = source, limits
         self.count = 0
 
