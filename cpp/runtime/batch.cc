@@ -8,7 +8,7 @@
 
 namespace detent {
 
-void fill_rows(std::span<Matcher* const> matchers, std::uint32_t* rows, std::size_t stride, unsigned threads) {
+void fill_batch(std::span<Matcher* const> matchers, std::uint32_t* rows, std::size_t stride, unsigned threads) {
   threads = static_cast<unsigned>(std::min<std::size_t>(threads, matchers.size()));
   if (threads < 2) {
     for (std::size_t i = 0; i < matchers.size(); ++i) matchers[i]->fill(rows + i * stride);

@@ -1,4 +1,4 @@
-// Batch: the masks of many matchers at once, on several threads.
+// The masks of many matchers at once, on several threads.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace detent {
 
-// Fills row i (at `rows + i * stride` words) from matchers[i]. Threads live for the call only, so that a process may
-// fork between calls; the first error of the lowest row is thrown when all threads have ended.
-void fill_rows(std::span<Matcher* const> matchers, std::uint32_t* rows, std::size_t stride, unsigned threads);
+// Fills the mask row i, at `rows + i * stride` words, from matchers[i]. Threads live for one call, so that a process may
+// fork between calls. When all threads have ended, the error of the lowest row is thrown.
+void fill_batch(std::span<Matcher* const> matchers, std::uint32_t* rows, std::size_t stride, unsigned threads);
 
 }  // namespace detent

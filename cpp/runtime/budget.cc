@@ -2,21 +2,25 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "base/fork_guard.h"
-#include "runtime/guide.h"
+#include "runtime/language_machine.h"
 
 namespace detent {
 
+bool Budget::has_every_byte() const { return machine_.vocabulary().tokenizable_texts() == nullptr; }
+
+bool Budget::is_recursive(ExprId state) const { return has_every_byte() && machine_.automaton().has_rule(state); }
+
 Budget::Bounds& Budget::bounds(ExprId state) {
   Bounds& known = bounds_[state.value];
-  if (!known.asked) {
-    known.asked = true;
-    if (guide_.accepting(state)) {
-      known.lower = known.upper = 0;
-    } else if (!guide_.vocabulary().tokenizable_texts()) {
-      known.upper = guide_.completion_bound(state);
-    }
+  if (known.initialized) return known;
+  known.initialized = true;
+  if (machine_.accepting(state)) {
+    known.lower = known.upper = 0;
+  } else if (has_every_byte()) {
+    known.upper = machine_.automaton().completion_bound(state);
   }
   return known;
 }
@@ -25,157 +29,155 @@ const std::vector<ExprId>& Budget::successors(ExprId state) {
   const auto known = successors_.find(state.value);
   if (known != successors_.end()) return known->second;
   std::int64_t visited = 0;
-  std::vector<ExprId> next = guide_.successors(state, visited);
+  std::vector<ExprId> next = machine_.successors(state, visited);
   meter_.step(visited / 8 + 1);
   meter_.allocate(static_cast<std::int64_t>(next.size() * sizeof(ExprId)) + 64);
   return successors_[state.value] = std::move(next);
 }
 
-// Also bounds the states between the tokens, so that whoever follows them is never told otherwise.
-void Budget::write_end(ExprId state) {
-  constexpr std::uint32_t kLongestEnd = 1 << 16;  // bytes; a longer end counts by its bytes
-  bounds_[state.value].written = true;
-  if (guide_.completion_bound(state) > kLongestEnd) return;
-  const std::vector<std::uint32_t> tokens = guide_.vocabulary().fewest_tokens(guide_.some_completion(state));
+// Tokenizes the shortest completion of `state` into the fewest tokens. Also bounds the states between these tokens, so
+// that a matcher that follows them is never refused.
+void Budget::tighten(ExprId state) {
+  constexpr std::uint32_t kLongestCompletion = 1 << 16;  // bytes; a longer completion keeps the bound by its bytes
+  bounds_[state.value].tightened = true;
+  if (machine_.automaton().completion_bound(state) > kLongestCompletion) return;
+  const Vocabulary& vocabulary = machine_.vocabulary();
+  const std::vector<std::uint32_t> tokens = vocabulary.fewest_tokens(machine_.automaton().some_completion(state));
   meter_.allocate(static_cast<std::int64_t>(tokens.size() * sizeof(Bounds)));
   auto left = static_cast<std::uint32_t>(tokens.size());
   for (std::uint32_t token : tokens) {
     Bounds& known = bounds(state);
     known.upper = std::min(known.upper, left--);
-    state = guide_.advance(state, guide_.vocabulary().bytes(token));
+    state = machine_.advance(state, vocabulary.bytes(token));
   }
 }
 
-bool Budget::within(ExprId state, std::uint32_t tokens) {
+bool Budget::completes_within(ExprId state, std::uint32_t tokens) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  return search(state, tokens);
+  const Bounds& known = bounds(state);
+  if (known.upper <= tokens) return true;
+  if (known.lower > tokens) return false;
+  if (!known.tightened && has_every_byte()) {
+    tighten(state);
+    if (bounds_[state.value].upper <= tokens) return true;
+  }
+  return !is_recursive(state) && search(state, tokens);
 }
 
-bool Budget::search(ExprId state, std::uint32_t tokens) {
-  {
-    const Bounds& known = bounds(state);
-    if (known.upper <= tokens) return true;
-    if (known.lower > tokens) return false;
-    if (!known.written && !guide_.vocabulary().tokenizable_texts()) {
-      write_end(state);
-      if (bounds_[state.value].upper <= tokens) return true;
-    }
-    if (guide_.has_rule(state) && !guide_.vocabulary().tokenizable_texts()) return false;
+// Each state on the path to nodes[last] completes by way of a successor of that node, which has a completion of
+// `completion` tokens.
+void Budget::lower_upper_bounds(const std::vector<SearchNode>& nodes, std::size_t last, std::uint32_t completion) {
+  std::uint32_t length = completion + 1;
+  for (std::size_t k = last;; k = nodes[k].parent, ++length) {
+    Bounds& known = bounds_[nodes[k].state.value];
+    known.upper = std::min(known.upper, length);
+    if (k == 0) return;
   }
-  struct Step {
-    ExprId state;
-    std::size_t from;
-    std::uint32_t depth;
-  };
-  std::vector<Step> steps{{state, 0, 0}};
+}
+
+// Breadth first over token steps, to depth `tokens`. A node is expanded only if its bounds leave the verdict open.
+bool Budget::search(ExprId state, std::uint32_t tokens) {
+  std::vector<SearchNode> nodes{{state, 0, 0}};
   std::unordered_set<std::uint32_t> seen{state.value};
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const std::uint32_t depth = steps[i].depth + 1;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::uint32_t depth = nodes[i].depth + 1;
     if (depth > tokens) continue;
-    for (ExprId next : successors(steps[i].state)) {
+    for (ExprId next : successors(nodes[i].state)) {
       if (!seen.insert(next.value).second) continue;
       const Bounds& known = bounds(next);
       if (known.lower > tokens - depth) continue;
       if (known.upper <= tokens - depth) {
-        // Follow the path back: each state on it completes by way of `next`.
-        std::uint32_t length = known.upper + 1;
-        for (std::size_t k = i;; k = steps[k].from, ++length) {
-          Bounds& on_path = bounds_[steps[k].state.value];
-          on_path.upper = std::min(on_path.upper, length);
-          if (k == 0) return true;
-        }
+        lower_upper_bounds(nodes, i, known.upper);
+        return true;
       }
-      steps.push_back({next, i, depth});
+      nodes.push_back({next, i, depth});
     }
   }
-  for (const Step& step : steps) {
-    Bounds& known = bounds_[step.state.value];
-    known.lower = std::max(known.lower, tokens - step.depth + 1);
+  for (const SearchNode& node : nodes) {
+    Bounds& known = bounds_[node.state.value];
+    known.lower = std::max(known.lower, tokens - node.depth + 1);
   }
   return false;
 }
 
-bool Budget::slack(ExprId state, std::uint32_t tokens) {
-  const bool every_byte = guide_.vocabulary().tokenizable_texts() == nullptr;
-  if (every_byte && guide_.max_completion_bound(state) <= tokens) return true;
+bool Budget::all_fit(ExprId state, std::uint32_t tokens) {
+  if (has_every_byte() && machine_.automaton().max_completion_bound(state) <= tokens) return true;
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  if (bounds(state).worst == kUnknown && !(every_byte && guide_.has_rule(state))) {
+  if (bounds(state).worst_successor == kUnknown && !is_recursive(state)) {
     std::uint32_t worst = 0;
     for (ExprId next : successors(state)) worst = std::max(worst, bounds(next).upper);
-    bounds_[state.value].worst = worst;
+    bounds_[state.value].worst_successor = worst;
   }
-  return bounds_[state.value].worst <= tokens && bounds_[state.value].worst != kUnknown;
+  const std::uint32_t worst = bounds_[state.value].worst_successor;
+  return worst <= tokens && worst != kUnknown;
 }
 
-void Budget::settle(ExprId state, const std::vector<ExprId>& successors) {
+void Budget::record_successors(ExprId state, const std::vector<ExprId>& successors) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   std::uint32_t worst = 0;
   for (ExprId next : successors) worst = std::max(worst, bounds(next).upper);
-  bounds(state).worst = std::min(bounds(state).worst, worst);
+  Bounds& known = bounds(state);
+  known.worst_successor = std::min(known.worst_successor, worst);
 }
 
-std::vector<std::uint32_t> Budget::shortest(ExprId state) {
+std::vector<std::uint32_t> Budget::shortest_completion(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  if (guide_.has_rule(state) && !guide_.vocabulary().tokenizable_texts()) {
-    return guide_.vocabulary().fewest_tokens(guide_.some_completion(state));
-  }
-  struct Step {
-    ExprId state;
-    std::size_t from;
-  };
-  std::vector<Step> steps{{state, 0}};
+  if (is_recursive(state)) return machine_.vocabulary().fewest_tokens(machine_.automaton().some_completion(state));
+  std::vector<SearchNode> nodes{{state, 0, 0}};
   std::unordered_set<std::uint32_t> seen{state.value};
   std::size_t i = 0;
-  for (; !guide_.accepting(steps[i].state); ++i) {
-    for (ExprId next : successors(steps[i].state)) {
-      if (seen.insert(next.value).second) steps.push_back({next, i});
+  for (; !machine_.accepting(nodes[i].state); ++i) {
+    for (ExprId next : successors(nodes[i].state)) {
+      if (seen.insert(next.value).second) nodes.push_back({next, i, 0});
     }
   }
   std::vector<std::uint32_t> tokens;
-  for (; i != 0; i = steps[i].from) tokens.push_back(guide_.token_between(steps[steps[i].from].state, steps[i].state));
+  for (; i != 0; i = nodes[i].parent) {
+    tokens.push_back(machine_.token_between(nodes[nodes[i].parent].state, nodes[i].state));
+  }
   std::reverse(tokens.begin(), tokens.end());
   return tokens;
 }
 
-std::optional<std::uint32_t> Budget::longest(ExprId state) {
+// Depth first, children before parents. Every state has a completion, so a cycle means that there is no bound.
+std::optional<std::uint32_t> Budget::longest_completion(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  // Depth first, children before parents. All states are live, so that a cycle means no bound.
-  struct Open {
+  struct Frame {
     ExprId state;
-    std::size_t next = 0;
+    std::size_t next_child = 0;
     std::uint32_t length = 0;
   };
-  constexpr std::uint32_t kOpen = UINT32_MAX;
-  std::unordered_map<std::uint32_t, std::uint32_t> lengths{{state.value, kOpen}};
-  std::vector<Open> path{{state}};
+  constexpr std::uint32_t kOnPath = UINT32_MAX;
+  std::unordered_map<std::uint32_t, std::uint32_t> lengths{{state.value, kOnPath}};
+  std::vector<Frame> path{{state}};
   while (true) {
-    Open& last = path.back();
-    const std::vector<ExprId>& next = successors(last.state);
-    if (last.next < next.size()) {
-      const ExprId child = next[last.next];
-      const auto known = lengths.find(child.value);
-      if (known == lengths.end()) {
-        lengths[child.value] = kOpen;
-        path.push_back({child});
-        continue;
-      }
-      if (known->second == kOpen) return std::nullopt;
-      last.length = std::max(last.length, known->second + 1);
-      ++last.next;
+    Frame& last = path.back();
+    const std::vector<ExprId>& children = successors(last.state);
+    if (last.next_child == children.size()) {
+      lengths[last.state.value] = last.length;
+      if (path.size() == 1) return last.length;
+      path.pop_back();
       continue;
     }
-    lengths[last.state.value] = last.length;
-    if (path.size() == 1) return last.length;
-    path.pop_back();
+    const ExprId child = children[last.next_child];
+    const auto known = lengths.find(child.value);
+    if (known == lengths.end()) {
+      lengths[child.value] = kOnPath;
+      path.push_back({child});
+      continue;
+    }
+    if (known->second == kOnPath) return std::nullopt;
+    last.length = std::max(last.length, known->second + 1);
+    ++last.next_child;
   }
 }
 

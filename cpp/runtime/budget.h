@@ -1,12 +1,15 @@
-// Budget: how few tokens complete a text, so that generation always ends inside its limit.
+// Budget: the fewest tokens that complete a text from a state, so that generation ends within its limit.
 //
-// within(state, k) is exact: it is true if and only if some sequence of at most k text tokens leads from `state` to
-// acceptance. Each state keeps a lower and an upper bound on that least number; where every byte is a token, the length
-// of an end in bytes is the first upper bound, and the only thing that is looked at until a budget nears it; then that
-// end is written in the fewest tokens. Between the bounds a breadth-first search over token steps decides, and what it
-// learns tightens them. States that call rules may have no end of successors: there the end that is known decides, so
-// that within() is true only if a text fits, but may be false where a shorter one was not found. Safe for threads; one
-// lock.
+// completes_within(state, k) is exact: true if and only if a sequence of at most k text tokens leads from the state to
+// acceptance. Each state has a lower and an upper bound of the least k. docs/algorithms/budgets.md derives the method:
+//
+// 1. Where every byte is a token, the bytes of the shortest completion are the first upper bound.
+// 2. Near the limit, this completion is tokenized into the fewest tokens: a tighter upper bound.
+// 3. Between the bounds, a breadth-first search over token steps decides, and tightens the bounds of the states it saw.
+//
+// A state that calls rules may have infinitely many successors. There step 3 is left out: completes_within() may be
+// false where only a completion that step 2 does not find would fit.
+// Safe for threads; one lock.
 #pragma once
 
 #include <cstdint>
@@ -20,41 +23,51 @@
 
 namespace detent {
 
-class Guide;
+class LanguageMachine;
 
 class Budget {
  public:
-  Budget(Guide& guide, const Limits& limits) : guide_(guide), meter_(limits) {}
+  Budget(LanguageMachine& machine, const Limits& limits) : machine_(machine), meter_(limits) {}
 
-  bool within(ExprId state, std::uint32_t tokens);
+  bool completes_within(ExprId state, std::uint32_t tokens);
 
-  // Whether every token that `state` allows leads to a state within `tokens`. False may mean "not known to".
-  bool slack(ExprId state, std::uint32_t tokens);
-  // Remembers how far the ends are behind `state`, whose successors, all of them, are known to end.
-  void settle(ExprId state, const std::vector<ExprId>& successors);
+  // Whether every successor of `state` completes within `tokens`. False may mean "not known".
+  bool all_fit(ExprId state, std::uint32_t tokens);
+  // Records that `successors` are all successors of `state`, and that their upper bounds are known.
+  void record_successors(ExprId state, const std::vector<ExprId>& successors);
 
-  // A shortest sequence of tokens that leads from `state` to acceptance.
-  std::vector<std::uint32_t> shortest(ExprId state);
+  // The tokens of a shortest completion; with rules, of the completion of the fewest bytes.
+  std::vector<std::uint32_t> shortest_completion(ExprId state);
 
-  // The length of the longest such sequence, or nothing where they have no bound.
-  std::optional<std::uint32_t> longest(ExprId state);
+  // The number of tokens of the longest completion, or nothing where they have no bound.
+  std::optional<std::uint32_t> longest_completion(ExprId state);
 
  private:
   static constexpr std::uint32_t kUnknown = UINT32_MAX;
   struct Bounds {
     std::uint32_t lower = 1;
     std::uint32_t upper = kUnknown;
-    std::uint32_t worst = kUnknown;  // at least the largest `upper` among the successors, once they were looked at
-    bool asked = false;              // whether `upper` has its first value
-    bool written = false;            // whether `upper` comes from an end that was written in the fewest tokens
+    std::uint32_t worst_successor = kUnknown;  // at least the largest `upper` of the successors, once they are known
+    bool initialized = false;                  // whether `upper` has its first value
+    bool tightened = false;                    // whether the shortest completion was tokenized
+  };
+  // A state of a breadth-first search, and the index of the state before it.
+  struct SearchNode {
+    ExprId state;
+    std::size_t parent;
+    std::uint32_t depth;
   };
 
+  bool has_every_byte() const;
+  // Whether the search over successors may not end.
+  bool is_recursive(ExprId state) const;
   Bounds& bounds(ExprId state);
   const std::vector<ExprId>& successors(ExprId state);
-  void write_end(ExprId state);
+  void tighten(ExprId state);
   bool search(ExprId state, std::uint32_t tokens);
+  void lower_upper_bounds(const std::vector<SearchNode>& nodes, std::size_t last, std::uint32_t completion);
 
-  Guide& guide_;
+  LanguageMachine& machine_;
   std::mutex mutex_;
   Meter meter_;
   std::unordered_map<std::uint32_t, Bounds> bounds_;

@@ -1,19 +1,18 @@
-// Matcher: one sequence's place in a guide: the list of the states it went through, so that rolling back and forking
-// are list operations. A matcher belongs to one thread at a time; a second one gets `busy`.
+// Matcher: one sequence of tokens in a machine, with its history and its budget. A matcher belongs to one thread at a
+// time; a second one gets `busy`.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "runtime/guide.h"
+#include "runtime/history.h"
+#include "runtime/token_machine.h"
 
 namespace detent {
 
@@ -21,13 +20,16 @@ class Matcher {
  public:
   static constexpr std::uint32_t kNoBudget = UINT32_MAX;
 
-  // With a budget of text tokens the text is complete when they are spent. Throws `limit` ("max_tokens") if no text is
-  // that short; with a canonical guide, if no text is known to be. `prompt` are the tokens before the text; they matter
-  // to canonical guides only (see CanonicalConstraint::after). Throws `empty` ("after") if no text goes on there.
-  explicit Matcher(std::shared_ptr<Guide> guide, std::uint32_t max_tokens = kNoBudget,
+  // With a budget of text tokens, the text is complete when they are spent. Throws `limit` ("max_tokens") if no text that
+  // short is known. `prompt` are the tokens before the text (TokenMachine::start).
+  explicit Matcher(std::shared_ptr<TokenMachine> machine, std::uint32_t max_tokens = kNoBudget,
                    std::span<const std::uint32_t> prompt = {});
 
-  // A fork: an independent matcher at the same place.
+  // Whether a text of at most `max_tokens` tokens is known: whether a matcher can be made.
+  static bool fits(const std::shared_ptr<TokenMachine>& machine, std::uint32_t max_tokens,
+                   std::span<const std::uint32_t> prompt);
+
+  // A fork: an independent matcher in the same state. Constant time.
   Matcher(const Matcher& other);
 
   // Each throws `state` and changes nothing where the step is not allowed.
@@ -36,77 +38,72 @@ class Matcher {
   void rollback(std::int64_t steps);
 
   void fill(std::uint32_t* row);
-  // Does the same if it takes no search, and nothing otherwise.
-  bool fill_at_once(std::uint32_t* row);
+  // As `fill` if that takes a look-up only; otherwise writes nothing and returns false.
+  bool try_fill_cached(std::uint32_t* row);
   bool accepting() const;
   bool finished() const;
-  std::size_t step_count() const;  // tokens and byte strings since the start
-  // What decides what may follow, but for a budget: the state, and for canonical guides the last token and the places.
-  std::array<std::int64_t, 3> place() const;
+  std::size_t step_count() const;               // tokens and byte strings since the start
+  TokenState state_key() const;                 // what decides, but for the budget, what may follow
   std::vector<std::int64_t> token_ids() const;  // -1 for a step by bytes
-  // The number of tokens taken when the budget first took away a token of a mask, or -1.
+  // Whether the steps are exactly these tokens. Linear, without a copy.
+  bool has_taken(std::span<const std::int64_t> token_ids) const;
+  // The number of tokens taken when the budget first removed a token from a mask, or -1.
   std::int64_t budget_bound_at() const;
-
-  struct Refusal {
-    std::size_t offset;   // bytes of the text that are still fine
-    ByteSet expected;     // what may stand there
-    bool complete;        // whether the text may end there
-    bool is_tokenizable;  // whether the vocabulary can write what has to follow
-  };
-  // How far `text` may go from here.
-  Refusal refusal(std::string_view text) const;
-  // A shortest sequence of text tokens that completes the text; with a canonical guide, a short one.
+  // Why a token may not follow.
+  Refusal refusal(std::int64_t token_id) const;
+  // How far `text` may continue the sequence.
+  Diagnosis diagnose(std::string_view text) const;
+  // The tokens of the shortest known completion.
   std::vector<std::uint32_t> completion() const;
-  // The tokens that every way on begins with: those taken while the text may not end and one token alone is allowed.
-  // Cost: a mask for each.
+  // The tokens that every continuation begins with. Cost: a mask for each.
   std::vector<std::uint32_t> forced() const;
-  const std::shared_ptr<Guide>& guide() const { return guide_; }
+  const std::shared_ptr<TokenMachine>& machine() const { return machine_; }
 
  private:
-  // The state after end-of-text. No expression has this index.
-  static constexpr ExprId kFinished{UINT32_MAX};
-  static constexpr std::int32_t kNoToken = -1;
+  static constexpr std::size_t kNever = SIZE_MAX;
 
-  struct Step {
-    ExprId state;                             // after the step
-    std::int32_t token_id;                    // kNoToken for the start and for a step by bytes
-    CanonicalConstraint::Context place = {};  // if the guide is canonical
-  };
-
-  // Holds the matcher for one call.
-  class Use {
+  // Marks the matcher as in use for one call.
+  class BusyGuard {
    public:
-    explicit Use(const Matcher& matcher) : matcher_(matcher) {
+    explicit BusyGuard(const Matcher& matcher) : matcher_(matcher) {
       if (matcher_.busy_.exchange(true, std::memory_order_acquire)) throw Error(ErrorKind::busy, "matcher");
     }
-    ~Use() { matcher_.busy_.store(false, std::memory_order_release); }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
+    ~BusyGuard() { matcher_.busy_.store(false, std::memory_order_release); }
+    BusyGuard(const BusyGuard&) = delete;
+    BusyGuard& operator=(const BusyGuard&) = delete;
 
    private:
     const Matcher& matcher_;
   };
 
-  ExprId state() const { return steps_.back().state; }
-  const CanonicalConstraint::Context& context() const { return steps_.back().place; }
-  // Tokens of a canonical guide that complete the text within the budget.
-  std::vector<std::uint32_t> known_end() const;
-  // Others, from the fewest of any tokens, where these lead on.
-  std::optional<std::vector<std::uint32_t>> other_end() const;
-  void fill_canonical(CanonicalConstraint& canonical, std::uint32_t* row);
-  // Whether the text may end here.
-  bool at_end() const;
-  std::uint32_t tokens_left() const;
-  // Whether the budget cannot take a token away here.
-  bool roomy() const;
+  // A completion that the sequence follows from step `first` to step `last` because the states in between know only
+  // longer ones (TokenMachine::followed_completion).
+  struct FollowedCompletion {
+    std::size_t first;
+    std::size_t last;
+    std::shared_ptr<const std::vector<std::uint32_t>> tokens;
+  };
+  struct Outcome {
+    TokenStep step;
+    std::optional<FollowedCompletion> followed;  // set if the step is allowed only as a part of it
+  };
 
-  std::shared_ptr<Guide> guide_;
-  std::vector<Step> steps_;  // the first is the start
+  const TokenState& state() const { return history_.back().state; }
+  std::size_t steps_taken() const { return history_.size() - 1; }
+  std::uint32_t tokens_left() const;
+  bool at_end() const { return state().is_finished() || machine_->accepting(state()); }
+  bool budget_cannot_bind() const;
+  Outcome try_step(std::uint32_t token) const;
+  // A completion within the budget that fill_within() and completes_within() may not show, or nothing.
+  std::optional<FollowedCompletion> followed_completion() const;
+  void fill_within_budget(std::uint32_t* row);
+  bool is_full_mask(const std::uint32_t* row) const;
+
+  std::shared_ptr<TokenMachine> machine_;
+  History history_;
   std::uint32_t max_tokens_;
-  std::uint32_t byte_steps_ = 0;  // steps that cost no token
-  std::size_t budget_bound_at_ = SIZE_MAX;
-  // What is left of ends that are followed because those of the places behind them are too long; by step, ascending.
-  std::vector<std::pair<std::size_t, std::vector<std::uint32_t>>> ends_;
+  std::size_t budget_bound_at_ = kNever;
+  std::vector<FollowedCompletion> followed_;  // by step, ascending
   mutable std::atomic<bool> busy_{false};
 };
 

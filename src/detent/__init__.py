@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from detent import mask
+from detent.compiler import CancellationToken, compile
 from detent.errors import (
     ArgumentError,
     BusyError,
@@ -27,7 +28,7 @@ from detent.errors import (
     UnsupportedSchemaError,
     VocabularyError,
 )
-from detent.guide import CancellationToken, Guide, compile
+from detent.guide import Guide
 from detent.language import Language
 from detent.limits import Limits
 from detent.mask import allocate_mask, apply_mask

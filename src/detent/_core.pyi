@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+import enum
 from typing import SupportsIndex, overload
 
 
@@ -112,7 +113,7 @@ class Vocabulary:
 
     @property
     def cache_counts(self) -> tuple[int, int, int, int]:
-        """Masks found and made, fragments of masks found and made."""
+        """MaskComputer found and made, fragments of masks found and made."""
 
 class Encoder:
     """A tokenizer; immutable."""
@@ -156,16 +157,18 @@ class Automaton:
 
     def shortest_completion(self, state: int) -> bytes: ...
 
-class Guide:
-    def __init__(self, language: Node, vocabulary: Vocabulary, states: int, memory_bytes: int, steps: int, cancel: CancelFlag | None = None, canonical: PretokenTransitions | None = None) -> None: ...
+class TokenDfa:
+    """The arrays of a token DFA, checked; they must not be written to."""
 
-    def completes_within(self, tokens: int) -> bool: ...
+    def __init__(self, next: object, token_class: object, masks: object, mask_index: object, distance: object) -> None: ...
 
-    def shortest(self) -> list[int]: ...
+class TokenMachine:
+    """A constraint on sequences of tokens."""
 
-    def longest(self) -> int | None: ...
+    def completes_within(self, tokens: int, prompt_tokens: Sequence[int] = []) -> bool:
+        """Whether a text of at most so many tokens is known."""
 
-    def explore(self, max_states: int, max_bytes: int, held: tuple[int, int, bytes, bytes, bytes] | None = None) -> tuple[bytes, bytes, bytes]: ...
+    def explore(self, max_states: int, max_bytes: int, dfa: TokenDfa | None = None, dfa_start: int = 2) -> tuple[bytes, bytes, bytes]: ...
 
     @property
     def state_count(self) -> int: ...
@@ -173,9 +176,47 @@ class Guide:
     @property
     def memory_bytes(self) -> int: ...
 
+class LanguageMachine(TokenMachine):
+    def __init__(self, language: Node, vocabulary: Vocabulary, states: int, memory_bytes: int, steps: int, cancel: CancelFlag | None = None) -> None: ...
+
+    def longest(self) -> int | None:
+        """The tokens of the longest text, if there is one."""
+
+class CanonicalMachine(TokenMachine):
+    def __init__(self, language: Node, vocabulary: Vocabulary, token_steps: PretokenTransitions, states: int, memory_bytes: int, steps: int, cancel: CancelFlag | None = None) -> None: ...
+
+class TokenDfaMachine(TokenMachine):
+    def __init__(self, dfa: TokenDfa, vocabulary: Vocabulary, start: int = 2) -> None: ...
+
+def merge_states(next: bytes, labels: bytes, classes: int) -> bytes:
+    """
+    The part of each state in the coarsest partition that keeps the labels apart and that symbols respect.
+    """
+
+class Refusal(enum.Enum):
+    """Why a token may not follow."""
+
+    NONE = 0
+
+    UNKNOWN_TOKEN = 1
+
+    FINISHED = 2
+
+    INCOMPLETE = 3
+
+    NO_TEXT = 4
+
+    LANGUAGE = 5
+
+    TOKENIZATION = 6
+
+    TOKEN_DFA = 7
+
+    BUDGET = 8
+
 class Matcher:
     @overload
-    def __init__(self, guide: Guide, max_tokens: int | None = None, prompt_tokens: Sequence[int] = []) -> None: ...
+    def __init__(self, machine: TokenMachine, max_tokens: int | None = None, prompt_tokens: Sequence[int] = []) -> None: ...
 
     @overload
     def __init__(self, other: Matcher) -> None: ...
@@ -188,7 +229,18 @@ class Matcher:
 
     def rollback(self, steps: SupportsIndex = 1) -> None: ...
 
-    def diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]: ...
+    def refusal(self, token_id: SupportsIndex) -> Refusal:
+        """Return why a token may not follow."""
+
+    def diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]:
+        """
+        Return how many bytes may follow, which byte may follow these, and whether they complete the text and can be continued with tokens.
+        """
+
+    def has_taken(self, token_ids: object) -> bool:
+        """
+        Whether the steps are exactly these tokens, int64[n]. Linear, without a copy.
+        """
 
     def completion(self) -> list[int]: ...
 
@@ -213,8 +265,6 @@ class Matcher:
     def token_ids(self) -> list[int]: ...
 
 def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None: ...
-
-def merge_states(next: bytes, labels: bytes, states: int, classes: int) -> bytes: ...
 
 def apply_mask(logits: int, type: int, rows: int, width: int, logit_stride: int, mask: int, mask_words: int, mask_stride: int) -> None: ...
 

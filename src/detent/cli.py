@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from detent import __version__
+from detent.compiler import compile
 from detent.errors import ArgumentError, DetentError, ModelError
 from detent.generation import Ban, stream
-from detent.guide import compile
 from detent.language import Language
 from detent.models import Model, Transformers, load_model
 from detent.sources.grammar import grammar

@@ -266,6 +266,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "nullable_member"): "member {given} of an unordered list may be empty; give one that has a byte",
     ("argument", "open_reference"): "a reference stands outside a grammar; wrap the definitions in grammar(...)",
     ("argument", "reference"): "reference {given} is to none of the {limit} definitions",
+    ("argument", "automaton_state"): "state {given} is none that the automaton has returned",
+    ("argument", "merge_states"): "the arrays of an automaton do not fit each other",
+    ("argument", "token_dfa"): "the arrays of a token DFA do not fit each other or the vocabulary",
+    ("argument", "token_dfa_state"): "state {given} is none of the token DFA's {limit}",
     ("argument", "unordered"): "{given} marks for {limit} members",
     ("argument", "repeat"): "a repeat of at least {given} and at most {limit} times is impossible",
     ("busy", "matcher"): "the matcher is in use by another thread; give each thread its own with fork()",
@@ -339,6 +343,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("unsupported", "canonical_bytes"): (
         "advance_bytes takes bytes without saying which tokens they are, and with canonical=True what may follow "
         "depends on these; advance by vocabulary.encode_canonical's tokens"
+    ),
+    ("unsupported", "token_dfa_bytes"): (
+        "advance_bytes takes bytes without saying which tokens they are, and a table knows tokens only; "
+        "advance by tokens"
     ),
     ("unsupported", "left_recursion"): "rule {given} may call itself before it reads a byte; remove left recursion",
     ("unsupported", "open_reference"): (

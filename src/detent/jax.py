@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from detent.errors import ArgumentError, LimitError
 from detent.tables import TokenDfa
-from detent.tables.compress import FINISHED
+from detent.tables.minimize import FINISHED
 
 __all__ = ["TableArrays", "TableState", "init", "process"]
 

@@ -198,19 +198,19 @@ class Language:
 
         Searches breadth first over token steps: costs a walk over the vocabulary for each state on the way.
         """
-        return len(self._guide(vocabulary).shortest())
+        return len(_core.Matcher(self._machine(vocabulary)).completion())
 
     def max_tokens(self, vocabulary: Vocabulary) -> int | None:
         """Return the largest number of tokens that write a text, or None if there is no such bound."""
-        return self._guide(vocabulary).longest()
+        return self._machine(vocabulary).longest()
 
-    def _guide(self, vocabulary: Vocabulary) -> _core.Guide:
+    def _machine(self, vocabulary: Vocabulary) -> _core.LanguageMachine:
         lift = getattr(vocabulary, "_for_language", None)
         if lift is None:
             raise ArgumentError(f"needs a detent.Vocabulary, got {type(vocabulary).__name__}")
         node, core = lift(self._node)
         bounds = Limits()
-        return _core.Guide(node, core, bounds.states, bounds.memory_bytes, bounds.work)
+        return _core.LanguageMachine(node, core, bounds.states, bounds.memory_bytes, bounds.work)
 
     def parse(self, text: str) -> object:
         """Return the Python value of a text of the language; the text itself where the language has no other.

@@ -1,4 +1,4 @@
-"""Matcher: one sequence's place in a guide. BatchMatcher: many of them, masked together."""
+"""Matcher: one sequence of tokens in a guide. BatchMatcher: many of them, masked together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError, StateError
-from detent.mask import WORD_BITS, allocate_mask, check_mask
+from detent.mask import allocate_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 
     from detent.guide import Guide
     from detent.mask import MaskLike
-    from detent.tables import TableMatcher
 
 __all__ = ["BatchMatcher", "Matcher"]
 
 
 class Matcher(_core.Matcher):
-    """One sequence's place in a guide: what is allowed next, step by step.
+    """One sequence of tokens in a guide: what is allowed next, step by step.
 
     A matcher belongs to one thread at a time; `fork` gives another thread its own. A call that raises leaves the
     state as it was. Made by `Guide.matcher`.
@@ -53,7 +52,7 @@ class Matcher(_core.Matcher):
     """The guide that the matcher walks in."""
 
     def fork(self) -> Matcher:
-        """Return an independent copy at the same place. Linear in the number of steps so far."""
+        """Return an independent matcher in the same state. Constant time: both share the steps so far."""
         copy = Matcher(self)
         copy.guide = self.guide
         return copy
@@ -78,42 +77,38 @@ class Matcher(_core.Matcher):
         token 1 b'b' refused at byte 0, where b'b' stands: expected a; the shortest completion is b'ab'
         """
         index = index_of(token_id)
-        vocabulary = self.guide.vocabulary
-        text = vocabulary.token_bytes(index)
-        name = f"token {index} {_shown(text)}"
-        if self.is_finished:
-            return f"{name} refused: the text has ended"
-        if index in self.allowed():
-            return f"{name} allowed"
-        rest = self._shown_completion()
-        if index in vocabulary.eos_token_ids:
-            return f"{name} refused: the text is not complete{rest}"
-        if not text:
-            return f"{name} refused: it has no text, so no rule allows it"
-        reason = self._reason(index)
-        if "tokens left" in reason:
-            return f"{name} refused: it leaves no way to complete the text in the tokens left{rest}"
-        if "own tokens" in reason:
-            return f"{name} refused: the tokenizer writes no text of the language so"
-        if index in vocabulary.special_token_ids:
-            return f"{name} refused: it is special, and the rule does not ask for it here"
-        offset, expected, complete, _ = self.diagnose(text)
-        if offset < len(text):
-            asks = b"\xff" in expected and self.guide.language._node.has_special  # which no text begins with
-            bytes_wanted = describe_bytes(expected.replace(b"\xff", b"") if asks else expected)
-            ends = ["a special token" if asks else "", "end of text" if complete else ""]
-            wanted = " or ".join(filter(None, [bytes_wanted, *ends]))
-            found = text[offset : offset + 1]
-            return f"{name} refused at byte {offset}, where {found!r} stands: expected {wanted}{rest}"
-        return f"{name} refused: the vocabulary cannot write what would have to follow{rest}"
+        text = self.guide.vocabulary.token_bytes(index)
+        verdict, rest = self._explain(index, text, self.refusal(index))
+        return f"token {index} {_shown(text)} {verdict}{self._shown_completion() if rest else ''}"
 
-    def _reason(self, token_id: int) -> str:
-        """Return what `advance` says of a token that it refuses."""
-        try:
-            self.fork().advance(token_id)
-        except StateError as error:
-            return str(error)
-        return ""
+    def _explain(self, token_id: int, text: bytes, refusal: _core.Refusal) -> tuple[str, bool]:
+        """Return a sentence, and whether the shortest completion belongs to it."""
+        vocabulary = self.guide.vocabulary
+        if refusal is _core.Refusal.NONE:
+            return "allowed", False
+        if refusal is _core.Refusal.FINISHED:
+            return "refused: the text has ended", False
+        if refusal is _core.Refusal.BUDGET:
+            return "refused: it leaves no way to complete the text in the tokens left", True
+        if refusal is _core.Refusal.INCOMPLETE or token_id in vocabulary.eos_token_ids:
+            return "refused: the text is not complete", True
+        if refusal is _core.Refusal.TOKENIZATION:
+            return "refused: the tokenizer writes no text of the language so", False
+        if refusal is _core.Refusal.TOKEN_DFA:
+            return "refused: the table does not allow it here", True
+        if not text:
+            return "refused: it has no text, so no rule allows it", False
+        if token_id in vocabulary.special_token_ids:
+            return "refused: it is special, and the rule does not ask for it here", False
+        offset, expected, complete, _ = self.diagnose(text)
+        if offset == len(text):
+            return "refused: the vocabulary cannot write what would have to follow", True
+        asks_special = b"\xff" in expected and self.guide.language._node.has_special  # no text begins with this byte
+        bytes_wanted = describe_bytes(expected.replace(b"\xff", b"") if asks_special else expected)
+        others = ["a special token" if asks_special else "", "end of text" if complete else ""]
+        wanted = " or ".join(filter(None, [bytes_wanted, *others]))
+        found = text[offset : offset + 1]
+        return f"refused at byte {offset}, where {found!r} stands: expected {wanted}", True
 
     def _shown_completion(self) -> str:
         try:
@@ -138,7 +133,7 @@ class BatchMatcher:
     Parameters
     ----------
     matchers : sequence of Matcher
-        One for each row; they may belong to different guides and tables over vocabularies of equal size.
+        One for each row; they may belong to different guides, over vocabularies of equal size.
     threads : int, optional
         At most this many; the number of usable cores by default. Threads live for one call only.
 
@@ -152,13 +147,13 @@ class BatchMatcher:
 
     __slots__ = ("matchers", "threads")
 
-    def __init__(self, matchers: Sequence[Matcher | TableMatcher], *, threads: int | None = None) -> None:
+    def __init__(self, matchers: Sequence[Matcher], *, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
             raise ArgumentError(f"BatchMatcher needs threads >= 1, got {threads}")
         if not matchers:
             raise ArgumentError("BatchMatcher needs at least one matcher")
         for matcher in matchers:
-            if not hasattr(matcher, "fill_mask"):
+            if not isinstance(matcher, _core.Matcher):
                 raise ArgumentError(f"BatchMatcher needs matchers (guide.matcher()), got {type(matcher).__name__}")
         if len({id(matcher) for matcher in matchers}) < len(matchers):
             raise ArgumentError("BatchMatcher needs a matcher of its own for each row; use fork() for a second one")
@@ -173,19 +168,7 @@ class BatchMatcher:
         rows : int32[batch, ceil(V / 32)], CPU, C-contiguous
             NumPy array or torch tensor, overwritten.
         """
-        of_core = [matcher for matcher in self.matchers if isinstance(matcher, _core.Matcher)]
-        if len(of_core) == len(self.matchers):
-            _core.fill_batch(of_core, rows, self.threads)
-            return
-        width = len(self.matchers[0].guide.vocabulary)
-        array = check_mask(rows, (len(self.matchers), -(-width // WORD_BITS)))
-        if of_core:
-            filled = allocate_mask(len(of_core), width)
-            _core.fill_batch(of_core, filled, self.threads)
-            array[[isinstance(matcher, _core.Matcher) for matcher in self.matchers]] = filled
-        for row, matcher in zip(array, self.matchers, strict=True):
-            if not isinstance(matcher, _core.Matcher):
-                matcher.fill_mask(row)  # of a table: a copy of a row
+        _core.fill_batch(self.matchers, rows, self.threads)
 
 
 def _shown(text: bytes) -> str:

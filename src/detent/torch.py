@@ -22,7 +22,7 @@ from torch.nn.functional import pad
 from detent.errors import ArgumentError
 from detent.mask import apply_mask
 from detent.tables import TokenDfa
-from detent.tables.compress import FINISHED, REFUSED
+from detent.tables.minimize import FINISHED, REFUSED
 
 __all__ = ["TableLogitsProcessor", "TableProcessor", "TableState"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import detent
-from detent.tables.layout import svg
+from detent.tables.svg_layout import svg
 from tests.support.table_constraints import random_pattern
 
 ONE_TWO_THREE = detent.token_table([(1, 1, 2), (2, 2, 3), (3, 3, 1)], 1, [1])

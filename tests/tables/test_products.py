@@ -103,7 +103,7 @@ def test_with_a_language_as_plain_search_says(seed: int) -> None:
             assert (0, 0) not in search.left
             continue
         if (0, 0) not in search.left:
-            with pytest.raises(detent.EmptyLanguageError, match="no row of tokens"):
+            with pytest.raises(detent.EmptyLanguageError, match="no sequence of tokens"):
                 detent.compile(automaton & language, SMALL)
             continue
         checked += 1
@@ -289,7 +289,7 @@ def test_batches_mix_tables_and_guides() -> None:
             assert np.array_equal(
                 np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")), matcher.allowed()
             )
-    with pytest.raises(detent.ArgumentError, match=r"needs matchers .* got Guide"):
+    with pytest.raises(detent.ArgumentError, match=r"needs matchers .* got LanguageGuide"):
         detent.BatchMatcher(guides)  # type: ignore[arg-type]
     with pytest.raises(detent.ArgumentError, match="the mask must be int32"):
         detent.BatchMatcher(matchers).fill_mask(rows[:2])

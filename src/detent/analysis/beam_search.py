@@ -16,6 +16,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from detent.compiler import Rule
 from detent.errors import ModelError
 from detent.generation.bans import Ban, Words, banned_words
 from detent.generation.output import FinishReason, Output, make_output
@@ -29,12 +30,11 @@ from detent.generation.request import (
     token_ids_of,
 )
 from detent.generation.sampler import whole_number
-from detent.guide import Canonical, Guide, Rule
+from detent.guide import Canonical, Guide
 from detent.language import Language
 from detent.mask import allocate_mask
 from detent.matcher import Matcher
 from detent.models.base import BatchModel, Model, Session
-from detent.tables import TableMatcher, TokenDfa
 
 __all__ = ["beam_search"]
 
@@ -99,7 +99,7 @@ def beam_search(
 class _Beam:
     """A beginning of a text, and how likely the model finds it."""
 
-    matcher: Matcher | TableMatcher
+    matcher: Matcher
     session: Session
     steps: tuple[Step, ...]
     score: float
@@ -117,7 +117,7 @@ class _Text:
 
 class _Search:
     def __init__(
-        self, model: Model, guide: Guide | TokenDfa, prompt_ids: list[int], num_beams: int, count: int, max_tokens: int
+        self, model: Model, guide: Guide, prompt_ids: list[int], num_beams: int, count: int, max_tokens: int
     ) -> None:
         self._model = model
         self._vocabulary = guide.vocabulary

@@ -23,6 +23,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from detent.compiler import Rule
 from detent.errors import ArgumentError, LimitError, ModelError
 from detent.generation.bans import Ban, Words, banned_words
 from detent.generation.logits_cache import LogitsCache
@@ -37,12 +38,11 @@ from detent.generation.request import (
     token_ids_of,
 )
 from detent.generation.sampler import Sampler, whole_number
-from detent.guide import Canonical, Rule
+from detent.guide import Canonical
 from detent.language import Language
 from detent.mask import allocate_mask
 from detent.matcher import Matcher
 from detent.models.base import Model
-from detent.tables import TableMatcher
 from detent.vocabulary import Vocabulary
 
 __all__ = ["ConditionedSampler", "sample_conditioned"]
@@ -74,7 +74,7 @@ class ConditionedSampler:
     ----------
     vocabulary : Vocabulary
         The bytes of each id.
-    matcher : Matcher or TableMatcher
+    matcher : Matcher
         At the start of what may be written.
     language : Language
         What the texts are of: their values.
@@ -95,7 +95,7 @@ class ConditionedSampler:
     def __init__(
         self,
         vocabulary: Vocabulary,
-        matcher: Matcher | TableMatcher,
+        matcher: Matcher,
         language: Language,
         cache: LogitsCache,
         *,
@@ -268,7 +268,7 @@ def sample_conditioned(
     ----------
     model, prompt, seed
         As in `generate`.
-    language : Language, token_table, Guide or TokenDfa
+    language : Language, token_table, Guide
         What may be written.
     count : int
         How many texts.

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from detent.compiler import compile
 from detent.errors import ArgumentError, ModelError, StateError
 from detent.generation.logits_cache import LogitsCache
-from detent.guide import compile
 from detent.language import Language
 from detent.models.base import Model
 

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
+from detent.compiler import Rule
 from detent.errors import ArgumentError
 from detent.generation.batch import run_batch
 from detent.generation.decode_loop import Stream
@@ -16,9 +17,8 @@ from detent.generation.output import Output
 from detent.generation.partial_json import PartialStream
 from detent.generation.request import Options, PreparedRequest, Request, check_model, make_request
 from detent.generation.sampler import whole_number
-from detent.guide import Canonical, Guide, Rule
+from detent.guide import Canonical, Guide
 from detent.models.base import Model
-from detent.tables import TokenDfa
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -183,7 +183,7 @@ def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int
         raise ArgumentError("generate_batch needs a list of detent.Request(prompt, language, ...)")
     check_model(model)
     batch_size = whole_number("batch_size", batch_size, least=1)
-    guides: dict[tuple[int, Canonical], Guide | TokenDfa] = {}
+    guides: dict[tuple[int, Canonical], Guide] = {}
     prepared = []
     for request in requests:
         key = id(request.language), request.canonical

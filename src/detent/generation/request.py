@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from detent.compiler import Rule, compile
 from detent.errors import ArgumentError, EmptyLanguageError
 from detent.generation.aho_corasick import AhoCorasick
 from detent.generation.bans import Ban, BanMode, BannedWords, Words, banned_words
@@ -23,12 +24,12 @@ from detent.generation.decode_loop import Stream
 from detent.generation.logits_cache import LogitsCache
 from detent.generation.sampler import Sampler, whole_number
 from detent.generation.token_buffer import TokenBuffer, Watch
-from detent.guide import Canonical, Guide, Rule, check_canonical, compile
+from detent.guide import Canonical, Guide, check_canonical
 from detent.language import Language
 from detent.matcher import Matcher
 from detent.models.base import Model
 from detent.sources.nodes import ANY_BYTES, UTF8
-from detent.tables import TableMatcher, TokenConstraint, TokenDfa, UserDfa
+from detent.tables import TokenConstraint, UserDfa
 
 if TYPE_CHECKING:
     pass
@@ -48,7 +49,7 @@ __all__ = [
 
 _GUIDES_PER_LANGUAGE = 8
 _lock = Lock()
-_guides_without_bans: WeakKeyDictionary[Guide | TokenDfa, OrderedDict[Hashable, Guide | TokenDfa]] = WeakKeyDictionary()
+_guides_without_bans: WeakKeyDictionary[Guide, OrderedDict[Hashable, Guide]] = WeakKeyDictionary()
 
 
 class Options(TypedDict, total=False):
@@ -77,7 +78,7 @@ class Request:
     ----------
     prompt : str or sequence of int
         Text, or token ids as the model's `encode` would give them.
-    language : Language, token_table, Guide, TokenDfa or None
+    language : Language, token_table, Guide or None
         The texts that may be written. None: any text; special ids other than end-of-text never.
     samples : int
         How many texts `generate_batch` writes; the i-th has the seed ``seed + i``.
@@ -134,11 +135,11 @@ class PreparedRequest:
         The model that writes the text.
     request : Request
         The arguments.
-    guide : Guide or TokenDfa, optional
+    guide : Guide, optional
         The compiled language of the request, if it is known.
     """
 
-    def __init__(self, model: Model, request: Request, guide: Guide | TokenDfa | None = None) -> None:
+    def __init__(self, model: Model, request: Request, guide: Guide | None = None) -> None:
         self.request = request
         self._model = model
         self._sampler(0)
@@ -151,7 +152,7 @@ class PreparedRequest:
         self._prompt_text = text_after_special(model, self.prompt_ids)
         text_only = self._bans is not None or self._stops is not None
         self.guide = guide or resolve_guide(request.language, model, text_only=text_only, canonical=request.canonical)
-        self._strict: Guide | TokenDfa | None = None
+        self._strict: Guide | None = None
         if self._bans is not None:
             self._strict = guide_without_bans(self._bans, self.guide, self._prompt_text, self._stops)
         self._token_buffer()  # raises for a budget that is too small, before anything is written
@@ -209,9 +210,7 @@ def _stop_automaton(stop: str | Sequence[str] | None, language: Rule | None) -> 
     return AhoCorasick(strings, "stop") if strings else None
 
 
-def guide_without_bans(
-    bans: BannedWords, guide: Guide | TokenDfa, prompt: bytes, stops: AhoCorasick | None = None
-) -> Guide | TokenDfa:
+def guide_without_bans(bans: BannedWords, guide: Guide, prompt: bytes, stops: AhoCorasick | None = None) -> Guide:
     """Return a guide without the texts that have a banned word. The last few results of each guide are cached."""
     key = bans.key(prompt, stops)
     with _lock:
@@ -221,11 +220,7 @@ def guide_without_bans(
             return cached[key]
     language = bans.excluding(guide.language, prompt, stops)
     try:
-        strict = (
-            guide & language
-            if isinstance(guide, TokenDfa)
-            else compile(language, guide.vocabulary, canonical=guide.canonical)
-        )
+        strict = guide._restricted_to(language)
     except EmptyLanguageError:
         raise EmptyLanguageError(
             f"Every text of {guide.language!r} has one of the banned words, so there is nothing to write; ban fewer"
@@ -237,11 +232,9 @@ def guide_without_bans(
     return strict
 
 
-def start_matcher(guide: Guide | TokenDfa, max_tokens: int, prompt_ids: Sequence[int]) -> Matcher | TableMatcher:
+def start_matcher(guide: Guide, max_tokens: int, prompt_ids: Sequence[int]) -> Matcher:
     """Return a matcher with a budget; the matcher of a canonical guide continues the prompt's tokens."""
-    if isinstance(guide, Guide) and guide.canonical:
-        return guide.matcher(max_tokens, prompt_tokens=prompt_ids)
-    return guide.matcher(max_tokens)
+    return guide.matcher(max_tokens, prompt_tokens=prompt_ids if guide.canonical else ())
 
 
 def text_after_special(model: Model, prompt_ids: Sequence[int]) -> bytes:
@@ -251,12 +244,12 @@ def text_after_special(model: Model, prompt_ids: Sequence[int]) -> bytes:
     return model.vocabulary.decode(prompt_ids[last + 1 :])
 
 
-def resolve_guide(language: Rule | None, model: Model, *, text_only: bool, canonical: Canonical) -> Guide | TokenDfa:
+def resolve_guide(language: Rule | None, model: Model, *, text_only: bool, canonical: Canonical) -> Guide:
     """Return the guide of a language for a model's vocabulary.
 
     Parameters
     ----------
-    language : Language, token_table, Guide, TokenDfa or None
+    language : Language, token_table, Guide or None
         None: any text if `text_only` or `canonical`, else any bytes.
     model : Model
         A guide that is compiled already must be for its vocabulary.
@@ -270,7 +263,7 @@ def resolve_guide(language: Rule | None, model: Model, *, text_only: bool, canon
         language = Language(UTF8, "text") if text_only or canonical else Language(ANY_BYTES, "any bytes")
     if isinstance(language, (Language, UserDfa, TokenConstraint)):
         return compile(language, model.vocabulary, canonical=canonical)
-    if not isinstance(language, (Guide, TokenDfa)):
+    if not isinstance(language, Guide):
         raise ArgumentError(
             f"language must be a Language, what detent.compile makes of one, or None, got {type(language).__name__}; "
             "write detent.regex(pattern)"
@@ -280,7 +273,7 @@ def resolve_guide(language: Rule | None, model: Model, *, text_only: bool, canon
             f"{language!r} is for {language.vocabulary!r} but the model has {model.vocabulary!r}; "
             "compile it with detent.compile(language, model.vocabulary)"
         )
-    if canonical and not (isinstance(language, Guide) and language.canonical in (True, canonical)):
+    if canonical and language.canonical not in (True, canonical):
         raise ArgumentError(
             f"canonical={canonical!r} is a choice of compile, and {language!r} is compiled already; "
             f"write detent.compile(language, model.vocabulary, canonical={canonical!r})"

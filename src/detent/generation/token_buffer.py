@@ -22,7 +22,6 @@ from detent.errors import StateError
 from detent.generation.aho_corasick import AhoCorasick, Checkpoint, Match, MatchState
 from detent.generation.report import Rewind, Step
 from detent.matcher import Matcher
-from detent.tables import TableMatcher
 from detent.vocabulary import Vocabulary
 
 __all__ = ["TokenBuffer", "Watch"]
@@ -34,7 +33,7 @@ class Watch:
 
     Attributes
     ----------
-    matcher : Matcher or TableMatcher
+    matcher : Matcher
         In the language without the words; it has advanced by the committed tokens.
     words : MatchState
         The match state of the text.
@@ -48,7 +47,7 @@ class Watch:
         The tokens that are banned at a position.
     """
 
-    matcher: Matcher | TableMatcher
+    matcher: Matcher
     words: MatchState
     max_rewinds: int
     checkpoints: list[Checkpoint] = field(default_factory=list)
@@ -63,7 +62,7 @@ class TokenBuffer:
     ----------
     vocabulary : Vocabulary
         The bytes of each id.
-    matcher : Matcher or TableMatcher
+    matcher : Matcher
         In the language; without the banned words if these are masked.
     watch : Watch or None
         For banned words that are found by rewinding.
@@ -74,7 +73,7 @@ class TokenBuffer:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, matcher: Matcher | TableMatcher, watch: Watch | None, stops: AhoCorasick | None
+        self, vocabulary: Vocabulary, matcher: Matcher, watch: Watch | None, stops: AhoCorasick | None
     ) -> None:
         self._vocabulary = vocabulary
         self._watch = watch

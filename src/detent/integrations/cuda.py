@@ -69,7 +69,7 @@ def _ban_by_table(
         known = token < vocabulary
         part = tl.load(token_class + token, mask=known, other=0)
         after = tl.load(next_state + state * classes + part, mask=known, other=0)
-        # State 1 is after end-of-text (detent.tables.compress): no budget takes anything away there.
+        # State 1 is after end-of-text (detent.tables.minimize): no budget takes anything away there.
         limit = tl.where(state == 1, 0x7FFFFFFF, tl.load(left + row))
         banned = banned | (tl.load(distance + after) >= limit)
     tl.store(logits + row * logit_stride + token, float("-inf"), mask=banned & (token < width))

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from detent.errors import StateError
 from detent.guide import Guide
 from detent.matcher import Matcher
-from detent.tables import TableMatcher, TokenDfa
 from detent.vocabulary import Vocabulary
 
 __all__ = ["Ended", "Place", "Places", "is_wordless"]
@@ -35,7 +34,7 @@ class Ended:
     error: str | None = None
 
 
-Place: TypeAlias = "Matcher | TableMatcher | Ended"
+Place: TypeAlias = Matcher | Ended
 
 
 class Places:
@@ -43,11 +42,11 @@ class Places:
 
     Parameters
     ----------
-    guides : sequence of Guide or TokenDfa
+    guides : sequence of Guide
         A row is asked for with the index of its guide.
     """
 
-    def __init__(self, guides: Sequence[Guide | TokenDfa]) -> None:
+    def __init__(self, guides: Sequence[Guide]) -> None:
         self._guides = guides
         self._places: OrderedDict[tuple[int, bytes], Place] = OrderedDict()
 
@@ -62,7 +61,7 @@ class Places:
         if parent is None:
             place, steps = self._guides[guide].matcher(), ids
         else:
-            place, steps = parent.fork() if isinstance(parent, (Matcher, TableMatcher)) else parent, ids[-1:]
+            place, steps = parent.fork() if isinstance(parent, Matcher) else parent, ids[-1:]
         for token_id in steps.tolist():
             place = _step(place, token_id)
         self._places[key] = place
@@ -76,7 +75,7 @@ class Places:
 
 def _step(place: Place, token_id: int) -> Place:
     """Return the place after one more token; a matcher is moved there."""
-    if isinstance(place, (Matcher, TableMatcher)):
+    if isinstance(place, Matcher):
         try:
             place.advance(token_id)
         except StateError as error:

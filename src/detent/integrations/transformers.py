@@ -25,7 +25,6 @@ from detent.integrations.places import Ended, Place, Places, is_wordless
 from detent.integrations.prompt import PromptTracker
 from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher
-from detent.tables import TokenDfa
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class LogitsProcessor:
 
     Parameters
     ----------
-    guides : Guide, TokenDfa or sequence of these
+    guides : Guide or sequence of Guide
         One guide for all rows, or one a prompt: with beams or `num_return_sequences`, each is for that prompt's rows.
     prompt_length : int or None
         How many leading ids of a row are the prompt, padding included: ``inputs["input_ids"].shape[1]``, or 1 for most
@@ -70,14 +69,10 @@ class LogitsProcessor:
     #: Continuous batching shows only the last id of each row, which does not tell the state.
     supports_continuous_batching: ClassVar[bool] = False
 
-    def __init__(
-        self, guides: Guide | TokenDfa | Sequence[Guide | TokenDfa], *, prompt_length: int | None = None
-    ) -> None:
+    def __init__(self, guides: Guide | Sequence[Guide], *, prompt_length: int | None = None) -> None:
         self._guides = tuple(guides) if isinstance(guides, Sequence) else (guides,)
-        if not self._guides or not all(isinstance(guide, (Guide, TokenDfa)) for guide in self._guides):
-            raise ArgumentError(
-                "guides must be a Guide or TokenDfa (detent.compile(language, vocabulary)) or a sequence of them"
-            )
+        if not self._guides or not all(isinstance(guide, Guide) for guide in self._guides):
+            raise ArgumentError("guides must be a Guide (detent.compile(language, vocabulary)) or a sequence of them")
         vocabulary = self._guides[0].vocabulary
         if any(guide.vocabulary.fingerprint != vocabulary.fingerprint for guide in self._guides[1:]):
             raise ArgumentError("All guides of a LogitsProcessor must be compiled for the same vocabulary")
@@ -167,7 +162,7 @@ class LogitsProcessor:
 class _Local(threading.local):
     """What one thread remembers of its calls."""
 
-    def __init__(self, guides: Sequence[Guide | TokenDfa]) -> None:
+    def __init__(self, guides: Sequence[Guide]) -> None:
         self.tracker = PromptTracker()
         self.places = Places(guides)
         self._shown: torch.Tensor | None = None

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from detent.tables.automaton import UserDfa, token_table
 from detent.tables.drawing import Drawing, draw_automaton
-from detent.tables.matcher import TableMatcher
-from detent.tables.rule import TokenConstraint
 from detent.tables.stack import stack_tables
-from detent.tables.table import TableSize, TokenDfa
+from detent.tables.token_constraint import TokenConstraint
+from detent.tables.token_dfa import TableSize, TokenDfa
+from detent.tables.user_dfa import UserDfa, token_table
 
 __all__ = [
     "Drawing",
-    "TableMatcher",
     "TableSize",
     "TokenConstraint",
     "TokenDfa",

@@ -9,16 +9,17 @@ import numpy as np
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError
+from detent.guide import Guide
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import describe_bytes
-from detent.tables.automaton import UserDfa
-from detent.tables.compress import START
 from detent.tables.explore import explore
-from detent.tables.layout import svg
-from detent.tables.rule import TokenConstraint
-from detent.tables.table import MAX_BYTES, MAX_STATES, TokenDfa
-from detent.tables.transitions import shown_symbols
+from detent.tables.minimize import START
+from detent.tables.read_transitions import shown_symbols
+from detent.tables.svg_layout import svg
+from detent.tables.token_constraint import TokenConstraint
+from detent.tables.token_dfa import MAX_BYTES, MAX_STATES, TokenDfa
+from detent.tables.user_dfa import UserDfa
 from detent.vocabulary import Vocabulary
 
 __all__ = ["Drawing", "Edge", "draw_automaton"]
@@ -121,7 +122,7 @@ def draw_automaton(
 
     Parameters
     ----------
-    rule : Language, UserDfa, TokenConstraint, Guide or TokenDfa
+    rule : Language, UserDfa, TokenConstraint, Guide
         What is drawn; of a table with several constraints the first. Equal states are one.
     vocabulary : Vocabulary, optional
         Of an automaton over tokens: to show tokens by their bytes. Needed for a `TokenConstraint`.
@@ -139,9 +140,7 @@ def draw_automaton(
         return _of_table(_by_bytes(rule), max_states, in_bytes=True)
     if isinstance(rule, TokenConstraint):
         table = _by_tokens(rule, vocabulary)
-    elif isinstance(rule, TokenDfa):
-        table = rule
-    elif hasattr(rule, "to_table"):
+    elif isinstance(rule, Guide):
         table = rule.to_table()
     else:
         raise ArgumentError(f"draw_automaton needs a language, guide, table or token_table, got {type(rule).__name__}")
@@ -163,8 +162,10 @@ def _by_bytes(language: Language) -> TokenDfa:
     tokens = [*(bytes([byte]) for byte in range(256)), b"", *names]
     vocabulary = Vocabulary(tokens, eos_token_ids=[256], special_token_ids=range(257, len(tokens)))
     limits = Limits()
-    core = _core.Guide(*vocabulary._for_language(language._node), limits.states, limits.memory_bytes, limits.work)
-    return TokenDfa(explore(core, MAX_STATES, MAX_BYTES), vocabulary, [language])
+    machine = _core.LanguageMachine(
+        *vocabulary._for_language(language._node), limits.states, limits.memory_bytes, limits.work
+    )
+    return TokenDfa(explore(machine, MAX_STATES, MAX_BYTES), vocabulary, [language])
 
 
 def _of_automaton(rule: UserDfa, vocabulary: Vocabulary | None, max_states: int) -> Drawing:

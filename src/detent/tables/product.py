@@ -6,14 +6,15 @@ import numpy as np
 
 from detent import _core
 from detent.errors import EmptyLanguageError, LimitError
+from detent.guide import Canonical
 from detent.language import Language
 from detent.limits import Limits
-from detent.tables.classes import check_alike, joint_classes
-from detent.tables.compress import FINISHED, REFUSED, START, Ints, compress, distances
 from detent.tables.explore import explore
-from detent.tables.table import MAX_BYTES, MAX_STATES, TokenDfa
+from detent.tables.joint_classes import check_alike, joint_classes
+from detent.tables.minimize import FINISHED, REFUSED, START, Ints, compress, distances
+from detent.tables.token_dfa import MAX_BYTES, MAX_STATES, TokenDfa
 
-__all__ = ["hold_to", "intersect"]
+__all__ = ["intersect", "intersect_guide"]
 
 
 def intersect(
@@ -48,25 +49,35 @@ def intersect(
     """
     if isinstance(b, Language):
         limits = Limits()
-        core = _core.Guide(*a.vocabulary._for_language(b._node), limits.states, limits.memory_bytes, limits.work)
-        return hold_to(a, core, b, max_states=max_states, max_bytes=max_bytes)
+        machine = _core.LanguageMachine(
+            *a.vocabulary._for_language(b._node), limits.states, limits.memory_bytes, limits.work
+        )
+        return intersect_guide(a, machine, b, canonical=a.canonical, max_states=max_states, max_bytes=max_bytes)
     check_alike([a, b])
     token_class, (of_a, of_b) = joint_classes([a, b])
     found, rows = _pairs(a.next[:, of_a], b.next[:, of_b], (a.start(), b.start()), max_states, max_bytes)
     ends = (a.distance[found[:, 0]] == 0) & (b.distance[found[:, 1]] == 0)
     distance = distances(rows, np.flatnonzero(ends))
-    moves, number = compress(rows, token_class, distance)
+    dfa, number = compress(rows, token_class, distance)
     if number[START] == REFUSED:
         raise EmptyLanguageError("no text of tokens is in both tables")
-    return TokenDfa(moves, a.vocabulary, [a.language & b.language], max_bytes=max_bytes)
+    canonical = a.canonical or b.canonical
+    return TokenDfa(dfa, a.vocabulary, [a.language & b.language], canonical=canonical, max_bytes=max_bytes)
 
 
-def hold_to(
-    table: TokenDfa, guide: _core.Guide, language: Language, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES
+def intersect_guide(
+    table: TokenDfa,
+    machine: _core.TokenMachine,
+    language: Language,
+    *,
+    canonical: Canonical,
+    max_states: int,
+    max_bytes: int,
 ) -> TokenDfa:
-    """Return the table of what both allow; the guide is of the language, and for the table's vocabulary."""
-    moves = explore(guide, max_states, max_bytes, table)
-    return TokenDfa(moves, table.vocabulary, [table.language & language], max_bytes=max_bytes)
+    """Return the table of what both allow; the machine is of the language, for the table's vocabulary."""
+    dfa = explore(machine, max_states, max_bytes, table)
+    both = table.language & language
+    return TokenDfa(dfa, table.vocabulary, [both], canonical=canonical, max_bytes=max_bytes)
 
 
 def _pairs(a: Ints, b: Ints, start: tuple[int, int], max_states: int, max_bytes: int) -> tuple[Ints, Ints]:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from detent.tables.compress import FINISHED, REFUSED, Ints
-from detent.tables.table import TokenDfa
+from detent.tables.minimize import FINISHED, REFUSED, Ints
+from detent.tables.token_dfa import TokenDfa
 
 __all__ = ["advance", "apply"]
 

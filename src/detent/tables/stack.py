@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from detent.errors import ArgumentError
-from detent.tables.classes import check_alike, joint_classes
-from detent.tables.compress import START, Moves
-from detent.tables.table import MAX_BYTES, TableSize, TokenDfa
+from detent.tables.joint_classes import check_alike, joint_classes
+from detent.tables.minimize import START, Dfa
+from detent.tables.token_dfa import MAX_BYTES, TableSize, TokenDfa
 
 __all__ = ["stack_tables"]
 
@@ -48,6 +48,7 @@ def stack_tables(tables: Sequence[TokenDfa], *, max_bytes: int = MAX_BYTES) -> T
         distance.append(table.distance[START:])
         starts += [int(start) + offset for start in table.starts]
         offset += len(own)
-    moves = Moves(np.concatenate(rows), token_class, np.concatenate(distance))
+    dfa = Dfa(np.concatenate(rows), token_class, np.concatenate(distance))
     languages = [language for table in tables for language in table.languages]
-    return TokenDfa(moves, first.vocabulary, languages, starts=starts, max_bytes=max_bytes)
+    canonical = first.canonical if all(table.canonical == first.canonical for table in tables) else False
+    return TokenDfa(dfa, first.vocabulary, languages, starts=starts, canonical=canonical, max_bytes=max_bytes)

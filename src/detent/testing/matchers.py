@@ -25,13 +25,12 @@ from detent.testing.violation import LawViolation
 if TYPE_CHECKING:
     from detent.guide import Guide
     from detent.matcher import Matcher
-    from detent.tables import TableMatcher, TokenDfa
 
 __all__ = ["check_matcher"]
 
 
 def check_matcher(
-    guide: Guide | TokenDfa,
+    guide: Guide,
     rng: Random,
     *,
     max_tokens: int | None = None,
@@ -49,7 +48,7 @@ def check_matcher(
 
     Parameters
     ----------
-    guide : Guide or TokenDfa
+    guide : Guide
         What is checked.
     rng : Random
         Chooses the way and the tokens that are tried.
@@ -86,7 +85,7 @@ def check_matcher(
 
 
 class _Walk:
-    def __init__(self, guide: Guide | TokenDfa, rng: Random, matcher: Matcher | TableMatcher, tries: int) -> None:
+    def __init__(self, guide: Guide, rng: Random, matcher: Matcher, tries: int) -> None:
         self.guide, self.rng, self.matcher, self.tries = guide, rng, matcher, tries
         self.vocabulary = guide.vocabulary
         self.end_ids = set(self.vocabulary.eos_token_ids)
@@ -100,7 +99,7 @@ class _Walk:
         taken = self.matcher.token_ids
         return b"".join(self.vocabulary.token_bytes(token_id) for token_id in taken if token_id not in self.end_ids)
 
-    def mask(self, matcher: Matcher | TableMatcher) -> set[int]:
+    def mask(self, matcher: Matcher) -> set[int]:
         """Return the allowed ids, having checked the row bit by bit."""
         size = len(self.vocabulary)
         row = allocate_mask(1, size)[0]

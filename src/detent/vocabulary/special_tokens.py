@@ -8,6 +8,7 @@ from functools import cached_property
 
 from detent._core import (
     Encoder,
+    LanguageMachine,
     Node,
     PretokenTransitions,
     byte_set,
@@ -18,7 +19,6 @@ from detent._core import (
     special_as_text,
     union,
 )
-from detent._core import Guide as CoreGuide
 from detent._core import Vocabulary as CoreVocabulary
 from detent.errors import ArgumentError, EmptyLanguageError, VocabularyError
 from detent.limits import Limits
@@ -84,7 +84,7 @@ class SpecialTokens:
         """Whether some row of the language, which was checked, is one of these."""
         limits = Limits()
         try:
-            CoreGuide(intersection([node, rows]), self.core, limits.states, limits.memory_bytes, limits.work)
+            LanguageMachine(intersection([node, rows]), self.core, limits.states, limits.memory_bytes, limits.work)
         except EmptyLanguageError:
             return False
         return True

@@ -35,10 +35,8 @@ def heal_tokens(
         before = recent[skipped:]
         try:
             node = _beginning(decode(before) + text)
-            guide = _core.Guide(
-                node, vocabulary, limits.states, limits.memory_bytes, limits.work, canonical=steps
-            )  # fmt: skip
-            matcher = _core.Matcher(guide)
+            machine = _core.CanonicalMachine(node, vocabulary, steps, limits.states, limits.memory_bytes, limits.work)
+            matcher = _core.Matcher(machine)
             for token in before:
                 matcher.advance(token)
         except (StateError, EmptyLanguageError):

@@ -8,7 +8,7 @@ from detent.language import Language
 from detent.sources.nodes import ANY_BYTES
 
 if TYPE_CHECKING:
-    from detent.tables.automaton import UserDfa
+    from detent.tables.user_dfa import UserDfa
 
 __all__ = ["UNRESTRICTED", "TokenConstraint"]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from detent import _core
 
-__all__ = ["FINISHED", "REFUSED", "START", "UNREACHABLE", "Moves", "compress", "distances"]
+__all__ = ["FINISHED", "REFUSED", "START", "UNREACHABLE", "Dfa", "compress", "distances"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -22,7 +22,7 @@ REFUSED, FINISHED, START = 0, 1, 2
 UNREACHABLE = np.iinfo(np.int32).max
 
 
-class Moves(NamedTuple):
+class Dfa(NamedTuple):
     """An automaton: where each class of symbols leads from each state.
 
     The column of class 0 is `REFUSED` throughout; `symbol_class` gives the class of each symbol. `distance` is the
@@ -63,15 +63,15 @@ def distances(next_state: Ints, accepting: npt.ArrayLike) -> Ints:
     return np.array(distance, np.int32)
 
 
-def compress(next_state: Ints, symbol_class: Ints, distance: Ints) -> tuple[Moves, Ints]:
+def compress(next_state: Ints, symbol_class: Ints, distance: Ints) -> tuple[Dfa, Ints]:
     """Return the smallest automaton that accepts the same, and the new number of each state.
 
     States keep the order of their first members, and lead to the start with number `START`.
     """
-    states, classes = next_state.shape
+    classes = next_state.shape[1]
     kept = np.where(distance[next_state] != UNREACHABLE, next_state, np.int32(REFUSED)).astype(np.int32)
     labels = np.where(distance == UNREACHABLE, 0, distance + np.int64(2)).astype(np.uint32)
-    part = _core.merge_states(np.ascontiguousarray(kept, np.uint32).tobytes(), labels.tobytes(), states, classes)
+    part = _core.merge_states(np.ascontiguousarray(kept, np.uint32).tobytes(), labels.tobytes(), classes)
     _, first, number = np.unique(np.frombuffer(part, np.uint32), return_index=True, return_inverse=True)
     order = np.argsort(first)
     renumbered: Ints = np.argsort(order)[number].astype(np.int32)
@@ -80,5 +80,5 @@ def compress(next_state: Ints, symbol_class: Ints, distance: Ints) -> tuple[Move
     used, kind = np.unique(symbol_class, return_inverse=True)
     columns = np.concatenate([np.zeros((len(first), 1), np.int32), renumbered[kept[first]][:, used]], axis=1)
     columns, merged = np.unique(columns, axis=1, return_inverse=True)
-    moves = Moves(np.ascontiguousarray(columns), merged.reshape(-1)[kind + 1].astype(np.int32), distance[first])
-    return moves, renumbered
+    dfa = Dfa(np.ascontiguousarray(columns), merged.reshape(-1)[kind + 1].astype(np.int32), distance[first])
+    return dfa, renumbered

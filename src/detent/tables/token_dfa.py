@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, SupportsIndex, final
 
 import numpy as np
 
+from detent import _core
 from detent.errors import ArgumentError, LimitError, StateError, from_core
+from detent.guide import Canonical, Guide
 from detent.language import Language
-from detent.tables.compress import FINISHED, REFUSED, START, Ints, Moves
-from detent.tables.matcher import TableMatcher, text_tokens
-from detent.tables.rule import UNRESTRICTED
+from detent.matcher import Matcher
+from detent.tables.minimize import FINISHED, REFUSED, START, Dfa, Ints
+from detent.tables.token_constraint import UNRESTRICTED
 
 if TYPE_CHECKING:
     from detent.vocabulary import Vocabulary
@@ -73,7 +75,7 @@ class TableSize:
 
 
 @final
-class TokenDfa:
+class TokenDfa(Guide):
     """A constraint as arrays: states are numbers, masks are rows, a step is a look-up. Immutable.
 
     Made by `Guide.to_table`, or by `compile` from a `token_table` over tokens. `detent.torch` and `detent.jax` put it
@@ -89,12 +91,8 @@ class TokenDfa:
     ('0b1101', True)
     """
 
-    __slots__ = (
-        "__weakref__", "distance", "languages", "mask_row", "masks", "next", "size", "starts", "token_class",
-        "vocabulary",
-    )  # fmt: skip
+    __slots__ = ("_core", "distance", "languages", "mask_row", "masks", "next", "size", "starts", "token_class")
 
-    vocabulary: Vocabulary
     next: Ints
     token_class: Ints
     masks: Ints
@@ -106,32 +104,29 @@ class TokenDfa:
 
     def __init__(
         self,
-        moves: Moves,
+        dfa: Dfa,
         vocabulary: Vocabulary,
         languages: Sequence[Language],
         *,
         starts: Sequence[int] = (START,),
+        canonical: Canonical = False,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        allowed = np.packbits(moves.next != REFUSED, axis=1)
+        super().__init__(languages[0], vocabulary, canonical=canonical)
+        allowed = np.packbits(dfa.next != REFUSED, axis=1)
         kinds, first, mask_row = np.unique(allowed, axis=0, return_index=True, return_inverse=True)
-        self.size = TableSize(len(moves.next), moves.next.shape[1], len(kinds), len(vocabulary))
+        self.size = TableSize(len(dfa.next), dfa.next.shape[1], len(kinds), len(vocabulary))
         self.size.check(max_bytes)
-        self.vocabulary = vocabulary
+        self._core: _core.TokenDfa | None = None
         self.languages = tuple(languages)
-        self.next = np.ascontiguousarray(moves.next)
-        self.token_class = moves.symbol_class
-        self.masks = _mask_rows(moves, first.tolist())
+        self.next = np.ascontiguousarray(dfa.next)
+        self.token_class = dfa.symbol_class
+        self.masks = _mask_rows(dfa, first.tolist())
         self.mask_row = mask_row.reshape(-1).astype(np.int32)
-        self.distance = moves.distance
+        self.distance = dfa.distance
         self.starts = np.array(starts, np.int32)
         for array in (self.next, self.token_class, self.masks, self.mask_row, self.distance, self.starts):
             array.setflags(write=False)
-
-    @property
-    def language(self) -> Language:
-        """A language that every text of the (first) constraint is in; for a guide's table the guide's own."""
-        return self.languages[0]
 
     def start(self, constraint: SupportsIndex = 0) -> int:
         """Return the state before the first token; of the k-th constraint in a table made by `stack_tables`."""
@@ -174,9 +169,12 @@ class TokenDfa:
         *,
         count_eos: bool = False,
         headroom: int = 0,
+        prompt_tokens: Sequence[int] = (),
         constraint: SupportsIndex = 0,
-    ) -> TableMatcher:
-        """Start a sequence in the table; `max_tokens`, `count_eos` and `headroom` are those of `Guide.matcher`.
+    ) -> Matcher:
+        """Start a sequence at the `constraint`-th start; the other arguments are those of `Guide.matcher`.
+
+        A table starts a text of its own: `prompt_tokens` are not read.
 
         Raises
         ------
@@ -184,7 +182,25 @@ class TokenDfa:
             No text is as short as `max_tokens`.
         """
         start = self.start(constraint)
-        return TableMatcher(self, start, text_tokens(max_tokens, count_eos, headroom, int(self.distance[start])))
+        return self._start(self._machine_from(start), max_tokens, count_eos, headroom, prompt_tokens)
+
+    def to_table(self, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> TokenDfa:
+        """Return the table itself, which is there already, whatever the bounds."""
+        return self
+
+    def _machine(self) -> _core.TokenMachine:
+        return self._machine_from(self.start())
+
+    def _machine_from(self, start: int) -> _core.TokenMachine:
+        return _core.TokenDfaMachine(self._arrays(), self._vocabulary._core, start)
+
+    def _arrays(self) -> _core.TokenDfa:
+        if self._core is None:
+            self._core = _core.TokenDfa(self.next, self.token_class, self.masks, self.mask_row, self.distance)
+        return self._core
+
+    def _restricted_to(self, language: Language) -> Guide:
+        return self & language
 
     def __and__(self, other: TokenDfa | Language | str | bytes) -> TokenDfa:
         """What both allow; see `detent.tables.product.intersect`. A string or bytes is taken literally."""
@@ -208,10 +224,10 @@ class TokenDfa:
         return f"TokenDfa({size.states} states, {size.classes} token classes, {size.masks} masks, {size.nbytes} bytes)"
 
 
-def _mask_rows(moves: Moves, states: Sequence[int]) -> Ints:
-    width = len(moves.symbol_class)
+def _mask_rows(dfa: Dfa, states: Sequence[int]) -> Ints:
+    width = len(dfa.symbol_class)
     rows = np.zeros((len(states), -(-width // 32) * 4), np.uint8)
     for row, state in zip(rows, states, strict=True):
-        bits = np.packbits((moves.next[state] != REFUSED)[moves.symbol_class], bitorder="little")
+        bits = np.packbits((dfa.next[state] != REFUSED)[dfa.symbol_class], bitorder="little")
         row[: len(bits)] = bits
     return rows.view(np.int32)

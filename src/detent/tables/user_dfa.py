@@ -12,10 +12,10 @@ from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.language import Language
 from detent.limits import Limits
 from detent.sources.nodes import ANY_BYTES
-from detent.tables.compress import FINISHED, START, UNREACHABLE, Ints, Moves, compress, distances
-from detent.tables.rule import TokenConstraint
-from detent.tables.table import MAX_BYTES, TokenDfa
-from detent.tables.transitions import Longs, Over, Transitions, read_transitions, shown_name
+from detent.tables.minimize import FINISHED, START, UNREACHABLE, Dfa, Ints, compress, distances
+from detent.tables.read_transitions import Longs, Over, Transitions, read_transitions, shown_name
+from detent.tables.token_constraint import TokenConstraint
+from detent.tables.token_dfa import MAX_BYTES, TokenDfa
 
 if TYPE_CHECKING:
     from detent.vocabulary import Vocabulary
@@ -39,26 +39,26 @@ class UserDfa:
         initial state.
     """
 
-    __slots__ = ("_bounds", "_moves", "names", "over")
+    __slots__ = ("_bounds", "_dfa", "names", "over")
 
     over: Over
     names: tuple[Hashable, ...]
 
-    def __init__(self, over: Over, names: tuple[Hashable, ...], moves: Moves, bounds: Longs) -> None:
+    def __init__(self, over: Over, names: tuple[Hashable, ...], dfa: Dfa, bounds: Longs) -> None:
         self.over = over
         self.names = names
         # The classes of the k-th interval of symbols, from bounds[k] to bounds[k + 1] - 1. Its last symbol is the end.
-        self._moves = moves
+        self._dfa = dfa
         self._bounds = bounds
 
     @property
     def accepting(self) -> tuple[Hashable, ...]:
         """The names of the states where the text may end."""
-        return tuple(name for name, far in zip(self.names, self._moves.distance[START:], strict=True) if far == 0)
+        return tuple(name for name, far in zip(self.names, self._dfa.distance[START:], strict=True) if far == 0)
 
     @property
     def transitions(self) -> list[tuple[Hashable, tuple[int, int], Hashable]]:
-        """The moves, as (state, (lowest symbol, highest symbol), next state), sorted."""
+        """The transitions, as (state, (lowest symbol, highest symbol), next state), sorted."""
         return [(self.names[source], (low, high), self.names[target]) for source, low, high, target in self._edges()]
 
     def language(self) -> Language:
@@ -80,7 +80,7 @@ class UserDfa:
         for source, low, high, target in self._edges():
             targets[source].setdefault(target, []).append((low, high))
         definitions = []
-        for row, far in zip(targets, self._moves.distance[START:].tolist(), strict=True):
+        for row, far in zip(targets, self._dfa.distance[START:].tolist(), strict=True):
             ways = [_core.concat([self._symbols(ranges), _core.reference(target)]) for target, ranges in row.items()]
             definitions.append(_core.union(ways + [_core.epsilon()] * (far == 0)))
         return Language(_core.grammar(definitions, 0), repr(self))
@@ -100,7 +100,7 @@ class UserDfa:
         ends = np.array(vocabulary.eos_token_ids, np.int64)
         token_class = np.zeros(len(vocabulary), np.int32)
         spans = zip(
-            self._bounds[:-1].tolist(), self._bounds[1:].tolist(), self._moves.symbol_class.tolist(), strict=False
+            self._bounds[:-1].tolist(), self._bounds[1:].tolist(), self._dfa.symbol_class.tolist(), strict=False
         )
         for low, high, part in spans:
             if part == 0:
@@ -109,15 +109,15 @@ class UserDfa:
             if at.size or high > len(vocabulary):
                 wrong = int(at[0]) if at.size else high - 1
                 reason = "ends a text, which `accepting` says" if at.size else f"is not among its {len(vocabulary)} ids"
-                state = self.names[int(np.flatnonzero(self._moves.next[START:, part])[0])]
+                state = self.names[int(np.flatnonzero(self._dfa.next[START:, part])[0])]
                 raise ArgumentError(
                     f"state {shown_name(state)} has a transition by token {wrong}, "
                     f"but in the vocabulary that id {reason}"
                 )
             token_class[low:high] = part
-        token_class[ends] = self._moves.symbol_class[-1]
+        token_class[ends] = self._dfa.symbol_class[-1]
         texts = Language(ANY_BYTES, repr(self))
-        return TokenDfa(self._moves._replace(symbol_class=token_class), vocabulary, [texts], max_bytes=max_bytes)
+        return TokenDfa(self._dfa._replace(symbol_class=token_class), vocabulary, [texts], max_bytes=max_bytes)
 
     def __and__(self, other: Language | str | bytes | UserDfa | TokenConstraint) -> Language | TokenConstraint:
         """What both take: a `Language` over text, and a `TokenConstraint` where one of them is over tokens."""
@@ -137,7 +137,7 @@ class UserDfa:
     def _edges(self) -> list[tuple[int, int, int, int]]:
         """(source, low, high, target) by numbers of `names`, sorted; neighbouring symbols are joined."""
         edges: list[tuple[int, int, int, int]] = []
-        by_symbol = self._moves.next[START:, self._moves.symbol_class[:-1]]
+        by_symbol = self._dfa.next[START:, self._dfa.symbol_class[:-1]]
         for source, interval in np.argwhere(by_symbol >= START).tolist():
             low, high = int(self._bounds[interval]), int(self._bounds[interval + 1]) - 1
             target = int(by_symbol[source, interval]) - START
@@ -263,9 +263,9 @@ def _minimal(given: Transitions, first: int, last: list[int], over: Over, *, tri
     distance = distances(table, accepting)
     names = [given.names[state] for state in order.tolist()]
     table, distance, names = _reached(table, distance, names, trim=trim)
-    moves, number = compress(table, np.arange(intervals + 1, dtype=np.int32), distance)
+    dfa, number = compress(table, np.arange(intervals + 1, dtype=np.int32), distance)
     kept = [name for name, new in zip(names, _firsts(number[START:]), strict=True) if new]
-    return UserDfa(over, tuple(kept), moves, cuts)
+    return UserDfa(over, tuple(kept), dfa, cuts)
 
 
 def _reached(table: Ints, distance: Ints, names: list[Hashable], *, trim: bool) -> tuple[Ints, Ints, list[Hashable]]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from detent.errors import ArgumentError
-from detent.tables.compress import Ints
+from detent.tables.minimize import Ints
 
 if TYPE_CHECKING:
-    from detent.tables.table import TokenDfa
+    from detent.tables.token_dfa import TokenDfa
 
 __all__ = ["check_alike", "joint_classes"]
 

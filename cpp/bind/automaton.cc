@@ -1,0 +1,73 @@
+// Automata over bytes, for questions about a language.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <unordered_set>
+
+#include "automaton/automaton.h"
+#include "base/error.h"
+#include "bind/bindings.h"
+#include "bind/convert.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace detent {
+namespace {
+
+// An automaton, and the states that it has returned: no others are taken back.
+class CheckedAutomaton {
+ public:
+  CheckedAutomaton(const NodeRef& language, const Limits& limits)
+      : automaton_(language, nullptr, 0, limits, nullptr), known_{automaton_.start().value, 0} {}
+
+  const Automaton& automaton() const { return automaton_; }
+  bool accepting(std::uint32_t state) { return automaton_.accepting(checked(state)); }
+
+  std::vector<std::uint32_t> row(std::uint32_t state) {
+    const ExprId* row = automaton_.row(checked(state));
+    std::vector<std::uint32_t> next;
+    for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) next.push_back(row[c].value);
+    known_.insert(next.begin(), next.end());
+    return next;
+  }
+
+  std::string shortest_completion(std::uint32_t state) {
+    if (checked(state) == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
+    return automaton_.shortest_completion(ExprId{state});
+  }
+
+ private:
+  ExprId checked(std::uint32_t state) const {
+    if (!known_.contains(state)) throw Error(ErrorKind::argument, "automaton_state", state);
+    return ExprId{state};
+  }
+
+  Automaton automaton_;
+  std::unordered_set<std::uint32_t> known_;
+};
+
+}  // namespace
+
+void bind_automaton(nb::module_& m) {
+  nb::class_<CheckedAutomaton>(m, "Automaton", "A language as a lazily built automaton over bytes; state 0 is dead.")
+      .def(
+          "__init__",
+          [](CheckedAutomaton* automaton, const NodeRef& language, std::int64_t states, std::int64_t memory_bytes,
+             std::int64_t steps) {
+            new (automaton) CheckedAutomaton(language, Limits{states, memory_bytes, steps});
+          },
+          "language"_a, "states"_a, "memory_bytes"_a, "steps"_a)
+      .def_prop_ro("start", [](const CheckedAutomaton& a) { return a.automaton().start().value; })
+      .def_prop_ro("class_of",
+                   [](const CheckedAutomaton& a) {
+                     return nb::bytes(reinterpret_cast<const char*>(a.automaton().class_of().data()), 256);
+                   })
+      .def("accepting", &CheckedAutomaton::accepting, "state"_a)
+      .def("row", &CheckedAutomaton::row, "state"_a)
+      .def(
+          "shortest_completion", [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(state)); },
+          "state"_a);
+}
+
+}  // namespace detent

@@ -1,0 +1,102 @@
+// Conversions between Python objects and the core's types.
+#pragma once
+
+#include <cxxabi.h>
+#include <nanobind/nanobind.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_set.h"
+
+namespace detent {
+
+// Releases the GIL for a block. Before 3.14, CPython ends a daemon thread that wants the GIL back while the interpreter
+// finalises by unwinding its stack, which no destructor survives: such a thread waits for the end of the process
+// instead.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (abi::__forced_unwind&) {
+      for (;;) pause();
+    }
+  }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// The bytes of a Python object, which must outlive the view.
+std::string_view view(const nanobind::bytes& text);
+nanobind::bytes to_bytes(const std::string& text);
+ByteSet byte_set(const nanobind::bytes& values);
+nanobind::bytes to_bytes(const ByteSet& set);
+
+// Unsigned 32-bit numbers cross as the bytes of an array of them.
+std::vector<std::uint32_t> numbers(const nanobind::bytes& raw);
+nanobind::bytes to_bytes(const std::vector<std::uint32_t>& values);
+
+// Any integer object. detent.matcher says what is wrong with other objects and with numbers out of range.
+std::int64_t to_index(nanobind::handle value);
+
+// Mask rows of a Python object, int32 there and unsigned here, by the buffer protocol, which costs least. Other objects
+// are turned into an array by detent.mask.check_mask (torch tensors), or into an error that says what was found.
+class MaskBuffer {
+ public:
+  MaskBuffer(nanobind::handle object, std::initializer_list<std::size_t> shape);
+  ~MaskBuffer();
+  MaskBuffer(const MaskBuffer&) = delete;
+  MaskBuffer& operator=(const MaskBuffer&) = delete;
+
+  std::uint32_t* words() const { return static_cast<std::uint32_t*>(view_.buf); }
+
+ private:
+  bool acquire(std::initializer_list<std::size_t> shape);
+
+  nanobind::object object_;
+  Py_buffer view_{};
+  bool held_ = false;
+};
+
+constexpr std::string_view kInt32 = "il";
+constexpr std::string_view kInt64 = "lq";
+constexpr std::string_view kFloat32 = "f";
+
+// A C-contiguous array of numbers of one type. `formats` are the letters that the type may have (struct module).
+class ArrayBuffer {
+ public:
+  ArrayBuffer(nanobind::handle object, std::string_view formats, std::size_t item_bytes, int flags = 0);
+  ~ArrayBuffer() { PyBuffer_Release(&view_); }
+  ArrayBuffer(const ArrayBuffer&) = delete;
+  ArrayBuffer& operator=(const ArrayBuffer&) = delete;
+
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(view_.buf);
+  }
+  std::size_t size() const { return static_cast<std::size_t>(view_.len / view_.itemsize); }
+  template <class T>
+  std::span<const T> span() const {
+    return {data<const T>(), size()};
+  }
+
+ private:
+  Py_buffer view_{};
+};
+
+// An array that a C++ object keeps: the last owner releases it, on any thread.
+std::shared_ptr<const ArrayBuffer> shared_array(nanobind::handle object, std::string_view formats,
+                                                std::size_t item_bytes);
+
+}  // namespace detent

@@ -1,0 +1,60 @@
+// MaskComputer applied to logits in CPU memory.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include "base/error.h"
+#include "bind/bindings.h"
+#include "bind/convert.h"
+#include "logits/mask_reductions.h"
+#include "logits/apply.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace detent {
+namespace {
+
+// Pointers come from Python, which has checked type, device, shape and contiguity for NumPy and torch alike.
+void apply(std::uintptr_t logits, int type, std::size_t rows, std::size_t width, std::size_t logit_stride,
+           std::uintptr_t mask, std::size_t mask_words, std::size_t mask_stride) {
+  const WithoutGil release;
+  apply_mask(reinterpret_cast<void*>(logits), static_cast<LogitType>(type), rows, width, logit_stride,
+             reinterpret_cast<const std::uint32_t*>(mask), mask_words, mask_stride);
+}
+
+std::optional<nb::bytes> few(nb::handle mask, std::size_t most) {
+  const ArrayBuffer row(mask, kInt32, 4);
+  const auto ids = few_allowed(row.data<std::uint32_t>(), row.size(), most);
+  return ids ? std::optional(to_bytes(*ids)) : std::nullopt;
+}
+
+std::pair<double, double> sums(nb::handle numbers, nb::handle mask) {
+  const ArrayBuffer row(numbers, kFloat32, 4), bits(mask, kInt32, 4);
+  const WithoutGil release;
+  const MaskedSums found = allowed_sums(row.data<float>(), row.size(), bits.data<std::uint32_t>(), bits.size());
+  return {found.allowed, found.masked};
+}
+
+void copy(nb::handle logits, nb::handle mask, nb::handle to) {
+  const ArrayBuffer row(logits, kFloat32, 4), bits(mask, kInt32, 4), copy(to, kFloat32, 4, PyBUF_WRITABLE);
+  if (row.size() != copy.size()) throw nb::type_error("expected rows of one length");
+  const WithoutGil release;
+  copy_masked(row.data<float>(), copy.data<float>(), row.size(), bits.data<std::uint32_t>(), bits.size());
+}
+
+}  // namespace
+
+void bind_logits(nb::module_& m) {
+  m.def("apply_mask", &apply, "logits"_a, "type"_a, "rows"_a, "width"_a, "logit_stride"_a, "mask"_a, "mask_words"_a,
+        "mask_stride"_a);
+  m.def("few_allowed", &few, "mask"_a, "most"_a, "The ids that a mask row allows, if at most so many.",
+        nb::sig("def few_allowed(mask: object, most: int) -> bytes | None"));
+  m.def("allowed_sums", &sums, "numbers"_a, "mask"_a,
+        "The sums of what a mask row allows of a float32 row, and of the rest.",
+        nb::sig("def allowed_sums(numbers: object, mask: object) -> tuple[float, float]"));
+  m.def("copy_masked", &copy, "logits"_a, "mask"_a, "to"_a,
+        "Copy a float32 row, with -inf where a mask row has no bit.",
+        nb::sig("def copy_masked(logits: object, mask: object, to: object) -> None"));
+}
+
+}  // namespace detent

@@ -1,0 +1,126 @@
+// Matchers, alone and in batches.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "bind/bindings.h"
+#include "bind/convert.h"
+#include "runtime/batch.h"
+#include "runtime/matcher.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace detent {
+namespace {
+
+void fill(Matcher& matcher, nb::handle row) {
+  const MaskBuffer buffer(row, {matcher.machine()->vocabulary().word_count()});
+  if (matcher.try_fill_cached(buffer.words())) return;  // cheaper than to release the GIL and take it again
+  const WithoutGil release;
+  matcher.fill(buffer.words());
+}
+
+void fill_rows(const std::vector<Matcher*>& matchers, nb::handle rows, unsigned threads) {
+  const std::size_t words = matchers.at(0)->machine()->vocabulary().word_count();
+  for (const Matcher* matcher : matchers) {
+    const std::size_t others = matcher->machine()->vocabulary().word_count();
+    if (others != words) {
+      throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(words),
+                  static_cast<std::int64_t>(others));
+    }
+  }
+  const MaskBuffer buffer(rows, {matchers.size(), words});
+  const WithoutGil release;
+  fill_batch(matchers, buffer.words(), words, threads);
+}
+
+void advance_bytes(Matcher& matcher, nb::handle text) {
+  if (!nb::isinstance<nb::bytes>(text)) throw Error(ErrorKind::argument, "bytes");
+  const std::string_view bytes = view(nb::borrow<nb::bytes>(text));
+  const WithoutGil release;
+  matcher.advance_bytes(bytes);
+}
+
+nb::tuple diagnose(const Matcher& matcher, const nb::bytes& text) {
+  const Diagnosis diagnosis = matcher.diagnose(view(text));
+  return nb::make_tuple(diagnosis.offset, to_bytes(diagnosis.expected), diagnosis.complete, diagnosis.is_tokenizable);
+}
+
+bool has_taken(const Matcher& matcher, nb::handle token_ids) {
+  const ArrayBuffer ids(token_ids, kInt64, sizeof(std::int64_t));
+  return matcher.has_taken(ids.span<std::int64_t>());
+}
+
+void bind_refusal(nb::module_& m) {
+  nb::enum_<Refusal>(m, "Refusal", "Why a token may not follow.")
+      .value("NONE", Refusal::none)
+      .value("UNKNOWN_TOKEN", Refusal::unknown_token)
+      .value("FINISHED", Refusal::finished)
+      .value("INCOMPLETE", Refusal::incomplete)
+      .value("NO_TEXT", Refusal::no_text)
+      .value("LANGUAGE", Refusal::language)
+      .value("TOKENIZATION", Refusal::tokenization)
+      .value("TOKEN_DFA", Refusal::token_dfa)
+      .value("BUDGET", Refusal::budget);
+}
+
+}  // namespace
+
+void bind_matcher(nb::module_& m) {
+  bind_refusal(m);
+  nb::class_<Matcher>(m, "Matcher")
+      .def(
+          "__init__",
+          [](Matcher* matcher, std::shared_ptr<TokenMachine> machine, std::optional<std::uint32_t> max_tokens,
+             const std::vector<std::uint32_t>& prompt_tokens) {
+            const WithoutGil release;
+            new (matcher) Matcher(std::move(machine), max_tokens.value_or(Matcher::kNoBudget), prompt_tokens);
+          },
+          "machine"_a, "max_tokens"_a = nb::none(), "prompt_tokens"_a = std::vector<std::uint32_t>{})
+      .def(nb::init<const Matcher&>(), "other"_a)
+      .def("fill_mask", &fill, "row"_a.none(), nb::sig("def fill_mask(self, row: object) -> None"))
+      .def(
+          "advance", [](Matcher& matcher, nb::handle token_id) { matcher.advance(to_index(token_id)); },
+          "token_id"_a.none(), nb::sig("def advance(self, token_id: typing.SupportsIndex) -> None"))
+      .def("advance_bytes", &advance_bytes, "text"_a.none(), nb::sig("def advance_bytes(self, text: bytes) -> None"))
+      .def(
+          "rollback", [](Matcher& matcher, nb::handle steps) { matcher.rollback(to_index(steps)); },
+          "steps"_a.none() = 1, nb::sig("def rollback(self, steps: typing.SupportsIndex = 1) -> None"))
+      .def(
+          "refusal", [](const Matcher& matcher, nb::handle token_id) { return matcher.refusal(to_index(token_id)); },
+          "token_id"_a.none(), nb::sig("def refusal(self, token_id: typing.SupportsIndex) -> Refusal"),
+          "Return why a token may not follow.")
+      .def("diagnose", &diagnose, "text"_a, nb::sig("def diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]"),
+           "Return how many bytes may follow, which byte may follow these, and whether they complete the text and can be "
+           "continued with tokens.")
+      .def("has_taken", &has_taken, "token_ids"_a, nb::sig("def has_taken(self, token_ids: object) -> bool"),
+           "Whether the steps are exactly these tokens, int64[n]. Linear, without a copy.")
+      .def("completion", &Matcher::completion, nb::call_guard<WithoutGil>())
+      .def("forced", &Matcher::forced, nb::call_guard<WithoutGil>())
+      .def_prop_ro("budget_bound_at",
+                   [](const Matcher& matcher) -> std::optional<std::int64_t> {
+                     const std::int64_t step = matcher.budget_bound_at();
+                     return step < 0 ? std::nullopt : std::optional(step);
+                   })
+      .def_prop_ro("is_accepting", &Matcher::accepting)
+      .def_prop_ro("is_finished", &Matcher::finished)
+      .def_prop_ro("step_count", &Matcher::step_count)
+      .def_prop_ro(
+          "state_key",
+          [](const Matcher& matcher) {
+            const TokenState state = matcher.state_key();
+            return nb::make_tuple(state.language, static_cast<std::int32_t>(state.last_token), state.positions);
+          },
+          nb::sig("def state_key(self) -> tuple[int, int, int]"))
+      .def_prop_ro("token_ids", &Matcher::token_ids);
+  m.def("fill_batch", &fill_rows, "matchers"_a, "rows"_a.none(), "threads"_a,
+        nb::sig("def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None"));
+}
+
+}  // namespace detent

@@ -1,0 +1,62 @@
+// Vocabularies, and the flag that cancels work.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+
+#include "base/limits.h"
+#include "bind/bindings.h"
+#include "bind/convert.h"
+#include "vocab/vocabulary.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace detent {
+namespace {
+
+// Some 8,000 dense masks of a vocabulary of 128k.
+constexpr std::size_t kDefaultCacheBytes = 128 << 20;
+
+std::shared_ptr<Vocabulary> make_vocabulary(const nb::list& tokens, const std::vector<std::uint32_t>& special,
+                                            const std::vector<std::uint32_t>& eos_ids, std::uint32_t size,
+                                            std::size_t cache_bytes) {
+  std::vector<std::string_view> views;
+  views.reserve(tokens.size());
+  for (const nb::handle token : tokens) views.push_back(view(nb::cast<nb::bytes>(token)));
+  const WithoutGil release;  // the list keeps the bytes alive
+  return std::make_shared<Vocabulary>(views, special, eos_ids, size, cache_bytes);
+}
+
+}  // namespace
+
+void bind_vocabulary(nb::module_& m) {
+  nb::class_<CancelFlag>(m, "CancelFlag")
+      .def("__init__", [](CancelFlag* flag) { new (flag) CancelFlag(false); })
+      .def("set", [](CancelFlag& flag) { flag.store(true, std::memory_order_relaxed); })
+      .def("is_set", [](const CancelFlag& flag) { return flag.load(std::memory_order_relaxed); });
+
+  nb::class_<Vocabulary>(m, "Vocabulary")
+      .def(nb::new_(&make_vocabulary), "tokens"_a, "special"_a, "eos_ids"_a, "size"_a,
+           "cache_bytes"_a = kDefaultCacheBytes)
+      .def_prop_ro("size", &Vocabulary::size)
+      .def_prop_ro("word_count", &Vocabulary::word_count)
+      .def_prop_ro("longest", &Vocabulary::max_token_length)
+      .def_prop_ro("has_every_byte", [](const Vocabulary& v) { return v.tokenizable_texts() == nullptr; })
+      .def(
+          "with_special", [](const Vocabulary& v) { return Vocabulary::with_special(v); }, nb::call_guard<WithoutGil>())
+      .def_prop_ro("trie_nodes", [](const Vocabulary& v) { return v.trie().size(); })
+      .def_prop_ro("cache_bytes", [](const Vocabulary& v) { return v.cache().bytes(); })
+      .def_prop_ro(
+          "cache_counts",
+          [](const Vocabulary& v) {
+            const auto masks = v.cache().counts(MaskCache::Kind::mask);
+            const auto fragments = v.cache().counts(MaskCache::Kind::slice);
+            return nb::make_tuple(masks.found, masks.made, fragments.found, fragments.made);
+          },
+          nb::sig("def cache_counts(self) -> tuple[int, int, int, int]"),
+          "MaskComputer found and made, fragments of masks found and made.");
+}
+
+}  // namespace detent

@@ -1,0 +1,126 @@
+#include "runtime/canonical_machine.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace detent {
+
+CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
+                                   std::shared_ptr<PretokenTransitions> steps, const Limits& limits,
+                                   std::shared_ptr<const CancelFlag> cancel)
+    : language_(language, std::move(vocabulary), limits, cancel),
+      constraint_(language_.automaton(), language_.masks(), std::move(steps), limits, std::move(cancel)) {
+  if (constraint_.start(language_.start(), {}).set == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "canonical");
+}
+
+TokenState CanonicalMachine::start(std::span<const std::uint32_t> prompt) {
+  const CanonicalConstraint::Context context = constraint_.start(language_.start(), prompt);
+  if (context.set == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "after");
+  return state_of(language_.start(), context);
+}
+
+TokenStep CanonicalMachine::step_to(const TokenState& state, std::uint32_t token, ExprId next) {
+  const CanonicalConstraint::Context after = constraint_.step(next, context(state), token);
+  if (after.set == CanonicalConstraint::kRefused) return {state, Refusal::tokenization};
+  const bool ends = vocabulary().is_eos(token) && constraint_.accepting(next, after);
+  return {ends ? TokenState::finished() : state_of(next, after)};
+}
+
+TokenStep CanonicalMachine::step(const TokenState& state, std::uint32_t token) {
+  const bool is_eos = vocabulary().is_eos(token), is_text = vocabulary().is_text(token);
+  const ExprId next =
+      is_text ? language_.advance(ExprId{state.language}, vocabulary().bytes(token)) : ExprSet::kEmpty;
+  if (next != ExprSet::kEmpty) return step_to(state, token, next);
+  if (is_eos && accepting(state)) return {TokenState::finished()};
+  return {state, is_eos ? Refusal::incomplete : is_text ? Refusal::language : Refusal::no_text};
+}
+
+std::optional<TokenState> CanonicalMachine::step_bytes(const TokenState&, std::string_view) {
+  throw Error(ErrorKind::unsupported, "canonical_bytes");
+}
+
+bool CanonicalMachine::accepting(const TokenState& state) {
+  return constraint_.accepting(ExprId{state.language}, context(state));
+}
+
+void CanonicalMachine::fill(const TokenState& state, std::uint32_t* row) {
+  fill_within(state, CanonicalConstraint::kInfinite, row);
+}
+
+bool CanonicalMachine::fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) {
+  const bool bound = constraint_.fill(ExprId{state.language}, context(state), row, tokens_after);
+  if (accepting(state)) allow_eos(row);
+  return bound;
+}
+
+bool CanonicalMachine::completes_within(const TokenState& state, std::uint32_t tokens) {
+  return constraint_.completion_length(ExprId{state.language}, context(state)) <= tokens;
+}
+
+std::vector<std::uint32_t> CanonicalMachine::completion(const TokenState& state) {
+  return constraint_.completion(ExprId{state.language}, context(state));
+}
+
+std::vector<std::uint32_t> CanonicalMachine::followed_completion(const TokenState& state, std::uint32_t tokens) {
+  if (completes_within(state, tokens)) return completion(state);
+  if (!language_.budget().completes_within(ExprId{state.language}, tokens)) return {};
+  std::vector<std::uint32_t> shortest = shortest_completion(state);
+  if (shortest.size() > tokens) shortest.clear();
+  return shortest;
+}
+
+std::vector<std::uint32_t> CanonicalMachine::shortest_completion(const TokenState& state) {
+  std::vector<std::uint32_t> tokens;
+  try {
+    tokens = language_.budget().shortest_completion(ExprId{state.language});
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::limit) return {};  // too far away to search for
+    throw;
+  }
+  if (state.last_token == TokenState::kNoToken) {
+    std::string text;
+    for (std::uint32_t token : tokens) text += vocabulary().bytes(token);
+    tokens = constraint_.encode(text);
+  }
+  TokenState at = state;
+  for (std::uint32_t token : tokens) {
+    const TokenStep next = step_to(at, token, language_.advance(ExprId{at.language}, vocabulary().bytes(token)));
+    if (next.refusal != Refusal::none) return {};
+    at = next.state;
+  }
+  return at.is_finished() || accepting(at) ? tokens : std::vector<std::uint32_t>{};
+}
+
+Diagnosis CanonicalMachine::diagnose(const TokenState& state, std::string_view text) {
+  Diagnosis diagnosis = language_.diagnose(state, text);
+  if (diagnosis.offset == 0) diagnosis.complete = accepting(state);
+  return diagnosis;
+}
+
+// Visits those tokens of an expansion of the language that the tokenizer may write here.
+template <class Expand>
+void CanonicalMachine::expand_language(const TokenState& state, const VisitToken& visit, Expand expand) {
+  expand([&](std::uint32_t token, const TokenState& next) {
+    const TokenStep after = next.is_finished() ? step(state, token) : step_to(state, token, ExprId{next.language});
+    if (after.refusal == Refusal::none) visit(token, after.state);
+  });
+}
+
+void CanonicalMachine::expand(const TokenState& state, const VisitToken& visit) {
+  std::vector<std::uint32_t> row(vocabulary().word_count());
+  constraint_.fill(ExprId{state.language}, context(state), row.data());
+  expand_language(state, visit, [&](const VisitToken& take) {
+    language_.expand(state, [&](std::uint32_t token, const TokenState& next) {
+      if (row[token >> 5] >> (token & 31) & 1) take(token, next);
+    });
+  });
+}
+
+void CanonicalMachine::expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) {
+  expand_language(state, visit, [&](const VisitToken& take) { language_.expand(state, tokens, take); });
+}
+
+}  // namespace detent

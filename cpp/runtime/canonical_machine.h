@@ -1,0 +1,51 @@
+// CanonicalMachine: a language together with its tokenizer: only sequences that the tokenizer itself writes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/canonical_constraint.h"
+#include "runtime/language_machine.h"
+
+namespace detent {
+
+class CanonicalMachine final : public TokenMachine {
+ public:
+  // `steps` are of the vocabulary. Throws `empty` ("language", "tokenizable", "canonical") where no text is left.
+  CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
+                   std::shared_ptr<PretokenTransitions> steps, const Limits& limits, std::shared_ptr<const CancelFlag> cancel);
+
+  const Vocabulary& vocabulary() const override { return language_.vocabulary(); }
+  TokenState start(std::span<const std::uint32_t> prompt) override;
+  TokenStep step(const TokenState& state, std::uint32_t token) override;
+  std::optional<TokenState> step_bytes(const TokenState& state, std::string_view text) override;
+  bool accepting(const TokenState& state) override;
+  void fill(const TokenState& state, std::uint32_t* row) override;
+  bool fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) override;
+  bool completes_within(const TokenState& state, std::uint32_t tokens) override;
+  std::vector<std::uint32_t> completion(const TokenState& state) override;
+  std::vector<std::uint32_t> followed_completion(const TokenState& state, std::uint32_t tokens) override;
+  Diagnosis diagnose(const TokenState& state, std::string_view text) override;
+  void expand(const TokenState& state, const VisitToken& visit) override;
+  void expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) override;
+  bool ignores_wordless() const override { return false; }
+  std::int64_t state_count() override { return language_.state_count(); }
+  std::int64_t memory_bytes() override { return language_.memory_bytes(); }
+
+ private:
+  static CanonicalConstraint::Context context(const TokenState& state) { return {state.last_token, state.positions}; }
+  static TokenState state_of(ExprId language, const CanonicalConstraint::Context& context) {
+    return {language.value, context.last, context.set};
+  }
+  // The state after a token that leads the language to `next`, or a refusal.
+  TokenStep step_to(const TokenState& state, std::uint32_t token, ExprId next);
+  template <class Expand>
+  void expand_language(const TokenState& state, const VisitToken& visit, Expand expand);
+  // The completion of the fewest tokens, whoever writes them, if the tokenizer writes it too.
+  std::vector<std::uint32_t> shortest_completion(const TokenState& state);
+
+  LanguageMachine language_;
+  CanonicalConstraint constraint_;
+};
+
+}  // namespace detent

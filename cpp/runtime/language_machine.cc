@@ -1,0 +1,196 @@
+#include "runtime/language_machine.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/error.h"
+#include "expr/special.h"
+#include "runtime/trie_walk.h"
+
+namespace detent {
+
+LanguageMachine::LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
+                                 const Limits& limits, std::shared_ptr<const CancelFlag> cancel)
+    : vocabulary_(std::move(vocabulary)),
+      cancel_(cancel),
+      automaton_(with_special(language, vocabulary_->special_names(), vocabulary_->special_eos()),
+                 vocabulary_->tokenizable_texts(), vocabulary_->max_token_length(), limits, std::move(cancel)),
+      masks_(*vocabulary_, automaton_),
+      budget_(*this, limits) {
+  if (start() == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
+  if (!automaton_.is_tokenizable(start())) throw Error(ErrorKind::empty, "tokenizable");
+}
+
+ExprId LanguageMachine::advance(ExprId state, std::string_view text) {
+  const auto& class_of = automaton_.class_of();
+  for (char byte : text) {
+    if (state == ExprSet::kEmpty) return state;
+    state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
+  }
+  return state != ExprSet::kEmpty && automaton_.is_tokenizable(state) ? state : ExprSet::kEmpty;
+}
+
+// An eos id may have a text that the language asks for: then it is a text token, and ends the text if that is complete.
+TokenStep LanguageMachine::step(const TokenState& state, std::uint32_t token) {
+  const bool is_eos = vocabulary_->is_eos(token), is_text = vocabulary_->is_text(token);
+  const ExprId next = is_text ? advance(ExprId{state.language}, vocabulary_->bytes(token)) : ExprSet::kEmpty;
+  if (next != ExprSet::kEmpty) return {is_eos && accepting(next) ? TokenState::finished() : TokenState{next.value}};
+  if (is_eos && accepting(state)) return {TokenState::finished()};
+  return {state, is_eos ? Refusal::incomplete : is_text ? Refusal::language : Refusal::no_text};
+}
+
+std::optional<TokenState> LanguageMachine::step_bytes(const TokenState& state, std::string_view text) {
+  const ExprId next = advance(ExprId{state.language}, text);
+  return next == ExprSet::kEmpty ? std::nullopt : std::optional(TokenState{next.value});
+}
+
+void LanguageMachine::write(const Mask& mask, ExprId state, std::uint32_t* row) const {
+  mask.write(row, vocabulary_->word_count());
+  if (accepting(state)) allow_eos(row);
+}
+
+std::shared_ptr<const Mask> LanguageMachine::cached_mask(ExprId state) {
+  const ExprId representative = automaton_.clamp_to_horizon(state, Automaton::Horizon::token);
+  return vocabulary_->cache().find(automaton_.hash(representative));
+}
+
+std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
+  const ExprId representative = automaton_.clamp_to_horizon(state, Automaton::Horizon::token);
+  std::shared_ptr<const Mask> mask = vocabulary_->cache().find(automaton_.hash(representative));
+  if (mask) return mask;
+  mask = masks_.compute(representative);
+  vocabulary_->cache().insert(automaton_.hash(representative), mask);
+  return mask;
+}
+
+void LanguageMachine::fill(const TokenState& state, std::uint32_t* row) {
+  const ExprId at{state.language};
+  write(*mask_of(at), at, row);
+}
+
+bool LanguageMachine::try_fill_cached(const TokenState& state, std::uint32_t* row) {
+  const ExprId at{state.language};
+  const std::shared_ptr<const Mask> mask = cached_mask(at);
+  if (mask) write(*mask, at, row);
+  return mask != nullptr;
+}
+
+template <class Visit, class VisitAll>
+std::int64_t LanguageMachine::walk(ExprId state, Visit visit, VisitAll visit_all) {
+  return walk_tokens(*vocabulary_, automaton_, state, visit, visit_all);
+}
+
+template <class Visit>
+std::int64_t LanguageMachine::walk_ids(ExprId state, Visit visit) {
+  return walk(
+      state,
+      [&](const TrieNode& node, ExprId next) {
+        if (node.token & TrieNode::kShared) {
+          for (std::uint32_t id : vocabulary_->shared_ids(node.token)) visit(id, next);
+        } else {
+          visit(node.token, next);
+        }
+      },
+      [&](const Subtree& subtree, ExprId next) {
+        for (std::uint32_t k = subtree.first; k < subtree.last; ++k) visit(vocabulary_->ids_in_order()[k], next);
+      });
+}
+
+bool LanguageMachine::budget_cannot_bind(const TokenState& state, std::uint32_t tokens) {
+  return has_every_byte() && automaton_.max_completion_bound(ExprId{state.language}) < tokens;
+}
+
+bool LanguageMachine::completes_within(const TokenState& state, std::uint32_t tokens) {
+  return budget_.completes_within(ExprId{state.language}, tokens);
+}
+
+bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) {
+  const ExprId at{state.language};
+  const std::shared_ptr<const Mask> mask = mask_of(at);
+  write(*mask, at, row);
+  // A mask that is shared up to the horizon does not know the lengths of completions beyond the horizon.
+  if (has_every_byte() && automaton_.clamping_keeps_lengths(at) && mask->max_completion_bound() <= tokens_after) return false;
+  if (budget_.all_fit(at, tokens_after)) return false;
+  return remove_beyond(at, tokens_after, row);
+}
+
+// Removes the text tokens after which no completion of at most `tokens_after` tokens is known; returns whether any.
+bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
+  std::unordered_map<std::uint32_t, bool> verdicts;
+  bool removed = false;
+  const auto fits = [&](ExprId next) {
+    const auto [verdict, is_new] = verdicts.try_emplace(next.value);
+    if (is_new) verdict->second = budget_.completes_within(next, tokens_after);
+    removed |= !verdict->second;
+    return verdict->second;
+  };
+  walk_ids(state, [&](std::uint32_t id, ExprId next) {
+    if (!fits(next)) row[id >> 5] &= ~(1u << (id & 31));
+  });
+  if (removed) return true;
+  std::vector<ExprId> successors;
+  for (const auto& [next, verdict] : verdicts) successors.push_back(ExprId{next});
+  budget_.record_successors(state, successors);
+  return false;
+}
+
+std::vector<std::uint32_t> LanguageMachine::completion(const TokenState& state) {
+  return budget_.shortest_completion(ExprId{state.language});
+}
+
+std::vector<ExprId> LanguageMachine::successors(ExprId state, std::int64_t& visited) {
+  std::vector<ExprId> found;
+  std::unordered_set<std::uint32_t> seen;
+  const auto add = [&](const auto&, ExprId next) {
+    if (seen.insert(next.value).second) found.push_back(next);
+  };
+  visited += walk(state, add, add);
+  return found;
+}
+
+std::uint32_t LanguageMachine::token_between(ExprId from, ExprId to) {
+  std::uint32_t lowest = UINT32_MAX;
+  walk_ids(from, [&](std::uint32_t id, ExprId next) {
+    if (next == to) lowest = std::min(lowest, id);
+  });
+  return lowest;
+}
+
+void LanguageMachine::expand(const TokenState& state, const VisitToken& visit) {
+  if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
+  walk_ids(ExprId{state.language}, [&](std::uint32_t id, ExprId next) {
+    const bool ends = vocabulary_->is_eos(id) && accepting(next);
+    visit(id, ends ? TokenState::finished() : TokenState{next.value});
+  });
+}
+
+void LanguageMachine::expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) {
+  if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
+  for (std::uint32_t id : tokens) {
+    const ExprId next = advance(ExprId{state.language}, vocabulary_->bytes(id));
+    if (next == ExprSet::kEmpty) continue;
+    const bool ends = vocabulary_->is_eos(id) && accepting(next);
+    visit(id, ends ? TokenState::finished() : TokenState{next.value});
+  }
+}
+
+Diagnosis LanguageMachine::diagnose(const TokenState& state, std::string_view text) {
+  const auto& class_of = automaton_.class_of();
+  ExprId at{state.language};
+  std::size_t offset = 0;
+  for (; offset < text.size(); ++offset) {
+    const ExprId next = automaton_.row(at)[class_of[static_cast<std::uint8_t>(text[offset])]];
+    if (next == ExprSet::kEmpty) break;
+    at = next;
+  }
+  ByteSet expected;
+  const ExprId* row = automaton_.row(at);
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (row[class_of[byte]] != ExprSet::kEmpty) expected.insert(static_cast<std::uint8_t>(byte));
+  }
+  return {offset, expected, accepting(at), automaton_.is_tokenizable(at)};
+}
+
+}  // namespace detent

@@ -1,0 +1,78 @@
+// LanguageMachine: a language of bytes lifted to a vocabulary. Immutable in meaning; its states and masks are computed
+// at the first visit and shared by matchers and threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "automaton/automaton.h"
+#include "runtime/budget.h"
+#include "runtime/mask_computer.h"
+#include "runtime/token_machine.h"
+#include "vocab/vocabulary.h"
+
+namespace detent {
+
+class LanguageMachine final : public TokenMachine {
+ public:
+  // Throws `empty` ("language" or "tokenizable") where no text, or none that the vocabulary can write, is in the language.
+  LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
+                  std::shared_ptr<const CancelFlag> cancel);
+
+  const Vocabulary& vocabulary() const override { return *vocabulary_; }
+  TokenState start(std::span<const std::uint32_t>) override { return {start().value}; }
+  TokenStep step(const TokenState& state, std::uint32_t token) override;
+  std::optional<TokenState> step_bytes(const TokenState& state, std::string_view text) override;
+  bool accepting(const TokenState& state) override { return accepting(ExprId{state.language}); }
+  void fill(const TokenState& state, std::uint32_t* row) override;
+  bool try_fill_cached(const TokenState& state, std::uint32_t* row) override;
+  bool fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) override;
+  bool completes_within(const TokenState& state, std::uint32_t tokens) override;
+  bool budget_cannot_bind(const TokenState& state, std::uint32_t tokens) override;
+  std::vector<std::uint32_t> completion(const TokenState& state) override;
+  Diagnosis diagnose(const TokenState& state, std::string_view text) override;
+  void expand(const TokenState& state, const VisitToken& visit) override;
+  void expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) override;
+  bool ignores_wordless() const override { return true; }
+  std::int64_t state_count() override { return automaton_.state_count(); }
+  std::int64_t memory_bytes() override { return automaton_.memory_bytes(); }
+
+  // What the canonical machine and the budget use besides.
+  ExprId start() const { return automaton_.start(); }
+  bool accepting(ExprId state) const { return automaton_.accepting(state); }
+  // The state after `text`, or the empty state if no completion that the vocabulary can write is left. Linear in the text.
+  ExprId advance(ExprId state, std::string_view text);
+  // The distinct states that one text token leads to; adds the trie nodes visited.
+  std::vector<ExprId> successors(ExprId state, std::int64_t& visited);
+  // The lowest id of a text token that leads from a state to one of its successors.
+  std::uint32_t token_between(ExprId from, ExprId to);
+  Automaton& automaton() { return automaton_; }
+  MaskComputer& masks() { return masks_; }
+  Budget& budget() { return budget_; }
+  // Computes the mask of the start: usually the slowest one, after which most of the first steps are cached.
+  void compute_first_mask() { mask_of(start()); }
+
+ private:
+  bool has_every_byte() const { return vocabulary_->tokenizable_texts() == nullptr; }
+  void write(const Mask& mask, ExprId state, std::uint32_t* row) const;
+  std::shared_ptr<const Mask> cached_mask(ExprId state);
+  std::shared_ptr<const Mask> mask_of(ExprId state);
+  bool remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
+  // Visits the tokens that `state` allows: visit(node, state after it), or visit_all(subtree, that state).
+  template <class Visit, class VisitAll>
+  std::int64_t walk(ExprId state, Visit visit, VisitAll visit_all);
+  // As above, token by token: visit(id, state after it).
+  template <class Visit>
+  std::int64_t walk_ids(ExprId state, Visit visit);
+
+  std::shared_ptr<const Vocabulary> vocabulary_;
+  std::shared_ptr<const CancelFlag> cancel_;
+  Automaton automaton_;
+  MaskComputer masks_;
+  Budget budget_;
+};
+
+}  // namespace detent

@@ -1,0 +1,126 @@
+// TokenMachine: a constraint on sequences of tokens. Matchers, batches, explorations and explanations use this
+// interface alone. Implementations: LanguageMachine (a language of bytes), CanonicalMachine (a language and its
+// tokenizer), TokenDfaMachine (a table).
+//
+// States are small values: equal states allow the same continuations. Every function is safe for threads. No function
+// takes a finished state or a token id outside the vocabulary, except where it says so.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_set.h"
+#include "vocab/vocabulary.h"
+
+namespace detent {
+
+struct TokenState {
+  static constexpr std::uint32_t kFinished = UINT32_MAX;
+  static constexpr std::uint32_t kNoToken = UINT32_MAX;
+
+  std::uint32_t language = 0;           // state of the byte automaton or of the token DFA; kFinished after eos
+  std::uint32_t last_token = kNoToken;  // canonical machines only
+  std::uint32_t positions = 0;          // canonical machines only: the set of pre-tokenizer positions
+
+  static TokenState finished() { return {kFinished}; }
+  bool is_finished() const { return language == kFinished; }
+  bool operator==(const TokenState&) const = default;
+};
+
+// Why a token may not follow.
+enum class Refusal : std::uint8_t {
+  none,           // it may follow
+  unknown_token,  // the id is outside the vocabulary
+  finished,       // the text has ended
+  incomplete,     // eos, but the text is not complete
+  no_text,        // the token has no text, and the constraint does not name it
+  language,       // no text of the language continues with its bytes
+  tokenization,   // the tokenizer writes no text of the language this way
+  token_dfa,      // the table has no transition by it
+  budget,         // no completion after it fits the budget
+};
+
+struct TokenStep {
+  TokenState state;  // after the token, if it is not refused
+  Refusal refusal = Refusal::none;
+};
+
+// How far a text may continue a state.
+struct Diagnosis {
+  std::size_t offset;   // length of the longest prefix of the text that may follow
+  ByteSet expected;     // the bytes that may follow this prefix
+  bool complete;        // whether the text may end after this prefix
+  bool is_tokenizable;  // whether the vocabulary can write a continuation of this prefix
+};
+
+class TokenMachine {
+ public:
+  using VisitToken = std::function<void(std::uint32_t, const TokenState&)>;
+
+  TokenMachine() = default;
+  TokenMachine(const TokenMachine&) = delete;
+  TokenMachine& operator=(const TokenMachine&) = delete;
+  virtual ~TokenMachine() = default;
+
+  virtual const Vocabulary& vocabulary() const = 0;
+
+  // The state before the first token. `prompt` are the tokens before the text; only canonical machines read them.
+  // Throws `empty` ("after") if no text continues the prompt.
+  virtual TokenState start(std::span<const std::uint32_t> prompt) = 0;
+  virtual TokenStep step(const TokenState& state, std::uint32_t token) = 0;
+  // The state after bytes of no particular token, or nothing if they are refused. Throws `unsupported` where a state
+  // depends on tokens.
+  virtual std::optional<TokenState> step_bytes(const TokenState& state, std::string_view text) = 0;
+  // Whether the text may end here.
+  virtual bool accepting(const TokenState& state) = 0;
+
+  // Writes the mask of the tokens that may follow; the eos ids are among them if the state accepts.
+  virtual void fill(const TokenState& state, std::uint32_t* row) = 0;
+  // As `fill` if that takes a look-up only; otherwise writes nothing and returns false.
+  virtual bool try_fill_cached(const TokenState&, std::uint32_t*) { return false; }
+  // As `fill`, but leaves out text tokens after which no completion of at most `tokens_after` tokens is known. Returns
+  // whether it may have left out any.
+  virtual bool fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) = 0;
+
+  // Whether a completion of at most `tokens` tokens is known. Exact, except for recursive languages and canonical
+  // machines, where a shorter completion than the known one may exist.
+  virtual bool completes_within(const TokenState& state, std::uint32_t tokens) = 0;
+  // Whether fill_within(state, tokens - 1) is known to leave out nothing. Constant time.
+  virtual bool budget_cannot_bind(const TokenState&, std::uint32_t) { return false; }
+  // The tokens of the shortest known completion.
+  virtual std::vector<std::uint32_t> completion(const TokenState& state) = 0;
+  // For machines where a state after the first token of a completion may know only longer completions: a completion of at
+  // most `tokens` tokens that a matcher must remember to follow. Otherwise nothing.
+  virtual std::vector<std::uint32_t> followed_completion(const TokenState&, std::uint32_t) { return {}; }
+
+  // Writes the mask of a finished text: the eos ids alone.
+  void fill_eos(std::uint32_t* row) const {
+    std::fill_n(row, vocabulary().word_count(), 0u);
+    allow_eos(row);
+  }
+
+  virtual Diagnosis diagnose(const TokenState& state, std::string_view text) = 0;
+
+  // Calls visit(token, state after it) for each text token that may follow. Throws `cancelled`.
+  virtual void expand(const TokenState& state, const VisitToken& visit) = 0;
+  // As `expand`, for those of `tokens` only, which have a text.
+  virtual void expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) = 0;
+  // Whether tokens without text are outside the constraint: a product may take them without a step of this machine.
+  virtual bool ignores_wordless() const = 0;
+
+  virtual std::int64_t state_count() = 0;
+  virtual std::int64_t memory_bytes() = 0;
+
+ protected:
+  // Adds the eos ids to a mask.
+  void allow_eos(std::uint32_t* row) const {
+    for (std::uint32_t id : vocabulary().eos_ids()) row[id >> 5] |= 1u << (id & 31);
+  }
+};
+
+}  // namespace detent

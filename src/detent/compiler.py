@@ -1,0 +1,292 @@
+"""`compile`: lifts a language to the tokens of a vocabulary."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, final, overload
+
+import numpy as np
+
+from detent import _core
+from detent.errors import ArgumentError, UnsupportedError
+from detent.guide import Canonical, Guide, check_canonical
+from detent.language import Language
+from detent.limits import Limits
+from detent.sources.nodes import ANY_BYTES, WHITE_SPACE, concat, union
+from detent.tables.explore import explore
+from detent.tables.product import intersect, intersect_guide
+from detent.tables.token_constraint import UNRESTRICTED, TokenConstraint
+from detent.tables.token_dfa import MAX_BYTES, MAX_STATES, TokenDfa
+from detent.tables.user_dfa import UserDfa
+from detent.vocabulary import Vocabulary
+
+__all__ = ["CancellationToken", "LanguageGuide", "Rule", "compile"]
+
+
+@final
+class CancellationToken:
+    """A wish to stop that any thread may set; the core looks at it every few thousand steps.
+
+    >>> import detent
+    >>> stop = detent.CancellationToken()
+    >>> stop.cancel()
+    >>> stop.is_cancelled
+    True
+    """
+
+    __slots__ = ("_flag",)
+
+    def __init__(self) -> None:
+        self._flag = _core.CancelFlag()
+
+    def cancel(self) -> None:
+        """Ask every call that was given this object to raise `CancelledError`."""
+        self._flag.set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._flag.is_set()
+
+
+@final
+class LanguageGuide(Guide):
+    """A language over a vocabulary's tokens; its states are built when decoding first visits them, and kept."""
+
+    __slots__ = ("_core",)
+
+    def __init__(
+        self, core: _core.TokenMachine, language: Language, vocabulary: Vocabulary, *, canonical: Canonical = False
+    ) -> None:
+        super().__init__(language, vocabulary, canonical=canonical)
+        self._core = core
+
+    def _machine(self) -> _core.TokenMachine:
+        return self._core
+
+    def to_table(self, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> TokenDfa:  # noqa: D102
+        dfa = explore(self._core, max_states, max_bytes)
+        return TokenDfa(dfa, self._vocabulary, [self._language], canonical=self._canonical, max_bytes=max_bytes)
+
+    def __and__(self, table: TokenDfa) -> TokenDfa:
+        """Return the table of what both allow; see `detent.tables.product.intersect`."""
+        if not isinstance(table, TokenDfa):
+            return NotImplemented
+        if table.vocabulary is not self._vocabulary and table.vocabulary.fingerprint != self._vocabulary.fingerprint:
+            raise ArgumentError("the guide and the table are for different vocabularies; make them for the same one")
+        return self._intersect(table, MAX_STATES, MAX_BYTES)
+
+    __rand__ = __and__
+
+    def _restricted_to(self, language: Language) -> Guide:
+        return compile(language, self._vocabulary, canonical=self._canonical)
+
+    def _intersect(self, table: TokenDfa, max_states: int, max_bytes: int) -> TokenDfa:
+        if self._canonical:
+            vocabulary = self._vocabulary
+            known = vocabulary.special_token_ids if self._language._node.has_special else set(vocabulary.eos_token_ids)
+            for token_id in np.flatnonzero(table.token_class != 0).tolist():
+                if token_id not in known and not vocabulary.decode([token_id]):
+                    raise ArgumentError(
+                        f"the table allows token {token_id}, which has no text, so the tokenizer writes no text with "
+                        "it; leave it out, or canonical"
+                    )
+        return intersect_guide(
+            table, self._core, self._language, canonical=self._canonical, max_states=max_states, max_bytes=max_bytes
+        )
+
+    def __repr__(self) -> str:
+        return f"Guide({self._language!r}, {self._vocabulary!r})"
+
+
+#: A constraint: compiled, or to be compiled.
+Rule: TypeAlias = Language | UserDfa | TokenConstraint | Guide
+
+
+@overload
+def compile(
+    language: Language,
+    vocabulary: Vocabulary,
+    *,
+    canonical: Canonical = False,
+    limits: Limits | None = None,
+    cancel: CancellationToken | None = None,
+) -> Guide: ...
+
+
+@overload
+def compile(
+    language: TokenConstraint,
+    vocabulary: Vocabulary,
+    *,
+    canonical: Canonical = False,
+    limits: Limits | None = None,
+    cancel: CancellationToken | None = None,
+) -> TokenDfa: ...
+
+
+@overload
+def compile(
+    language: UserDfa,
+    vocabulary: Vocabulary,
+    *,
+    canonical: Canonical = False,
+    limits: Limits | None = None,
+    cancel: CancellationToken | None = None,
+) -> Guide: ...
+
+
+def compile(
+    language: Language | UserDfa | TokenConstraint,
+    vocabulary: Vocabulary,
+    *,
+    canonical: Canonical = False,
+    limits: Limits | None = None,
+    cancel: CancellationToken | None = None,
+) -> Guide:
+    """Lift a language to a vocabulary's tokens.
+
+    >>> import detent
+    >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+    >>> guide = detent.compile(detent.regex("ab+"), vocabulary)
+    >>> matcher = guide.matcher()
+    >>> [vocabulary.token_bytes(i) for i in matcher.allowed()]
+    [b'a', b'ab']
+
+    Parameters
+    ----------
+    language : Language, UserDfa or TokenConstraint
+        What the text must be, from its first byte to its last; or which tokens may be written.
+    vocabulary : Vocabulary
+        The model's tokens.
+    canonical : bool or "approximate"
+        Allow only the tokens that the tokenizer itself would write: a token is allowed exactly when the sequence so far
+        with it begins ``vocabulary.encode_canonical(text)`` for some text of the language. After a prompt's tokens
+        (``Guide.matcher(prompt_tokens=...)``), the two are encoded together. Each text between special tokens is
+        encoded by itself.
+        "approximate" is the same where that can be exact, and comes near it for other tokenizers.
+    limits : Limits, optional
+        Bounds on what the guide may cost; `Limits()` by default.
+    cancel : CancellationToken, optional
+        Set it from another thread to stop.
+
+    Returns
+    -------
+    Guide
+        Shared by threads. Compiling builds the first state only; the GIL is released. A `token_table` over tokens,
+        alone or narrowed by languages, becomes a `TokenDfa`, which is a guide with all its states, within the `states`
+        of `limits` (4096 if none are given).
+
+    Raises
+    ------
+    EmptyLanguageError
+        No text satisfies the rule, or the vocabulary's tokens cannot write one.
+    VocabularyError
+        The rule asks for a special token that the vocabulary does not have.
+    UnsupportedError
+        With `canonical`: the vocabulary's tokenizer cannot be followed, or not exactly and that is not "approximate";
+        or it finds a special token that the rule asks for only as a word of its own.
+    LimitError
+        A limit was reached.
+    CancelledError
+        `cancel` was set.
+    """
+    check_canonical(canonical)
+    if not isinstance(vocabulary, Vocabulary):
+        raise ArgumentError(f"compile needs a detent.Vocabulary, got {type(vocabulary).__name__}")
+    if isinstance(language, UserDfa):
+        language = TokenConstraint((language,), None) if language.over == "tokens" else language.language()
+    if isinstance(language, TokenConstraint):
+        return _compile_tokens(language, vocabulary, canonical, limits, cancel)
+    if not isinstance(language, Language):
+        raise ArgumentError(f"compile needs a Language (such as detent.regex(...)), got {type(language).__name__}")
+    return _compile_language(language, vocabulary, canonical, limits, cancel)
+
+
+def _compile_language(
+    language: Language,
+    vocabulary: Vocabulary,
+    canonical: Canonical,
+    limits: Limits | None,
+    cancel: CancellationToken | None,
+) -> LanguageGuide:
+    bounds = limits or Limits()
+    costs = (bounds.states, bounds.memory_bytes, bounds.work, cancel._flag if cancel else None)
+    token_steps = _token_steps(vocabulary, canonical, language._node) if canonical else None
+    node, core_vocabulary = vocabulary._for_language(language._node)
+    machine: _core.TokenMachine
+    if token_steps is None:
+        machine = _core.LanguageMachine(node, core_vocabulary, *costs)
+    else:
+        machine = _core.CanonicalMachine(_as_tokenized(node, vocabulary), core_vocabulary, token_steps, *costs)
+        canonical = True if vocabulary._require_core_encoder().exact else canonical
+    return LanguageGuide(machine, language, vocabulary, canonical=canonical)
+
+
+def _compile_tokens(
+    rule: TokenConstraint,
+    vocabulary: Vocabulary,
+    canonical: Canonical,
+    limits: Limits | None,
+    cancel: CancellationToken | None,
+) -> TokenDfa:
+    max_bytes = min((limits or Limits()).memory_bytes, (1 << 31) - 1)
+    max_states = MAX_STATES if limits is None else limits.states
+    table, *others = [automaton.table(vocabulary, max_bytes=max_bytes) for automaton in rule.automata]
+    for other in others:
+        table = intersect(table, other, max_states=max_states, max_bytes=max_bytes)
+    language = rule.language
+    if language is None:
+        if not canonical:
+            return table
+        language = UNRESTRICTED
+    guide = _compile_language(language, vocabulary, canonical, limits, cancel)
+    return guide._intersect(table, max_states, max_bytes)
+
+
+def _token_steps(vocabulary: Vocabulary, canonical: Canonical, node: _core.Node) -> _core.PretokenTransitions:
+    try:
+        tokenizer, steps = vocabulary._require_core_encoder(), vocabulary._token_steps(with_special=node.has_special)
+    except UnsupportedError as error:
+        raise UnsupportedError(
+            f"canonical={canonical!r} cannot be: {str(error).rstrip('.')}. Without it, masks allow every row of "
+            "tokens that spells a text, the tokenizer's own among them"
+        ) from None
+    if canonical is True and not tokenizer.exact:
+        reason = tokenizer.differs or tokenizer.undecided
+        raise UnsupportedError(
+            f'canonical=True is exact or refused: {reason.rstrip(".")}. canonical="approximate" comes near it; without '
+            "canonical, masks allow every row of tokens that spells a text"
+        )
+    return steps
+
+
+def _as_tokenized(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
+    """Leave out what the tokenizer finds before it splits and merges, and would read in another way."""
+    tokenizer = vocabulary._require_core_encoder()
+    if not node.has_special:
+        found = [_core.literal(text.encode()) for text in tokenizer.literals]
+        return _without(node, found, ANY_BYTES)
+    special = vocabulary._special_tokens()
+    names = {text: _core.special(text.encode()) for text in (*tokenizer.strip_before, *tokenizer.strip_after)}
+    around = special.rows()
+
+    def has_one(words: tuple[str, ...]) -> bool:
+        return special.has_row(node, concat(around, union(*(_core.special(word.encode()) for word in words)), around))
+
+    words = tokenizer.words
+    if words and has_one(words):
+        while len(words) > 1:  # there may be thousands
+            half = words[: len(words) // 2]
+            words = half if has_one(half) else words[len(half) :]
+        raise UnsupportedError(
+            f"canonical tokens cannot be told: the tokenizer finds {words[0]} only where it is a word of its own. "
+            "Without canonical, masks allow every row of tokens that spells a text, the tokenizer's own among them"
+        )
+    found = [_core.literal(text.encode()) for text in tokenizer.literals]
+    found += [concat(WHITE_SPACE, names[text]) for text in tokenizer.strip_before]
+    found += [concat(names[text], WHITE_SPACE) for text in tokenizer.strip_after]
+    return _without(node, found, around)
+
+
+def _without(node: _core.Node, parts: list[_core.Node], around: _core.Node) -> _core.Node:
+    return _core.intersection([node, _core.complement(concat(around, union(*parts), around))]) if parts else node
