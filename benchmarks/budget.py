@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 
 import detent
-from benchmarks.patterns import COUNTED, PATTERNS
+from tests.support.measured_patterns import COUNTED, PATTERNS
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "tokenizers"
 FAR = 10**6

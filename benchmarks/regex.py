@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.engines import ENGINES, read_tokens
-from benchmarks.patterns import COUNTED, PATTERNS
 from benchmarks.process import ROOT, Worker, machine, workers
 from benchmarks.report import Results, report
+from tests.support.measured_patterns import COUNTED, PATTERNS
 
 RECORDS = Path(__file__).with_name("record")
 SLOW_NS = 5_000_000_000

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.patterns import COUNTED, PATTERNS
+from tests.support.measured_patterns import COUNTED, PATTERNS
 
 NOTES = """\
 - *compile* makes a guide on a fresh vocabulary, all caches empty but for one short, unlike pattern; *first* is the

@@ -10,6 +10,7 @@ import pytest
 import detent
 from detent.errors import EmptyLanguageError, UnsupportedError
 from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
+from tests.support.long_tests import mostly_long
 from tests.support.toy_tokenizers import SPLITS, of_bytes, of_pieces, opened, special, spelled
 
 PARTS = "ab1 \n\u00e9\u00e8"
@@ -70,7 +71,7 @@ def small_tokenizer(rng, seed, letters, path):
     return opened(data, path)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", mostly_long(range(40), always=8))
 def test_strings_share_their_insides(seed, tmp_path):
     """Strings with other texts behind them, of one vocabulary: what is found of one string serves the others."""
     rng = random.Random(seed)
@@ -84,7 +85,7 @@ def test_strings_share_their_insides(seed, tmp_path):
     )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", mostly_long(range(20), always=4))
 def test_bounded_strings_take_what_unbounded_ones_found(seed, tmp_path):
     """JSON strings of few and of many characters, with the escapes that may stand for these."""
     rng = random.Random(seed)
@@ -126,7 +127,7 @@ def test_a_token_may_end_inside_a_chunk_that_stays_whole(tmp_path):
     assert set(matcher.allowed().tolist()) == {ord("a"), ord('"')}
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", mostly_long(range(30), always=8))
 def test_strings_of_pieces_share_their_insides(seed, tmp_path):
     """Without a split, a character in byte pieces fits to every token, whatever follows the string."""
     rng = random.Random(seed)

@@ -19,6 +19,7 @@ import detent
 from detent.errors import LimitError
 from tests.support import canonical_walks
 from tests.support.canonical_walks import END, Row, check_budgets, check_prompts, check_rows, guides
+from tests.support.long_tests import mostly_long
 from tests.support.toy_languages import LETTERS
 from tests.support.toy_tokenizers import of_bytes, of_pieces, opened, special
 
@@ -152,7 +153,7 @@ def random_case(rng, path, strips=False):
     return Case(vocabulary, language, alphabet, accepts, LONGEST[len(alphabet)], of_text, ids, strips)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", mostly_long(range(20), always=8))
 def test_rows_of_tokens_are_those_of_the_words(seed, tmp_path):
     for rng, case, guide in guides(random_case, seed, 12, tmp_path):
         check_rows(rng, case, guide.matcher(), case.rows())

@@ -21,6 +21,7 @@ import detent
 from detent import _core
 from detent.generation.sampler import Sampler
 from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.long_tests import long
 from tests.support.mask_walk import VOCABULARY, masks_of
 from tests.support.python_process import run_python
 from tests.support.shared_data import needs_shared
@@ -335,9 +336,10 @@ _IN_TEST_SAFETY = {
     "cancel": "test_the_interpreter_exits_while_threads_compile",
 }
 """Cases, and kinds of cases, that tests/test_safety.py runs under names of their own."""
+_SLOW = {"TN063", "TN065"}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [long(name) if name in _SLOW else name for name in CASES])
 def test_case(name: str) -> None:
     case = CASES[name]
     kind = next(iter(case["input"]))

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import detent
-from benchmarks.oracle_check import EVERY, expected, text_tokens, walk
-from benchmarks.patterns import EXAMPLES
 from detent import oracle
+from tests.support.long_tests import mostly_long
+from tests.support.measured_patterns import EVERY, EXAMPLES
+from tests.support.oracle_masks import expected, text_tokens, walk
 from tests.support.shared_data import needs_shared, real_vocabulary
 
 # --- Exhaustively
@@ -38,7 +39,7 @@ def _trees(nodes: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", mostly_long(range(8), always=4))
 def test_every_small_pattern_on_every_small_text(part: int) -> None:
     """All patterns of up to 5 nodes on all texts of up to 6 letters; masks at texts of up to 4."""
     for pattern in [pattern for nodes in range(1, 6) for pattern in _trees(nodes)][part::8]:
@@ -207,10 +208,11 @@ def _real(name: str) -> tuple[detent.Vocabulary, list[bytes]]:
 
 
 _LARGE = ["URL", "number", '[^"]{0,1000}', r"(\w+ ){1,50}\w+", "Pink Floyd", ".{0,1000}"]
+_REAL = mostly_long([*(("gpt2", label) for label in EVERY), *(("llama3", x) for x in _LARGE)], always=8)
 
 
 @needs_shared
-@pytest.mark.parametrize(("name", "label"), [*(("gpt2", label) for label in EVERY), *(("llama3", x) for x in _LARGE)])
+@pytest.mark.parametrize(("name", "label"), _REAL)
 def test_real_vocabularies(name: str, label: str) -> None:
     """The whole mask at one place of each pattern; `python -m benchmarks.oracle_check` compares hundreds."""
     vocabulary, tokens = _real(name)

@@ -89,3 +89,5 @@ EXAMPLES: dict[str, str] = {
     ),
 }
 """A text for patterns whose far parts a random walk seldom reaches."""
+
+EVERY = PATTERNS | OUTLINES | COUNTED
