@@ -116,7 +116,7 @@ def test_every_row_of_a_small_language(pattern: str, temperature: float) -> None
 @pytest.mark.parametrize("remembered", [None, 8])
 def test_estimates_are_as_near_as_they_say(remembered: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if remembered is not None:
-        monkeypatch.setattr(token_tree, "_MOST_REMEMBERED", remembered)
+        monkeypatch.setattr(token_tree, "_MOST_STORED", remembered)
     language = detent.regex("(a|b){1,3}")
     rows = all_rows(1, list(language.enumerate()))
     mass = sum(row.model for row in rows)
@@ -154,7 +154,7 @@ def test_endless_languages_are_estimated() -> None:
     assert again.log_mass == found.log_mass
     assert again.plain == found.plain
     assert "500 samples" in repr(found)
-    assert "worth samples" in str(found)
+    assert "effective size" in str(found)
 
 
 def test_rows_that_are_given_up() -> None:
@@ -166,7 +166,7 @@ def test_rows_that_are_given_up() -> None:
     far = (1 - sum(row.plain for row in rows) + sum(abs(row.plain - row.model / mass) for row in rows)) / 2
     assert found.plain.total_variation == pytest.approx(far, abs=4 * found.plain.total_variation_error)
     assert found.plain.kl == np.inf
-    with pytest.raises(LimitError, match="none of 5 rows"):
+    with pytest.raises(LimitError, match="none of 5 token sequences"):
         detent.analysis.fidelity(model(3), "p", detent.regex("(aabb){3}"), samples=5, max_tokens=2, seed=0)
 
 
@@ -201,7 +201,7 @@ def test_a_vocabulary_without_end_of_text() -> None:
     assert {each.text: each.model for each in found.texts} == pytest.approx(
         {b"ab": ab / (ab + ba), b"ba": ba / (ab + ba)}
     )
-    with pytest.raises(ArgumentError, match="beginning of another"):
+    with pytest.raises(ArgumentError, match="prefix of another"):
         detent.analysis.fidelity(it, "p", detent.choice("ab", "a"))
 
 
@@ -234,9 +234,9 @@ def test_tables_of_many_texts_are_cut() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(LimitError, match=r"over 10 beginnings.*samples"):
+    with pytest.raises(LimitError, match=r"over 10 prefixes.*samples"):
         detent.analysis.fidelity(model(0), "p", detent.regex("[ab]{4}"), max_model_calls=10)
-    with pytest.raises(LimitError, match=r"too far to be found.*samples"):
+    with pytest.raises(LimitError, match=r"none that was found.*samples"):
         detent.analysis.fidelity(detent.load_model(), "p", detent.regex(".{0,100000}"))
     plain = CallableModel(lambda ids: [0.0] * 3, detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2]))
     with pytest.raises(UnsupportedError, match="tokenizer"):

@@ -76,7 +76,7 @@ def test_masks_alone_are_biased() -> None:
 
 
 def test_without_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rejection_sampling, "_MOST_REMEMBERED", 8)
+    monkeypatch.setattr(rejection_sampling, "_MOST_STORED", 8)
     language = detent.regex(LANGUAGES[1])
     outs = detent.analysis.sample_conditioned(model(2), "p", language, count=1500, max_tokens=MOST, seed=3)
     assert distance(outs, distribution(2, language, 1.0)) < 0.05

@@ -34,7 +34,7 @@ def test_tokens_and_what_the_model_would_have_written() -> None:
     bar = bars[out.report.steps.index(worst)]
     assert bar.get_y() + bar.get_height() == pytest.approx(math.exp(worst.log_mass or 0))
     assert [text.get_text() for text in figure.legends[0].texts] == [
-        "the model's own choice", "another (the model's own below it)", "went back here",
+        "the model's most likely token", "another token (the model's below it)", "rewound to here",
     ]  # fmt: skip
 
 

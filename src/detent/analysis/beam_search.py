@@ -1,10 +1,9 @@
-"""Beam search: the likeliest texts of a language, by the model's own probabilities.
+"""Beam search for the most likely texts of a language, by the model's unmasked probabilities.
 
-A beam is a beginning of a text: a matcher, a session of the model, and the logarithm of its probability. At each step
-every beam is continued by the tokens that the mask allows, and the best continuations of all are the next beams:
-matchers and sessions are forked for them, so that nothing is read again. A text that ends is set aside. Since going on
-never makes a beginning likelier, the search is over when no beam is as likely as the texts that it has: with as many
-beams as there are beginnings, what it finds is exact.
+A beam is a prefix: a matcher, a session of the model, and the logarithm of its probability. Each step extends every
+beam by the tokens that the mask allows, and keeps the best extensions of all beams. Matchers and sessions are forked,
+so no token is read twice. Complete texts are stored. An extension is never more likely than its prefix, so the search
+ends when no beam is as likely as the stored texts. With as many beams as prefixes, the result is exact.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def beam_search(
     max_tokens: int = 256,
     ban: Words | Ban | None = None,
 ) -> list[Output]:
-    """Search for the likeliest texts of `language` after `prompt`.
+    """Search for the most likely texts of `language` after `prompt`.
 
     >>> import detent
     >>> model = detent.load_model()
@@ -58,26 +57,26 @@ def beam_search(
     >>> sorted(out.text for out in outs), outs[0].report.log_probability >= outs[1].report.log_probability
     (['No', 'Yes'], True)
 
-    A text's score is the logarithm of the probability that the model gives to its tokens, end of text included, before
-    any mask: `Report.log_probability`. So tokens that are the only ones allowed count too, and the model is asked for
-    each. One pass of the model a token, for all beams together if it can (`detent.models.BatchModel`).
+    The score of a text is `Report.log_probability`: the logarithm of the model's probability of its tokens, end-of-text
+    included, before masking. So forced tokens count too, and the model is asked for each. Cost: one pass of the model a
+    token, for all beams together if it is a `detent.models.BatchModel`.
 
     Parameters
     ----------
     model, prompt, language, canonical, max_tokens
         As in `generate`.
     num_beams : int
-        How many beginnings are kept at each step.
+        How many prefixes each step keeps.
     count : int
-        How many different texts to return at most.
+        The most texts to return; all are different.
     ban
         As in `generate`; the words are excluded from the language, whatever the mode of the ban.
 
     Returns
     -------
     list of Output
-        The likeliest first; fewer than `count` if the language has, or the beams found, no more. Times in their reports
-        are those of the whole search.
+        The most likely first; fewer than `count` if the language has, or the beams found, no more. The times in the
+        reports are those of the whole search.
 
     Raises
     ------
@@ -97,7 +96,7 @@ def beam_search(
 
 @dataclass
 class _Beam:
-    """A beginning of a text, and how likely the model finds it."""
+    """A prefix of a text and the logarithm of its probability."""
 
     matcher: Matcher
     session: Session
@@ -107,7 +106,7 @@ class _Beam:
 
 @dataclass
 class _Text:
-    """A text that has ended."""
+    """A complete text."""
 
     steps: tuple[Step, ...]
     score: float
@@ -125,7 +124,7 @@ class _Search:
         self._count = count
         self._max_tokens = max_tokens
         self._prompt_ids = prompt_ids
-        self._ends = np.array(self._vocabulary.eos_token_ids, dtype=np.intp)
+        self._eos = np.array(self._vocabulary.eos_token_ids, dtype=np.intp)
         self._mask = allocate_mask(1, len(self._vocabulary))[0]
         self._matcher = start_matcher(guide, max_tokens, prompt_ids)
         self._texts: dict[bytes, _Text] = {}
@@ -139,9 +138,11 @@ class _Search:
             logits = self._read([beam.session for beam in beams])
             found = [(step, beam) for beam, row in zip(beams, logits, strict=True) for step in self._next(beam, row)]
             found.sort(key=lambda pair: -(pair[1].score + (pair[0].log_probability or 0.0)))
-            least = self._least()
-            kept = [(step, beam) for step, beam in found if beam.score + (step.log_probability or 0.0) > least]
-            beams = self._continue(kept[: self._num_beams])
+            threshold = self._threshold()
+            extensions = [
+                (step, beam) for step, beam in found if beam.score + (step.log_probability or 0.0) > threshold
+            ]
+            beams = self._extend(extensions[: self._num_beams])
         if not self._texts:
             raise ModelError(
                 "The model gives every text of the language probability 0, so none can be found; "
@@ -161,13 +162,13 @@ class _Search:
         return logits
 
     def _next(self, beam: _Beam, logits: NDArray[np.float32]) -> Iterator[Step]:
-        """Yield the best tokens to go on with, and set the text aside if it may end here."""
+        """Yield the best next tokens of a beam, and store its text if that is complete."""
         began = perf_counter()
         beam.matcher.fill_mask(self._mask)
         allowed = np.unpackbits(self._mask.view(np.uint8), count=len(self._vocabulary), bitorder="little").astype(bool)
         self._mask_seconds += perf_counter() - began
-        if not allowed.any():  # a vocabulary without end of text, or a text at its last token
-            self._set_aside(beam, ())
+        if not allowed.any():  # a vocabulary without end-of-text, or the last token of the budget
+            self._store(beam, ())
             return
         if logits.shape != allowed.shape:
             raise ModelError(
@@ -181,47 +182,47 @@ class _Search:
         logs = exact - np.logaddexp.reduce(exact)
         ids = np.flatnonzero(allowed)
         log_mass = min(float(np.logaddexp.reduce(logs[ids])), 0.0)
-        steps = {int(i): Step(int(i), top, log_mass, float(logs[i])) for i in self._ends[allowed[self._ends]]}
-        allowed[self._ends] = False
+        steps = {int(i): Step(int(i), top, log_mass, float(logs[i])) for i in self._eos[allowed[self._eos]]}
+        allowed[self._eos] = False
         ids = np.flatnonzero(allowed)
         for step in steps.values():
-            self._set_aside(beam, (step,), is_cut=not ids.size)
+            self._store(beam, (step,), is_cut=not ids.size)
         best = ids[np.argsort(-logs[ids], kind="stable")[: self._num_beams]]
         yield from (Step(int(i), top, log_mass, float(logs[i])) for i in best if logs[i] > -np.inf)
 
-    def _set_aside(self, beam: _Beam, end: tuple[Step, ...], *, is_cut: bool = True) -> None:
-        """Remember a text, unless it is known in a likelier spelling."""
-        score = beam.score + sum(step.log_probability or 0.0 for step in end)
+    def _store(self, beam: _Beam, eos: tuple[Step, ...], *, is_cut: bool = True) -> None:
+        """Store a text, unless it is stored with more likely tokens."""
+        score = beam.score + sum(step.log_probability or 0.0 for step in eos)
         text = self._vocabulary.decode([step.token_id for step in beam.steps])
-        known = self._texts.get(text)
-        if score > -np.inf and (known is None or known.score < score):
+        stored = self._texts.get(text)
+        if score > -np.inf and (stored is None or stored.score < score):
             spent = is_cut and len(beam.steps) == self._max_tokens and bool(beam.matcher.expected_bytes())
             reason: FinishReason = "length" if spent else "stop"
-            self._texts[text] = _Text(beam.steps + end, score, reason, beam.matcher.budget_bound_at)
+            self._texts[text] = _Text(beam.steps + eos, score, reason, beam.matcher.budget_bound_at)
 
     def _best(self) -> list[_Text]:
         return sorted(self._texts.values(), key=lambda text: -text.score)[: self._count]
 
-    def _least(self) -> float:
-        """Return what a beginning must be likelier than for its texts to be of interest."""
+    def _threshold(self) -> float:
+        """Return the score that a prefix must exceed."""
         best = self._best()
         return best[-1].score if len(best) == self._count else -np.inf
 
-    def _continue(self, kept: Sequence[tuple[Step, _Beam]]) -> list[_Beam]:
-        """Make the next beams: the last child of a beam takes over its matcher and session, others get forks."""
-        last = {id(beam): place for place, (_, beam) in enumerate(kept)}
-        made = []
-        for place, (step, beam) in enumerate(kept):
+    def _extend(self, extensions: Sequence[tuple[Step, _Beam]]) -> list[_Beam]:
+        """Return the next beams: the last extension of a beam takes its matcher and session, the others get forks."""
+        last = {id(beam): index for index, (_, beam) in enumerate(extensions)}
+        forked = []
+        for index, (step, beam) in enumerate(extensions):
             matcher, session = beam.matcher, beam.session
-            if place != last[id(beam)]:
+            if index != last[id(beam)]:
                 matcher, session = matcher.fork(), self._fork(session)
-            made.append((matcher, session, step, beam))
-        for matcher, session, step, _ in made:
+            forked.append((matcher, session, step, beam))
+        for matcher, session, step, _ in forked:
             matcher.advance(step.token_id)
             session.append([step.token_id])
         return [
             _Beam(matcher, session, (*beam.steps, step), beam.score + (step.log_probability or 0.0))
-            for matcher, session, step, beam in made
+            for matcher, session, step, beam in forked
         ]
 
     def _fork(self, session: Session) -> Session:

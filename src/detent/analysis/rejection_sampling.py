@@ -1,16 +1,17 @@
-"""Unbiased sampling: texts as the model itself would write them, given that they are in the language.
+"""Exact samples of the model conditioned on a language, by adaptive rejection sampling.
 
-A mask renormalises at each token, and so prefers beginnings that are easy to keep to over those that end well. The
-probability of a text under masks is that of the model divided by the allowed masses Z1, Z2, ... along it; so a text
-that is kept with probability Z1 Z2 ... is distributed as the model conditioned on the language: rejection sampling.
+1. Masks renormalise at each token. So masked decoding prefers prefixes that are easy to continue to prefixes that lead
+   to likely texts.
+2. The probability of a text under masks is its probability under the model, divided by the allowed masses Z1, Z2, ...
+   of its steps. Accepting a masked text with probability Z1 Z2 ... gives the conditioned distribution.
+3. A tree stores, for each visited prefix, an upper bound of the mass of its completions. Tokens are proposed by
+   probability times bound. Then only new prefixes reduce the probability of acceptance.
+4. After a proposal, the masses of its last nodes tighten the bounds of all nodes before (`_backup`). Each sample is
+   exact whatever the bounds are, so samples are independent, and each rejection makes further rejections less likely.
+5. The random number that decides on acceptance is drawn first. A proposal stops when the product falls below it.
 
-It is made adaptive as in OS* (Dymetman, Bouchard & Carter 2012) and adaptive rejection sampling (Gilks & Wild 1992): a
-tree remembers each visited place with an upper bound of the mass beyond it. Tokens are drawn by probability times
-bound, and only places that are new cost acceptance; then their masses lower the bounds on the way back. Every sample is
-exact whatever was remembered, so samples are independent, and each rejection makes the next less likely. A text is
-given up as soon as the product falls below the number, drawn beforehand, that decides on it.
-
-Related: Park et al. 2024 (grammar-aligned decoding), Lipkin et al. 2025 (adaptive weighted rejection sampling).
+Sources: OS* (Dymetman, Bouchard & Carter 2012), adaptive rejection sampling (Gilks & Wild 1992). Related: Park et al.
+2024 (grammar-aligned decoding), Lipkin et al. 2025 (adaptive weighted rejection sampling).
 """
 
 from __future__ import annotations
@@ -47,16 +48,16 @@ from detent.vocabulary import Vocabulary
 
 __all__ = ["ConditionedSampler", "sample_conditioned"]
 
-_MOST_REMEMBERED = 4_000_000
-"""Allowed ids of all remembered places together, 20 bytes each; further places are visited afresh each time."""
+_MOST_STORED = 4_000_000
+"""Allowed ids of all stored nodes together, 20 bytes each; further nodes are computed again at each visit."""
 
 
 @dataclass
-class _Place:
-    """What is known after some tokens.
+class _Node:
+    """A prefix of a text.
 
-    `weights` are the model's probabilities of the allowed `ids`, each times the bound of what follows it, which is 1
-    where nothing is known; `logs` are the logarithms of the probabilities alone.
+    `weights` are the model's probabilities of the allowed `ids`, each times the bound of the mass of its completions,
+    which is 1 where nothing is known; `logs` are the logarithms of the probabilities alone.
     """
 
     ids: NDArray[np.int32]
@@ -64,32 +65,32 @@ class _Place:
     logs: NDArray[np.float64]
     log_mass: float
     top: int
-    next: dict[int, _Place] = field(default_factory=dict)
+    children: dict[int, _Node] = field(default_factory=dict)
 
 
 class ConditionedSampler:
-    """Draws texts of one language after one prompt; what one draw learns speeds up the next.
+    """Draws texts of one language after one prompt; each draw tightens the bounds for the next ones.
 
     Parameters
     ----------
     vocabulary : Vocabulary
         The bytes of each id.
     matcher : Matcher
-        At the start of what may be written.
+        At the start of the text.
     language : Language
-        What the texts are of: their values.
-    cache : LogitsCache
+        The language, for the values of the texts.
+    logits_cache : LogitsCache
         The model after the prompt.
     max_tokens : int
-        Texts of more tokens are not counted as of the language.
+        Longer texts do not belong to the language.
     prompt_token_count : int
         For the output.
     temperature : float
-        Above 0: the model is what it is at this temperature.
+        Above 0: the temperature of the model's distribution.
     seed : int or None
         Seed of the generator.
     max_rejections : int
-        Texts that may be rejected before one is accepted.
+        The most texts that may be rejected for one that is accepted.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class ConditionedSampler:
         vocabulary: Vocabulary,
         matcher: Matcher,
         language: Language,
-        cache: LogitsCache,
+        logits_cache: LogitsCache,
         *,
         max_tokens: int,
         prompt_token_count: int,
@@ -108,7 +109,7 @@ class ConditionedSampler:
         self._vocabulary = vocabulary
         self._language = language
         self._matcher = matcher
-        self._logits_cache = cache
+        self._logits_cache = logits_cache
         self._max_tokens = max_tokens
         self._prompt_token_count = prompt_token_count
         self._temperature = temperature
@@ -116,9 +117,9 @@ class ConditionedSampler:
         self._max_rejections = max_rejections
         self._mask = allocate_mask(1, len(self._vocabulary))[0]
         self._mask_seconds = 0.0
-        self._remembered = 0
-        self._read: list[int] = []
-        self._root: _Place | None = None
+        self._stored = 0
+        self._last_ids: list[int] = []
+        self._root: _Node | None = None
         self._root_bound = 1.0
 
     def draw(self) -> Output:
@@ -133,8 +134,8 @@ class ConditionedSampler:
         """
         started = perf_counter()
         calls, model_seconds, self._mask_seconds = self._logits_cache.calls, self._logits_cache.seconds, 0.0
-        for tried in range(self._max_rejections):
-            steps = self._try()
+        for rejected in range(self._max_rejections):
+            steps = self._propose()
             if self._root_bound == 0:
                 raise ModelError(
                     "The model gives every text of the language probability 0, so none can be drawn; "
@@ -143,7 +144,7 @@ class ConditionedSampler:
             if steps is not None:
                 report = Report(
                     steps=tuple(steps),
-                    retries=tried,
+                    retries=rejected,
                     budget_bound_at=self._matcher.budget_bound_at,
                     model_calls=self._logits_cache.calls - calls,
                     seconds=perf_counter() - started,
@@ -161,42 +162,42 @@ class ConditionedSampler:
             limit=self._max_rejections,
         )
 
-    def _try(self) -> list[Step] | None:
-        """Draw a text from the bounds and keep it with the probability that makes it exact."""
+    def _propose(self) -> list[Step] | None:
+        """Draw a text by the bounds and accept it with the probability that makes the sample exact."""
         self._matcher.rollback(len(self._matcher))
-        ends = frozenset(self._vocabulary.eos_token_ids)
-        least = self._random.random()
-        path: list[tuple[_Place, int]] = []
+        eos = frozenset(self._vocabulary.eos_token_ids)
+        threshold = self._random.random()
+        path: list[tuple[_Node, int]] = []
         ids: list[int] = []
         steps: list[Step] = []
         product = 1.0
-        place = self._root
+        node = self._root
         while True:
-            if place is None:
-                found = self._visit(ids)
-                if found is None:  # a vocabulary without end of text: the text is complete
+            if node is None:
+                visited = self._visit(ids)
+                if visited is None:  # a vocabulary without end-of-text: the text is complete
                     break
-                place = found
-                product *= float(place.weights.sum())
+                node = visited
+                product *= float(node.weights.sum())
                 if not path:
-                    self._root = place
-                elif self._remembered < _MOST_REMEMBERED:
-                    path[-1][0].next[steps[-1].token_id] = place
-                    self._remembered += place.ids.size
-                if product <= least:
-                    path.append((place, -1))
-                    self._learn(path)
+                    self._root = node
+                elif self._stored < _MOST_STORED:
+                    path[-1][0].children[steps[-1].token_id] = node
+                    self._stored += node.ids.size
+                if product <= threshold:
+                    path.append((node, -1))
+                    self._backup(path)
                     return None
-            index = self._pick(place.weights)
-            token_id = int(place.ids[index])
-            path.append((place, index))
-            steps.append(Step(token_id, place.top, place.log_mass, float(place.logs[index])))
-            if token_id in ends:
+            index = self._pick(node.weights)
+            token_id = int(node.ids[index])
+            path.append((node, index))
+            steps.append(Step(token_id, node.top, node.log_mass, float(node.logs[index])))
+            if token_id in eos:
                 break
             self._matcher.advance(token_id)
             ids.append(token_id)
-            place = place.next.get(token_id)
-        self._learn(path)
+            node = node.children.get(token_id)
+        self._backup(path)
         return steps
 
     def _pick(self, weights: NDArray[np.float64]) -> int:
@@ -204,8 +205,8 @@ class ConditionedSampler:
         index = int(np.searchsorted(reached, self._random.random() * reached[-1], side="right"))
         return min(index, int(np.flatnonzero(weights)[-1]))
 
-    def _visit(self, ids: list[int]) -> _Place | None:
-        """Ask the model and the mask about a new place; None where the text has no way to go on, nor to end."""
+    def _visit(self, ids: list[int]) -> _Node | None:
+        """Return the node of a prefix from the model and the mask; None if the mask is empty."""
         began = perf_counter()
         self._matcher.fill_mask(self._mask)
         width = len(self._vocabulary)
@@ -214,10 +215,10 @@ class ConditionedSampler:
         self._mask_seconds += perf_counter() - began
         if not allowed.size:
             return None
-        common = next((i for i, (a, b) in enumerate(zip(ids, self._read, strict=False)) if a != b), None)
-        self._logits_cache.crop(min(len(ids), len(self._read)) if common is None else common)
+        common = next((i for i, (a, b) in enumerate(zip(ids, self._last_ids, strict=False)) if a != b), None)
+        self._logits_cache.crop(min(len(ids), len(self._last_ids)) if common is None else common)
         logits = self._logits_cache.logits(ids, keep=False).astype(np.float64)
-        self._read = list(ids)
+        self._last_ids = list(ids)
         top = int(logits.argmax())
         if not np.isfinite(logits[top]):
             raise ModelError(f"The model gives token {top} the logit {logits[top]}; logits must be finite or -inf")
@@ -227,13 +228,13 @@ class ConditionedSampler:
         weights = np.exp(logs)
         with np.errstate(divide="ignore"):
             log_mass = float(np.log(weights.sum()))
-        return _Place(allowed.astype(np.int32), weights, logs, min(log_mass, 0.0), top)
+        return _Node(allowed.astype(np.int32), weights, logs, min(log_mass, 0.0), top)
 
-    def _learn(self, path: Sequence[tuple[_Place, int]]) -> None:
-        """Carry the masses of the last places back to the first."""
-        for (before, index), (place, _) in reversed(list(pairwise(path))):
-            if before.next.get(int(before.ids[index])) is place:
-                before.weights[index] = np.exp(before.logs[index]) * place.weights.sum()
+    def _backup(self, path: Sequence[tuple[_Node, int]]) -> None:
+        """Propagate the masses of the last nodes to the first."""
+        for (parent, index), (node, _) in reversed(list(pairwise(path))):
+            if parent.children.get(int(parent.ids[index])) is node:
+                parent.weights[index] = np.exp(parent.logs[index]) * node.weights.sum()
         if path:
             self._root_bound = float(path[0][0].weights.sum())
 
@@ -251,7 +252,7 @@ def sample_conditioned(
     canonical: Canonical = False,
     ban: Words | Ban | None = None,
 ) -> list[Output]:
-    """Draw texts exactly as the model would write them, given that they are in the language.
+    """Draw texts from the model's distribution, conditioned on the language.
 
     >>> import detent
     >>> model = detent.load_model()
@@ -259,32 +260,32 @@ def sample_conditioned(
     >>> out.text
     '2021-03-07'
 
-    `generate` renormalises at each token, which favours beginnings that are easy to keep to. Here a text has its
-    probability under the model, end of text included, divided by that of all texts of the language together. Texts are
-    drawn and rejected until one is accepted; what rejected ones show of the language makes further ones likelier, and
-    the draws stay independent. Meant for languages that the model writes by itself now and then.
+    The masks of `generate` renormalise at each token, which biases it to prefixes that are easy to continue. Here the
+    probability of a text is its probability under the model, end-of-text included, divided by that of all texts of the
+    language together. Texts are proposed until one is accepted. Suitable for languages that the unconstrained model
+    stays in now and then.
 
     Parameters
     ----------
     model, prompt, seed
         As in `generate`.
-    language : Language, token_table, Guide
-        What may be written.
+    language : Language, token_table or Guide
+        The texts.
     count : int
         How many texts.
     max_tokens : int
-        Only texts of at most so many tokens count as of the language.
+        Longer texts do not belong to the language.
     temperature : float
-        Above 0: the model is what it is at this temperature.
+        Above 0: the temperature of the model's distribution.
     max_rejections : int
-        How many texts may be rejected for one that is accepted.
+        The most texts that may be rejected for one that is accepted.
     canonical, ban
         As in `generate`; the words are excluded from the language, whatever the mode of the ban.
 
     Returns
     -------
     list of Output
-        Their `report.retries` says how many were rejected before.
+        `report.retries` is the number of texts that were rejected before.
 
     Raises
     ------

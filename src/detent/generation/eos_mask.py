@@ -1,4 +1,4 @@
-"""The mask row that allows end-of-text alone: the mark of a text that cannot go on."""
+"""The mask row that allows only end-of-text: the mask of a text that is complete and cannot be extended."""
 
 from __future__ import annotations
 

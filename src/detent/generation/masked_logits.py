@@ -1,8 +1,8 @@
-"""Allowed: what a mask leaves of a row of logits, reading as little of the row as tells it.
+"""The logits that a mask allows, with as few memory reads as possible.
 
-A pass of a large model pushes everything else out of the processor's caches, so that what a mask costs is how much
-memory it makes the processor touch again. Where few ids are allowed, their logits alone are gathered; where the choice
-is greedy and the model's favourite is allowed, it is all that is needed. What is left is a copy of the row, masked.
+A pass of a large model evicts all else from the processor's caches, so the cost of a mask is the memory that it
+touches. There are three cases. A greedy choice needs the model's best token alone, if the mask allows it. If the mask
+allows few ids, their logits are gathered. Otherwise the logits are copied and masked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["few_allowed", "narrow"]
 
 
 def few_allowed(mask: NDArray[np.int32], most: int) -> NDArray[np.uint32] | None:
-    """Return the ids that a mask row allows, ascending; None if they are more than `most`."""
+    """Return the ids that a mask row allows, ascending, or None if there are more than `most`."""
     found = _core.few_allowed(mask, most)
     return None if found is None else np.frombuffer(found, dtype=np.uint32)
 
@@ -27,18 +27,18 @@ def few_allowed(mask: NDArray[np.int32], most: int) -> NDArray[np.uint32] | None
 def narrow(
     logits: NDArray[np.float32], mask: NDArray[np.int32], few: NDArray[np.uint32] | None, best: int | None
 ) -> tuple[NDArray[np.float32], NDArray[np.unsignedinteger[Any]] | None]:
-    """Return the logits among which is to be chosen, and their ids, ascending; None for all of the row's.
+    """Return the candidates of a choice: their logits, and their ids, ascending; None for all ids.
 
     Parameters
     ----------
     logits : float32[V]
-        The model's, NaN and infinities included; left as they are.
+        The model's, NaN and infinities included; not written to.
     mask : int32[ceil(V / 32)]
-        What is allowed.
+        The allowed ids as bits.
     few : uint32[k] or None
-        The same as ids, where they are few.
+        The allowed ids, if `few_allowed` found few.
     best : int or None
-        For a greedy choice, ``logits.argmax()``.
+        ``logits.argmax()`` for a greedy choice.
     """
     if best is not None and (int(mask[best // WORD_BITS]) >> best % WORD_BITS) & 1:
         return logits[best : best + 1], np.array([best], dtype=np.uint32)

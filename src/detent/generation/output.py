@@ -1,4 +1,4 @@
-"""Output: what was written, and why it ended there."""
+"""Output: the generated text, its value, and the reason of its end."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _NO_REPORT = Report()
 
 @dataclass(frozen=True)
 class Output:
-    """What `generate` wrote.
+    """A generated text.
 
     Attributes
     ----------
     text : str
         The text, without the prompt.
     token_ids : tuple of int
-        The ids that spell it, without an end-of-text id. Where a stop string ended the text, they spell that too, to
+        The ids of the text, without an end-of-text id. If a stop string ended the text, the ids contain it too, up to
         the end of its last token.
     finish_reason : "stop" or "length"
-        "stop": the model, the language or a stop string ended the text. "length": `max_tokens` did; a text of a
-        language is complete even then, and of a text without one what it had begun of a character is left out.
+        "stop": the model, the language or a stop string ended the text. "length": `max_tokens` did. A text of a
+        language is complete even then; without a language, a partial character at the end is dropped.
     value : object
-        The text as the language's Python value: an int, a date, a choice; the text itself where it has no other.
+        The Python value of the text: an int, a date, an instance of a type; the text itself if the language has none.
     budget_bound_at : int or None
-        How many tokens were written when `max_tokens` first took a token from the choice; None if it never did.
+        How many tokens were written when `max_tokens` first removed a token from the mask; None if it never did.
     prompt_token_count : int
         Number of tokens of the prompt.
     stop_string : str or None
         The stop string that ended the text.
     report : Report
-        What it took. Outputs are compared without it.
+        Probabilities, model calls and times. Outputs are compared without it.
     """
 
     text: str
@@ -56,7 +56,7 @@ class Output:
 def make_output(
     vocabulary: Vocabulary, language: Language, report: Report, finish_reason: FinishReason, prompt_token_count: int
 ) -> Output:
-    """Make the output of a text whose steps are known."""
+    """Return the output of a sequence of steps."""
     ids = [step.token_id for step in report.steps if step.token_id not in vocabulary.eos_token_ids]
     decoder = Utf8Decoder()
     text = decoder.feed(vocabulary.decode(ids)) + decoder.finish(cut=finish_reason == "length")

@@ -1,8 +1,8 @@
-"""Report: what the constraint cost, in probability and in time.
+"""Report: the cost of a constraint in probability and in time.
 
-A mask takes from the model what it gave to tokens that are not allowed. What is left, the allowed mass, is the measure:
-near 1, the model would have written this anyway; near 0, it was made to. Its logarithms add up to that of the
-probability that the model, left alone, keeps to the language as long as the text does.
+The allowed mass of a step is the model's probability of all tokens that the mask allows. Near 1, the model agrees with
+the constraint; near 0, the constraint overrules it. The sum of its logarithms is the logarithm of the probability that
+the unconstrained model stays in the language for as many tokens.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Step(NamedTuple):
     Attributes
     ----------
     token_id : int
-        What was chosen; an end-of-text id for the end of the text.
+        The token; an end-of-text id for the end of the text.
     top_token_id : int or None
-        What the model itself liked best of all tokens; None where it was not asked.
+        The most likely of all tokens, allowed or not; None if the model was not asked.
     log_mass : float or None
-        Natural logarithm of the model's probability of all allowed tokens together, at temperature 1. NaN where the
-        model's logits have NaN or infinity; None where it was not asked.
+        Natural logarithm of the model's probability of all allowed tokens together, at temperature 1. NaN if the
+        logits have NaN or infinity; None if the model was not asked.
     log_probability : float or None
-        The same of the chosen token, before masking.
+        Natural logarithm of the model's probability of the token, before masking, at temperature 1.
     """
 
     token_id: int
@@ -52,16 +52,16 @@ class Step(NamedTuple):
 
 
 class Rewind(NamedTuple):
-    """One return to an earlier token.
+    """A return to an earlier token.
 
     Attributes
     ----------
     position : int
-        How many tokens stayed.
+        How many tokens were kept.
     dropped : tuple of int
-        The ids that were taken back; the first of them was then banned at this position.
+        The ids that were taken back; the first of them is banned at this position from then on.
     word : bytes or None
-        The banned word that was found, as the text spelled it; None where no text without one was left.
+        The banned word as it stood in the text; None if no text without a banned word could follow.
     """
 
     position: int
@@ -71,26 +71,26 @@ class Rewind(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What it took to write a text.
+    """Probabilities, model calls and times of one text.
 
     Attributes
     ----------
     steps : tuple of Step
-        One for each token of the text, and one for an end of text that was chosen.
+        One for each token of the text, and one for an end-of-text token that was chosen.
     rewinds : tuple of Rewind
         Each return to an earlier token, in order.
     masked_from : int or None
-        How many tokens stood when banned words were left to the mask, for want of retries; 0 with ``ban_mode="mask"``.
+        How many tokens were written when banned words were masked from then on; 0 with ``ban_mode="mask"``.
     retries : int
-        Texts that `sample_conditioned` rejected before this one.
+        Texts that `detent.analysis.sample_conditioned` rejected before this one.
     budget_bound_at : int or None
         As `Output.budget_bound_at`.
     model_calls : int
         Passes of the model, that of the prompt among them.
     seconds, model_seconds, mask_seconds : float
-        Wall time in all, in the model, and in computing masks and following the text.
+        Wall time: total, in the model, and in masks and matchers.
     tokens : mapping of int to bytes
-        The bytes of the ids that steps name, as far as they are text.
+        The bytes of the ids in `steps`, except end-of-text.
     """
 
     steps: tuple[Step, ...] = ()
@@ -106,12 +106,12 @@ class Report:
 
     @property
     def log_mass(self) -> float:
-        """The steps' `log_mass` added up: 0 if the model was asked for nothing."""
+        """The sum of the steps' `log_mass`; 0 if the model was never asked."""
         return float(sum(step.log_mass for step in self.steps if step.log_mass is not None))
 
     @property
     def log_probability(self) -> float:
-        """The steps' `log_probability` added up: how likely the model, left alone, finds the tokens that it chose."""
+        """The sum of the steps' `log_probability`: the unconstrained model's probability of the chosen tokens."""
         return float(sum(step.log_probability for step in self.steps if step.log_probability is not None))
 
     @property
@@ -121,21 +121,21 @@ class Report:
 
     @property
     def tokens_per_second(self) -> float:
-        """Steps a second of wall time; dropped tokens do not count."""
+        """Steps per second of wall time; tokens that were taken back do not count."""
         return len(self.steps) / self.seconds if self.seconds else 0.0
 
     @property
     def mask_share(self) -> float:
-        """The share of the wall time that masks took."""
+        """The share of masks and matchers in the wall time."""
         return self.mask_seconds / self.seconds if self.seconds else 0.0
 
     def worst(self, count: int = 5) -> tuple[Step, ...]:
-        """Return the steps of least allowed mass, the least first: where the model wanted something else."""
+        """Return the steps of least allowed mass, the least first: where the constraint overrules the model most."""
         asked = [step for step in self.steps if step.log_mass is not None and step.log_mass == step.log_mass]
         return tuple(sorted(asked, key=lambda step: step.log_mass or 0.0)[:count])
 
     def plot(self) -> Figure:
-        """Draw the allowed mass of each step, and the model's own choice beside the token that was written.
+        """Draw the allowed mass of each step, the token, and the model's most likely token where that is another.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class Report:
         return draw(self)
 
     def __str__(self) -> str:
-        """Return a few lines for people."""
+        """Return a summary of a few lines."""
         lines = [
             f"{len(self.steps)} steps, {100 * self.forced_share:.0f} % forced, {self.model_calls} model calls",
             f"{self.tokens_per_second:.1f} tokens a second, {100 * self.mask_share:.1f} % of the time in masks",
@@ -157,41 +157,41 @@ class Report:
         if self.rewinds:
             lines.append(f"{len(self.rewinds)} rewinds, {sum(len(rewind.dropped) for rewind in self.rewinds)} tokens")
         if self.masked_from is not None:
-            lines.append(f"banned words left to the mask after {self.masked_from} tokens")
+            lines.append(f"banned words masked after {self.masked_from} tokens")
         if self.retries:
             lines.append(f"{self.retries} texts rejected")
         if self.budget_bound_at is not None:
-            lines.append(f"squeezed by max_tokens after {self.budget_bound_at} tokens")
+            lines.append(f"bound by max_tokens after {self.budget_bound_at} tokens")
         return "\n".join(lines)
 
 
 def token_texts(steps: Sequence[Step], vocabulary: Vocabulary) -> dict[int, bytes]:
-    """Return the bytes of the ids that steps name, end-of-text ids left out."""
+    """Return the bytes of the ids in steps, without end-of-text ids."""
     ids = {step.token_id for step in steps} | {step.top_token_id for step in steps if step.top_token_id is not None}
     return {token_id: vocabulary.token_bytes(token_id) for token_id in ids.difference(vocabulary.eos_token_ids)}
 
 
 def measure(logits: NDArray[np.float32], mask: NDArray[np.int32]) -> tuple[float, float, int]:
-    """Return the log of the mass that a mask row allows, the log of the sum of all exponentials, and the top id.
+    """Return the log of the allowed mass, the log of the sum of all exponentials, and the most likely id.
 
-    A few passes over the logits in float32: 0.13 ms for 128,000.
+    Cost: a few passes over the logits in float32, 0.13 ms for 128,000 ids.
     """
     top = int(logits.argmax())
     peak = float(logits[top])
     if not math.isfinite(peak):  # NaN comes first in argmax
         return math.nan, math.nan, top
-    with np.errstate(over="ignore"):  # far below the peak is -inf, as it should be
+    with np.errstate(over="ignore"):  # far below the peak is -inf, the correct limit
         weights = logits - logits[top]
     np.exp(weights, out=weights)
-    inside, outside = _core.allowed_sums(weights, mask)
-    total = inside + outside
+    allowed_sum, masked_sum = _core.allowed_sums(weights, mask)
+    total = allowed_sum + masked_sum
     log_total = peak + math.log(total)
-    if inside > 0.5 * total:  # near 1, what is left out says more
-        return math.log1p(-outside / total), log_total, top
-    if inside > 1e-30 * total:
-        return math.log(inside / total), log_total, top
-    allowed = np.unpackbits(mask.view(np.uint8), count=weights.size, bitorder="little")
-    values = logits[allowed.view(np.bool_)].astype(np.float64)  # float32 has no exponentials this small
+    if allowed_sum > 0.5 * total:  # near 1, the masked sum is more precise
+        return math.log1p(-masked_sum / total), log_total, top
+    if allowed_sum > 1e-30 * total:
+        return math.log(allowed_sum / total), log_total, top
+    bits = np.unpackbits(mask.view(np.uint8), count=weights.size, bitorder="little")
+    values = logits[bits.view(np.bool_)].astype(np.float64)  # float32 has no exponentials this small
     best = float(values.max(initial=-np.inf))
     if not math.isfinite(best):
         return best, log_total, top

@@ -1,9 +1,9 @@
-"""A picture of a report: one column a token, in bands that are read like lines of text.
+"""The plot of a report: one column a token, in bands that are read like lines of text.
 
-    above   what the mask took: a bar hangs from 1 down to the mass that was allowed, on a logarithmic axis
-    below   the token that was written, and under it the model's own choice where that is another
+    upper axes   a bar from 1 down to the allowed mass, on a logarithmic scale
+    lower axes   the token, and under it the model's most likely token where that is another
 
-Colours are those of Okabe & Ito (2008), which colour-blind caches tell apart; tokens without a bar were forced.
+The colours are a colour-blind safe palette (Okabe & Ito 2008). Tokens without a bar were forced.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 _BAND = 64
-"""Most tokens beside each other."""
-_LEAST = 1e-9
-"""Masses below this are drawn as this."""
-_LONGEST = 14
-"""Characters of a token that are shown."""
+"""Tokens in a band."""
+_LEAST_MASS = 1e-9
+"""The least mass that is drawn exactly."""
+_MOST_CHARACTERS = 14
+"""The most characters of a token that are shown."""
 _FONT = "DejaVu Sans Mono"  # comes with matplotlib
-_FORCED, _OWN, _OTHER, _REWIND = "#9A9A9A", "#0072B2", "#D55E00", "#CC79A7"
+_FORCED, _AGREED, _OVERRULED, _REWOUND = "#9A9A9A", "#0072B2", "#D55E00", "#CC79A7"
 
 
 def draw(report: Report) -> Figure:
@@ -62,19 +62,19 @@ def _draw_masses(axes: Axes, steps: Sequence[Step], rewinds: Sequence[Rewind], f
     axes.set_yscale("log")
     axes.set_ylim(floor, 1.6)
     axes.axhline(1, color="#333333", linewidth=0.8, zorder=3)
-    for place, step in enumerate(steps):
+    for column, step in enumerate(steps):
         if step.is_forced:
-            axes.plot(place, 1, marker="s", markersize=3.5, color=_FORCED, zorder=4)
+            axes.plot(column, 1, marker="s", markersize=3.5, color=_FORCED, zorder=4)
             continue
         mass = max(_mass(step), floor)
-        colour = _OWN if step.token_id == step.top_token_id else _OTHER
-        axes.bar(place, mass - 1, bottom=1, width=0.7, color=colour)
-        axes.plot(place, 1, marker="s", markersize=3.5, color=colour, zorder=4)
+        colour = _AGREED if step.token_id == step.top_token_id else _OVERRULED
+        axes.bar(column, mass - 1, bottom=1, width=0.7, color=colour)
+        axes.plot(column, 1, marker="s", markersize=3.5, color=colour, zorder=4)
     for rewind in rewinds:
-        axes.plot(rewind.position - first, 1.28, marker="v", markersize=5, color=_REWIND, clip_on=False, zorder=5)
+        axes.plot(rewind.position - first, 1.28, marker="v", markersize=5, color=_REWOUND, clip_on=False, zorder=5)
     axes.set_ylabel("allowed mass", fontsize=8)
     axes.tick_params(labelsize=7)
-    axes.set_xticks(range(0, len(steps), 10), [str(first + place) for place in range(0, len(steps), 10)])
+    axes.set_xticks(range(0, len(steps), 10), [str(first + column) for column in range(0, len(steps), 10)])
     axes.grid(axis="y", color="#E5E5E5", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -86,11 +86,11 @@ def _draw_tokens(axes: Axes, steps: Sequence[Step], tokens: Mapping[int, bytes])
     style: dict[str, Any] = {
         "rotation": 90, "ha": "center", "va": "top", "fontsize": 7, "family": _FONT, "parse_math": False,
     }  # fmt: skip
-    for place, step in enumerate(steps):
+    for column, step in enumerate(steps):
         colour = _FORCED if step.is_forced else "#222222"
-        axes.text(place, 1, _label(step.token_id, tokens), color=colour, **style)
+        axes.text(column, 1, _label(step.token_id, tokens), color=colour, **style)
         if step.top_token_id is not None and step.top_token_id != step.token_id:
-            axes.text(place, 0.5, _label(step.top_token_id, tokens), color=_OTHER, **style)
+            axes.text(column, 0.5, _label(step.top_token_id, tokens), color=_OVERRULED, **style)
 
 
 def _title(report: Report) -> str:
@@ -100,7 +100,7 @@ def _title(report: Report) -> str:
         f"allowed mass in all 10^{report.log_mass / math.log(10):.1f}",
     ]
     if report.budget_bound_at is not None:
-        parts.append(f"squeezed by max_tokens after {report.budget_bound_at}")
+        parts.append(f"bound by max_tokens after {report.budget_bound_at}")
     return "  ·  ".join(parts)
 
 
@@ -109,23 +109,23 @@ def _legend(figure: Figure, report: Report) -> None:
 
     asked = [step for step in report.steps if not step.is_forced]
     kinds = [
-        ("s", _OWN, "the model's own choice", any(step.token_id == step.top_token_id for step in asked)),
-        ("s", _OTHER, "another (the model's own below it)", any(s.token_id != s.top_token_id for s in asked)),
+        ("s", _AGREED, "the model's most likely token", any(step.token_id == step.top_token_id for step in asked)),
+        ("s", _OVERRULED, "another token (the model's below it)", any(s.token_id != s.top_token_id for s in asked)),
         ("s", _FORCED, "forced, model not asked", len(asked) < len(report.steps)),
-        ("v", _REWIND, "went back here", bool(report.rewinds)),
+        ("v", _REWOUND, "rewound to here", bool(report.rewinds)),
     ]
-    marks = [
+    handles = [
         Line2D([], [], marker=marker, color=colour, linestyle="", markersize=5, label=label)
-        for marker, colour, label, is_there in kinds
-        if is_there
+        for marker, colour, label, is_present in kinds
+        if is_present
     ]
-    figure.legend(handles=marks, loc="outside lower left", ncols=len(marks), fontsize=7.5, frameon=False)
+    figure.legend(handles=handles, loc="outside lower left", ncols=len(handles), fontsize=7.5, frameon=False)
 
 
 def _mass(step: Step) -> float:
     if step.log_mass is None or step.log_mass != step.log_mass:  # NaN
         return 1.0
-    return max(math.exp(step.log_mass), _LEAST)
+    return max(math.exp(step.log_mass), _LEAST_MASS)
 
 
 def _label(token_id: int, tokens: Mapping[int, bytes]) -> str:
@@ -136,7 +136,7 @@ def _label(token_id: int, tokens: Mapping[int, bytes]) -> str:
     except UnicodeDecodeError:
         text = data.decode("latin-1").encode("unicode_escape").decode()
     text = text.replace(" ", "·").replace("\n", "↵").replace("\t", "→")
-    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    text = text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
     return "".join(character if _has_glyph(character) else "▯" for character in text)
 
 

@@ -1,9 +1,8 @@
-"""Sampler: from one row of masked logits to one token id.
+"""Sampler: chooses one token id from masked logits.
 
-The row arrives with banned ids at minus infinity; their exponential is zero, so a banned id has probability zero
-exactly, not nearly. Exponentials are float32 and are added up in blocks and in float64, so that the tail of a 128k
-vocabulary is not lost. The order is that of transformers: temperature, then top-k, then top-p, then min-p; ties are
-broken by the lower id, so that equal logits give equal choices on every machine.
+A masked id has the logit minus infinity, so its probability is exactly zero. Exponentials are float32 and are summed in
+blocks and in float64, so that the tail of a vocabulary of 128k ids counts. The order is that of transformers:
+temperature, top-k, top-p, min-p. Ties go to the lower id, so equal logits give equal choices on every machine.
 """
 
 from __future__ import annotations
@@ -23,19 +22,18 @@ _BLOCK = 256
 
 
 class Sampler:
-    """Picks token ids from logits, reproducibly for a seed.
+    """Chooses token ids by their logits, reproducibly for a seed.
 
     >>> sampler = Sampler(temperature=0)
     >>> sampler.pick(np.array([0.5, -np.inf, 2.0], dtype=np.float32))
     2
 
-    `pick` takes float[V] and costs O(V): for 128k, 10 µs where greedy and 0.2 ms otherwise, and 1 to 3 ms with `top_k`
-    or `top_p`. It holds no reference to the row.
+    Cost of `pick`: linear in the ids. For 128k: 10 µs if greedy, 0.2 ms otherwise, 1 to 3 ms with `top_k` or `top_p`.
 
     Parameters
     ----------
     temperature : float
-        Divides the logits; 0 picks the most likely id (greedy).
+        Divides the logits; 0 takes the most likely id (greedy).
     top_k : int or None
         Keep only the k most likely ids.
     top_p : float or None
@@ -43,7 +41,7 @@ class Sampler:
     min_p : float or None
         Keep the ids that are at least p times as likely as the likeliest.
     seed : int or None
-        Seed of the generator; None takes one from the operating system.
+        Seed of the random generator; None takes one from the operating system.
 
     Raises
     ------
@@ -77,14 +75,19 @@ class Sampler:
         self._random = np.random.default_rng(None if seed is None else whole_number("seed", seed, least=0))
 
     def pick(self, logits: NDArray[np.floating[Any]], ids: NDArray[np.integer[Any]] | None = None) -> int:
-        """Return one id of `logits` (float[V], banned ids at minus infinity).
+        """Return one id.
 
-        With `ids`, ascending, the logits are those of these ids alone, and all others are banned.
+        Parameters
+        ----------
+        logits : float[V]
+            Masked ids have minus infinity. Not written to.
+        ids : int[k], optional
+            Ascending: the logits are those of these ids, float[k], and all others are masked.
 
         Raises
         ------
         ModelError
-            Every id is at minus infinity, or one that is not banned is NaN or plus infinity.
+            Every id has minus infinity, or an id that is not masked has NaN or plus infinity.
         """
         best = int(logits.argmax()) if logits.size else 0  # NaN, if there is one
         top = float(logits[best]) if logits.size else -np.inf
@@ -101,7 +104,7 @@ class Sampler:
 
     def _pick_at_random(self, logits: NDArray[np.floating[Any]], best: int) -> int:
         exact = np.float32 if 1e-30 < self.temperature < 1e30 else np.float64
-        with np.errstate(over="ignore"):  # a tiny temperature sends all but the best to -inf, as it should
+        with np.errstate(over="ignore"):  # a tiny temperature turns all but the best into -inf, the correct limit
             values = (logits - logits[best]).astype(np.promote_types(exact, logits.dtype), copy=False)
             values /= self.temperature
         if self.top_k is None and self.top_p is None and not self.min_p:
@@ -109,24 +112,24 @@ class Sampler:
         return self._among(values)
 
     def _among(self, values: NDArray[np.floating[Any]]) -> int:
-        """Draw from the ids that top-k, top-p and min-p keep."""
+        """Draw from the ids that top-k, top-p and min-p select."""
         ids = np.flatnonzero(values != -np.inf)
         logs = values[ids].astype(np.float64)
         if self.top_k is not None and self.top_k < ids.size:
-            ids, logs = _keep(_highest(logs, self.top_k), ids, logs)
+            ids, logs = _select(_highest(logs, self.top_k), ids, logs)
         weights = np.exp(logs)
         if self.top_p is not None and self.top_p < 1:
-            ids, weights = _keep(_nucleus(weights, self.top_p), ids, weights)
+            ids, weights = _select(_nucleus(weights, self.top_p), ids, weights)
         if self.min_p:
-            ids, weights = _keep(np.flatnonzero(weights >= self.min_p * weights.max()), ids, weights)
+            ids, weights = _select(np.flatnonzero(weights >= self.min_p * weights.max()), ids, weights)
         return int(ids[self._draw(weights)])
 
     def _draw(self, weights: NDArray[np.floating[Any]]) -> int:
-        """Return a position by its weight: first its block, then its place in it."""
+        """Draw an index with probability proportional to its weight: first its block, then its index in the block."""
         starts = np.arange(0, weights.size, _BLOCK)
         reached = np.cumsum(np.add.reduceat(weights, starts), dtype=np.float64)
         point = self._random.random() * reached[-1]
-        # side="right" never lands on a weight of zero; rounding could only carry the point past the end.
+        # side="right" never selects a weight of zero; rounding could only exceed the last weight, hence the minimum.
         block = min(
             int(np.searchsorted(reached, point, side="right")), int(np.flatnonzero(np.diff(reached, prepend=0))[-1])
         )
@@ -152,14 +155,14 @@ def _real(name: str, value: object) -> float:
     raise ArgumentError(f"{name} must be a finite number, got {value!r}")
 
 
-def _keep(
-    chosen: NDArray[np.intp], ids: NDArray[np.intp], values: NDArray[np.float64]
+def _select(
+    indices: NDArray[np.intp], ids: NDArray[np.intp], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    return ids[chosen], values[chosen]
+    return ids[indices], values[indices]
 
 
 def _highest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """Return the positions of the `count` highest values in ascending order; of equal ones, the first."""
+    """Return the indices of the `count` highest values, ascending; of equal values, the first."""
     threshold = np.partition(values, values.size - count)[values.size - count]
     above = np.flatnonzero(values > threshold)
     level = np.flatnonzero(values == threshold)[: count - above.size]
@@ -167,9 +170,9 @@ def _highest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
 
 
 def _nucleus(weights: NDArray[np.float64], mass: float) -> NDArray[np.intp]:
-    """Return the positions, in ascending order, of the fewest weights that reach `mass` of the total."""
+    """Return the indices, ascending, of the fewest weights that sum to `mass` of the total."""
     total = weights.sum()
-    # All weights below this share of what is left out do not make up as much, so none of them is needed.
+    # All weights below this bound sum to less than half of the excluded mass, so none of them is needed.
     large = np.flatnonzero(weights >= 0.5 * (1 - mass) * total / weights.size)
     order = large[np.argsort(-weights[large], kind="stable")]
     count = int(np.searchsorted(np.cumsum(weights[order]), mass * total, side="left")) + 1

@@ -1,7 +1,7 @@
-"""Utf8Decoder: bytes of tokens in, whole characters out.
+"""Utf8Decoder: converts the bytes of tokens to whole characters.
 
-A token may end in the middle of a UTF-8 character, so a stream must hold the begun character back until its last byte
-arrives. What one decoder returned, joined, is the text; `generate` and `stream` use the same one and so agree.
+A token may end inside a UTF-8 character; the decoder buffers the partial character until its last byte arrives. The
+concatenated results are the text. `generate` and `stream` use the same decoder, so they agree.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ __all__ = ["Utf8Decoder"]
 
 
 class Utf8Decoder:
-    r"""Decodes UTF-8 piece by piece; bytes that can never be UTF-8 become U+FFFD.
+    r"""An incremental UTF-8 decoder; invalid bytes become U+FFFD.
 
     >>> decoder = Utf8Decoder()
     >>> [decoder.feed(piece) for piece in (b"caf", b"\xc3", b"\xa9!")]
     ['caf', '', 'é!']
 
-    Linear in the bytes; holds at most three of them.
+    Cost: linear in the bytes; it buffers at most three of them.
     """
 
     def __init__(self) -> None:
@@ -29,5 +29,5 @@ class Utf8Decoder:
         return self._decoder.decode(data)
 
     def finish(self, *, cut: bool) -> str:
-        """Return what a begun character becomes: nothing if the text was `cut` there, U+FFFD if it ended there."""
+        """Return the text of a partial character: nothing if the text was `cut` there, else U+FFFD."""
         return "" if cut else self._decoder.decode(b"", final=True)

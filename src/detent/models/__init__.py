@@ -1,4 +1,4 @@
-"""Models that decoding can drive: the embedded one, decoders of transformers, and any function to logits."""
+"""Models: the embedded one, decoders of transformers, and any function from token ids to logits."""
 
 from __future__ import annotations
 

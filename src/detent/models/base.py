@@ -1,4 +1,4 @@
-"""What decoding asks of a model: a vocabulary, an encoder of prompts, and sessions that hold a text under way."""
+"""The protocols of a model: a vocabulary, an encoder of prompts, and sessions, one for each text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["BatchModel", "Model", "Session"]
 
 @runtime_checkable
 class Session(Protocol):
-    """One text under way: its tokens, and the model's logits for the token after them.
+    """The tokens of one text, and the model's logits for the next token.
 
-    Cost: `append` is one pass of the model for all its tokens; `crop` keeps what was computed for the tokens that stay.
+    Cost: one pass of the model for all tokens of an `append`. `crop` keeps the computed state of the remaining tokens.
     """
 
     @property
@@ -27,7 +27,7 @@ class Session(Protocol):
 
     @property
     def logits(self) -> NDArray[np.float32]:
-        """Logits of the next token: float32, shape (V,), V being the width of the vocabulary. Treat it as read-only."""
+        """Logits of the next token: float32[V], V being the width of the vocabulary; read-only for the caller."""
 
     def append(self, token_ids: Sequence[int]) -> None:
         """Add tokens at the end."""
@@ -38,7 +38,7 @@ class Session(Protocol):
 
 @runtime_checkable
 class Model(Protocol):
-    """A language model that decoding can drive.
+    """A language model.
 
     >>> import detent
     >>> model = detent.load_model()
@@ -49,21 +49,21 @@ class Model(Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The bytes of each token id; its width is the logits' width."""
+        """The bytes of each token id; its width is that of the logits."""
 
     def encode(self, prompt: str) -> list[int]:
-        """Write a prompt as token ids, in the model's chat template if it has one."""
+        """Return the token ids of a prompt, in the model's chat template if it has one."""
 
     def start(self, token_ids: Sequence[int]) -> Session:
-        """Begin a session with a prompt of at least one token."""
+        """Start a session with a prompt of at least one token."""
 
 
 @runtime_checkable
 class BatchModel(Model, Protocol):
-    """A model that reads several sessions in one pass; what only `Model` asks for is read one session at a time."""
+    """A model that reads several sessions in one pass. Other models read one session at a time."""
 
     def read(self, sessions: Sequence[Session]) -> None:
-        """Compute the `logits` of all sessions, which are this model's own, in one pass."""
+        """Compute the `logits` of several sessions of this model in one pass."""
 
     def fork(self, session: Session) -> Session:
         """Return an independent session with the same tokens, without reading them again."""

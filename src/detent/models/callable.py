@@ -1,8 +1,7 @@
-"""CallableModel: any function from token ids to logits, as a model.
+"""CallableModel: a model from a function of token ids to logits.
 
-The function is asked afresh for the whole sequence, so it may be stateless: an n-gram table, a compressor, a remote
-service. What it returns is checked at every call, because a wrong width or NaN would otherwise come out as wrong
-text.
+The function gets the whole sequence at each call, so it may be stateless: an n-gram table, a compressor, a remote
+service. Its result is checked at each call, because a wrong width or NaN would result in wrong text.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["CallableModel"]
 
 
 class CallableModel:
-    """A model made of a function from all token ids so far to the next token's logits.
+    """A model from a function of all token ids so far to the logits of the next token.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
@@ -28,17 +27,17 @@ class CallableModel:
     >>> detent.generate(model, [0], detent.regex("a?b{3}"), temperature=0).text
     'bbb'
 
-    One call of `function` a token, with the whole sequence (prompt included).
+    Cost: one call of `function` a token, with the whole sequence (prompt included).
 
     Parameters
     ----------
     function : callable
         Takes a list of ids and returns real numbers of shape ``(len(vocabulary),)``: a list, NumPy array or CPU
-        tensor. Minus infinity rules a token out.
+        tensor. Minus infinity excludes a token.
     vocabulary : Vocabulary
         The bytes of each id.
     encode : callable or None
-        Text of a prompt to token ids. None takes the vocabulary's own `encode`, where a tokenizer is attached to it.
+        From a prompt to token ids. None takes `Vocabulary.encode`, which needs an attached tokenizer.
     """
 
     def __init__(
@@ -62,12 +61,12 @@ class CallableModel:
         return list(self.vocabulary.encode(prompt) if self._encode is None else self._encode(prompt))
 
     def start(self, token_ids: Sequence[int]) -> Session:
-        """Begin a sequence with the ids of a prompt."""
+        """Start a session with the ids of a prompt."""
         return _CallableSession(self._function, len(self.vocabulary), token_ids)
 
 
 class _CallableSession:
-    """One sequence; logits are computed when they are first read after a change."""
+    """A session; logits are computed when they are first read after a change."""
 
     def __init__(self, function: Callable[[Sequence[int]], ArrayLike], width: int, token_ids: Sequence[int]) -> None:
         self._function = function
@@ -112,5 +111,5 @@ def _checked(logits: ArrayLike, width: int) -> NDArray[np.float32]:
             f"The model's function must return one logit for each of the vocabulary's {width} ids, got shape "
             f"{array.shape}; if the logits are padded, pass size= to the Vocabulary"
         )
-    with np.errstate(over="ignore"):  # beyond float32 is infinite, which the sampler refuses where it matters
+    with np.errstate(over="ignore"):  # beyond float32 is infinite, which the sampler refuses
         return array.astype(np.float32)

@@ -1,12 +1,11 @@
 """The embedded default model: a Llama of 2.4 million parameters that needs NumPy only and comes with the package.
 
-It was trained from scratch on texts made for it (tools/write_corpus.py, tools/train_model.py): it copies, extracts,
-fills in JSON records, writes calls, dates, lists and short stories. It is there to try and to test constraints, not to
-know things.
+It was trained from scratch on synthetic texts (tools/write_corpus.py, tools/train_model.py): it copies, extracts, fills
+in JSON records, writes calls, dates, lists and short stories. Its purpose is to try and to test constraints.
 
-A session keeps the tokens and a cache of keys and values. The network runs when `logits` is read, over all tokens that
-the cache lacks: appended runs cost one pass, and cropping costs the pass of one token. Several sessions may be read in
-one pass, which puts the tokens of all in a row: matrix products do not care whose they are.
+A session has the tokens and a cache of keys and values. The network runs when `logits` is read, over all tokens that
+the cache lacks: several appended tokens cost one pass, and cropping costs a pass of one token. A pass of several
+sessions concatenates their tokens: matrix products are the same for all, and attention is computed for each session.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ __all__ = ["EmbeddedModel", "EmbeddedSession", "load_model"]
 
 _PACKAGED = Path(__file__).parent / "weights"
 _PASS = 256
-"""Most tokens that one pass reads: bounds the memory of a long prompt's attention."""
+"""The most tokens of a session in one pass: bounds the memory of attention over a long prompt."""
 
 
 def load_model(path: str | Path | None = None) -> EmbeddedModel:
@@ -65,7 +64,7 @@ def load_model(path: str | Path | None = None) -> EmbeddedModel:
 class EmbeddedModel:
     """A small Llama in NumPy; see `load_model`.
 
-    It may be shared between threads; a session belongs to one thread at a time.
+    Threads may share it; a session belongs to one thread at a time.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -93,13 +92,13 @@ class EmbeddedModel:
 
     @property
     def context(self) -> int:
-        """Most tokens that a session may hold; answers are best within the first 512."""
+        """The most tokens of a session; the model was trained on 512."""
         return self._network.config.max_position_embeddings
 
     def encode(self, prompt: str) -> list[int]:
-        """Write a prompt as token ids in the chat template: `<|user|>`, the prompt, `<|assistant|>`.
+        """Return the token ids of a prompt in the chat template: `<|user|>`, the prompt, `<|assistant|>`.
 
-        The special tokens come from the template only, never from the prompt's text.
+        Special tokens come from the template only, never from the text of the prompt.
 
         >>> model = load_model()
         >>> model.decode(model.encode("Hi <|end|>"))
@@ -115,7 +114,7 @@ class EmbeddedModel:
         return [self._user, *self._bpe.encode(prompt), self._assistant]
 
     def encode_text(self, text: str) -> list[int]:
-        """Write a text as token ids without the chat template.
+        """Return the token ids of a text without the chat template.
 
         Raises
         ------
@@ -130,7 +129,7 @@ class EmbeddedModel:
         return b"".join(tokens[token] for token in token_ids if token < len(tokens)).decode("utf-8", "replace")
 
     def start(self, token_ids: Sequence[int]) -> EmbeddedSession:
-        """Begin a session with a prompt of at least one token.
+        """Start a session with a prompt of at least one token.
 
         Raises
         ------
@@ -147,15 +146,15 @@ class EmbeddedModel:
 
     def read(self, sessions: Sequence[Session]) -> None:
         """Compute the logits of several sessions in one pass."""
-        _read(self._network, [_own(session) for session in sessions])
+        _read(self._network, [_checked(session) for session in sessions])
 
     def fork(self, session: Session) -> EmbeddedSession:
         """Return an independent session with the same tokens, without reading them again."""
-        return _own(session).fork()
+        return _checked(session).fork()
 
 
 class EmbeddedSession:
-    """One text under way on an `EmbeddedModel`.
+    """A session of an `EmbeddedModel`.
 
     >>> model = load_model()
     >>> session = model.start(model.encode("Can we talk?"))
@@ -181,15 +180,15 @@ class EmbeddedSession:
     def logits(self) -> NDArray[np.float32]:
         """Logits of the next token: float32, shape (V,), read-only.
 
-        Cost: the first reading after a change runs the network over the tokens that it has not seen yet.
+        Cost: the first read after a change runs the network over the tokens that the cache lacks.
         """
         if self._logits is None:
             _read(self._network, [self])
-        assert self._logits is not None  # noqa: S101 - what reading is
+        assert self._logits is not None  # noqa: S101 - set by the pass
         return self._logits
 
     def append(self, token_ids: Sequence[int]) -> None:
-        """Add tokens at the end; if one cannot be added, none is.
+        """Add tokens at the end: all, or none if one of them is refused.
 
         Raises
         ------
@@ -230,31 +229,31 @@ class EmbeddedSession:
 
     def fork(self) -> EmbeddedSession:
         """Return an independent session with the same tokens."""
-        made = EmbeddedSession(self._network)
-        made._cache, made._ids, made._logits = self._cache.copy(), list(self._ids), self._logits
-        return made
+        copied = EmbeddedSession(self._network)
+        copied._cache, copied._ids, copied._logits = self._cache.copy(), list(self._ids), self._logits
+        return copied
 
 
-def _own(session: Session) -> EmbeddedSession:
+def _checked(session: Session) -> EmbeddedSession:
     if not isinstance(session, EmbeddedSession):
         raise ArgumentError(f"expected a session that this model started, got {type(session).__name__}")
     return session
 
 
 def _read(network: Llama, sessions: Sequence[EmbeddedSession]) -> None:
-    """Read what the sessions' caches lack, in passes of at most `_PASS` tokens a session."""
-    left = [session for session in sessions if session._logits is None]
-    while left:
-        starts = [session._cache.length for session in left]
-        rows = [
-            (session._ids[start : start + _PASS], session._cache) for session, start in zip(left, starts, strict=True)
+    """Read the tokens that the caches lack, in passes of at most `_PASS` tokens a session."""
+    unread = [session for session in sessions if session._logits is None]
+    while unread:
+        starts = [session._cache.length for session in unread]
+        segments = [
+            (session._ids[start : start + _PASS], session._cache) for session, start in zip(unread, starts, strict=True)
         ]
-        logits = network.forward(rows)
+        logits = network.forward(segments)
         logits.flags.writeable = False
-        for session, row in zip(left, logits, strict=True):
+        for session, row in zip(unread, logits, strict=True):
             if session._cache.length == len(session._ids):
                 session._logits = row
-        left = [session for session in left if session._logits is None]
+        unread = [session for session in unread if session._logits is None]
 
 
 def _read_config(path: Path) -> Any:

@@ -1,17 +1,19 @@
-"""Sessions of a decoder of transformers, alone or several in one pass, with their keys and values on shelves.
+"""Sessions of a decoder of transformers, alone or several in one pass, with their key-value caches.
 
-A session keeps the ids, and where the keys of the first of them stand: a row of a `Shelf`, and a slot for each id.
-Appending and cropping only change these lists; the forward pass runs when logits are next read, over all ids that have
-no slot yet, so several appended tokens cost one pass.
+A session has the token ids, and the location of the keys of the first of them: a row of a `BatchKVCache`, and a slot
+for each id. Append and crop only change these lists. The forward pass runs when logits are next read, over all ids
+without a slot, so several appended tokens cost one pass.
 
-    shelf, two rows, after a pass of 1 and of 3 tokens:      A A A A . . A       slots of A: 0 1 2 3 6
+    cache of two rows, after passes of 1 and of 3 tokens:    A A A A . . A       slots of A: 0 1 2 3 6
                                                              . B B B B B B       slots of B: 1 2 3 4 5 6
 
-TokenTree that are read together share a shelf. A row with fewer tokens is padded on its left, and a row that is cropped
-leaves slots behind: the attention mask hides what is no row's own, and positions are given by hand, so it does not
-matter where a key stands. Forks share a row until one of them is read. All this needs a model that keeps every position
-(`DynamicLayer` itself). Sliding-window and recurrent layers have thrown away what a shorter sequence would need, so
-there a session that is cropped starts afresh, and each is read by itself: slower, and exact.
+Sessions that are read together share a cache. A row with fewer tokens is padded on the left, and a cropped row leaves
+unused slots: the attention mask hides the slots of no session, and positions are explicit, so the slot of a key does
+not matter. Forks share a row until one of them is read.
+
+This needs layers that keep every position (`DynamicLayer`). Sliding-window and recurrent layers drop what a shorter
+sequence needs. With those a cropped session is read again from the start, and each session is read alone: slower, and
+exact.
 """
 
 from __future__ import annotations
@@ -32,31 +34,31 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedSession", "read_sessions"]
 
-_SLACK = 64
-"""Slots that may be no session's before a shelf is gathered anew."""
+_MAX_UNUSED_SLOTS = 64
+"""Unused slots of a row before the cache is compacted."""
 
 
 class BatchKVCache:
-    """Keys and values of several rows, side by side; sessions say which slots are theirs."""
+    """The keys and values of several sessions, one row each."""
 
-    def __init__(self, cache: Any, rows: int) -> None:
-        self.cache = cache
+    def __init__(self, dynamic_cache: Any, rows: int) -> None:
+        self.dynamic_cache = dynamic_cache
         self.rows = rows
         self.sessions: weakref.WeakSet[CachedSession] = weakref.WeakSet()
 
     @property
     def length(self) -> int:
-        """Slots of each row."""
-        return int(self.cache.get_seq_length())
+        """Slots of a row."""
+        return int(self.dynamic_cache.get_seq_length())
 
     @property
-    def is_open(self) -> bool:
-        """Whether rows may be cropped and put together."""
-        return _keeps_every_position(self.cache)
+    def keeps_positions(self) -> bool:
+        """Whether every position is kept, so that slots may be anywhere in a row."""
+        return _keeps_every_position(self.dynamic_cache)
 
 
 class CachedSession:
-    """One text under way; see `detent.models.Session`."""
+    """A session; see `detent.models.Session`."""
 
     def __init__(self, model: PreTrainedModel, token_ids: Sequence[int]) -> None:
         if not token_ids:
@@ -66,7 +68,7 @@ class CachedSession:
         self._model = model
         self._limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self._token_ids = list(token_ids)
-        self._shelf: BatchKVCache | None = None
+        self._cache: BatchKVCache | None = None
         self._row = 0
         self._slots: list[int] = []
         self._logits: NDArray[np.float32] | None = None
@@ -78,10 +80,10 @@ class CachedSession:
 
     @property
     def logits(self) -> NDArray[np.float32]:
-        """Logits of the next token; read now if they were not."""
+        """Logits of the next token; the first read after a change runs the model."""
         if self._logits is None:
             _read([self])
-        assert self._logits is not None  # noqa: S101 - what reading is
+        assert self._logits is not None  # noqa: S101 - set by the pass
         return self._logits
 
     def append(self, token_ids: Sequence[int]) -> None:
@@ -99,55 +101,55 @@ class CachedSession:
         del self._token_ids[length:]
         self._logits = None
         if len(self._slots) > length - 1:  # the last token is run again, for its logits
-            if self._is_open:
+            if self._keeps_positions:
                 del self._slots[length - 1 :]
             else:
                 self._detach()
 
     @property
-    def _is_open(self) -> bool:
-        return self._shelf is None or self._shelf.is_open
+    def _keeps_positions(self) -> bool:
+        return self._cache is None or self._cache.keeps_positions
 
     def _detach(self) -> None:
-        """Forget what was read."""
-        if self._shelf is not None:
-            self._shelf.sessions.discard(self)
-        self._shelf, self._row, self._slots = None, 0, []
+        """Release the row of the session."""
+        if self._cache is not None:
+            self._cache.sessions.discard(self)
+        self._cache, self._row, self._slots = None, 0, []
 
-    def _attach(self, shelf: BatchKVCache, row: int, slots: list[int]) -> None:
-        """Take a place on a shelf."""
+    def _attach(self, cache: BatchKVCache, row: int, slots: list[int]) -> None:
+        """Take a row of a cache."""
         self._detach()
-        self._shelf, self._row, self._slots = shelf, row, slots
-        shelf.sessions.add(self)
+        self._cache, self._row, self._slots = cache, row, slots
+        cache.sessions.add(self)
 
     def fork(self) -> CachedSession:
         """Return an independent session with the same tokens."""
-        made = CachedSession(self._model, self._token_ids)
-        if self._shelf is not None:
-            shelf = self._shelf if self._is_open else BatchKVCache(copy.deepcopy(self._shelf.cache), 1)
-            made._attach(shelf, self._row, list(self._slots))
-        made._logits = self._logits
-        return made
+        copied = CachedSession(self._model, self._token_ids)
+        if self._cache is not None:
+            cache = self._cache if self._keeps_positions else BatchKVCache(copy.deepcopy(self._cache.dynamic_cache), 1)
+            copied._attach(cache, self._row, list(self._slots))
+        copied._logits = self._logits
+        return copied
 
 
 def read_sessions(sessions: Sequence[CachedSession]) -> None:
     """Compute the logits of several sessions of one model."""
-    left = [session for session in sessions if session._logits is None]
-    if not left:
+    unread = [session for session in sessions if session._logits is None]
+    if not unread:
         return
-    if not _reads_together(left[0]._model):
-        for session in left:
+    if not _reads_together(unread[0]._model):
+        for session in unread:
             _read([session])
         return
-    # A prompt beside single tokens would pad each of these to its own length.
-    new = [session for session in left if session._shelf is None]
-    for group in (new, [session for session in left if session._shelf is not None]):
+    # In one pass with a prompt, single tokens would be padded to the length of the prompt.
+    new = [session for session in unread if session._cache is None]
+    for group in (new, [session for session in unread if session._cache is not None]):
         if group:
             _read(group)
 
 
 def _read(sessions: Sequence[CachedSession]) -> None:
-    """Read what the sessions lack, in one pass; all have a place on a shelf, or none has."""
+    """Read the tokens without slots in one pass; all sessions have a row of a cache, or none has."""
     import torch
 
     for session in sessions:
@@ -157,77 +159,80 @@ def _read(sessions: Sequence[CachedSession]) -> None:
                 f"{session._limit}; shorten the prompt or lower max_tokens"
             )
     model = sessions[0]._model
-    shelf = _together(sessions)
-    start = shelf.length
-    fresh = [session._token_ids[len(session._slots) :] for session in sessions]
-    width = max(map(len, fresh))
+    cache = _common_cache(sessions)
+    start = cache.length
+    new_tokens = [session._token_ids[len(session._slots) :] for session in sessions]
+    width = max(map(len, new_tokens))
     ids = np.zeros((len(sessions), width), dtype=np.int64)
     positions = np.zeros((len(sessions), width), dtype=np.int64)
-    seen = np.zeros((len(sessions), start + width), dtype=np.int64)
-    for row, (session, tokens) in enumerate(zip(sessions, fresh, strict=True)):
+    visible = np.zeros((len(sessions), start + width), dtype=np.int64)
+    for row, (session, tokens) in enumerate(zip(sessions, new_tokens, strict=True)):
         ids[row, width - len(tokens) :] = tokens
         positions[row, width - len(tokens) :] = np.arange(len(session._slots), len(session._token_ids))
-        seen[row, session._slots] = 1
-        seen[row, start + width - len(tokens) :] = 1
-    more: dict[str, Any] = {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model) else {}
-    if not seen.all():  # else the model's own defaults say the same, and faster
-        more["attention_mask"] = torch.from_numpy(seen).to(model.device)
-        more["position_ids"] = torch.from_numpy(positions).to(model.device)
+        visible[row, session._slots] = 1
+        visible[row, start + width - len(tokens) :] = 1
+    arguments: dict[str, Any] = {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model) else {}
+    if not visible.all():  # otherwise the defaults of the model mean the same and are faster
+        arguments["attention_mask"] = torch.from_numpy(visible).to(model.device)
+        arguments["position_ids"] = torch.from_numpy(positions).to(model.device)
     try:
         with torch.no_grad():
             outputs = model(
-                input_ids=torch.from_numpy(ids).to(model.device), past_key_values=shelf.cache, use_cache=True, **more
+                input_ids=torch.from_numpy(ids).to(model.device),
+                past_key_values=cache.dynamic_cache,
+                use_cache=True,
+                **arguments,
             )
-    except BaseException:  # out of memory or Ctrl-C between two layers leaves them at different lengths
-        for session in list(shelf.sessions):
+    except BaseException:  # out of memory or Ctrl-C between two layers: their lengths differ now
+        for session in list(cache.sessions):
             session._detach()
         raise
     logits = outputs.logits[:, -1].float().cpu().numpy()
-    for row, (session, tokens) in enumerate(zip(sessions, fresh, strict=True)):
+    for row, (session, tokens) in enumerate(zip(sessions, new_tokens, strict=True)):
         session._slots += range(start + width - len(tokens), start + width)
         session._logits = logits[row]
 
 
-def _together(sessions: Sequence[CachedSession]) -> BatchKVCache:
-    """Return a shelf whose rows are the sessions', in order; what is on it no more is dropped."""
+def _common_cache(sessions: Sequence[CachedSession]) -> BatchKVCache:
+    """Return a cache whose rows are those of the sessions, in order, without the slots of dropped sessions."""
     from transformers import DynamicCache
 
-    model, shelf = sessions[0]._model, sessions[0]._shelf
-    if shelf is None:
-        shelf = BatchKVCache(DynamicCache(config=model.config), len(sessions))
+    model, cache = sessions[0]._model, sessions[0]._cache
+    if cache is None:
+        cache = BatchKVCache(DynamicCache(config=model.config), len(sessions))
         for row, session in enumerate(sessions):
-            session._attach(shelf, row, [])
-        return shelf
-    if not shelf.is_open:
-        return shelf
+            session._attach(cache, row, [])
+        return cache
+    if not cache.keeps_positions:
+        return cache
     longest = max(len(session._slots) for session in sessions)
-    one_shelf = all(session._shelf is shelf for session in sessions)
-    if one_shelf and [session._row for session in sessions] == list(range(shelf.rows)):
-        surplus = shelf.length - max((max(other._slots, default=-1) + 1 for other in shelf.sessions), default=0)
+    one_cache = all(session._cache is cache for session in sessions)
+    if one_cache and [session._row for session in sessions] == list(range(cache.rows)):
+        surplus = cache.length - max((max(other._slots, default=-1) + 1 for other in cache.sessions), default=0)
         if surplus:
-            shelf.cache.crop(-surplus)
-        if shelf.length <= 2 * longest + _SLACK:
-            return shelf
+            cache.dynamic_cache.crop(-surplus)
+        if cache.length <= 2 * longest + _MAX_UNUSED_SLOTS:
+            return cache
     return _compact(sessions, longest)
 
 
 def _compact(sessions: Sequence[CachedSession], longest: int) -> BatchKVCache:
-    """Return a new shelf with the sessions' slots alone, each row ending at the same slot."""
+    """Return a new cache with the slots of the sessions alone; all rows end at the same slot."""
     import torch
     from transformers import DynamicCache
 
     first = sessions[0]
-    assert first._shelf is not None  # noqa: S101 - the caller looked
-    made = BatchKVCache(DynamicCache(config=first._model.config), len(sessions))
-    one_shelf = all(session._shelf is first._shelf for session in sessions)
-    places = np.zeros((len(sessions), longest), dtype=np.int64)
+    assert first._cache is not None  # noqa: S101 - checked by the caller
+    compacted = BatchKVCache(DynamicCache(config=first._model.config), len(sessions))
+    one_cache = all(session._cache is first._cache for session in sessions)
+    old_slots = np.zeros((len(sessions), longest), dtype=np.int64)
     for row, session in enumerate(sessions):
-        places[row, longest - len(session._slots) :] = session._slots
+        old_slots[row, longest - len(session._slots) :] = session._slots
     device = first._model.device
     rows = torch.tensor([session._row for session in sessions], device=device)[:, None]
-    slots = torch.from_numpy(places).to(device)
-    for index, layer in enumerate(first._shelf.cache.layers):
-        if one_shelf:
+    slots = torch.from_numpy(old_slots).to(device)
+    for index, layer in enumerate(first._cache.dynamic_cache.layers):
+        if one_cache:
             keys, values = (
                 tensor.transpose(1, 2)[rows, slots].transpose(1, 2) for tensor in (layer.keys, layer.values)
             )
@@ -236,14 +241,14 @@ def _compact(sessions: Sequence[CachedSession], longest: int) -> BatchKVCache:
             keys = layer.keys.new_zeros((*shape, layer.keys.shape[3]))
             values = layer.values.new_zeros((*shape, layer.values.shape[3]))
             for row, session in enumerate(sessions):
-                assert session._shelf is not None  # noqa: S101 - the caller looked
-                source, count = session._shelf.cache.layers[index], len(session._slots)
+                assert session._cache is not None  # noqa: S101 - checked by the caller
+                source, count = session._cache.dynamic_cache.layers[index], len(session._slots)
                 keys[row, :, longest - count :] = source.keys[session._row, :, session._slots]
                 values[row, :, longest - count :] = source.values[session._row, :, session._slots]
-        made.cache.update(keys, values, index)
+        compacted.dynamic_cache.update(keys, values, index)
     for row, session in enumerate(sessions):
-        session._attach(made, row, list(range(longest - len(session._slots), longest)))
-    return made
+        session._attach(compacted, row, list(range(longest - len(session._slots), longest)))
+    return compacted
 
 
 def _parameters(model: Any) -> Mapping[str, Any]:
@@ -251,11 +256,11 @@ def _parameters(model: Any) -> Mapping[str, Any]:
 
 
 def _reads_together(model: Any) -> bool:
-    """Whether keys may stand anywhere, if the model is told their positions and who may see them."""
+    """Return whether the slot of a key is free, because the model takes positions and an attention mask."""
     from transformers import DynamicCache
 
-    takes = {"position_ids", "attention_mask"} <= _parameters(model).keys()
-    return takes and _keeps_every_position(DynamicCache(config=model.config))
+    takes_both = {"position_ids", "attention_mask"} <= _parameters(model).keys()
+    return takes_both and _keeps_every_position(DynamicCache(config=model.config))
 
 
 def _keeps_every_position(cache: Any) -> bool:

@@ -1,10 +1,10 @@
 """A Llama network in NumPy: RMSNorm, rotary positions, grouped attention, SwiGLU; float32 throughout.
 
-The weights are rearranged once, so that a step has few and large operations:
+The weights are rearranged once, so that a pass has few and large matrix products:
 
-* a matrix is kept as (inputs, outputs), and those that read the same input are joined (q, k, v; gate, up);
-* each norm's weight, the attention's 1/sqrt(d) and SwiGLU's 1/2 are multiplied into the matrix beside them;
-* the two halves of a rotary pair are put side by side, so that turning is one complex multiplication.
+* a matrix has the shape (inputs, outputs), and matrices with the same input are concatenated (q, k, v; gate, up);
+* the weight of each norm, the attention's 1/sqrt(d) and SwiGLU's 1/2 are multiplied into the next matrix;
+* the two halves of a rotary pair are adjacent, so that a rotation is one complex multiplication.
 
 Sources: Touvron et al. 2023 (Llama), Su et al. 2021 (rotary positions), Shazeer 2020 (SwiGLU).
 """
@@ -65,11 +65,11 @@ class Config:
             if rope["rope_type"] != "default":
                 raise ValueError(f"rope_type is {rope['rope_type']!r}; only 'default' can be run")
             numbers = {name: config[name] for name in cls.__dataclass_fields__ if name != "rope_theta"}
-            made = cls(**numbers, rope_theta=rope["rope_theta"])
+            sizes = cls(**numbers, rope_theta=rope["rope_theta"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"config.json does not describe a network that can be run here: {error!r}") from None
-        made._check()
-        return made
+        sizes._check()
+        return sizes
 
     def _check(self) -> None:
         for name in self.__dataclass_fields__:
@@ -94,7 +94,7 @@ class _Layer(NamedTuple):
 
 
 class Cache:
-    """Keys and values of the first `length` tokens of a text; room doubles when it is full.
+    """The keys and values of the first `length` tokens of a text; the capacity doubles when it is full.
 
     Shapes: keys (layers, key heads, head size, room), values (layers, key heads, room, head size). Cropping is to set
     `length` lower.
@@ -116,13 +116,13 @@ class Cache:
 
     def copy(self) -> Cache:
         """Return an independent cache of the same tokens."""
-        made = object.__new__(Cache)
-        made.length, made.keys, made.values = self.length, self.keys.copy(), self.values.copy()
-        return made
+        copied = object.__new__(Cache)
+        copied.length, copied.keys, copied.values = self.length, self.keys.copy(), self.values.copy()
+        return copied
 
 
-class _Place(NamedTuple):
-    """One row of a pass: its tokens among those of all rows, where they stand, and -inf where one must not look."""
+class _Segment(NamedTuple):
+    """The tokens of one session in a pass: their rows, their positions, and -inf where attention is masked."""
 
     rows: slice
     cache: Cache
@@ -132,7 +132,7 @@ class _Place(NamedTuple):
 
 
 class Llama:
-    """The network: `forward` reads tokens into caches and gives the logits after the last of each row.
+    """The network: `forward` reads tokens into caches and returns logits.
 
     Parameters
     ----------
@@ -162,17 +162,17 @@ class Llama:
         # Row i of the interleaved head is row i // 2 of the first half (even i) or of the second (odd i).
         interleaved = np.arange(head).reshape(2, head // 2).T.ravel()
 
-        def turned(name: str, count: int) -> Array:
-            rows = take(name, count * head, width).reshape(count, head, width)
-            return rows[:, interleaved].reshape(count * head, width)
+        def rotated(name: str, count: int) -> Array:
+            weights = take(name, count * head, width).reshape(count, head, width)
+            return weights[:, interleaved].reshape(count * head, width)
 
         self.embedding = take("model.embed_tokens.weight", config.vocab_size, width)
         self._head = np.ascontiguousarray((self.embedding * take("model.norm.weight", width)).T)
         self._layers = []
         for index in range(config.num_hidden_layers):
             start = f"model.layers.{index}."
-            q = turned(f"{start}self_attn.q_proj.weight", heads) * np.float32(head**-0.5)
-            k = turned(f"{start}self_attn.k_proj.weight", key_heads)
+            q = rotated(f"{start}self_attn.q_proj.weight", heads) * np.float32(head**-0.5)
+            k = rotated(f"{start}self_attn.k_proj.weight", key_heads)
             v = take(f"{start}self_attn.v_proj.weight", key_heads * head, width)
             gate, up = (take(f"{start}mlp.{name}_proj.weight", hidden, width) for name in ("gate", "up"))
             before_attention = take(f"{start}input_layernorm.weight", width)
@@ -189,53 +189,57 @@ class Llama:
         angles = np.outer(np.arange(config.max_position_embeddings), frequencies)
         self._rotation = np.exp(1j * angles).astype(np.complex64)[:, None, :]
 
-    def forward(self, rows: Sequence[tuple[list[int], Cache]]) -> Array:
-        """Read tokens after those in each cache, and return the logits after the last of each row: float32, (rows, V).
+    def forward(self, inputs: Sequence[tuple[list[int], Cache]]) -> Array:
+        """Read new tokens of each session into its cache; return the logits after the last: float32, (sessions, V).
 
-        Cost: one pass of matrix products for the tokens of all rows; attention takes tokens times length, row by row.
+        Cost: one pass of matrix products for all new tokens; attention is tokens times length for each session.
         """
         config = self.config
-        places, end = [], 0
-        for token_ids, cache in rows:
+        segments, end = [], 0
+        for token_ids, cache in inputs:
             start, total = cache.length, cache.length + len(token_ids)
             cache.make_room(total)
             many = len(token_ids) > 1
             causal = np.triu(np.full((total - start, total), -np.inf, np.float32), start + 1) if many else None
-            places.append(_Place(slice(end, end := end + len(token_ids)), cache, start, total, causal))
-        turns = np.concatenate([self._rotation[place.start : place.total] for place in places])
-        x = self.embedding[[token_id for token_ids, _ in rows for token_id in token_ids]]
+            segments.append(_Segment(slice(end, end := end + len(token_ids)), cache, start, total, causal))
+        rotations = np.concatenate([self._rotation[segment.start : segment.total] for segment in segments])
+        x = self.embedding[[token_id for token_ids, _ in inputs for token_id in token_ids]]
         for index, layer in enumerate(self._layers):
-            x = x + self._attention(x, layer, index, places, turns) @ layer.out
-            joined = _normal(x, config.rms_norm_eps) @ layer.gate_up
+            x = x + self._attention(x, layer, index, segments, rotations) @ layer.out
+            joined = _rms_norm(x, config.rms_norm_eps) @ layer.gate_up
             gate, up = joined[:, : config.intermediate_size], joined[:, config.intermediate_size :]
             # SiLU(g) = g / (1 + exp(-g)) = g (1 + tanh(g / 2)) / 2, which cannot overflow; the last half is in `down`.
             x = x + (gate * (1 + np.tanh(gate * np.float32(0.5))) * up) @ layer.down
-        for place in places:
-            place.cache.length = place.total
-        logits: Array = _normal(x[[place.rows.stop - 1 for place in places]], config.rms_norm_eps) @ self._head
+        for segment in segments:
+            segment.cache.length = segment.total
+        logits: Array = _rms_norm(x[[segment.rows.stop - 1 for segment in segments]], config.rms_norm_eps) @ self._head
         return logits
 
-    def _attention(self, x: Array, layer: _Layer, index: int, places: Sequence[_Place], turns: NDArray[Any]) -> Array:
+    def _attention(
+        self, x: Array, layer: _Layer, index: int, segments: Sequence[_Segment], rotations: NDArray[Any]
+    ) -> Array:
         """Store the keys and values of the tokens in `x`, and mix the values of all tokens of its row up to each."""
         config, count = self.config, len(x)
         heads, key_heads, head = config.num_attention_heads, config.num_key_value_heads, config.head_dim
-        qkv = _normal(x, config.rms_norm_eps) @ layer.qkv
-        turning = qkv[:, : (heads + key_heads) * head].view(np.complex64).reshape(count, heads + key_heads, head // 2)
-        turned = (turning * turns).view(np.float32)
-        fresh = qkv[:, (heads + key_heads) * head :].reshape(count, key_heads, head)
-        mixed = [self._mix(turned[place.rows], fresh[place.rows], index, place) for place in places]
+        qkv = _rms_norm(x, config.rms_norm_eps) @ layer.qkv
+        complex_qk = (
+            qkv[:, : (heads + key_heads) * head].view(np.complex64).reshape(count, heads + key_heads, head // 2)
+        )
+        rotated = (complex_qk * rotations).view(np.float32)
+        values = qkv[:, (heads + key_heads) * head :].reshape(count, key_heads, head)
+        mixed = [self._mix(rotated[segment.rows], values[segment.rows], index, segment) for segment in segments]
         return mixed[0] if len(mixed) == 1 else np.concatenate(mixed)
 
-    def _mix(self, turned: Array, fresh: Array, index: int, place: _Place) -> Array:
-        """Attend, in one row: queries and keys are in `turned`, values in `fresh`."""
-        config, count = self.config, len(turned)
+    def _mix(self, rotated: Array, new_values: Array, index: int, segment: _Segment) -> Array:
+        """Attend, in one row: queries and keys are in `rotated`, values in `new_values`."""
+        config, count = self.config, len(rotated)
         heads, key_heads, head = config.num_attention_heads, config.num_key_value_heads, config.head_dim
-        start, total, causal = place.start, place.total, place.causal
-        keys, values = place.cache.keys[index], place.cache.values[index]
-        keys[:, :, start:total] = turned[:, heads:].transpose(1, 2, 0)
-        values[:, start:total] = fresh.transpose(1, 0, 2)
-        # Queries that share a key head stand together: (key heads, queries of the group times tokens, head size).
-        q = turned[:, :heads].reshape(count, key_heads, -1, head).transpose(1, 2, 0, 3).reshape(key_heads, -1, head)
+        start, total, causal = segment.start, segment.total, segment.causal
+        keys, values = segment.cache.keys[index], segment.cache.values[index]
+        keys[:, :, start:total] = rotated[:, heads:].transpose(1, 2, 0)
+        values[:, start:total] = new_values.transpose(1, 0, 2)
+        # Queries of the same key head are adjacent: (key heads, queries of the group times tokens, head size).
+        q = rotated[:, :heads].reshape(count, key_heads, -1, head).transpose(1, 2, 0, 3).reshape(key_heads, -1, head)
         scores: Array = q @ keys[:, :, :total]
         if causal is not None:
             scores.reshape(key_heads, -1, count, total)[...] += causal
@@ -246,7 +250,7 @@ class Llama:
         return mixed.reshape(key_heads, -1, count, head).transpose(2, 0, 1, 3).reshape(count, heads * head)
 
 
-def _normal(x: Array, epsilon: float) -> Array:
+def _rms_norm(x: Array, epsilon: float) -> Array:
     """Divide each row by its root mean square."""
     share = np.full((x.shape[1], 1), 1 / x.shape[1], np.float32)
     mean = (x * x) @ share  # a product is faster than x.mean for one row

@@ -1,6 +1,6 @@
-"""Reading a `.safetensors` file: eight bytes of header length, a JSON header, then the tensors' bytes without gaps.
+"""A reader of `.safetensors` files: eight bytes of header length, a JSON header, then the bytes of the tensors.
 
-Only what the header claims and the file holds is read: every offset, shape and size is checked first.
+Every offset, shape and size is checked before it is used.
 Source: the format section of https://github.com/huggingface/safetensors.
 """
 
@@ -22,14 +22,14 @@ _DTYPES: dict[str, np.dtype[Any]] = {"F16": np.dtype("<f2"), "F32": np.dtype("<f
 
 
 def read_safetensors(path: Path) -> dict[str, NDArray[np.float32]]:
-    """Read all tensors of a file as float32.
+    """Return all tensors of a file as float32, by name.
 
-    Cost: reads the file once and holds each tensor twice for a moment.
+    Cost: reads the file once; each tensor is in memory twice during its conversion.
 
     Raises
     ------
     ModelError
-        The file cannot be read, is cut short, or holds anything but float16 and float32 tensors.
+        The file cannot be read, is truncated, or has tensors that are neither float16 nor float32.
     """
     try:
         data = path.read_bytes()
@@ -49,7 +49,7 @@ def read_safetensors(path: Path) -> dict[str, NDArray[np.float32]]:
 
 
 def _tensor(path: Path, name: str, entry: Any, body: memoryview) -> NDArray[np.float32]:
-    """Check one entry of the header and copy its tensor out."""
+    """Return the tensor of one entry of the header."""
     try:
         dtype = _DTYPES[entry["dtype"]]
         shape = tuple(entry["shape"])

@@ -1,4 +1,4 @@
-"""Transformers: a decoder of the transformers library and its tokenizer, as a model with a KV cache."""
+"""Transformers: a model from a decoder of the transformers library and its tokenizer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Transformers:
     ...     AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
     ... )
 
-    The model runs where it is (CPU or GPU) and in its dtype; logits come back as float32 on the CPU.
+    The model keeps its device and dtype; logits are float32 on the CPU.
 
     Parameters
     ----------
@@ -38,13 +38,12 @@ class Transformers:
         The bytes of each id. None reads them from the tokenizer, as wide as the model's logits, with every
         end-of-text id that the tokenizer and the model's generation config name.
     chat : bool
-        Whether a prompt is a user's message, to be wrapped in the tokenizer's chat template, rather than plain text.
+        Whether a prompt is the message of a user, for the tokenizer's chat template, instead of plain text.
 
     Raises
     ------
     ModelError
-        The model is an encoder-decoder, is in training mode, or the tokenizer has no chat template although `chat`
-        asks for it.
+        The model is an encoder-decoder or in training mode, or the tokenizer has no chat template for `chat`.
     VocabularyError
         The tokenizer's ids cannot be mapped to bytes exactly.
     """
@@ -89,19 +88,19 @@ class Transformers:
         return list(encoding["input_ids"])
 
     def start(self, token_ids: Sequence[int]) -> Session:
-        """Begin a sequence with the ids of a prompt."""
+        """Start a session with the ids of a prompt."""
         return CachedSession(self.model, token_ids)
 
     def read(self, sessions: Sequence[Session]) -> None:
         """Compute the logits of several sessions in one pass, and in one more where some have not been read before."""
-        read_sessions([_own(session) for session in sessions])
+        read_sessions([_checked(session) for session in sessions])
 
     def fork(self, session: Session) -> Session:
         """Return an independent session with the same tokens, without reading them again."""
-        return _own(session).fork()
+        return _checked(session).fork()
 
 
-def _own(session: Session) -> CachedSession:
+def _checked(session: Session) -> CachedSession:
     if not isinstance(session, CachedSession):
         raise ArgumentError(f"expected a session that this model started, got {type(session).__name__}")
     return session
@@ -110,10 +109,10 @@ def _own(session: Session) -> CachedSession:
 def _vocabulary(model: Any, tokenizer: Any) -> Vocabulary:
     head = model.get_output_embeddings()
     width = model.config.get_text_config().vocab_size if head is None else head.weight.shape[0]
-    return Vocabulary.from_transformers(tokenizer, size=width, eos_token_ids=_end_ids(model, tokenizer) or "auto")
+    return Vocabulary.from_transformers(tokenizer, size=width, eos_token_ids=_eos_ids(model, tokenizer) or "auto")
 
 
-def _end_ids(model: Any, tokenizer: Any) -> list[int]:
+def _eos_ids(model: Any, tokenizer: Any) -> list[int]:
     """Return the end-of-text ids that the tokenizer and the generation config name: chat models have several."""
     named = getattr(model.generation_config, "eos_token_id", None)
     configured = set(named) if isinstance(named, (list, tuple)) else {named}
