@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from detent.errors import LimitError, PatternSyntaxError, UnsupportedError
+from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
 
-__all__ = ["GrammarText", "json_pointer", "pattern_message", "pointer_phrase"]
+__all__ = ["GrammarText", "json_pointer", "pattern_error", "pattern_message", "pointer_phrase"]
+
+_Error = TypeVar("_Error", bound=DetentError)
 
 _SIDE_COLUMNS = 28
 """Columns shown on each side of the caret; a column takes at most four bytes."""
@@ -30,6 +32,11 @@ def pattern_message(problem: str, pattern: str, position: int, remedy: str) -> s
     write the text out
     """
     return _message(problem, f"character {position} of the pattern", pattern, position, remedy)
+
+
+def pattern_error(kind: type[_Error], problem: str, pattern: str, position: int, remedy: str, **data: Any) -> _Error:
+    """Return an error about a position in a pattern, with its message; `data` are further attributes of the error."""
+    return kind(pattern_message(problem, pattern, position, remedy), position=position, source=pattern, **data)
 
 
 class GrammarText:

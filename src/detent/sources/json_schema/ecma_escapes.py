@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from detent.code_points import Ranges, complement, normalise
 from detent.errors import LimitError, PatternSyntaxError, UnsupportedError
-from detent.sources.diagnostics import pattern_message
+from detent.sources.diagnostics import pattern_error
 from detent.sources.regex.characters import Property, has_property
 from detent.sources.regex.parser import Item, op
 
@@ -71,7 +71,7 @@ _HINTS = {
 
 def malformed(what: str, pattern: str, offset: int, remedy: str) -> NoReturn:
     """Refuse a pattern that is none."""
-    raise PatternSyntaxError(pattern_message(what, pattern, offset, remedy), position=offset, source=pattern)
+    raise pattern_error(PatternSyntaxError, what, pattern, offset, remedy)
 
 
 class Escapes:
@@ -145,9 +145,7 @@ class Escapes:
             known = has_property(name)
         except ImportError:
             what, remedy = "Unicode properties need the package regex", "pip install regex"
-            raise UnsupportedError(
-                pattern_message(what, pattern, offset, remedy), position=offset, source=pattern
-            ) from None
+            raise pattern_error(UnsupportedError, what, pattern, offset, remedy) from None
         if not known:
             remedy = r"names are such as \p{L}, \p{Lu}, \p{Letter}, \p{Script=Greek}, \p{Alphabetic}"
             malformed(f"unknown property {name!r}", pattern, offset, remedy)
@@ -157,6 +155,4 @@ class Escapes:
         if letter == "0":
             malformed("an octal escape", self.pattern, offset, r"write \xHH for a character by its number")
         what, remedy = "a back-reference is not regular", "write out the texts that may repeat: (?:aa|bb)"
-        raise UnsupportedError(
-            pattern_message(what, self.pattern, offset, remedy), position=offset, source=self.pattern
-        )
+        raise pattern_error(UnsupportedError, what, self.pattern, offset, remedy)

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeAlias
 
 from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
-from detent.sources.diagnostics import pattern_message
+from detent.sources.diagnostics import pattern_error
 from detent.sources.json_schema.ecma_escapes import ANY_BUT_LINE_ENDS, Escapes, malformed
 from detent.sources.regex.parser import Item, op
 
@@ -171,11 +171,7 @@ class _Parser:
         digits = digits.lstrip("0")
         if len(digits) > 10 or int(digits or "0") > _MOST:
             remedy = "use a smaller count, or {n,} for no upper bound"
-            raise LimitError(
-                pattern_message(f"a repeat count above {_MOST}", self.pattern, index, remedy),
-                position=index,
-                source=self.pattern,
-            )
+            raise pattern_error(LimitError, f"a repeat count above {_MOST}", self.pattern, index, remedy)
         return int(digits or "0")
 
     def open(self, index: int) -> int:
@@ -197,9 +193,7 @@ class _Parser:
     def refuse_opening(self, index: int) -> NoReturn:
         if _MODIFIERS.match(self.pattern, index):
             what, remedy = "flags inside a pattern are not supported", "write both cases out, as in [Aa]"
-            raise UnsupportedError(
-                pattern_message(what, self.pattern, index, remedy), position=index, source=self.pattern
-            )
+            raise pattern_error(UnsupportedError, what, self.pattern, index, remedy)
         if self.pattern.startswith("(?P<", index):
             self.malformed("a group of Python's re", index, "ECMA-262 writes a named group (?<name>...)")
         self.malformed("an unknown kind of group", index, "groups are (...), (?:...), (?<name>...), (?=...), (?!...)")

@@ -13,7 +13,7 @@ from functools import cache
 from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.language import Language
 from detent.limits import Limits
-from detent.sources.diagnostics import pattern_message
+from detent.sources.diagnostics import pattern_error
 from detent.sources.regex.parser import parse
 from detent.sources.regex.translate import translate
 
@@ -87,7 +87,7 @@ def _check_text(pattern: str, bounds: Limits) -> None:
         if found:
             offset = found.start()
             what, remedy = "half of a surrogate pair, which UTF-8 text never holds", "decode the pattern's text first"
-            raise UnsupportedError(pattern_message(what, pattern, offset, remedy), position=offset, source=pattern)
+            raise pattern_error(UnsupportedError, what, pattern, offset, remedy)
         size = len(pattern.encode())
     if size > bounds.source_bytes:
         raise LimitError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from detent.errors import DetentError, PatternSyntaxError, UnsupportedError
-from detent.sources.diagnostics import pattern_message
+from detent.sources.diagnostics import pattern_error
 
 __all__ = ["syntax_error"]
 
@@ -32,5 +32,5 @@ def syntax_error(what: str, pattern: str, offset: int) -> DetentError:
     remedy = next((remedy for start, remedy in _REMEDIES if what.startswith(start)), "correct the pattern there")
     if what.startswith("Possible"):
         message = f"{what[0].lower()}{what[1:]}: re takes it for characters but may come to change that"
-        return UnsupportedError(pattern_message(message, pattern, offset, remedy), position=offset, source=pattern)
-    return PatternSyntaxError(pattern_message(what, pattern, offset, remedy), position=offset, source=pattern)
+        return pattern_error(UnsupportedError, message, pattern, offset, remedy)
+    return pattern_error(PatternSyntaxError, what, pattern, offset, remedy)

@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
 from detent.limits import Limits
-from detent.sources.diagnostics import pattern_message
+from detent.sources.diagnostics import pattern_error
 from detent.sources.regex.characters import Property, has_property
 from detent.sources.regex.errors import syntax_error
 from detent.sources.regex.new_stack import on_new_stack
@@ -113,7 +113,7 @@ class _PatternTokenizer(op.Tokenizer):  # type: ignore[misc]
         return str(super().getuntil(terminator, name))
 
     def refuse(self, what: str, offset: int, remedy: str) -> NoReturn:
-        raise UnsupportedError(pattern_message(what, self.string, offset, remedy), position=offset, source=self.string)
+        raise pattern_error(UnsupportedError, what, self.string, offset, remedy)
 
     def refuse_backreference(self, offset: int) -> NoReturn:
         self.refuse("a backreference is not regular", offset, "write out the texts that may repeat: (?:aa|bb)")
@@ -301,14 +301,14 @@ def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
         if isinstance(error, DetentError) or source is None:
             raise
         offset = pattern.rfind("{", 0, source.tell())
-        raise LimitError(
-            pattern_message(
-                "a repeat count above 4294967294", pattern, offset, "use a smaller count, or {n,} for no upper bound"
-            ),
+        raise pattern_error(
+            LimitError,
+            "a repeat count above 4294967294",
+            pattern,
+            offset,
+            "use a smaller count, or {n,} for no upper bound",
             subject="repeat_count",
             limit=4294967294,
-            position=offset,
-            source=pattern,
         ) from None
 
 
@@ -317,9 +317,7 @@ def _all_flags(source: _PatternTokenizer, flags: int) -> int:
     offset = max(source.string.find("(?"), 0)
     if flags & _ASCII and flags & _UNICODE:
         what = "the flags ASCII and UNICODE exclude each other"
-        raise PatternSyntaxError(
-            pattern_message(what, source.string, offset, "leave one of them out"), position=offset, source=source.string
-        )
+        raise pattern_error(PatternSyntaxError, what, source.string, offset, "leave one of them out")
     if flags & ~_FLAGS:
         source.refuse("the template flag (?t) has no meaning here", offset, "leave it out")
     return flags if flags & _ASCII else flags | _UNICODE
