@@ -1,6 +1,7 @@
-"""Sets of code points as ranges: inclusive pairs, ascending, disjoint and not adjacent.
+"""Sets of code points, as tuples of ranges: inclusive pairs, ascending, disjoint and not adjacent.
 
-Surrogates may lie inside a range: text in UTF-8 has none, so the core leaves them out.
+Every front end uses this form: regexes, ECMA patterns, grammars and the regexes of pre-tokenizers. A range may contain
+surrogates; the core leaves them out, since UTF-8 text has none.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ EVERYTHING: Ranges = ((0, LAST),)
 
 
 def normalise(ranges: Iterable[Range]) -> Ranges:
-    """Sort and merge; costs n log n.
+    """Return the set of some ranges, sorted and merged. Takes O(n log n).
 
     >>> normalise([(50, 60), (48, 49), (55, 70)])
     ((48, 70),)
@@ -35,7 +36,7 @@ def normalise(ranges: Iterable[Range]) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """Every code point that is in none of the (normalised) ranges; costs n.
+    """Return the code points outside a set. Takes O(n).
 
     >>> complement(((0, 9), (11, LAST)))
     ((10, 10),)

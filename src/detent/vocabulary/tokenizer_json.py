@@ -122,7 +122,7 @@ def _read_model(model: dict[str, Any]) -> _Model:
 
 
 def _untagged(model: dict[str, Any]) -> str:
-    """Tell the type of a model in a file written before types were, by its fields, as the library does."""
+    """Return the type of a model in a file written before types were, by its fields, as the library does."""
     if "merges" in model:
         return "BPE"
     if "max_input_chars_per_word" in model:

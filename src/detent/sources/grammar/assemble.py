@@ -19,7 +19,7 @@ _ENDLESS = "every way to write it calls rules that call themselves, so that none
 
 
 def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: GrammarText, limits: Limits) -> _core.Node:
-    """Give the node of the texts of a rule. The leaves of the trees hold terminals.
+    """Return the node of the texts of a rule. The leaves of the trees hold terminals.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: GrammarText
 
 
 def finish(grammar: Grammar, start: str, reason: str = _ENDLESS) -> _core.Node:
-    """Give the node of a grammar; `reason` says why the start may have no text, and what to do."""
+    """Return the node of a grammar; `reason` says why the start may have no text, and what to do."""
     if grammar.start not in grammar.productive():
         raise EmptyLanguageError(f"rule {start!r} has no text: {reason}")
     return emit(grammar.pruned())

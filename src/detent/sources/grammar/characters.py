@@ -11,7 +11,7 @@ __all__ = ["class_terminal", "code_point", "text_terminal"]
 
 
 def code_point(source: GrammarText, value: int, offset: int) -> int:
-    """Give a code point back, or raise where text in UTF-8 cannot hold it."""
+    """Return a code point back, or raise where text in UTF-8 cannot hold it."""
     if value > LAST:
         source.malformed(f"U+{value:X} is above the last character", offset, "the last is U+10FFFF")
     if 0xD800 <= value <= 0xDFFF:
@@ -21,12 +21,12 @@ def code_point(source: GrammarText, value: int, offset: int) -> int:
 
 
 def text_terminal(text: str) -> Terminal:
-    """Give the terminal of one text."""
+    """Return the terminal of one text."""
     return Terminal(_core.literal(text.encode()), False, len(text)) if text else EPSILON
 
 
 def class_terminal(ranges: list[Range], negated: bool) -> Terminal:
-    """Give the terminal of one character of a class."""
+    """Return the terminal of one character of a class."""
     merged = normalise(ranges)
     if negated:
         merged = complement(merged)

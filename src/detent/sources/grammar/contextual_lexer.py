@@ -68,7 +68,7 @@ class Terminals:
         return self.rules.terminals[number]
 
     def match(self, number: int) -> LeftmostMatch:
-        """Give what a terminal matches; raises where Lark refuses it, or it looks beyond itself."""
+        """Return what a terminal matches; raises where Lark refuses it, or it looks beyond itself."""
         if number not in self._matches:
             terminal = self[number]
             pattern, source = terminal.pattern, self.rules.source
@@ -87,13 +87,13 @@ class Terminals:
         return self._matches[number]
 
     def order(self, number: int) -> tuple[int, int, int, str]:
-        """Give what the lexer sorts by."""
+        """Return what the lexer sorts by."""
         terminal = self[number]
         pattern = terminal.pattern
         return -terminal.priority, -pattern.widths[1], -len(pattern.value), terminal.name
 
     def first_bytes(self, number: int) -> bytes:
-        """Give the bytes that a terminal may begin with."""
+        """Return the bytes that a terminal may begin with."""
         if number not in self._first:
             self._first[number] = ByteDfa(self.match(number).full).first_bytes()[1]
         return self._first[number]
@@ -115,11 +115,11 @@ class Terminals:
         )
 
     def prefixed_by(self, number: int) -> _core.Node:
-        """Give the texts that begin with a terminal."""
+        """Return the texts that begin with a terminal."""
         return _core.concat([self.match(number).full, ANY_BYTES])
 
     def texts(self, terminal: int, path: Path) -> _core.Node:
-        """Give the texts of a terminal that a path reads."""
+        """Return the texts of a terminal that a path reads."""
         tentative = self.match(path.entry).tentative
         parts = [tentative]
         if terminal != path.entry:
@@ -138,7 +138,7 @@ class Terminals:
         return self._ask(("repeatable", number), lambda: is_empty(twice))
 
     def narrowed(self, terminal: int, path: Path, following: bytes) -> tuple[Path, int] | None:
-        """Give a path with the rivals that can matter, and what must not follow; None if no text takes the path."""
+        """Return a path with the rivals that can matter, and what must not follow; None if no text takes the path."""
         path = path._replace(others=frozenset(other for other in path.others if self.may_meet(other, path.entry)))
         texts = self.texts(terminal, path)
         kept: list[int] = []
@@ -156,7 +156,7 @@ class Terminals:
         return path._replace(rivals=frozenset(kept)), self._guard(terminal, path, following)
 
     def _guard(self, terminal: int, path: Path, following: bytes) -> int:
-        """Give what must not follow the texts of a path, if something that may follow would be read on."""
+        """Return what must not follow the texts of a path, if something that may follow would be read on."""
         key = (terminal, path.entry, path.others)
         if key not in self._extensions:
             self._extensions[key] = _extensions(self.texts(terminal, path), self.match(path.entry).tentative)
@@ -192,7 +192,7 @@ class Terminals:
         return self._guards[key]
 
     def after_guard(self, texts: _core.Node, guard: int) -> _core.Node | None:
-        """Give the texts that may stand after a guard; None if none may."""
+        """Return the texts that may stand after a guard; None if none may."""
         if guard == Guard.NONE:
             return texts
         forbidden = _core.concat([self.guards[guard], ANY_BYTES])
@@ -202,7 +202,7 @@ class Terminals:
         return None if is_empty(rest) else rest
 
     def node(self, terminal: int, path: Path, guard: int, pending: int = Guard.NONE) -> _core.Node | None:
-        """Give the node of a narrowed path after a guard; None if no text of it may stand there."""
+        """Return the node of a narrowed path after a guard; None if no text of it may stand there."""
         texts = self.after_guard(self.texts(terminal, path), pending)
         if texts is None:
             return None
@@ -222,7 +222,7 @@ class Terminals:
         return _core.concat(parts) if len(parts) > 1 else parts[0]
 
     def _against_lookahead(self, entry: int, rival: int, texts: _core.Node) -> tuple[_core.Node, _core.Node]:
-        r"""Give the texts without those that a rival takes first, and what must not begin there besides.
+        r"""Return the texts without those that a rival takes first, and what must not begin there besides.
 
         The rival ends in a negative lookahead: a text of it counts only if nothing that it forbids follows. Where the
         entry reads on over all that is forbidden, as in `if(?!\w)` against `\w+`, the rival's texts are not the
@@ -309,7 +309,7 @@ def _begins(following: bytes) -> _core.Node:
 
 
 def _extensions(texts: _core.Node, within: _core.Node) -> tuple[set[int], set[int]] | None:
-    """Give the bytes that, after any of the texts, make a text of `within`, and those that may make one later.
+    """Return the bytes that, after any of the texts, make a text of `within`, and those that may make one later.
 
     None where the automata are too large. Goes through both in step.
     """

@@ -20,7 +20,7 @@ _INLINE = 1000
 
 
 def emit(grammar: Grammar) -> _core.Node:
-    """Give the node of the start's texts; the grammar must have been pruned and must have a text."""
+    """Return the node of the start's texts; the grammar must have been pruned and must have a text."""
     grammar = simplify(without_left_recursion(simplify(grammar)))
     only = _as_terminal(grammar.rules[grammar.start])
     if only is not None:
@@ -41,7 +41,7 @@ def _node(symbol: Symbol) -> _core.Node:
 
 
 def simplify(grammar: Grammar) -> Grammar:
-    """Give a grammar of the same texts, with fewer rules and larger terminals; linear."""
+    """Return a grammar of the same texts, with fewer rules and larger terminals; linear."""
     work = Grammar([list(rows) for rows in grammar.rules], grammar.start, grammar.limit, grammar.size)
     known: dict[int, Symbol] = {}
     callers: list[list[int]] = [[] for _ in work.rules]
@@ -72,7 +72,7 @@ def simplify(grammar: Grammar) -> Grammar:
 
 
 def _inline_known(row: Production, known: dict[int, Symbol]) -> Production:
-    """Give the row with known rules put in and neighbouring terminals made into one."""
+    """Return the row with known rules put in and neighbouring terminals made into one."""
     result: list[Symbol] = []
     for symbol in row:
         if isinstance(symbol, int):
@@ -90,7 +90,7 @@ def _inline_known(row: Production, known: dict[int, Symbol]) -> Production:
 
 
 def _as_terminal(rows: list[Production]) -> Terminal | None:
-    """Give the terminal that a rule is, if it calls no other."""
+    """Return the terminal that a rule is, if it calls no other."""
     options: list[Terminal] = []
     for row in rows:
         parts = [symbol for symbol in row if isinstance(symbol, Terminal) and symbol.regular]
@@ -101,7 +101,7 @@ def _as_terminal(rows: list[Production]) -> Terminal | None:
 
 
 def _recursion_to_loop(rule: int, rows: list[Production]) -> list[Production]:
-    """Give the rows of a rule that calls no rule but itself, as a loop where it does so on one side only."""
+    """Return the rows of a rule that calls no rule but itself, as a loop where it does so on one side only."""
     calling = [row for row in rows if rule in row and row != (rule,)]
     others = [row for row in rows if rule not in row]
     ends = _as_terminal(others)
@@ -118,7 +118,7 @@ def _recursion_to_loop(rule: int, rows: list[Production]) -> list[Production]:
 
 
 def _without_aliases(grammar: Grammar) -> Grammar:
-    """Give the grammar without rules that are just another rule."""
+    """Return the grammar without rules that are just another rule."""
     stands: dict[int, int] = {}
     for rule, rows in enumerate(grammar.rules):
         if len(rows) == 1 and len(rows[0]) == 1 and isinstance(rows[0][0], int) and rows[0][0] != rule:

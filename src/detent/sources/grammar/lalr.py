@@ -113,7 +113,7 @@ class Lalr:
         return found
 
     def path(self, state: int, row: int) -> list[int]:
-        """Give the states that a row leads through, from the one it begins in."""
+        """Return the states that a row leads through, from the one it begins in."""
         path = [state]
         for symbol in self.rows[row][1]:
             path.append(self.goto[path[-1]][symbol])

@@ -36,7 +36,7 @@ _Body = list["list[_Rule | Terminal]"]
 
 
 def annotate_lexer_states(automaton: Lalr, terminals: Terminals, limit: int) -> Grammar:
-    """Give the productions of the texts that the automaton accepts with its contextual lexer."""
+    """Return the productions of the texts that the automaton accepts with its contextual lexer."""
     return _Annotation(automaton, terminals, limit).run()
 
 
@@ -85,7 +85,7 @@ class _Annotation:
         return classes
 
     def token(self, symbol: int, state: int, lexed_in: int, states: list[int]) -> _Token:
-        """Give how a terminal is read where it is shifted in `state` and the lexer, of `states`, is in `lexed_in`."""
+        """Return how a terminal is read where it is shifted in `state` and the lexer, of `states`, is in `lexed_in`."""
         lexer_of = self.lexer_of(self.expected[lexed_in])
         before: list[tuple[int, _Reading]] = []
         for number in self.ignored:
@@ -103,7 +103,7 @@ class _Annotation:
         return frozenset(way for way in alternatives if way is not None)
 
     def read(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
-        """Give the ways to read a terminal in a state, each with how it leaves the lexer."""
+        """Return the ways to read a terminal in a state, each with how it leaves the lexer."""
         key = (symbol, state, lexer)
         if key not in self.readings:
             self.readings[key] = self.find_readings(*key)
@@ -205,7 +205,7 @@ class _Annotation:
             yield from (row for current, row in alternatives if current == end)
 
     def terminal(self, symbol: int, token: _Token, pending: int, guard: int) -> Terminal | None:
-        """Give what of a terminal leaves a guard, with what is ignored before it, after another guard."""
+        """Return what of a terminal leaves a guard, with what is ignored before it, after another guard."""
         key = (symbol, token, pending, guard)
         if key not in self.symbols:
             before, reading = token
@@ -271,7 +271,7 @@ class _Annotation:
         return self.lexers[expected]
 
     def first_after(self, states: list[int], without: int | None) -> bytes:
-        """Give the bytes that may come next in some lexer states."""
+        """Return the bytes that may come next in some lexer states."""
         expected: frozenset[int] = frozenset().union(*(self.expected[state] for state in states)) - {without}
         if expected not in self.following:
             firsts = (self.terminals.first_bytes(number) for number in expected)
@@ -280,7 +280,7 @@ class _Annotation:
 
 
 def _any(nodes: list[_core.Node | None]) -> _core.Node | None:
-    """Give the union of the nodes that there are."""
+    """Return the union of the nodes that there are."""
     found = [node for node in nodes if node is not None]
     return _some(list(found)) if found else None
 
@@ -291,7 +291,7 @@ def _some(nodes: list[_core.Node | None]) -> _core.Node:
 
 
 def _lexer_states(automaton: Lalr) -> list[set[int]]:
-    """Give for each state those in which the shift before it may have ended: itself, if a terminal leads there."""
+    """Return for each state those in which the shift before it may have ended: itself, if a terminal leads there."""
     moves = automaton.moves
     offset = len(automaton.goto)
     sets: list[set[int]] = [set() for _ in range(offset + len(moves))]
@@ -317,7 +317,7 @@ def _lexer_states(automaton: Lalr) -> list[set[int]]:
 
 
 def _alike(rules: list[int], bodies: list[_Body], numbers: dict[_Rule, int]) -> list[int]:
-    """Give classes of annotated rules with the same texts: the coarsest whose rows are the same by class."""
+    """Return classes of annotated rules with the same texts: the coarsest whose rows are the same by class."""
     classes = rules
     count = len(set(classes))
     while True:

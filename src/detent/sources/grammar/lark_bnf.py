@@ -50,7 +50,7 @@ class Bnf:
         return len(self.rules) - 1
 
     def set(self, rule: int, rows: _Rows) -> None:
-        """Give a rule its rows."""
+        """Return a rule its rows."""
         self._size += sum(map(len, rows)) + len(rows)
         if self._size > self._limit:
             raise LimitError(
@@ -60,7 +60,7 @@ class Bnf:
         self.rules[rule] = list(dict.fromkeys(rows))
 
     def plus(self, rows: _Rows) -> int:
-        """Give the rule for rows that are repeated."""
+        """Return the rule for rows that are repeated."""
         key = tuple(rows)
         if key not in self._plus:
             self._plus[key] = rule = self.add([])
@@ -68,11 +68,11 @@ class Bnf:
         return self._plus[key]
 
     def one(self, rows: _Rows) -> int:
-        """Give a symbol for rows, a rule if it must be."""
+        """Return a symbol for rows, a rule if it must be."""
         return rows[0][0] if len(rows) == 1 and len(rows[0]) == 1 else self.add(rows)
 
     def multiplied(self, parts: list[_Rows]) -> _Rows:
-        """Give the rows of parts in a row."""
+        """Return the rows of parts in a row."""
         count = 1
         for part in parts:
             count *= len(part)
@@ -82,7 +82,7 @@ class Bnf:
         return list(dict.fromkeys(rows))
 
     def counted(self, rows: _Rows, least: int, most: int) -> _Rows:
-        """Give the rows for a count with an upper bound."""
+        """Return the rows for a count with an upper bound."""
         if most < _SMALL_COUNT and sum(len(rows) ** count for count in range(least, most + 1)) <= _MAX_ROWS:
             return list(dict.fromkeys(row for n in range(least, most + 1) for row in self.multiplied([rows] * n)))
         atom = self.one(rows)
@@ -120,7 +120,7 @@ class Bnf:
 
 
 def expand_ebnf(rules: LarkRules, limit: int) -> Bnf | None:
-    """Give the rows of all rules that the start needs; None if one holds what is no terminal."""
+    """Return the rows of all rules that the start needs; None if one holds what is no terminal."""
     bnf = Bnf(limit)
     numbers: dict[int, int] = {}
     index = 0
@@ -173,7 +173,7 @@ def _walk(tree: Tree, scope: Scope, rules: LarkRules, bnf: Bnf, number: Callable
 
 
 def _factors(count: int) -> list[tuple[int, int]]:
-    """Give (a, b) pairs that make a count from 1 by x -> a x + b, as Lark's `small_factors` does."""
+    """Return (a, b) pairs that make a count from 1 by x -> a x + b, as Lark's `small_factors` does."""
     pairs: list[tuple[int, int]] = []
     while count > _SMALL_FACTOR:
         for factor in range(_SMALL_FACTOR, 1, -1):

@@ -148,7 +148,7 @@ def _library(path: str) -> Definitions:
 
 
 def _mangled(name: str, path: str) -> str:
-    """Give the name under which Lark takes over what was not named."""
+    """Return the name under which Lark takes over what was not named."""
     return f"{'_' if name.startswith('_') else ''}{path}__{name.removeprefix('_')}"
 
 
@@ -189,7 +189,7 @@ def leaves(trees: Iterable[Tree]) -> Iterator[RuleName | TerminalNode]:
 
 
 def _with_names(tree: Tree, names: dict[str, str]) -> Tree:
-    """Give a tree of the library with other names; these trees are small, so recursion is safe."""
+    """Return a tree of the library with other names; these trees are small, so recursion is safe."""
     if isinstance(tree, RuleName):
         return RuleName(names.get(tree.name, tree.name), -1)
     if isinstance(tree, TerminalNode):

@@ -110,7 +110,7 @@ def unescaped(text: str, source: GrammarText, offset: int) -> str:
 
 
 def literal_pattern(value: object, offset: int, source: GrammarText, limits: Limits) -> Pattern:
-    """Give the pattern of a literal, a range or a special token.
+    """Return the pattern of a literal, a range or a special token.
 
     Raises
     ------
@@ -153,7 +153,7 @@ _Walk: TypeAlias = "Generator[Tree, Pattern, Pattern]"
 def terminal_pattern(
     tree: Tree, called: Callable[[TerminalName, int], Pattern], literal: Callable[[TerminalNode], Pattern]
 ) -> Pattern:
-    """Give the pattern of a terminal's definition; `called` gives those of the terminals that it calls."""
+    """Return the pattern of a terminal's definition; `called` gives those of the terminals that it calls."""
 
     def walk(part: Tree) -> _Walk:
         if isinstance(part, TerminalNode):

@@ -75,7 +75,7 @@ class LarkRules:
         self.ignored = [self.terminal(name) for name in dict.fromkeys(self.definitions.ignored)]
 
     def start(self, name: str) -> int:
-        """Give the number of the rule that texts begin with."""
+        """Return the number of the rule that texts begin with."""
         found = self.definitions.all.get(name)
         if found is None or found.is_terminal:
             what = f"the grammar has no rule {name!r}" if self.definitions.all else "the grammar has no rules"
@@ -85,7 +85,7 @@ class LarkRules:
         return self.rule(RuleName(name, found.offset), {})
 
     def rule(self, name: RuleName, scope: Scope) -> int:
-        """Give the number of a rule without parameters."""
+        """Return the number of a rule without parameters."""
         return self._number(name.name, self.definitions.all[name.name].tree, {}, name.offset)
 
     def _number(self, key: str, tree: Tree, scope: Scope, offset: int) -> int:
@@ -96,7 +96,7 @@ class LarkRules:
         return self._rules[key]
 
     def symbol(self, tree: RuleName | TerminalNode, scope: Scope) -> int | Nested:
-        """Give the number of a rule, the complement of the number of a terminal, or a nested schema."""
+        """Return the number of a rule, the complement of the number of a terminal, or a nested schema."""
         tree = self._closed(tree, scope)
         if isinstance(tree, RuleName):
             if self.definitions.all[tree.name].parameters:
@@ -119,7 +119,7 @@ class LarkRules:
         return ~self._anonymous_terminal(tree)
 
     def _closed(self, tree: RuleName | TerminalNode, scope: Scope) -> RuleName | TerminalNode:
-        """Give a leaf with the parameters in it replaced; arguments nest at most `MAX_TEMPLATE_DEPTH` deep."""
+        """Return a leaf with the parameters in it replaced; arguments nest at most `MAX_TEMPLATE_DEPTH` deep."""
         if not scope:
             return tree
         if isinstance(tree, RuleName):
@@ -144,7 +144,7 @@ class LarkRules:
         return closed
 
     def terminal(self, name: str) -> int:
-        """Give the number of a terminal that is defined."""
+        """Return the number of a terminal that is defined."""
         if name not in self._terminals:
             definition = self.definitions.all[name]
             self._terminals[name] = len(self.terminals)
@@ -154,7 +154,7 @@ class LarkRules:
         return self._terminals[name]
 
     def pattern(self, name: str) -> Pattern:
-        """Give the pattern of a terminal that is defined, with those of the terminals that it calls."""
+        """Return the pattern of a terminal that is defined, with those of the terminals that it calls."""
         path = [name]
         while path:
             current = path[-1]
@@ -217,7 +217,7 @@ class LarkRules:
 
 
 def _written(tree: RuleName | TerminalNode) -> str:
-    """Give one text for equal arguments; they nest at most `MAX_TEMPLATE_DEPTH` deep."""
+    """Return one text for equal arguments; they nest at most `MAX_TEMPLATE_DEPTH` deep."""
     if isinstance(tree, RuleName):
         return tree.name
     value = tree.value

@@ -465,5 +465,5 @@ class _Reader:
 
 
 def _number(digits: str) -> int:
-    """Give a count; longer digits, which would take quadratic time to read, are above every limit."""
+    """Return a count; longer digits, which would take quadratic time to read, are above every limit."""
     return MAX_COUNT + 1 if len(digits) > 12 else int(digits or 0)

@@ -29,7 +29,7 @@ _SHORT = 3
 
 
 def without_left_recursion(grammar: Grammar) -> Grammar:
-    """Give a grammar of the same texts in which no rule reaches itself by its left edge.
+    """Return a grammar of the same texts in which no rule reaches itself by its left edge.
 
     >>> terminal = Terminal(_core.literal(b"a"), False)
     >>> grammar = Grammar()
@@ -48,7 +48,7 @@ def without_left_recursion(grammar: Grammar) -> Grammar:
 
 
 def left_edges(grammar: Grammar) -> list[list[int]]:
-    """Give for each rule the rules that a row of it may begin with."""
+    """Return for each rule the rules that a row of it may begin with."""
     nullable = grammar.nullable()
     edges: list[list[int]] = []
     for rows in grammar.rules:
@@ -109,7 +109,7 @@ class _Removal:
                 return
 
     def not_empty(self, head: Symbol) -> Production:
-        """Give the symbol for the non-empty texts of a terminal or a rule."""
+        """Return the symbol for the non-empty texts of a terminal or a rule."""
         if isinstance(head, Terminal):
             if not head.nullable:
                 return (head,)
@@ -160,7 +160,7 @@ class _Removal:
         rules.write()
 
     def closure(self, edges: dict[int, set[int]]) -> dict[int, set[int]]:
-        """Give the reflexive, transitive closure."""
+        """Return the reflexive, transitive closure."""
         closed: dict[int, set[int]] = {}
         for start in edges:
             found = {start}
@@ -189,7 +189,7 @@ class _ClimbRules:
         self._waiting: list[tuple[int, int]] = []
 
     def number(self, start: int, end: int) -> int:
-        """Give the number of W(start,end)."""
+        """Return the number of W(start,end)."""
         key = (start, end)
         if key not in self._numbers:
             self._numbers[key] = self.grammar.add()

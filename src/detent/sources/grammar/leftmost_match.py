@@ -77,7 +77,7 @@ _PlainWalk: TypeAlias = "Generator[tuple[Tree, int], _Texts, _Texts]"
 
 
 def leftmost_match(regexp: str, limits: Limits) -> LeftmostMatch:
-    """Give what `re` takes of a text by a pattern.
+    """Return what `re` takes of a text by a pattern.
 
     Raises
     ------
@@ -117,7 +117,7 @@ class _Search:
         trampoline(self.plain_row, (tree, flags))
 
     def last_loop(self, items: Tree) -> _core.Node | None:
-        """Give what the end of a pattern repeats without a bound, if it is one character."""
+        """Return what the end of a pattern repeats without a bound, if it is one character."""
         while items:
             kind, value = items[-1]
             if kind is op.SUBPATTERN or kind is _ATOMIC:
@@ -183,7 +183,7 @@ class _Search:
         return _core.concat(nodes[::-1])
 
     def texts(self, item: Item, flags: int) -> _Texts:
-        """Give the texts of an item whose bodies are known."""
+        """Return the texts of an item whose bodies are known."""
         walk = self.plain_item(item, flags)
         known: _Texts | None = None
         while True:
@@ -326,7 +326,7 @@ def _times(texts: _Texts, least: int, maximum: int | None) -> _Texts:
 
 
 def _body(kind: Operator, value: Any, flags: int) -> tuple[Tree, int]:
-    """Give the body of a group, and the flags in it."""
+    """Return the body of a group, and the flags in it."""
     if kind is _ATOMIC:
         return value.data, flags
     _, added, removed, body = value
@@ -366,7 +366,7 @@ def _character(kind: Operator, value: Any, flags: int) -> _core.Node:
 
 
 def _least(item: Item) -> int:
-    """Give a lower bound of the characters that an item matches."""
+    """Return a lower bound of the characters that an item matches."""
     total = 0
     waiting: list[tuple[Item, int]] = [(item, 1)]
     while waiting:
@@ -383,7 +383,7 @@ def _least(item: Item) -> int:
 
 
 def _shallow(item: Item) -> int:
-    """Give a lower bound without going into groups."""
+    """Return a lower bound without going into groups."""
     kind, value = item
     if kind in ONE_CHARACTER:
         return 1

@@ -80,15 +80,15 @@ class Grammar:
             )
 
     def nullable(self) -> set[int]:
-        """Give the rules that the empty text belongs to."""
+        """Return the rules that the empty text belongs to."""
         return self._least(lambda symbol: symbol.nullable, lambda repeated: repeated.minimum == 0)
 
     def productive(self) -> set[int]:
-        """Give the rules that some text belongs to, if every terminal has one."""
+        """Return the rules that some text belongs to, if every terminal has one."""
         return self._least(lambda symbol: True, lambda repeated: repeated.minimum == 0)
 
     def _least(self, terminal: _Test, repeated: _ManyTest) -> set[int]:
-        """Give the least set of rules with a row that is all in it, terminals and repeats being judged as given."""
+        """Return the least set of rules with a row that is all in it, terminals and repeats being judged as given."""
         waiting: dict[int, list[list[int]]] = {}
         found: set[int] = set()
         ready: deque[int] = deque()
@@ -125,7 +125,7 @@ class Grammar:
                     yield symbol.rule
 
     def pruned(self) -> Grammar:
-        """Give the grammar of the rules that the start needs and that have a text; the start itself stays."""
+        """Return the grammar of the rules that the start needs and that have a text; the start itself stays."""
         productive = self.productive()
         rules: list[list[Production]] = []
         for rows in self.rules:
@@ -146,7 +146,7 @@ class Grammar:
 
 
 def _without(row: Production, productive: set[int]) -> Production | None:
-    """Give the row, or None if it has no text; a repeat that may be left out is."""
+    """Return the row, or None if it has no text; a repeat that may be left out is."""
     kept: list[Symbol] = []
     for symbol in row:
         rule = symbol if isinstance(symbol, int) else symbol.rule if isinstance(symbol, RepeatedRule) else None

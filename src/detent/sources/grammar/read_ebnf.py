@@ -30,7 +30,7 @@ _SIGNS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?"
 
 
 def read_ebnf(source: GrammarText, limits: Limits) -> dict[str, tuple[Tree, int]]:
-    """Give the rules of a text, each with its tree and where it is defined. Linear in the text."""
+    """Return the rules of a text, each with its tree and where it is defined. Linear in the text."""
     return _Reader(source, limits).run()
 
 

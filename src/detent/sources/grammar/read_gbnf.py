@@ -36,7 +36,7 @@ _ANY = Terminal(_core.chars([(0, 0x10FFFF)]), False)
 
 
 def read_gbnf(source: GrammarText, limits: Limits) -> dict[str, tuple[Tree, int]]:
-    """Give the rules of a text, each with its tree and where it is defined. Linear in the text."""
+    """Return the rules of a text, each with its tree and where it is defined. Linear in the text."""
     return _Reader(source, limits).run()
 
 

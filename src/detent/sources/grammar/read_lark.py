@@ -32,7 +32,7 @@ _UNREADABLE = (
 
 
 def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.Node, str]:
-    """Give the node of a grammar's texts, and the lexer that it has."""
+    """Return the node of a grammar's texts, and the lexer that it has."""
     source = GrammarText(text)
     rules = LarkRules(Definitions(source, limits), source, limits)
     rules.start(start)
@@ -56,7 +56,7 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
 
 
 def every_tokenization(rules: LarkRules, start: str, limits: Limits) -> _core.Node:
-    """Give the node in which every way to split a text counts."""
+    """Return the node in which every way to split a text counts."""
     grammar = Grammar(limit=limits.pattern_size)
     numbers: dict[int, int] = {}
     terminals = Terminals(rules, limits)
@@ -101,7 +101,7 @@ def _terminal(terminals: Terminals, number: int) -> Terminal:
 
 
 def _ignored(terminals: Terminals) -> Terminal | None:
-    """Give any of the ignored terminals, any number of times."""
+    """Return any of the ignored terminals, any number of times."""
     parts = [_terminal(terminals, number) for number in terminals.rules.ignored]
     if not parts:
         return None

@@ -8,7 +8,7 @@ __all__ = ["closed", "strongly_connected_components"]
 
 
 def strongly_connected_components(edges: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Give the strongly connected sets of nodes, each after the sets that it leads to; linear in the edges.
+    """Return the strongly connected sets of nodes, each after the sets that it leads to; linear in the edges.
 
     >>> strongly_connected_components([[1], [0, 2], []])
     [[2], [1, 0]]
@@ -50,7 +50,7 @@ def strongly_connected_components(edges: Sequence[Sequence[int]]) -> list[list[i
 
 
 def closed(sets: Sequence[set[int]], edges: Sequence[Sequence[int]]) -> list[set[int]]:
-    """Give for each node the union of the sets of all that it reaches; strongly connected nodes share one set.
+    """Return for each node the union of the sets of all that it reaches; strongly connected nodes share one set.
 
     >>> closed([{1}, {2}, {3}], [[1], [2], [1]])
     [{1, 2, 3}, {2, 3}, {2, 3}]

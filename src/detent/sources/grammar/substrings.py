@@ -20,7 +20,7 @@ _KINDS = ("substring_chars", "substring_words", "substring_chunks")
 
 
 def substrings(text: str, source: GrammarText, offset: int) -> _core.Node:
-    """Give the node of a `%regex`; linear in its text."""
+    """Return the node of a `%regex`; linear in its text."""
     remedy = f"write one of {', '.join(_KINDS)}"
     try:
         value = json.loads(text)

@@ -228,7 +228,7 @@ class Expression:
         group.negations[len(group.parts)] = offset
 
     def finish(self) -> Tree:
-        """Give the whole tree; every group must be closed."""
+        """Return the whole tree; every group must be closed."""
         if self.nesting:
             group = self._groups[-1]
             self._parts.source.malformed("a group is not closed", group.offset, f"close it with {group.closing}")

@@ -1,8 +1,8 @@
 r"""Regex: Python's `re` syntax as a language.
 
-The standard library's own parser reads the pattern (`parser`), its tree becomes a node of the core (`translate`) with
-classes as sets of code points (`classes`, from `characters` and `case`) and anchors as lookarounds (`assertions`).
-`re.fullmatch` is the oracle: the language is the UTF-8 of every text that it accepts.
+The standard library's parser reads the pattern (`parser`). `translate` makes a node of the core from the parser's tree:
+classes become sets of code points (`classes`, `characters`, `case_folding`), and anchors become lookarounds
+(`assertions`). `re.fullmatch` is the oracle: the language is the UTF-8 of every text that it accepts.
 """
 
 from __future__ import annotations

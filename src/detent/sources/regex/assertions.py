@@ -1,6 +1,6 @@
 r"""Anchors and word boundaries, as lookarounds over bytes.
 
-They are right on UTF-8 text, where a position is always between characters: a newline is one byte, and the bytes before
+They are exact on UTF-8 text, where a position is always between characters: a newline is one byte, and the bytes before
 a position end in exactly one character.
 """
 
@@ -27,7 +27,7 @@ _EMPTY_TEXT_HAS_NON_BOUNDARY = re.fullmatch(r"\B", "") is not None
 
 @cache
 def anchor(kind: Operator, multiline: bool, ascii_only: bool) -> _core.Node:
-    """Give the assertion that an anchor of the parser's tree stands for."""
+    """Return the assertion that an anchor of the parser's tree stands for."""
     byte = _core.byte_set(bytes(range(256)))
     newline = _core.literal(b"\n")
     other = _core.byte_set(bytes(value for value in range(256) if value != 0x0A))

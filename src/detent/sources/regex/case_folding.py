@@ -1,10 +1,11 @@
-"""Which characters match each other when case is ignored, as Python's `re` has it.
+"""The characters that match each other when case is ignored, after Python's `re`.
 
-`re` lowers both sides by the simple Unicode mapping; a few small letters with a common capital also match each other
-(its table of extra cases: "s" and the long s, "μ" and the micro sign). With the ASCII flag only A-Z and a-z do.
+`re` maps both sides to lower case by the simple Unicode mapping. A few lower-case letters with a common capital also
+match each other (its table of extra cases: "s" and the long s, "μ" and the micro sign). With the ASCII flag only A-Z
+and a-z fold.
 
-The sets are closed here over whole ranges. One defect of `re` is not copied: a class that lists a capital above U+FFFF,
-such as `[𐐀x]`, does not match that capital there.
+This module closes whole ranges under folding. One defect of `re` is not copied: in `re`, a class that lists a capital
+above U+FFFF, such as `[𐐀x]`, does not match that capital.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _CASED_END = 0x20000
 
 
 def case_variants(ranges: Iterable[Range], ascii_only: bool) -> Iterator[Range]:
-    """Yield what matches a character of `ranges` (and may be in them itself); costs the cased letters inside.
+    """Yield the variants of the characters in `ranges`; takes time linear in the cased letters of the ranges.
 
     >>> list(case_variants([(0x6B, 0x6B)], ascii_only=False))
     [(75, 75), (8490, 8490)]
@@ -64,7 +65,7 @@ def _ascii_variants(low: int, high: int, beyond: bool) -> Iterator[Range]:
 
 @cache
 def _letters() -> tuple[list[int], dict[int, tuple[int, ...]]]:
-    """All cased letters, ascending, and what each matches. Costs 10 ms, when a pattern first needs it."""
+    """Return all cased letters, ascending, and the variants of each. The first call takes 10 ms."""
     cased = list(filter(_sre.unicode_iscased, range(_CASED_END)))
     lowered: dict[int, list[int]] = {}
     for letter in cased:

@@ -1,8 +1,8 @@
-r"""What kind of character a code point is: the sets behind `\w \d \s` and `\p{...}`.
+r"""The sets of code points of `\w`, `\d`, `\s` and `\p{...}`.
 
-Nothing is tabulated here. Each set is read off the engine that defines it, once, by matching one string of all code
-points: the running Python's `re` for `\w \d \s` (so the Unicode version is Python's), the `regex` package for
-properties. That costs about 10 ms a set, when a pattern first needs it.
+No table is stored. The engine that defines a set matches one string of all code points, once: the running Python's `re`
+for `\w \d \s` (so the Unicode version is Python's), the `regex` package for properties. The first use of a set costs
+about 10 ms.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _ASCII: dict[str, Ranges] = {
 
 @cache
 def category_ranges(letter: str, negated: bool, ascii_only: bool) -> Ranges:
-    r"""Give the set of `\d`, `\s` or `\w`, or of its capital."""
+    r"""Return the set of `\d`, `\s` or `\w`, or of its capital."""
     if negated:
         return complement(category_ranges(letter, False, ascii_only))
     if ascii_only:
         return _ASCII[letter]
-    # Two tight loops: skip what does not match, take what does. Searching for the class is half as fast.
+    # One run outside the class, one run inside it. Searching for the class takes twice the time.
     runs = re.compile(rf"[^\{letter}]*([\{letter}]+|\Z)")
     return _spans(runs)
 
 
-# Some 60 sets of at most 100 kB; a name can be spelt in endless ways, so the cache is bounded.
+# At most 64 sets of 100 kB. The cache is bounded, since a property has arbitrarily many aliases.
 @lru_cache(maxsize=64)
 def property_ranges(name: str, ignore_case: bool) -> Ranges:
-    r"""Give the set of `\p{name}` as the `regex` package has it, in its own case-insensitive sense if asked."""
+    r"""Return the set of `\p{name}` in the `regex` package, with its case-insensitive meaning if `ignore_case`."""
     engine = _engine()
     flags = engine.V0 | (engine.IGNORECASE if ignore_case else 0)
     return _spans(engine.compile(rf"(\p{{{name}}}+)", flags))
@@ -69,7 +69,7 @@ def has_property(name: str) -> bool:
 
 
 def _engine() -> ModuleType:
-    import regex  # type: ignore[import-untyped] # loaded at first use: only properties need it
+    import regex  # type: ignore[import-untyped] # imported here, since only properties need it
 
     return regex  # type: ignore[no-any-return]
 

@@ -1,7 +1,6 @@
-r"""One character: a class, a dot or a letter whose case is ignored, as a set of code points and as a node.
+r"""Character classes, dots and case-insensitive letters, as sets of code points and as nodes.
 
-Classes recur within a pattern and from pattern to pattern, so their nodes are cached; the cache is bounded in entries
-and in the length of what it keeps.
+Patterns share classes, so their nodes are cached. The cache is bounded in entries and in the length of an entry.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ _CACHED_ITEMS = 64
 
 
 def make_class(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> CharacterClass:
-    """Give the node of a class; costs as `class_ranges`, or a look-up when cached."""
+    """Return the node of a class; costs as `class_ranges`, or a look-up when cached."""
     build = _cached_class if len(items) <= _CACHED_ITEMS else _build_class
     return build(items, ignore_case, ascii_only)
 
 
 def class_ranges(items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> tuple[Ranges, int]:
-    """Give the code points of a class from the parser's items, and how many ranges were merged for them.
+    """Return the code points of a class from the parser's items, and how many ranges were merged for them.
 
     Costs n log n in that number. Where case is ignored, letters are closed under it before the class is negated.
     """

@@ -1,4 +1,4 @@
-"""Refusals of the standard parser, in our words: its sentence, the place, and what to write instead."""
+"""The errors of the standard library's parser as detent errors: its sentence, the position, and a remedy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from detent.sources.diagnostics import pattern_error
 
 __all__ = ["syntax_error"]
 
-# How the parser's sentences begin, and the remedy.
+# The first words of the parser's sentences, each with its remedy.
 _REMEDIES = (
     ("unknown extension ?<", "a named group is written (?P<name>...)"),
     ("unknown extension", "Python's re has no such group; write it another way"),
@@ -28,7 +28,7 @@ _REMEDIES = (
 
 
 def syntax_error(what: str, pattern: str, offset: int) -> DetentError:
-    """Make the exception for what the parser says; a warning of its own ("Possible nested set") is an error too."""
+    """Return the error for a sentence of the parser; its warnings ("Possible nested set") are errors here."""
     remedy = next((remedy for start, remedy in _REMEDIES if what.startswith(start)), "correct the pattern there")
     if what.startswith("Possible"):
         message = f"{what[0].lower()}{what[1:]}: re takes it for characters but may come to change that"

@@ -1,4 +1,4 @@
-"""Work done in a thread of its own, so that the depth of the caller's stack does not matter."""
+"""A call on a new thread, so that its recursion does not depend on the depth of the caller's stack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Result = TypeVar("_Result")
 
 
 def on_new_stack(work: Callable[[], _Result]) -> _Result:
-    """Do the work and give its result, or raise what it raises.
+    """Call `work` on a new thread and return its result, or raise its exception.
 
     >>> on_new_stack(lambda: 1 + 1)
     2

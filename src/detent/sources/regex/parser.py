@@ -1,14 +1,13 @@
-r"""The standard library's regex parser, in a private copy with seams.
+r"""The standard library's regex parser, loaded a second time with some functions replaced.
 
-What a pattern means is decided by Python's own parser. It is loaded a second time under our roof, so that some of its
-parts can be replaced without touching the `re` of anybody else:
+The running Python's parser decides the meaning of a pattern. This module loads a private copy of the parser's module
+and replaces these parts of the copy; the `re` module of other code is unchanged:
 
-- `_parse_sub` (alternatives): ours counts the depth, and leaves out the factoring of common prefixes, which takes
-  quadratic time;
-- `SubPattern`: ours leaves non-capturing groups in place, whose unpacking takes quadratic time;
-- escapes: ours add `\p{...}` and refuse what UTF-8 text cannot hold;
-- `Tokenizer`: ours refuses what is not regular, at the place where it stands;
-- `warnings`: where `re` warns that a pattern may come to mean something else, ours raises.
+- `_parse_sub` (alternatives) counts the depth and does not factor common prefixes, which takes quadratic time;
+- `SubPattern` does not unpack non-capturing groups, which takes quadratic time;
+- the escapes add `\p{...}` and refuse surrogates, which UTF-8 text cannot contain;
+- `Tokenizer` refuses constructs that are not regular, with their position;
+- `warnings`: a warning that a pattern may change its meaning becomes an error.
 
 The result is the parser's tree: a sequence of (operator, argument) pairs, nested at most `Limits.depth` deep.
 """
@@ -31,7 +30,7 @@ from detent.sources.regex.new_stack import on_new_stack
 
 __all__ = ["ONE_CHARACTER", "POSSESSIVE_REPEAT", "Item", "Operator", "SubPattern", "Tree", "op", "parse"]
 
-# The parser's own objects; it has no types.
+# Objects of the standard parser, which has no type annotations.
 Operator: TypeAlias = Any
 SubPattern: TypeAlias = Any
 State: TypeAlias = Any
@@ -40,7 +39,7 @@ Tree: TypeAlias = list[Item]
 
 
 class _Warned(Exception):  # noqa: N818 - it never leaves this file
-    """The parser's wish to warn."""
+    """A warning of the parser."""
 
 
 def _warn(message: str, category: type[Warning], stacklevel: int) -> NoReturn:
@@ -56,7 +55,7 @@ def _private_copy() -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("the standard library's regex parser is missing")
     module = importlib.util.module_from_spec(spec)
-    # The parser imports `warnings` where it warns. Its filters are one per process, hence no catch_warnings.
+    # The parser imports `warnings` where it warns. `warnings.catch_warnings` would change the filters of the process.
     module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _import}
     spec.loader.exec_module(module)
     return module
@@ -66,14 +65,14 @@ op: Any = _private_copy()
 """The copy; also the namespace of its operators, such as `op.LITERAL`."""
 
 ONE_CHARACTER = frozenset({op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY})
-"""The operators of which each matches one character."""
+"""The operators that match exactly one character."""
 
 POSSESSIVE_REPEAT: Operator = getattr(op, "POSSESSIVE_REPEAT", None)
 """Of one character only; None before Python 3.11."""
 
 _stock_escape = op._escape
 _stock_class_escape = op._class_escape
-_VERBOSE_RESTART: Any = getattr(op, "Verbose", ())  # before Python 3.11: an inline (?x) asks to start again
+_VERBOSE_RESTART: Any = getattr(op, "Verbose", ())  # before Python 3.11, an inline (?x) restarts the parse
 _PROPERTY_ESCAPES = {r"\p", r"\P"}
 
 _ASCII, _UNICODE = op.SRE_FLAG_ASCII, op.SRE_FLAG_UNICODE
@@ -84,7 +83,7 @@ _MAX_PROPERTIES = 64
 
 
 class _PatternTokenizer(op.Tokenizer):  # type: ignore[misc]
-    """The pattern, with the limits that apply to it."""
+    """The tokenizer of the standard parser, with limits and refusals."""
 
     def __init__(self, pattern: str, limits: Limits) -> None:
         self.limits = limits
@@ -93,7 +92,7 @@ class _PatternTokenizer(op.Tokenizer):  # type: ignore[misc]
         super().__init__(pattern)
 
     def count_part(self) -> None:
-        """Count an alternative or a repeat, before the parser has spent time on more than the limit."""
+        """Count an alternative or a repeat before it is parsed."""
         self.parts += 1
         if self.parts > self.limits.pattern_size:
             raise LimitError(
@@ -120,10 +119,10 @@ class _PatternTokenizer(op.Tokenizer):  # type: ignore[misc]
 
 
 class _SubPattern(op.SubPattern):  # type: ignore[misc]
-    """A sequence of items; one is set only to become repeated."""
+    """A sequence of items; the parser assigns to an index only to make the item repeated."""
 
     def __setitem__(self, index: int | slice, item: Item) -> None:
-        if isinstance(index, slice):  # to unpack a group
+        if isinstance(index, slice):  # the parser unpacks a group
             return
         source: _PatternTokenizer = self.state.source
         source.count_part()
@@ -171,7 +170,7 @@ def _parse_sub(source: _PatternTokenizer, state: State, verbose: int, nested: in
 
 
 def _make_atomic(source: _PatternTokenizer, tree: SubPattern, offset: int) -> None:
-    """Turn the body of an atomic group into an equal sequence without choices."""
+    """Replace the body of an atomic group by an equivalent sequence without choices."""
     repeats = [index for index, item in enumerate(tree.data) if item[0] not in ONE_CHARACTER]
     if not repeats:
         return
@@ -249,7 +248,7 @@ op._class_escape = _class_escape
 
 
 def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
-    """Give the tree of a pattern and its flags, those in the pattern included.
+    """Return the tree of a pattern and its flags, those in the pattern included.
 
     Takes time linear in the pattern, about 2 us a character.
 
@@ -258,14 +257,14 @@ def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     PatternSyntaxError
         `re` refuses the pattern.
     UnsupportedError
-        The pattern asks for something that is not regular or not supported.
+        The pattern has a construct that is not regular or not supported.
     LimitError
         Groups are nested too deep, parts are too many, or a repeat count is too large.
     """
     try:
         return _parse(pattern, flags, limits)
     except RecursionError:
-        pass  # perhaps the caller's own stack is deep, on which the result must not depend
+        pass  # the caller's stack may be deep, and the result must not depend on it
     try:
         return on_new_stack(lambda: _parse(pattern, flags, limits))
     except RecursionError:
@@ -294,8 +293,8 @@ def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     except re.error as error:
         raise syntax_error(error.msg, pattern, error.pos or 0) from None
     except _Warned as warning:
-        place = re.search(r" at position (\d+)", str(warning))
-        offset = int(place[1]) if place else source.tell() if source else 0
+        found = re.search(r" at position (\d+)", str(warning))
+        offset = int(found[1]) if found else source.tell() if source else 0
         raise syntax_error(str(warning).partition(" at position")[0], pattern, offset) from None
     except (OverflowError, ValueError) as error:
         if isinstance(error, DetentError) or source is None:

@@ -1,8 +1,8 @@
-"""From the parser's tree to a node of the core, sequence by sequence on an explicit stack.
+"""Translation of the parser's tree into a node of the core, sequence by sequence on an explicit stack.
 
-Only which texts have *some* match counts: captures are dropped, lazy repeats are repeats. An anchor that holds wherever
-its place can be (`^` before everything, `$` after everything) vanishes; only patterns with other assertions become a
-text scope.
+Only the set of matched texts counts: captures are dropped, and lazy repeats are repeats. An anchor that holds at every
+position where it can be (`^` before everything, `$` after everything) is left out. A pattern with other assertions
+becomes a text scope.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from detent.sources.regex.parser import ONE_CHARACTER, POSSESSIVE_REPEAT, Item, 
 
 __all__ = ["translate"]
 
-# Operators and flags as plain names: they are read once per item.
+# Operators and flags as module variables, since each item reads them.
 _LITERAL, _IN, _ANY, _NOT_LITERAL, _NEGATE = op.LITERAL, op.IN, op.ANY, op.NOT_LITERAL, op.NEGATE
 _AT, _BRANCH, _SUBPATTERN, _MAXREPEAT = op.AT, op.BRANCH, op.SUBPATTERN, op.MAXREPEAT
 _ATOMIC = getattr(op, "ATOMIC_GROUP", None)
@@ -35,7 +35,7 @@ _RANGES_PER_POSITION = 5
 
 
 def translate(tree: Tree, flags: int, positions: int) -> _core.Node:
-    """Give the node of the texts that a pattern matches in full.
+    """Return the node of the texts that a pattern matches in full.
 
     Takes time linear in the tree, plus n log n in the ranges of each distinct class.
 
@@ -47,12 +47,12 @@ def translate(tree: Tree, flags: int, positions: int) -> _core.Node:
     return _Translation(positions).run(tree, flags)
 
 
-# What takes a finished sequence: its node, and whether that may be longer than nothing.
+# Receives a finished sequence: its node, and whether the node may consume characters.
 _Finish = Callable[[_core.Node, bool], None]
 
 
 class _Parts:
-    """Nodes side by side, and whether any of them may be longer than nothing."""
+    """A list of nodes, and whether any of them may consume characters."""
 
     __slots__ = ("may_consume", "nodes")
 
@@ -70,17 +70,17 @@ class _Parts:
 
 
 class _Sequence(_Parts):
-    """Items of one sequence that are still to be translated, after the parts that are done."""
+    """One sequence: the nodes of the translated items, and the items that are left."""
 
     __slots__ = ("finish", "first", "flags", "index", "items", "starts", "stop", "stops")
 
     def __init__(self, items: Tree, flags: int, starts: bool, stops: bool, finish: _Finish) -> None:
         super().__init__()
         index, stop = 0, len(items)
-        if starts:  # nothing comes before: anchors of the start hold
+        if starts:  # nothing precedes: anchors of the start hold
             while index < stop and items[index][0] is _AT and items[index][1] in STARTS:
                 index += 1
-        if stops:  # nothing comes after: anchors of the end hold
+        if stops:  # nothing follows: anchors of the end hold
             while index < stop and items[stop - 1][0] is _AT and items[stop - 1][1] in STOPS:
                 stop -= 1
         self.items, self.first, self.index, self.stop = items, index, index, stop
@@ -136,7 +136,7 @@ class _Translation:
             raise AssertionError(f"the parser gave an unknown item: {kind}")
 
     def push(self, sequence: _Sequence, items: Tree, flags: int, finish: _Finish, edges: bool = True) -> None:
-        """Go into a part of the item just taken; with `edges`, the part may be all of the item."""
+        """Enter a part of the current item; with `edges`, the part may be the whole item."""
         starts = edges and sequence.starts and sequence.index - 1 == sequence.first
         stops = edges and sequence.stops and sequence.index == sequence.stop
         self.stack.append(_Sequence(items, flags, starts, stops, finish))
@@ -149,11 +149,11 @@ class _Translation:
                 flags &= ~op.TYPE_FLAGS
             flags = (flags | added) & ~removed
         else:
-            body = value  # an atomic group, in which the parser has left no choice
+            body = value  # an atomic group; `parser` has removed its choices
         self.push(sequence, body.data, flags, sequence.take)
 
     def literals(self, sequence: _Sequence, index: int) -> None:
-        """Take the whole run of characters as one node."""
+        """Translate a run of characters into one literal."""
         items, end = sequence.items, index + 1
         while end < sequence.stop and items[end][0] is _LITERAL:
             end += 1
@@ -197,7 +197,7 @@ class _Translation:
             def finish(node: _core.Node, may_consume: bool) -> None:
                 if may_consume:
                     sequence.take(_core.repeat(node, least, maximum), True)
-                elif least:  # what has no length may be said once or often
+                elif least:  # repeating assertions changes nothing
                     sequence.take(node, False)
 
             self.push(sequence, items, sequence.flags, finish, edges=maximum == 1)
@@ -258,7 +258,7 @@ def _is_plain_class(item: Item) -> bool:
 
 
 def _possessive(node: _core.Node, least: int, maximum: int | None) -> _core.Node:
-    """Repeat one character as often as it goes: up to the maximum, or until another comes."""
+    """Repeat one character as often as possible: up to the maximum, or until another character follows."""
     other = _core.lookahead(node, True)
     if maximum is None:
         return _core.concat([_core.repeat(node, least, None), other])

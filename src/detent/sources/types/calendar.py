@@ -1,7 +1,7 @@
-"""Dates, times and durations: ISO 8601 as RFC 3339 narrows it, held to the calendar.
+"""Dates, times and durations: the profile of ISO 8601 in RFC 3339, restricted to dates of the calendar.
 
-Only what Python's `datetime` can hold is in a language, so that every text has its value: years from 0001, six digits
-of a second, no leap seconds, no durations of months.
+A language contains only texts that Python's `datetime` can represent, so that every text has a value: years from 0001,
+six digits of a second, no leap seconds, no durations of months.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def datetime(*, offset: bool = True) -> Language:
     >>> detent.datetime().parse("2024-02-29T08:30:00+01:00")
     datetime.datetime(2024, 2, 29, 8, 30, tzinfo=datetime.timezone(datetime.timedelta(seconds=3600)))
 
-    Of what RFC 3339 leaves open: ``T`` and ``Z`` are capitals, a second has up to six digits behind the point, there
+    Of what RFC 3339 leaves open: ``T`` and ``Z`` are capitals, a second has up to six digits after the point, there
     are no leap seconds, and years begin at 0001. ``-00:00`` is UTC.
 
     Parameters
@@ -145,7 +145,7 @@ def duration() -> Language:
     datetime.timedelta(days=1, seconds=7200)
 
     Years and months are left out, since they differ in length; weeks stand alone, as ISO 8601 has them. Numbers have at
-    most 8 digits and no leading zeros, seconds up to six digits behind the point; there is no sign.
+    most 8 digits and no leading zeros, seconds up to six digits after the point; there is no sign.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Ranges of decimal numbers as nodes, digit by digit.
 
-A bound is followed as long as the digits are its own; the first that differs decides, and then any digits will do. So a
-range of numbers of n digits takes about 20 n nodes, in which nothing is listed.
+The digits of a number are compared with a bound from left to right. The first digit that differs decides; the remaining
+digits are free. So a range of numbers of n digits takes about 20 n nodes, and no number is listed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ANY = optional(concat(".", repeat(DIGIT, 1, None)))
 
 
 def naturals(low: int, high: int | None) -> _core.Node:
-    """Give the integers from `low` >= 0 to `high`, without leading zeros."""
+    """Return the integers from `low` >= 0 to `high`, without leading zeros."""
     first = decimal(low, "a range")
     if high is None:
         longer = concat(_digit("1", "9"), repeat(DIGIT, len(first), None))
@@ -30,14 +30,14 @@ def naturals(low: int, high: int | None) -> _core.Node:
     last = decimal(high, "a range")
     if len(first) == len(last):
         return _between(first, last)
-    ways = [_between(first, "9" * len(first)), _between("1" + "0" * (len(last) - 1), last)]
+    parts = [_between(first, "9" * len(first)), _between("1" + "0" * (len(last) - 1), last)]
     if len(last) > len(first) + 1:
-        ways.append(concat(_digit("1", "9"), repeat(DIGIT, len(first), len(last) - 2)))
-    return union(*ways)
+        parts.append(concat(_digit("1", "9"), repeat(DIGIT, len(first), len(last) - 2)))
+    return union(*parts)
 
 
 def decimals(low: Decimal, high: Decimal | None) -> _core.Node:
-    """Give the decimals from `low` >= 0 to `high`: an integer, and perhaps a point and any number of digits."""
+    """Return the decimals from `low` >= 0 to `high`: an integer, and perhaps a point and any number of digits."""
     first, from_fraction = _split(low)
     if high is None:
         return union(concat(_whole(first), _fraction_above(from_fraction)), concat(naturals(first + 1, None), _ANY))
@@ -53,7 +53,7 @@ def decimals(low: Decimal, high: Decimal | None) -> _core.Node:
 
 
 def _split(bound: Decimal) -> tuple[int, str]:
-    """Give the integer part and the digits of the fraction, without zeros at the end."""
+    """Return the integer part and the digits of the fraction, without zeros at the end."""
     whole = int(bound)
     _, _, fraction = format(bound, "f").partition(".")
     return whole, fraction.rstrip("0")
@@ -64,7 +64,7 @@ def _whole(number: int) -> str:
 
 
 def _fraction_above(digits: str) -> _core.Node:
-    """Give the fractions of at least ``0.digits``, as `.5` or nothing at all."""
+    """Return the fractions of at least ``0.digits``, as `.5` or nothing at all."""
     if not digits:
         return _ANY
     rest = repeat(DIGIT, 0, None)
@@ -74,19 +74,19 @@ def _fraction_above(digits: str) -> _core.Node:
 
 
 def _fraction_below(digits: str) -> _core.Node:
-    """Give the fractions of at most ``0.digits``, as `.5` or nothing at all."""
+    """Return the fractions of at most ``0.digits``, as `.5` or nothing at all."""
     zeros = repeat("0", 0, None)
     if not digits:
         return optional(concat(".0", zeros))
     rest = zeros
     for digit in reversed(digits):
-        # What stops short of a digit is smaller; only the point needs one behind it.
+        # A shorter fraction is smaller; only the point needs a digit after it.
         rest = union(_core.epsilon(), concat(_below(digit), repeat(DIGIT, 0, None)), concat(digit, rest))
     return optional(concat(".", _core.intersection([rest, repeat(DIGIT, 1, None)])))
 
 
 def _between(low: str, high: str) -> _core.Node:
-    """Give the digits of equal length from `low` to `high`."""
+    """Return the digits of equal length from `low` to `high`."""
     same = 0
     while same < len(low) and low[same] == high[same]:
         same += 1
@@ -96,16 +96,16 @@ def _between(low: str, high: str) -> _core.Node:
     up, down = low[same + 1 :], high[same + 1 :]
     free_up, free_down = up == "0" * left, down == "9" * left
     first, last = int(low[same]), int(high[same])
-    ways = []
+    parts = []
     if not free_up:
-        ways.append(concat(low[same], _at_least(up)))
+        parts.append(concat(low[same], _at_least(up)))
         first += 1
     if not free_down:
-        ways.append(concat(high[same], _at_most(down)))
+        parts.append(concat(high[same], _at_most(down)))
         last -= 1
     if first <= last:
-        ways.append(concat(_digit(str(first), str(last)), repeat(DIGIT, left, left)))
-    return concat(low[:same], union(*ways))
+        parts.append(concat(_digit(str(first), str(last)), repeat(DIGIT, left, left)))
+    return concat(low[:same], union(*parts))
 
 
 def _at_least(digits: str) -> _core.Node:

@@ -104,8 +104,8 @@ def email() -> Language:
     >>> detent.email().accepts("ada.lovelace+notes@example.org")
     True
 
-    ASCII only. Left out are quoted strings, address literals such as ``[192.0.2.1]``, and what only RFC 5322 has:
-    comments and folding. Up to 64 characters stand before the ``@``, and up to 254 make the whole.
+    ASCII only. Left out are quoted strings, address literals such as ``[192.0.2.1]``, and the comments and folding of
+    RFC 5322. Up to 64 characters stand before the ``@``, and up to 254 make the whole.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def uuid(version: int | None = None) -> Language:
 
 
 def uri(*schemes: str) -> Language:
-    """Make the language of URIs after RFC 3986: a scheme, a colon, and what the grammar of its appendix A lets follow.
+    """Make the language of URIs after the grammar in appendix A of RFC 3986: a scheme, a colon, and the rest.
 
     >>> import detent
     >>> detent.uri().accepts("mailto:ada@example.org"), detent.uri().accepts("/relative")
@@ -187,7 +187,7 @@ def uri(*schemes: str) -> Language:
     >>> detent.uri("https").accepts("http://example.org")
     False
 
-    Syntax only: what a scheme asks for itself (a host behind ``http://``) is not checked. ASCII only, the rest is
+    Syntax only: the rules of a scheme (a host after ``http://``) are not checked. ASCII only, the rest is
     percent-encoded.
 
     Parameters

@@ -115,12 +115,12 @@ def integer(minimum: int | None = None, maximum: int | None = None) -> Language:
         raise ArgumentError(
             f"integer got a minimum of {short_repr(minimum)}, above the maximum of {short_repr(maximum)}; swap them"
         )
-    ways = []
+    parts = []
     if maximum is None or maximum >= 0:
-        ways.append(naturals(max(minimum or 0, 0), maximum))
+        parts.append(naturals(max(minimum or 0, 0), maximum))
     if minimum is None or minimum < 0:
-        ways.append(concat("-", naturals(max(1, -(maximum or 0)), None if minimum is None else -minimum)))
-    return Language(union(*ways), _describe("integer", minimum, maximum), _IntegerValue())
+        parts.append(concat("-", naturals(max(1, -(maximum or 0)), None if minimum is None else -minimum)))
+    return Language(union(*parts), _describe("integer", minimum, maximum), _IntegerValue())
 
 
 def number(minimum: float | Decimal | None = None, maximum: float | Decimal | None = None) -> Language:
@@ -163,13 +163,13 @@ def number(minimum: float | Decimal | None = None, maximum: float | Decimal | No
         raise ArgumentError(
             f"number got a minimum of {short_repr(minimum)}, above the maximum of {short_repr(maximum)}; swap them"
         )
-    ways = []
+    parts = []
     if high is None or high >= 0:
-        ways.append(decimals(Decimal(0) if low is None or low < 0 else low, high))
+        parts.append(decimals(Decimal(0) if low is None or low < 0 else low, high))
     if low is None or low <= 0:
         nearest = Decimal(0) if high is None or high > 0 else high.copy_abs()
-        ways.append(concat("-", decimals(nearest, None if low is None else low.copy_abs())))
-    return Language(union(*ways), description, _NumberValue())
+        parts.append(concat("-", decimals(nearest, None if low is None else low.copy_abs())))
+    return Language(union(*parts), description, _NumberValue())
 
 
 def _read(bound: object, name: str) -> Decimal:

@@ -1,8 +1,7 @@
-"""Words: languages that are given by texts, not by a notation: these ones, any, all with or without some words.
+"""Words: languages given by lists of texts.
 
-`literals` and `choice` write a text out, `special` names what has none; `containing` finds words anywhere in one. Many
-words become one node in which equal beginnings and equal ends are shared (`trie`), so that a state costs what differs
-and not what is listed.
+`literals` and `choice` list texts, `special` names special tokens, and `containing` finds words anywhere in a text. A
+list of words becomes one node that shares common prefixes and suffixes (`trie`).
 """
 
 from detent.sources.words.choice import choice

@@ -1,7 +1,7 @@
-"""Words whose case is ignored: characters that match each other count as one, the least of them.
+"""Words whose case is ignored: each character is replaced by the least one that it matches.
 
-Which do is Python's `re.IGNORECASE`, one character for one: "k", "K" and the Kelvin sign; "ß" and "ẞ", but never "ss";
-"i", "I", "İ" and "ı".
+Characters match as in Python's `re.IGNORECASE`, one character for one: "k", "K" and the Kelvin sign; "ß" and "ẞ", but
+never "ss"; "i", "I", "İ" and "ı".
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class CaselessAlphabet:
         }
 
     def fold(self, word: str) -> str:
-        """Give the word with each character replaced by the least that it matches."""
+        """Return the word with each character replaced by the least that it matches."""
         return word.translate(self._least)
 
     def sequence(self, symbols: str) -> _core.Node:
-        """Give the node of folded characters in a row."""
+        """Return the node of a sequence of folded characters."""
         return _core.concat([self._nodes[symbol] for symbol in symbols])
 
     def encodings(self, symbol: str) -> tuple[bytes, ...]:
-        """Give the UTF-8 of all that a folded character matches."""
+        """Return the UTF-8 of every character that a folded character matches."""
         return tuple(character.encode() for character in self._alike[symbol])

@@ -1,4 +1,4 @@
-"""One text out of some that are listed, and which option it stood for."""
+"""`choice`: one text of a list, with the option that it stands for as its value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN_OPTIONS = 4
 
 @dataclass(frozen=True)
 class _ChoiceValue:
-    """From the text of an option to the option.
+    """The function from the text of an option to the option.
 
     >>> _ChoiceValue((("1", 1), ("one", "one")))("1")
     1
@@ -61,8 +61,7 @@ def choice(*options: object) -> Language:
     Raises
     ------
     ArgumentError
-        There is no option; an option has another type; two of them are written alike, so that the text would not tell
-        which was meant.
+        There is no option; an option has another type; two different options have the same text.
     """
     members = _members(options)
     by_text: dict[str, object] = {}

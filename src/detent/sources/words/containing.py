@@ -31,7 +31,7 @@ def containing(*words: str | bytes, ignore_case: bool = False, whole_words: bool
     >>> detent.containing("talk", "listen")
     Language(text with 'talk' or 'listen')
 
-    Words are text, not patterns. Without words there is no such text. To keep words out of another language,
+    Words are text, not patterns. Without words the language is empty. To exclude words from another language,
     ``language & detent.without(...)`` costs about half of ``language - detent.containing(...)``.
 
     Parameters
@@ -104,7 +104,7 @@ def without(*words: str | bytes, ignore_case: bool = False, whole_words: bool = 
 
 
 def containing_node(words: Sequence[str | bytes], asker: str, ignore_case: bool, whole_words: bool) -> _core.Node:
-    """Give the node of the words with any bytes around them; there is at least one."""
+    """Return the node of the byte strings that contain one of the words; there is at least one word."""
     encoded = read_words(words, asker, as_text=ignore_case or whole_words)
     texts = [word.decode() for word in encoded] if ignore_case or whole_words else []
     before = after = ANY_BYTES
@@ -120,7 +120,7 @@ def containing_node(words: Sequence[str | bytes], asker: str, ignore_case: bool,
 
 
 def read_words(words: Sequence[str | bytes], asker: str, *, as_text: bool) -> set[bytes]:
-    """Give the words as bytes; with `as_text` they must be UTF-8. `asker` is the function that messages name."""
+    """Return the words as bytes; with `as_text` they must be UTF-8. `asker` is the function that messages name."""
     encoded = {_read(word, index, asker) for index, word in enumerate(words)}
     if as_text:
         _check_text(encoded, asker)
@@ -151,7 +151,7 @@ def _check_text(words: Iterable[bytes], asker: str) -> None:
 
 @cache
 def no_word_character() -> _core.Node:
-    r"""Give the node of one character that `\w` does not match."""
+    r"""Return the node of one character that `\w` does not match."""
     return _core.chars(list(category_ranges("w", True, False)))
 
 

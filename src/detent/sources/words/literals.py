@@ -1,4 +1,4 @@
-"""Texts written out: one text, any text, one byte of some, and parts with a separator between them."""
+"""`literal`, `text`, `byte_class` and `join`: one text, any text, one byte of a set, and parts with a separator."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def join(
     minimum: int | None = None,
     maximum: int | None = None,
 ) -> Language:
-    """Make the language of parts in a row, with a separator between each two.
+    """Make the language of a sequence of parts, with a separator between each two.
 
     >>> import detent
     >>> detent.join("-", detent.regex("[A-Z]{2}"), detent.regex("[0-9]{4}"))
@@ -135,8 +135,8 @@ def join(
     nodes = [_part(part, f"part {index}") for index, part in enumerate(parts)]
     by = f"joined by {_name(separator)}"
     if minimum is None and maximum is None:
-        row = [node for pair in zip([between] * len(nodes), nodes, strict=True) for node in pair][1:]
-        return Language(_core.concat(row), f"{len(nodes)} parts {by}")
+        sequence = [node for pair in zip([between] * len(nodes), nodes, strict=True) for node in pair][1:]
+        return Language(_core.concat(sequence), f"{len(nodes)} parts {by}")
     if len(nodes) != 1:
         raise ArgumentError(
             f"join repeats exactly one part when it is given a count, got {len(nodes)}; join them first"

@@ -1,4 +1,4 @@
-"""Special tokens: what a model's tokenizer has no text for, asked for by name."""
+"""`special_token`: a token without a text, such as an end-of-turn token, given by its name."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def special_token(name: str) -> Language:
     >>> turn.accepts("aa")
     True
 
-    No row of other tokens writes it, and it has no text: questions about texts pass it over, and so does
+    No sequence of other tokens writes it, and it has no text: questions about texts ignore it, and so does
     `Vocabulary.decode`. The vocabulary is known at `compile`: where it has the name as a token of text (as Qwen has
-    ``<tool_call>``), that text is meant. An end-of-text token may be asked for at the end of a text alone.
+    ``<tool_call>``), that text is meant. An end-of-text token is allowed at the end of a text only.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def special_token(name: str) -> Language:
     -------
     Language
         It combines as any other. `compile` raises `VocabularyError` where the vocabulary has no such token,
-        and `ArgumentError` where a text goes on behind an end-of-text.
+        and `ArgumentError` where a text continues after an end-of-text token.
 
     Raises
     ------

@@ -1,10 +1,9 @@
-"""A finite set of words as one node: a radix tree in which equal ends are shared.
+"""A finite set of words as one node: a radix tree with shared suffixes.
 
-A word is a sequence of symbols: bytes, or characters of which each may be written in several ways. The words arrive
-sorted, so the tree grows from left to right on a stack that holds the path to the last word: nothing recurses, and only
-branches cost a step. At a branch the ways to write the next symbol are told apart byte by byte, and the bytes that lead
-to equal nodes become one byte set. So a place has at most 256 alternatives, however many words there are; that is what
-keeps the rows of the automaton cheap (Aho & Corasick 1975 arises from it by derivatives).
+A word is a sequence of symbols: bytes, or characters with several encodings each. The words are sorted, so the tree is
+built from left to right with the path to the last word on a stack, without recursion. A branch separates the encodings
+of the next symbol byte by byte; the bytes that lead to equal nodes become one byte set. So an expression has at most
+256 alternatives for any number of words. Its derivatives are the states of the automaton of Aho & Corasick 1975.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ EPSILON: _core.Node = _core.epsilon()
 
 
 class Alphabet(Protocol[_Word]):
-    """How the symbols of words are written."""
+    """The encodings of the symbols of words."""
 
     def sequence(self, symbols: _Word) -> _core.Node:
-        """Give the node of some symbols in a row."""
+        """Return the node of a sequence of symbols."""
 
     def encodings(self, symbol: _Word) -> Iterable[bytes]:
-        """Give every way to write one symbol; none begins another."""
+        """Return the UTF-8 of every character that a symbol stands for; no result is a prefix of another."""
 
 
 class _Bytes:
@@ -41,26 +40,26 @@ class _Bytes:
 
 
 def bytes_trie(words: Sequence[bytes]) -> _core.Node:
-    """Give the node of strings of bytes that are sorted and distinct; there is at least one."""
+    """Return the node of strings of bytes that are sorted and distinct; there is at least one."""
     return trie(words, _Bytes())
 
 
 def trie(words: Sequence[Word], alphabet: Alphabet[Word]) -> _core.Node:
-    """Give the node of words that are sorted and distinct; there is at least one. Takes 5 us a word."""
+    """Return the node of words that are sorted and distinct; there is at least one. Takes 5 us a word."""
     return _Builder(alphabet).build(words)
 
 
 def prefix_free(words: Sequence[Word]) -> list[Word]:
     """Leave out, of sorted words, those that begin with another one: where that one is found, they need not be."""
-    kept: list[Word] = []
+    found: list[Word] = []
     for word in words:
-        if not kept or not word.startswith(kept[-1]):
-            kept.append(word)
-    return kept
+        if not found or not word.startswith(found[-1]):
+            found.append(word)
+    return found
 
 
-class _Place(Generic[Word]):
-    """A place on the path to the last word, and what was found to follow it."""
+class _TrieNode(Generic[Word]):
+    """A trie node on the path to the last word, with its finished branches."""
 
     __slots__ = ("branches", "depth", "ends")
 
@@ -73,48 +72,48 @@ class _Place(Generic[Word]):
 class _Builder(Generic[Word]):
     def __init__(self, alphabet: Alphabet[Word]) -> None:
         self._alphabet: Alphabet[Word] = alphabet
-        self._path: list[_Place[Word]] = [_Place(0)]
+        self._path: list[_TrieNode[Word]] = [_TrieNode(0)]
 
     def build(self, words: Sequence[Word]) -> _core.Node:
         previous = words[0][:0]
         for word in words:
             self._leave(previous, _common(previous, word))
             if len(word) > self._path[-1].depth:
-                self._path.append(_Place(len(word)))
+                self._path.append(_TrieNode(len(word)))
             self._path[-1].ends = True
             previous = word
         self._leave(previous, 0)
         return self._close(self._path[0])
 
     def _leave(self, last: Word, depth: int) -> None:
-        """Close the places deeper than `depth`: no further word passes them."""
+        """Finish the trie nodes deeper than `depth`: no further word passes through them."""
         path = self._path
         while path[-1].depth > depth:
-            place = path.pop()
+            top = path.pop()
             if path[-1].depth < depth:
-                path.append(_Place(depth))
-            path[-1].branches.append((last[path[-1].depth : place.depth], self._close(place)))
+                path.append(_TrieNode(depth))
+            path[-1].branches.append((last[path[-1].depth : top.depth], self._close(top)))
 
-    def _close(self, place: _Place[Word]) -> _core.Node:
-        if not place.branches:
+    def _close(self, top: _TrieNode[Word]) -> _core.Node:
+        if not top.branches:
             return EPSILON
-        if len(place.branches) == 1:
-            symbols, rest = place.branches[0]
+        if len(top.branches) == 1:
+            symbols, rest = top.branches[0]
             node = _core.concat([self._alphabet.sequence(symbols), rest])
         else:
-            node = _branch_on_bytes(self._branches(place))
-        return _core.union([EPSILON, node]) if place.ends else node
+            node = _branch_on_bytes(self._branches(top))
+        return _core.union([EPSILON, node]) if top.ends else node
 
-    def _branches(self, place: _Place[Word]) -> Iterator[tuple[bytes, _core.Node]]:
-        """Yield each way to write the first symbol of each branch, with what follows it."""
-        for symbols, rest in place.branches:
+    def _branches(self, top: _TrieNode[Word]) -> Iterator[tuple[bytes, _core.Node]]:
+        """Yield each encoding of the first symbol of each branch, with the node of the rest."""
+        for symbols, rest in top.branches:
             tail = _core.concat([self._alphabet.sequence(symbols[1:]), rest]) if len(symbols) > 1 else rest
-            for spelling in self._alphabet.encodings(symbols[:1]):
-                yield spelling, tail
+            for encoding in self._alphabet.encodings(symbols[:1]):
+                yield encoding, tail
 
 
 def _common(first: Word, second: Word) -> int:
-    """Give the length of the common prefix; bisection, as slices compare a kilobyte at once."""
+    """Return the length of the common prefix; bisection, as slices compare a kilobyte at once."""
     low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
@@ -125,11 +124,11 @@ def _common(first: Word, second: Word) -> int:
     return low
 
 
-def _branch_on_bytes(ways: Iterable[tuple[bytes, _core.Node]]) -> _core.Node:
-    """Give the node of strings of 1 to 4 bytes, none of which begins another, with what follows each."""
+def _branch_on_bytes(branches: Iterable[tuple[bytes, _core.Node]]) -> _core.Node:
+    """Return the node of a prefix-free set of strings of 1 to 4 bytes, each followed by its tail."""
     by_byte: dict[int, list[tuple[bytes, _core.Node]]] = {}
-    for spelling, tail in ways:
-        by_byte.setdefault(spelling[0], []).append((spelling[1:], tail))
+    for encoding, tail in branches:
+        by_byte.setdefault(encoding[0], []).append((encoding[1:], tail))
     by_tail: dict[_core.Node, list[int]] = {}
     for byte, rests in by_byte.items():
         tail = rests[0][1] if not rests[0][0] else _branch_on_bytes(rests)
