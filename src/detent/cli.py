@@ -1,13 +1,13 @@
 """The command line: `detent generate --regex PATTERN "prompt"`.
 
-Standard output carries the text and nothing else; notes, progress and errors go to standard error. Whatever a user
-can get wrong ends in one paragraph and exit status 2, never in a traceback; a traceback is a bug of ours.
+Standard output has the text and nothing else; the report, progress and errors go to standard error. A mistake of the
+user is one paragraph and exit status 2, never a traceback; a traceback is a bug.
 
     0  the text was written
     2  the command is wrong: a bad pattern, a missing file, too few --max-tokens for any text
-    130, 141  interrupted (Ctrl-C), or the reader of the output went away
+    130, 141  interrupted (Ctrl-C), or the reader of the output closed the pipe
 
-Plain argparse: the command line must not add to what `import detent` needs.
+The parser is argparse: the command line adds no dependency.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 is no reason to fail
+        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that are not UTF-8
     try:
         options = _parser().parse_args(arguments)
         status = _generate(options)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # The interpreter flushes standard output once more on its way out: let that go nowhere.
+        # The interpreter flushes standard output once more at exit: redirect that to /dev/null.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
@@ -73,7 +73,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="detent", description="Holds a language model's decoding to a language.", allow_abbrev=False)
+    parser = _Parser(
+        prog="detent", description="Constrain the decoding of a language model to a language.", allow_abbrev=False
+    )
     parser.add_argument("--version", action="version", version=f"detent {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     generate = commands.add_parser(
@@ -113,10 +115,10 @@ def _parser() -> argparse.ArgumentParser:
         action="store_const",
         dest="canonical",
         const="approximate",
-        help="the same as nearly as may be, where that cannot be exact",
+        help="the same, approximately for tokenizers that cannot be followed exactly",
     )
     generate.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
-    generate.add_argument("--report", action="store_true", help="say on standard error what the rule cost")
+    generate.add_argument("--report", action="store_true", help="write the report to standard error")
     return parser
 
 
@@ -198,7 +200,7 @@ def _model(path: Path | None) -> Model:
         ) from None
     except (ValueError, RecursionError) as error:
         raise ModelError(f"--model {path}: config.json is not valid JSON: {error}") from None
-    if isinstance(config, dict) and isinstance(config.get("chat_template"), dict):  # what tells the embedded layout
+    if isinstance(config, dict) and isinstance(config.get("chat_template"), dict):  # only the embedded layout has this
         return load_model(path)
     if not (find_spec("torch") and find_spec("transformers")):
         raise ModelError(f"--model {path}: needs torch and transformers: pip install torch transformers")
@@ -212,7 +214,7 @@ def _transformers(path: Path) -> Model:
     try:
         model = transformers.AutoModelForCausalLM.from_pretrained(path, local_files_only=True)
         tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-    except Exception as error:  # a folder's defects surface as anything from KeyError to SafetensorError
+    except Exception as error:  # a defect may surface as anything from KeyError to SafetensorError
         raise ModelError(f"--model {path}: transformers cannot load it: {type(error).__name__}: {error}") from error
     return Transformers(model.eval(), tokenizer)
 

@@ -1,11 +1,11 @@
-"""A byte-level BPE encoder in plain Python, for the embedded model's own `tokenizer.json`.
+"""A byte-level BPE encoder in plain Python, for the `tokenizer.json` of the embedded model.
 
-A text is cut into pieces: first every numeric character by itself, then words, runs of punctuation (both with the one
-space before them) and white space, after GPT-2. Inside a piece, the adjacent pair that was learnt first is joined,
-leftmost first, until no pair is known (Sennrich, Haddow & Birch 2016). The result equals that of the `tokenizers`
-library, which the tests compare; special tokens are never made from text.
+Pre-tokenization isolates each numeric character, then splits words, runs of punctuation (both with one preceding space)
+and white space, as GPT-2 does. Inside a pre-token, the adjacent pair of the lowest rank is merged, leftmost first,
+until no pair has a rank (Sennrich, Haddow & Birch 2016). The tests compare the result with that of the library
+`tokenizers`. Text never becomes a special token.
 
-Cost: O(n log n) for a piece of n bytes; about 1 µs a byte.
+Cost: O(n log n) for a pre-token of n bytes; about 1 µs a byte.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["ByteLevelBPE"]
 
 # `re` has no \p{L}, and its \s also has U+001C to U+001F. Numeric characters never reach this pattern.
 _SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_PIECES = re.compile(
+_PRETOKENS = re.compile(
     rf"'(?:s|t|re|ve|m|ll|d)| ?[^\W_]+| ?(?:(?![{_SPACE}])[\W_])+|[{_SPACE}]+(?![^{_SPACE}])|[{_SPACE}]+"
 )
 
@@ -59,14 +59,14 @@ class ByteLevelBPE:
             model = file["model"]
             if (model["type"], file["pre_tokenizer"], file["normalizer"]) != ("BPE", _PRE_TOKENIZER, None):
                 raise ValueError("expected byte-level BPE with isolated digits and no normalizer")
-            spelled: dict[str, int] = model["vocab"]
+            id_of_name: dict[str, int] = model["vocab"]
             self.special_ids: dict[str, int] = {token["content"]: token["id"] for token in file["added_tokens"]}
             self._ranks = {
-                (spelled[left], spelled[right]): (rank, spelled[left + right])
+                (id_of_name[left], id_of_name[right]): (rank, id_of_name[left + right])
                 for rank, (left, right) in enumerate(model["merges"])
             }
-            self._bytes = [spelled[character] for character in CHARACTER_OF_BYTE]
-            self.tokens = _bytes_of_ids(spelled, self.special_ids)
+            self._bytes = [id_of_name[character] for character in CHARACTER_OF_BYTE]
+            self.tokens = _bytes_of_ids(id_of_name, self.special_ids)
         except OSError as error:
             raise ModelError(f"cannot read the tokenizer {path}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
@@ -86,11 +86,11 @@ class ByteLevelBPE:
             raise ArgumentError(
                 f"a prompt must be text that UTF-8 can write: {error.reason} at {error.start}"
             ) from None
-        pieces = ([self._bytes[byte] for byte in piece.encode()] for piece in _pieces(text))
-        return [token for piece in pieces for token in self._join(piece)]
+        pretokens = ([self._bytes[byte] for byte in pretoken.encode()] for pretoken in _pretokens(text))
+        return [token for symbols in pretokens for token in self._merge(symbols)]
 
-    def _join(self, ids: list[int]) -> list[int]:
-        """Join pairs in the order in which they were learnt, leftmost first; `ids` are those of the single bytes."""
+    def _merge(self, ids: list[int]) -> list[int]:
+        """Merge adjacent pairs by rank, leftmost first; `ids` are those of the single bytes."""
         ranks, size = self._ranks, len(ids)
         after, before = list(range(1, size + 1)), list(range(-1, size - 1))
         queue = [(ranks[pair][0], at, pair) for at, pair in enumerate(pairwise(ids)) if pair in ranks]
@@ -99,21 +99,21 @@ class ByteLevelBPE:
             _, at, pair = heapq.heappop(queue)
             right = after[at]
             if right >= size or (ids[at], ids[right]) != pair:
-                continue  # one of the two was joined to something else meanwhile
+                continue  # one of the two was merged with another neighbour
             ids[at], ids[right] = ranks[pair][1], -1
             after[at] = after[right]
             if after[at] < size:
                 before[after[at]] = at
             for left, other in ((before[at], at), (at, after[at])):
                 if left >= 0 and other < size and (ids[left], ids[other]) in ranks:
-                    fresh = (ids[left], ids[other])
-                    heapq.heappush(queue, (ranks[fresh][0], left, fresh))
+                    new_pair = (ids[left], ids[other])
+                    heapq.heappush(queue, (ranks[new_pair][0], left, new_pair))
         return [token for token in ids if token >= 0]
 
 
-def _bytes_of_ids(spelled: dict[str, int], special_ids: dict[str, int]) -> list[bytes]:
-    """Return the bytes of each id; special tokens carry their name."""
-    names = {token: name for name, token in (spelled | special_ids).items()}
+def _bytes_of_ids(id_of_name: dict[str, int], special_ids: dict[str, int]) -> list[bytes]:
+    """Return the bytes of each id; those of a special token are its name."""
+    names = {token: name for name, token in (id_of_name | special_ids).items()}
     if sorted(names) != list(range(len(names))):
         raise ValueError("the token ids are not 0 to n - 1")
     special = set(special_ids.values())
@@ -121,10 +121,10 @@ def _bytes_of_ids(spelled: dict[str, int], special_ids: dict[str, int]) -> list[
     return [names[token].encode() if token in special else text for token, text in enumerate(texts)]
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Cut a text as the pre-tokenizer does."""
+def _pretokens(text: str) -> Iterator[str]:
+    """Yield the pre-tokens of a text."""
     for numeric, group in groupby(text, lambda character: unicodedata.category(character)[0] == "N"):
         if numeric:
             yield from group
         else:
-            yield from _PIECES.findall("".join(group))
+            yield from _PRETOKENS.findall("".join(group))
