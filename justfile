@@ -27,11 +27,12 @@ build:
 test *arguments:
     {{ python }} -m pytest "$@"
 
-# Check style, formatting, layers, and that the committed stub is the built one
+# Check style, formatting, layers, and that the committed stubs have not drifted
 lint: layers
     ruff check
     ruff format --check
     diff -u src/detent/_core.pyi {{ build }}/_core.pyi || (echo "the stub has drifted: run just stubs" && false)
+    {{ python }} tools/write_package_stub.py --check
 
 # Check that imports and includes run one way
 layers:
@@ -47,9 +48,10 @@ format:
     ruff check --fix
     ruff format
 
-# Copy the built stub of the core to where it is committed
+# Write the committed stubs: the core's is a copy of the built one, the package's lists its public names
 stubs: build
     cp {{ build }}/_core.pyi src/detent/_core.pyi
+    {{ python }} tools/write_package_stub.py
 
 # Build the docs into build/docs; warnings are errors
 docs:
