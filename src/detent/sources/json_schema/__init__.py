@@ -65,9 +65,8 @@ def json_schema(
 
     - members that `properties` declare come in its order, those of several schemas in the order of their first
       appearance, others last (or, with ``order="any"``, all in any order);
-    - declared names, and the strings of const and enum, are written as ``json.dumps(..., ensure_ascii=False)`` does;
-    all
-      other strings may use every escape;
+    - declared names, and the strings of const and enum, are written as ``json.dumps(..., ensure_ascii=False)``
+      writes them; all other strings may use every escape;
     - integers have no exponent (``1`` or ``1.0``);
     - the text begins and ends with the value, and has white space only as `whitespace` says.
 
