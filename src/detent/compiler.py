@@ -268,10 +268,12 @@ def _as_tokenized(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
         return _without(node, found, ANY_BYTES)
     special = vocabulary._special_tokens()
     names = {text: _core.special(text.encode()) for text in (*tokenizer.strip_before, *tokenizer.strip_after)}
-    around = special.rows()
+    around = special.sequences()
 
     def has_one(words: tuple[str, ...]) -> bool:
-        return special.has_row(node, concat(around, union(*(_core.special(word.encode()) for word in words)), around))
+        return special.intersects(
+            node, concat(around, union(*(_core.special(word.encode()) for word in words)), around)
+        )
 
     words = tokenizer.words
     if words and has_one(words):

@@ -106,7 +106,7 @@ def test_what_cannot_be_followed_is_refused(unigram, save):
     refused("WhitespaceSplit", pre_tokenizer={"type": "Sequence", "pretokenizers": [before, data["pre_tokenizer"]]})
     refused("U\\+2581", pre_tokenizer=None)
     model, entries = data["model"], data["model"]["vocab"]
-    refused("not above 0", model={**model, "vocab": [*entries[:2], ["x", 0.5], *entries[3:]]})
+    refused("at most 0", model={**model, "vocab": [*entries[:2], ["x", 0.5], *entries[3:]]})
     for score, word in ((-1e6, "-1000000.0"), (-(10**400), "an integer of 1329 bits"), (float("-inf"), "-inf")):
         refused(
             f"'x' is {word}, and sums of such", model={**model, "vocab": [*entries[:2], ["x", score], *entries[3:]]}

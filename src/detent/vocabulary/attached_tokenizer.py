@@ -1,7 +1,7 @@
-"""The tokenizer attached to a vocabulary: opened at its first use, once, and checked against the token table then.
+"""The tokenizer attached to a vocabulary: opened at its first use, and then checked against the tokens.
 
 The check encodes a few texts and compares the tokens' bytes with the text, or, where the tokenizer changes texts before
-it encodes them (lower case, NFKC), with the tokenizer's own decoding of the same ids.
+it encodes them (lower case, NFKC), with the tokenizer's decoding of the same ids.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ CHECK_TEXTS = (
 
 
 class TokenizerCalls(NamedTuple):
-    """The two calls of any tokenizer library, bound to one tokenizer; `encode` adds no special tokens."""
+    """The `encode` and `decode` of one tokenizer of any library; `encode` adds no special tokens."""
 
     encode: Callable[[str], Sequence[int]]
     decode: Callable[[Sequence[int]], str]
 
 
 class AttachedTokenizer:
-    """A tokenizer that is opened when it is first needed.
+    """A tokenizer that is opened at its first use.
 
     It takes no locks, so that a process may fork at any time: threads that come first together each open it, and one of
     the results is kept.
@@ -56,7 +56,7 @@ class AttachedTokenizer:
 def _encode(tokenizer: TokenizerCalls, text: str) -> list[int]:
     try:
         return [int(token) for token in tokenizer.encode(text)]
-    except Exception as error:  # another library's: any type
+    except Exception as error:  # the library may raise any type
         raise ArgumentError(f"the tokenizer could not encode {shown(text)}: {type(error).__name__}: {error}") from error
 
 
@@ -67,7 +67,7 @@ def _check(tokenizer: TokenizerCalls, text: str, tokens: Sequence[bytes | None],
             f"the tokenizer encodes {shown(text)} to {ids[:20]}, but the loaded vocabulary has ids 0 to "
             f"{len(tokens) - 1}. {RAW_REMEDY}"
         )
-    if any(token in special for token in ids):  # the unknown token: the tokenizer cannot write this text
+    if any(token in special for token in ids):  # the unknown token: no tokens join to this text
         return
     raw_tokens = b"".join(tokens[token] or b"" for token in ids)
     if _same(raw_tokens, text.encode()):
@@ -81,5 +81,5 @@ def _check(tokenizer: TokenizerCalls, text: str, tokens: Sequence[bytes | None],
 
 
 def _same(raw_tokens: bytes, text: bytes) -> bool:
-    """Equal, but for the space that a tokenizer may put before a text."""
+    """Whether two texts are equal, up to the space that a tokenizer may put before a text."""
     return raw_tokens == text or (raw_tokens[:1] == b" " and raw_tokens[1:] == text)

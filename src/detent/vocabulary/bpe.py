@@ -1,6 +1,6 @@
-"""BPE: byte-level, with a split, and over SentencePiece pieces.
+"""BPE encoders of the core: byte-level with a pre-tokenizer, and over SentencePiece pieces.
 
-Where a tokenizer does what is not known, `doubts` is told of it, and the nearest that is known is taken: the last split
+An unknown step of a tokenizer is appended to `doubts`, and the nearest known one is used: the last pre-tokenizer regex
 that can be read, no normalizer.
 
 Source: tokenizers/src/{models/bpe,pre_tokenizers,normalizers} of https://github.com/huggingface/tokenizers.
@@ -41,7 +41,7 @@ def of_bytes(
     size: int,
     doubts: list[str],
 ) -> _core.Encoder:
-    """Return a byte-level tokenizer; the names in `taken` are no tokens of it."""
+    """Return a byte-level encoder; the names in `taken` are not among its tokens."""
     plain, merges = _read_model(model, taken, doubts)
     for part in normalizers:
         if part["type"] != "NFC":
@@ -77,7 +77,7 @@ def of_bytes(
 def of_pieces(
     model: dict[str, Any], taken: Collection[str], size: int, doubts: list[str], *, words: bool
 ) -> _core.Encoder:
-    """Return a tokenizer of pieces; `words`: a text is cut before each space."""
+    """Return an encoder over pieces; with `words`, a text is split before each space."""
     plain, merges = _read_model(model, taken, doubts, words=words)
     if model.get("ignore_merges"):
         doubts.append(str(unsupported("its model has ignore_merges without a split")))
@@ -105,18 +105,18 @@ def _read_model(
 def _read_merges(merges: list[Any], ids: dict[str, int], *, words: bool) -> bytes:
     pairs: Sequence[Sequence[str]] = [pair.split(" ") if isinstance(pair, str) else pair for pair in merges]
     try:
-        if words:  # a space is merged to nothing before it
+        if words:  # no merge joins a space to the piece before it
             pairs = [(left, right) for left, right in pairs if METASPACE not in right]
-        rows = np.empty((len(pairs), 4), dtype=np.uint32)
+        table = np.empty((len(pairs), 4), dtype=np.uint32)
         lefts, rights = [left for left, _ in pairs], [right for _, right in pairs]
         for column, names in ((0, lefts), (1, rights), (3, map(add, lefts, rights))):
-            rows[:, column] = np.fromiter(map(ids.__getitem__, names), np.uint32, len(pairs))
+            table[:, column] = np.fromiter(map(ids.__getitem__, names), np.uint32, len(pairs))
     except (KeyError, ValueError, TypeError, OverflowError) as error:
         raise VocabularyError(
             f"model.merges: each must be two tokens that join to a third: {shown(str(error))}"
         ) from None
-    rows[:, 2] = np.arange(len(rows), dtype=np.uint32)
-    return rows.tobytes()
+    table[:, 2] = np.arange(len(table), dtype=np.uint32)
+    return table.tobytes()
 
 
 def _known_split(parts: list[dict[str, Any]]) -> Split:
@@ -141,7 +141,7 @@ def _known_split(parts: list[dict[str, Any]]) -> Split:
 
 
 def _nearest_split(parts: list[dict[str, Any]]) -> Split:
-    """Return the last split that can be read alone."""
+    """Return the split of the last pre-tokenizer whose regex can be read."""
     for part in reversed(parts):
         pattern = part.get("pattern")
         if part["type"] == "ByteLevel" and part.get("use_regex", True):

@@ -1,4 +1,4 @@
-"""Byte-level spelling: each byte is written as one printable character, after GPT-2.
+"""Byte-level symbols: one printable character for each byte, after GPT-2.
 
 The 188 printable Latin-1 characters stand for themselves; the other 68 bytes, in order, are U+0100 to U+0143 (so a
 space is U+0120, "Ġ"). Source: Radford et al. 2019, https://github.com/openai/gpt-2/blob/master/src/encoder.py.

@@ -1,15 +1,15 @@
-"""How a `tokenizer.json` tokenizes, as far as the core does it too, and what keeps that from being exact.
+"""The core's encoder for a `tokenizer.json`, and the reasons why it may differ from the tokenizer.
 
     byte-level     BPE; [Split at a known pattern] ByteLevel; no normalizer but NFC
     pieces         BPE or Unigram; space to U+2581, by a normalizer or Metaspace; byte pieces for unknown characters
 
-A tokenizer that does more than that is read as the nearest that is known, and `differs` says what it does: then the
-core may cut a text otherwise. Unigram is cut exactly, but pairs of tokens do not decide which rows are its own
-(`undecided`). What is of neither kind raises `UnsupportedError`.
+A tokenizer with further steps is approximated by the nearest of these kinds, and `differs` names the step: the core may
+then tokenize a text differently. The core tokenizes by Unigram exactly, but pairs of tokens do not decide whether a
+token sequence is canonical (`undecided`). Other models raise `UnsupportedError`.
 
-Two things are not part of it. NFC is left to the host: the core tokenizes a text as it stands. Special tokens are never
-found in a text, as with `encode_ordinary`; but which ones the tokenizer finds only as words, or takes the white space
-of, is listed. So are the literals of added tokens that are not special, since the tokenizer finds these in any text.
+Two steps are excluded. The caller applies NFC: the core tokenizes a text unchanged. Special tokens are never found in a
+text, as with `encode_ordinary`. Three lists describe what the tokenizer does itself: special tokens that it finds only
+between word boundaries, special tokens that absorb white space, and literals of added tokens that are not special.
 
 Source: tokenizers/src/{models,pre_tokenizers,normalizers} of https://github.com/huggingface/tokenizers.
 """
@@ -30,22 +30,22 @@ __all__ = ["CoreEncoder", "read_core_encoder"]
 
 
 class CoreEncoder(NamedTuple):
-    """A tokenizer in the core.
+    """A tokenizer of the core, with the differences from the tokenizer that it follows.
 
     Attributes
     ----------
     encoder : _core.Encoder
-        What tokenizes.
+        The encoder.
     literals : tuple of str
-        The texts that the tokenizer finds before.
+        The texts that the tokenizer finds before it pre-tokenizes.
     differs : str
-        What it does to texts that the encoder does not; empty if nothing.
+        The step of the tokenizer that the encoder lacks; empty if there is none.
     undecided : str
-        Why pairs of tokens do not say which rows are its own; empty if they do.
+        Why pairs of tokens do not decide whether a token sequence is canonical; empty if they do.
     strip_before, strip_after : tuple of str
-        Special tokens that take the white space there away.
+        Special tokens that absorb the white space there.
     words : tuple of str
-        Special tokens that are found between other characters than those of words only.
+        Special tokens that are found between word boundaries only.
     """
 
     encoder: _core.Encoder
@@ -58,19 +58,19 @@ class CoreEncoder(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether `canonical=True` is."""
+        """Whether `canonical=True` is exact."""
         return not self.differs and not self.undecided
 
 
 def read_core_encoder(data: dict[str, Any], size: int) -> CoreEncoder:
-    """Return the tokenizer of a parsed `tokenizer.json` that a vocabulary of `size` ids was read from."""
+    """Return the core's encoder of a parsed `tokenizer.json`, for a vocabulary of `size` ids."""
     added = expect(data.get("added_tokens", []), list, "added_tokens")
     special = [token for token in added if token.get("special") and token["content"]]
-    before, behind, words = (
+    before, after, words = (
         tuple(token["content"] for token in special if token.get(flag)) for flag in ("lstrip", "rstrip", "single_word")
     )
     found = _read(data, added, size)
-    return found._replace(strip_before=before, strip_after=behind, words=words)
+    return found._replace(strip_before=before, strip_after=after, words=words)
 
 
 def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreEncoder:
@@ -82,9 +82,7 @@ def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreEncoder:
     normalizers = components(data.get("normalizer"), "normalizers", "normalizer")
     doubts: list[str] = []
     if kind not in ("BPE", "Unigram"):
-        raise unsupported(
-            f"its model is {shown(kind)}: it is known of BPE and Unigram which tokens may follow each other"
-        )
+        raise unsupported(f"its model is {shown(kind)}; BPE and Unigram are supported")
     in_bytes = any(part["type"] == "ByteLevel" for part in parts)
     if in_bytes and kind == "BPE":
         encoder = bpe.of_bytes(model, taken, normalizers, parts, size, doubts)
@@ -96,9 +94,7 @@ def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreEncoder:
     if kind == "BPE":
         encoder = bpe.of_pieces(model, taken, size, doubts, words=words)
         return CoreEncoder(encoder, literals, doubts[0] if doubts else "")
-    undecided = str(
-        unsupported("its model is 'Unigram': only BPE's pairs say exactly which tokens may follow each other")
-    )
+    undecided = str(unsupported("its model is 'Unigram': only BPE's pairs decide exactly which tokens may follow"))
     encoder = unigram.of_pieces(model, taken, size, words=words)
     return CoreEncoder(encoder, literals, doubts[0] if doubts else "", undecided)
 

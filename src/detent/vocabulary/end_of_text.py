@@ -1,4 +1,4 @@
-"""Which ids end a text: what the files beside a tokenizer say.
+"""The end-of-text ids that the files beside a tokenizer name.
 
 `generation_config.json` lists the ids at which the model's authors stop; `tokenizer_config.json` names the token that
 ends a text. Both count, since chat models have several. `special_tokens_map.json` and `config.json` are asked only if

@@ -1,4 +1,4 @@
-"""Reading tokenizer files that may be anything: size-limited, typed errors, no recursion beyond Python's own guard."""
+"""Reading of untrusted tokenizer files: bounded size, typed errors, recursion bounded by Python."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def as_path(path: object) -> Path:
 
 
 class Source(NamedTuple):
-    """A file that was read, and what tells whether it has been written since."""
+    """The content of a file, with the size and time that show whether the file has changed since."""
 
     path: Path
     data: bytes
     version: tuple[int, int]
 
     def check_unchanged(self) -> None:
-        """Raise `VocabularyError` if the file is another one by now."""
+        """Raise `VocabularyError` if the file has changed."""
         with open_binary(self.path) as file:
             if _version(file) != self.version:
                 raise VocabularyError(
@@ -107,7 +107,7 @@ def read_json(path: Path) -> Any:
 
 
 def expect(value: object, kind: type | tuple[type, ...], what: str) -> Any:
-    """Return `value` if it is of `kind`, else say what was found in place of it."""
+    """Return `value` if it is of `kind`, else raise an error that shows it."""
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is int):
         return value
     kinds = kind if isinstance(kind, tuple) else (kind,)
@@ -116,7 +116,7 @@ def expect(value: object, kind: type | tuple[type, ...], what: str) -> Any:
 
 
 def require(package: str, purpose: str, install: str | None = None) -> Any:
-    """Import an optional package, or say what needs it and how to get it."""
+    """Import an optional package, or raise an error with its purpose and the command that installs it."""
     try:
         return import_module(package)
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""Loader: any tokenizer file, told apart by its content.
+"""Loader: any tokenizer file; its content decides the kind.
 
-GGUF begins with its four letters. JSON begins with a brace: with a `model` it is a `tokenizer.json`, with a `vocab` of
-its own a Tekken file. Everything else is read as a SentencePiece model, a protobuf message that checks itself.
+GGUF begins with its four letters. JSON begins with a brace: with a `model` it is a `tokenizer.json`, with a top-level
+`vocab` a Tekken file. Everything else is read as a SentencePiece model, a protobuf message that checks itself.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def read_gguf(path: Path) -> LoadedTokens:
     """Read the tokenizer of a GGUF file."""
     with open_binary(path) as file:
         try:
-            metadata = _read_metadata(_Reader(file))
+            metadata = _read_metadata(_MetadataReader(file))
         except VocabularyError as error:
             raise VocabularyError(f"{path.name} is not a GGUF file that can be read: {error}") from None
     model = expect(metadata.get("model"), str, f"{path.name}: tokenizer.ggml.model")
@@ -99,8 +99,8 @@ def _spell(model: str, tokens: list[str], kinds: Sequence[int]) -> list[bytes | 
     return raw_tokens
 
 
-class _Reader:
-    """A cursor over the start of a file, which is read in blocks; it never trusts a length."""
+class _MetadataReader:
+    """A cursor over the metadata at the start of a file, read in blocks; every length is checked."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -161,7 +161,7 @@ class _Reader:
         self._need(count * struct.calcsize(layout))
 
 
-def _read_metadata(reader: _Reader) -> dict[str, Any]:
+def _read_metadata(reader: _MetadataReader) -> dict[str, Any]:
     if reader.number("<I") != int.from_bytes(MAGIC, "little"):
         raise VocabularyError("it does not begin with GGUF")
     version = reader.number("<I")
@@ -178,7 +178,7 @@ def _read_metadata(reader: _Reader) -> dict[str, Any]:
     return found
 
 
-def _read_value(reader: _Reader, kind: int, *, keep: bool) -> Any:
+def _read_value(reader: _MetadataReader, kind: int, *, keep: bool) -> Any:
     if kind in _SCALARS:
         return reader.number(_SCALARS[kind])
     if kind == _STRING:

@@ -1,4 +1,4 @@
-"""What a loader found: one byte string a token id, and which ids are not text.
+"""LoadedTokens, the result of a loader: one byte string for each token id, and the ids that are not text.
 
 A loader turns one kind of tokenizer into a `LoadedTokens`; `Vocabulary` makes of them the trie that masks are made
 from. The rule for every loader: the bytes of a token are what it adds to decoded text *in the middle of a text*. Where
@@ -45,7 +45,7 @@ RAW_REMEDY = "If you know its bytes, pass them: Vocabulary(tokens=[...], eos_tok
 
 @dataclass(frozen=True)
 class LoadedTokens:
-    """The bytes of each id, and what the source says about the ids.
+    """The bytes of each id, and the facts that the source names about the ids.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class LoadedTokens:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """Print a value of any size in a few characters, for messages."""
+    """Return a short representation of any value, for messages."""
     if isinstance(value, (str, bytes)):
         text = repr(value[:limit])
         return text if len(value) <= limit else f"{text}... ({len(value)} long)"
@@ -95,13 +95,13 @@ def token_id(value: object, what: str = "token id") -> int:
 
 
 def check_width(width: int, what: str) -> None:
-    """Refuse a width that no model has, before memory is taken for it."""
+    """Raise `VocabularyError` for a width that no model has, before memory is allocated for it."""
     if width > MAX_IDS:
         raise VocabularyError(f"{what}: {shown(width)} is above the largest supported width of {MAX_IDS} ids")
 
 
 def by_id(tokens: Mapping[str, int] | Iterable[tuple[object, object]], what: str) -> list[object]:
-    """Turn (token, id) pairs into a list by id; gaps are None. Refuses wrong, doubled and huge ids."""
+    """Return the tokens of (token, id) pairs as a list by id, with None in gaps; refuse wrong, doubled and huge ids."""
     pairs = list(tokens.items() if isinstance(tokens, Mapping) else tokens)
     ids = [pair[1] for pair in pairs]
     if set(map(type, ids)) - {int}:

@@ -1,9 +1,9 @@
-r"""The regular expression by which a byte-level tokenizer splits a text into chunks, read for the core.
+r"""Pre-tokenizer regexes (Oniguruma's syntax), compiled for the core.
 
-A pattern becomes a program of a backtracking matcher (`cpp/bpe/split.h`) over classes of characters: those that no set
-of the pattern tells apart are one class. What is read is what tokenizers use: alternatives, groups, `(?i:…)` over
-ASCII, sets, `\s`, `\S`, `\p{…}`, greedy repeats, and a lookahead at one character. All else is refused: a split that
-is nearly right puts the marks of chunks where the tokenizer does not.
+A regex becomes a program of a backtracking matcher (`cpp/bpe/`) over classes of characters; two characters are in one
+class if no set of the regex separates them. Supported are the constructs of known tokenizers: alternatives, groups,
+`(?i:…)` over ASCII, sets, `\s`, `\S`, `\p{…}`, greedy repeats, and a lookahead at one character. Everything else is
+refused, since an approximate pre-tokenizer puts boundaries where the tokenizer has none.
 
 Source: https://github.com/kkos/oniguruma/blob/master/doc/RE (the matcher of the package tokenizers).
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 
+from detent.code_points import LAST, Range, Ranges, complement, normalise
 from detent.errors import UnsupportedError
 from detent.vocabulary.character_classes import RUNS
 from detent.vocabulary.loaded_tokens import shown
@@ -20,31 +21,30 @@ from detent.vocabulary.loaded_tokens import shown
 __all__ = ["GPT2_PATTERN", "GPT2_WITH_NUMBERS_APART", "NUMBERS_APART", "WHOLE", "Split", "read_split"]
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-"""What the pre-tokenizer ByteLevel splits at if it says `use_regex`."""
+"""The regex of the pre-tokenizer ByteLevel with `use_regex`."""
 
 NUMBERS_APART = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
-"""What splits off each numeric character, before another split."""
+"""The pre-tokenizer that isolates each numeric character, before another split."""
 
 GPT2_WITH_NUMBERS_APART = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
-"""The two in one: a number ends what stands before it as the end of a text does."""
+"""The composition of the two: a number bounds the pre-token before it as the end of a text does."""
 
 _MATCH, _SET, _LOOK, _JUMP, _FORK = range(5)
 _END = 1 << 63  # the end of the text, in the set of a lookahead
-_TOP = 0x110000
+
 _MOST_CLASSES = 62
 _MOST_INSTRUCTIONS = 4000
 _MOST_CHARACTERS = 4096
 _MOST_DEPTH = 16
 
-_Set = tuple[tuple[int, int], ...]
-"""Code points as ascending ranges, the upper ends not included."""
+
 _Step = tuple[int, int, int, int]
 """Operation, index of a set, and one or two jumps relative to the step."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """The arguments of `_core.Encoder` that say how a text is split."""
+    """The arguments of `_core.Encoder` for a pre-tokenizer."""
 
     ranges: list[tuple[int, int]]
     class_count: int
@@ -53,12 +53,12 @@ class Split:
 
 
 WHOLE = Split([(0, 0)], 1, [(_SET, 1, 1, 0), (_FORK, 0, 0, 2), (_MATCH, 0, 0, 0)], one_chunk=True)
-"""No split: a text is one chunk."""
+"""No pre-tokenizer: a text is one pre-token."""
 
 
 @cache
 def read_split(pattern: str) -> Split:
-    """Read a pattern.
+    """Compile a pre-tokenizer regex.
 
     >>> read_split(GPT2_PATTERN).class_count
     14
@@ -66,40 +66,40 @@ def read_split(pattern: str) -> Split:
     Raises
     ------
     UnsupportedError
-        The pattern has something that is not known to be read as the tokenizer reads it.
+        The regex has a construct that may mean something else to the tokenizer.
     """
     if len(pattern) > _MOST_CHARACTERS:
         raise UnsupportedError(f"a split pattern of {len(pattern)} characters: at most {_MOST_CHARACTERS} are read")
-    reader = _Reader(pattern)
+    reader = _PatternParser(pattern)
     steps = [*reader.read(), (_MATCH, 0, 0, 0)]
     classes = _Classes(reader.sets)
     program = []
-    for place, (operation, index, first, second) in enumerate(steps):
+    for address, (operation, index, first, second) in enumerate(steps):
         mask = 0
         if operation == _SET:
             mask = classes.mask(index)
         elif operation == _LOOK:
             mask = classes.mask(index) | (_END if reader.at_end[index] else 0)
-        program.append((operation, mask, place + first, place + second))
+        program.append((operation, mask, address + first, address + second))
     return Split(classes.ranges, classes.count, program)
 
 
 class _Classes:
     """The coarsest partition of all characters in which each set is a union of classes."""
 
-    def __init__(self, sets: list[_Set]) -> None:
+    def __init__(self, sets: list[Ranges]) -> None:
         changes: dict[int, int] = {0: 0}
         for index, ranges in enumerate(sets):
             for low, high in ranges:
                 changes[low] = changes.get(low, 0) ^ (1 << index)
-                changes[high] = changes.get(high, 0) ^ (1 << index)
+                changes[high + 1] = changes.get(high + 1, 0) ^ (1 << index)
         self._members: list[int] = []
         numbers: dict[int, int] = {}
         self.ranges: list[tuple[int, int]] = []
         member = 0
         for point in sorted(changes):
             member ^= changes[point]
-            if point >= _TOP:
+            if point > LAST:
                 break
             number = numbers.setdefault(member, len(numbers))
             if number == len(self._members):
@@ -109,7 +109,7 @@ class _Classes:
         self.count = len(numbers)
         if self.count > _MOST_CLASSES:
             raise UnsupportedError(
-                f"a split pattern that tells {self.count} classes of characters apart: at most {_MOST_CLASSES} are held"
+                f"a split pattern with {self.count} classes of characters: at most {_MOST_CLASSES} are supported"
             )
 
     def mask(self, index: int) -> int:
@@ -118,14 +118,14 @@ class _Classes:
 
 
 @dataclass
-class _Reader:
-    """Reads a pattern from left to right; nesting is bounded."""
+class _PatternParser:
+    """A recursive-descent parser of the regex, of bounded nesting, that emits the program."""
 
     pattern: str
     at: int = 0
     depth: int = 0
     fold: bool = False
-    sets: list[_Set] = field(default_factory=list)
+    sets: list[Ranges] = field(default_factory=list)
     at_end: list[bool] = field(default_factory=list)
 
     def read(self) -> list[_Step]:
@@ -145,7 +145,7 @@ class _Reader:
         steps = self.sequence()
         while self.take("|"):
             other = self.sequence()
-            # In a row from the right: each fork prefers what stands first.
+            # A chain of forks; each prefers its first alternative.
             steps = [(_FORK, 0, 1, len(steps) + 2), *steps, (_JUMP, 0, len(other) + 1, 0), *other]
         return steps
 
@@ -197,7 +197,7 @@ class _Reader:
             ahead = self.one_set()
             if ahead is None or not self.take(")"):
                 raise self.unsupported("a lookahead at more than one character")
-            return [(_LOOK, self.add(_complement(ahead) if negative else ahead, at_end=negative), 1, 0)]
+            return [(_LOOK, self.add(complement(ahead) if negative else ahead, at_end=negative), 1, 0)]
         for opening, fold in (("(?i:", True), ("(?:", self.fold), ("(", self.fold)):
             if self.take(opening):
                 return self.group(fold=fold)
@@ -220,15 +220,15 @@ class _Reader:
             raise self.unsupported("an open group")
         return steps
 
-    def one_set(self) -> _Set | None:
-        """Read a character, an escape or a set in brackets; None if something else stands here."""
+    def one_set(self) -> Ranges | None:
+        """Read a character, an escape or a bracketed set; return None at another construct."""
         if self.take("["):
             return self.brackets()
         return self.element()
 
-    def brackets(self) -> _Set:
+    def brackets(self) -> Ranges:
         negative = self.take("^")
-        members: list[tuple[int, int]] = []
+        members: list[Range] = []
         first = True
         while first or not self.take("]"):
             first = False
@@ -242,12 +242,12 @@ class _Reader:
                 high = self.element(inside=True)
                 if self.fold or high is None or not _single(low) or not _single(high) or low > high:
                     raise self.unsupported("a range of another form than between two characters")
-                low = ((low[0][0], high[0][1]),)
+                low = ((low[0][0], high[0][0]),)
             members += low
-        found = _union(members)
-        return _complement(found) if negative else found
+        found = normalise(members)
+        return complement(found) if negative else found
 
-    def element(self, *, inside: bool = False) -> _Set | None:
+    def element(self, *, inside: bool = False) -> Ranges | None:
         if self.at >= len(self.pattern):
             return None
         character = self.pattern[self.at]
@@ -258,16 +258,16 @@ class _Reader:
         self.at += 1
         return self.folded(character)
 
-    def folded(self, character: str) -> _Set:
+    def folded(self, character: str) -> Ranges:
         points = {ord(character)}
         if self.fold and character.isalpha():
             if not character.isascii():
                 raise self.unsupported("letters outside ASCII whose case is ignored")
             points |= {ord(character.lower()), ord(character.upper())}
             points |= {"s": {0x17F}, "k": {0x212A}}.get(character.lower(), set())
-        return _union([(point, point + 1) for point in points])
+        return normalise((point, point) for point in points)
 
-    def escape(self) -> _Set:
+    def escape(self) -> Ranges:
         letter = self.pattern[self.at + 1 : self.at + 2]
         if letter in ("p", "P") and self.pattern.startswith("{", self.at + 2):
             end = self.pattern.find("}", self.at)
@@ -276,20 +276,20 @@ class _Reader:
             if found is None:
                 raise self.unsupported(f"the property {shown(name)}")
             self.at = end + 1
-            return _complement(found) if letter == "P" else found
+            return complement(found) if letter == "P" else found
         plain = {"r": "\r", "n": "\n", "t": "\t", "s": None, "S": None}
         if letter in plain:
             self.at += 2
             character = plain[letter]
             if character is not None:
                 return self.folded(character)
-            return _named("s") if letter == "s" else _complement(_named("s"))
+            return _named("s") if letter == "s" else complement(_named("s"))
         if not letter or letter.isalnum() or not letter.isascii():
             raise self.unsupported(f"the escape {shown(self.pattern[self.at : self.at + 2])}")
         self.at += 2
         return self.folded(letter)
 
-    def add(self, members: _Set, *, at_end: bool) -> int:
+    def add(self, members: Ranges, *, at_end: bool) -> int:
         if (members, at_end) in zip(self.sets, self.at_end, strict=True):
             return next(
                 i for i, pair in enumerate(zip(self.sets, self.at_end, strict=True)) if pair == (members, at_end)
@@ -306,53 +306,38 @@ class _Reader:
 
 
 def _may_be_empty(steps: list[_Step]) -> bool:
-    """Whether the steps can be passed without reading."""
+    """Whether a path through the steps reads no character."""
     pending, seen = [0], set()
     while pending:
-        place = pending.pop()
-        if place == len(steps):
+        address = pending.pop()
+        if address == len(steps):
             return True
-        if place in seen:
+        if address in seen:
             continue
-        seen.add(place)
-        operation, _, first, second = steps[place]
+        seen.add(address)
+        operation, _, first, second = steps[address]
         if operation in (_LOOK, _JUMP, _FORK):
-            pending.append(place + first)
+            pending.append(address + first)
         if operation == _FORK:
-            pending.append(place + second)
+            pending.append(address + second)
     return False
 
 
-def _property(name: str) -> _Set | None:
+def _property(name: str) -> Ranges | None:
     if name == "L":
-        return _union([each for part in ("Lu", "Ll", "Lt", "Lm", "Lo") for each in _named(part)])
+        return normalise([each for part in ("Lu", "Ll", "Lt", "Lm", "Lo") for each in _named(part)])
     return _named(name) if name in RUNS and name != "s" else None
 
 
 @cache
-def _named(name: str) -> _Set:
+def _named(name: str) -> Ranges:
     found, at = [], 0
     lengths = [int(word, 36) for word in RUNS[name].split()]
     for outside, inside in zip(lengths[::2], lengths[1::2], strict=True):
-        found.append((at + outside, at + outside + inside))
+        found.append((at + outside, at + outside + inside - 1))
         at += outside + inside
     return tuple(found)
 
 
-def _union(ranges: list[tuple[int, int]]) -> _Set:
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
-        else:
-            merged.append((low, high))
-    return tuple(merged)
-
-
-def _complement(members: _Set) -> _Set:
-    edges = [0, *(edge for pair in members for edge in pair), _TOP]
-    return tuple((low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if low < high)
-
-
-def _single(members: _Set) -> bool:
-    return len(members) == 1 and members[0][1] == members[0][0] + 1
+def _single(members: Ranges) -> bool:
+    return len(members) == 1 and members[0][0] == members[0][1]

@@ -34,7 +34,7 @@ METASPACE = "\u2581"
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _NO_CLASS = 255
 _PIECES, _BYTES, _EITHER = range(3)
-"""What a character is written with; as in `cpp/bpe/encoder.h`."""
+"""The pieces that encode a character, as in `cpp/bpe/encoder.h`."""
 
 
 def byte_of(piece: str) -> bytes | None:
@@ -57,7 +57,7 @@ def bytes_of_pieces(
 
 
 class PieceTables(NamedTuple):
-    """The arguments of `_core.Encoder` that pieces decide."""
+    """The arguments of `_core.Encoder` that follow from the pieces."""
 
     texts: list[bytes]
     base: bytes
@@ -68,20 +68,20 @@ class PieceTables(NamedTuple):
 
 
 def read_piece_input(normalizers: list[dict[str, Any]], parts: list[dict[str, Any]], doubts: list[str]) -> bool:
-    """Return whether a text is cut before each space; add to `doubts` what else is done to it and not known."""
+    """Return whether a text is split before each space; append each unknown step to `doubts`."""
     replaced = words = False
     for part in normalizers:
         replaces = (
             part["type"] == "Replace" and part.get("pattern") == {"String": " "} and part.get("content") == METASPACE
         )
         if not replaces and not (part["type"] == "Prepend" and part.get("prepend") == METASPACE):
-            doubts.append(
-                str(unsupported(f"normalizer {shown(part['type'])} changes texts in a way that is not known"))
-            )
+            doubts.append(str(unsupported(f"normalizer {shown(part['type'])} changes texts in an unknown way")))
         replaced |= replaces
     for part in parts:
         metaspace = part["type"] == "Metaspace" and part.get("replacement") == METASPACE
-        idle = part["type"] == "Split" and replaced and part.get("pattern") == {"String": " "}  # there is none left
+        idle = (
+            part["type"] == "Split" and replaced and part.get("pattern") == {"String": " "}
+        )  # no space is left to split at
         if not metaspace and not idle:
             doubts.append(str(unsupported(f"pre-tokenizer {shown(part['type'])} is not known to leave texts whole")))
         replaced |= metaspace
@@ -92,7 +92,7 @@ def read_piece_input(normalizers: list[dict[str, Any]], parts: list[dict[str, An
 
 
 def read_piece_tables(ids: Mapping[str, int], size: int, *, byte_fallback: bool, either: bool) -> PieceTables:
-    """Return what the pieces of these names decide; `either`: a character in pieces alone may be of bytes too."""
+    """Return the tables for pieces by name; with `either`, a character inside pieces may be encoded by bytes too."""
     if METASPACE not in ids:
         raise unsupported("no token stands for a space alone, so that its bytes would be those of U+2581")
     bytes_of = {number: byte for piece, number in ids.items() if (byte := byte_of(piece)) is not None}
@@ -128,5 +128,5 @@ def _ranges(classes: Mapping[int, int], others: int) -> list[tuple[int, int]]:
 
 
 def numbers(values: Sequence[object]) -> bytes:
-    """Return 32-bit numbers as the core takes them."""
+    """Return numbers as the core's array of 32-bit integers."""
     return np.array(values, dtype=np.uint32).tobytes()

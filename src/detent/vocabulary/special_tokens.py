@@ -1,4 +1,4 @@
-"""SpecialTokens: those of a vocabulary that languages ask for by name, as texts of its core; made at the first use."""
+"""SpecialTokens: the core vocabulary in which special tokens have texts, for languages that name them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = ["SpecialTokens"]
 
 
 class SpecialTokens:
-    """The special tokens of a vocabulary, and its core with these.
+    """The special tokens of a vocabulary, and a core vocabulary that contains them.
 
     Parameters
     ----------
     core : CoreVocabulary
-        The vocabulary's, without them.
+        The core vocabulary without special tokens.
     tokens : sequence of bytes
         The text or the name of each id.
     special : frozenset of int
@@ -53,21 +53,29 @@ class SpecialTokens:
 
     @cached_property
     def names(self) -> tuple[bytes, ...]:
-        """Their names, sorted."""
+        """The names of the special tokens, sorted."""
         return tuple(sorted({self._tokens[token] for token in self._special} - {b""}))
 
     def steps(self, encoder: Encoder) -> PretokenTransitions:
-        """Return what the tokens do to the tokenizer's split; made at the first use."""
+        """Return the transitions of the pre-tokenizer along each token; computed at the first use."""
         if self._steps is None:
             self._steps = PretokenTransitions(self.core, encoder)
         return self._steps
 
-    def rows(self, least: int = 0) -> Node:
-        """Return all rows of bytes and special tokens, with at least so many of them."""
+    def sequences(self, least: int = 0) -> Node:
+        """Return all sequences of bytes and special tokens of a least length."""
         return repeat(union([byte_set(bytes(range(255))), *map(special, self.names)]), least, None)
 
     def check(self, node: Node) -> Node:
-        """Return a language that asks for special tokens, as one that a guide for `core` is made of."""
+        """Return a language with special tokens in the form that a guide over `core` takes.
+
+        Raises
+        ------
+        VocabularyError
+            The vocabulary lacks a special token that the language names.
+        ArgumentError
+            A text of the language continues after an end-of-text token.
+        """
         texts = set()
         for name in node.special_names:
             ids = [token for token, raw in enumerate(self._tokens) if raw == name]
@@ -80,22 +88,22 @@ class SpecialTokens:
             self._check_end(found, name)
         return found
 
-    def has_row(self, node: Node, rows: Node) -> bool:
-        """Whether some row of the language, which was checked, is one of these."""
+    def intersects(self, node: Node, sequences: Node) -> bool:
+        """Whether a checked language contains one of the sequences."""
         limits = Limits()
         try:
-            LanguageMachine(intersection([node, rows]), self.core, limits.states, limits.memory_bytes, limits.work)
+            LanguageMachine(intersection([node, sequences]), self.core, limits.states, limits.memory_bytes, limits.work)
         except EmptyLanguageError:
             return False
         return True
 
     def _check_end(self, node: Node, name: bytes) -> None:
-        """Raise where a text goes on behind an end-of-text: whoever runs the model stops there."""
-        if not self.has_row(node, concat([self.rows(), special(name), self.rows(1)])):
+        """Raise `ArgumentError` if a text continues after an end-of-text token, where every engine stops."""
+        if not self.intersects(node, concat([self.sequences(), special(name), self.sequences(1)])):
             return
         shown_name = shown(name.decode(errors="replace"))
         raise ArgumentError(
-            f"the language goes on behind {shown_name}, which ends a text of this vocabulary; end the language there, "
+            f"the language goes on after {shown_name}, which ends a text of this vocabulary; end the language there, "
             "or make the vocabulary with other eos_token_ids"
         )
 

@@ -1,7 +1,9 @@
-"""Token healing: the tokens that a text begins with, however it goes on.
+"""Token healing: the tokens that every continuation of a text begins with.
 
-They are what a canonical matcher is forced to write for "this beginning, then anything". Looking back a fixed number of
-tokens from the end would not do: in Llama 3, 31 tildes are four tokens, but 32 are one.
+They are the forced tokens of a canonical matcher for the language "this text, then anything". A fixed number of tokens
+to look back is not enough: in Llama 3, 31 tildes are four tokens, but 32 are one.
+
+Source: token healing, https://github.com/guidance-ai/llguidance.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ __all__ = ["heal_tokens"]
 
 _TEXT = _core.repeat(_core.chars([(0, 0x10FFFF)]), 0, None)
 _MOST_RECENT = 32
-"""Recent tokens that count: trying them costs the square. Behind those of a split's last chunk, more change nothing."""
+"""Recent tokens that are tried, in quadratic time. Tokens before the last pre-token have no influence."""
 _ANYTHING = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
 
 
@@ -28,7 +30,10 @@ def heal_tokens(
     recent: Sequence[int],
     decode: Callable[[Sequence[int]], bytes],
 ) -> list[int]:
-    """Return the tokens that a text which begins with `text`, after as many of `recent` as fit, has behind these."""
+    """Return the tokens that follow `recent` in every text with the prefix `text`.
+
+    The tokenizer must be able to write `recent` before `text`; as many of the last recent tokens count as it could.
+    """
     limits = Limits()
     recent = recent[-_MOST_RECENT:]
     for skipped in range(len(recent) + 1):
@@ -49,7 +54,7 @@ def heal_tokens(
 
 
 def _beginning(text: bytes) -> _core.Node:
-    """Return the texts that begin so; the last character may be incomplete."""
+    """Return the UTF-8 texts with a prefix; the last character of the prefix may be incomplete."""
     whole = text.decode("utf-8", "ignore").encode()
     if whole == text:
         return _core.concat([_core.literal(text), _TEXT])

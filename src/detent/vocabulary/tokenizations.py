@@ -1,8 +1,8 @@
-"""tokenizations: all the ways in which tokens bytes_of_tokens a word.
+"""`tokenizations`: every token sequence whose bytes join to a word.
 
-A word of n bytes has up to 2**(n-1) of them, so they are yielded one at a time, those of the fewest tokens first. For
-each place in the word and each number of tokens it is known beforehand whether that many can spell the rest, so that no
-step is in vain.
+A word of n bytes has up to 2**(n-1) tokenizations, so they are yielded one at a time, the shortest first. A table says
+for each position in the word and each number of tokens whether that many tokens can cover the rest, so that the search
+never fails.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def tokenizations(word: str | bytes, vocabulary: Vocabulary) -> Iterator[tuple[i
         data = word.encode() if isinstance(word, str) else word
     except UnicodeEncodeError as error:
         raise ArgumentError(
-            f"tokenizations got half of a surrogate pair at character {error.start}, which no token spells"
+            f"tokenizations got half of a surrogate pair at character {error.start}, which no token contains"
         ) from None
-    return _spell(_pieces(data, vocabulary))
+    return _search(_pieces(data, vocabulary))
 
 
 def _pieces(word: bytes, vocabulary: Vocabulary) -> list[list[tuple[int, int]]]:
-    """Return, for each byte of the word, the tokens that stand there: where each ends, and its id."""
+    """Return for each position in the word the tokens that match there, as pairs of end position and id."""
     pieces: list[list[tuple[int, int]]] = [[] for _ in word]
     for token_id in range(len(vocabulary)):
         token = vocabulary.token_bytes(token_id)
@@ -72,27 +72,27 @@ def _pieces(word: bytes, vocabulary: Vocabulary) -> list[list[tuple[int, int]]]:
     return pieces
 
 
-def _spell(pieces: list[list[tuple[int, int]]]) -> Iterator[tuple[int, ...]]:
+def _search(pieces: list[list[tuple[int, int]]]) -> Iterator[tuple[int, ...]]:
     size = len(pieces)
-    # counts[place]: the numbers of tokens that can spell the rest, as bits.
+    # Bit n of counts[position]: n tokens can cover the rest of the word.
     counts = [0] * size + [1]
-    for place in reversed(range(size)):
-        for end, _ in pieces[place]:
-            counts[place] |= counts[end] << 1
+    for position in reversed(range(size)):
+        for end, _ in pieces[position]:
+            counts[position] |= counts[end] << 1
     for count in range(1, size + 1):
         if counts[0] >> count & 1:
-            yield from _spell_in(pieces, counts, count)
+            yield from _of_length(pieces, counts, count)
 
 
-def _spell_in(pieces: list[list[tuple[int, int]]], counts: list[int], count: int) -> Iterator[tuple[int, ...]]:
-    """Yield the spellings of exactly `count` tokens, depth first."""
+def _of_length(pieces: list[list[tuple[int, int]]], counts: list[int], count: int) -> Iterator[tuple[int, ...]]:
+    """Yield the tokenizations of exactly `count` tokens, depth first."""
     ids: list[int] = []
-    open_places = [iter(pieces[0])]
-    while open_places:
+    stack = [iter(pieces[0])]
+    while stack:
         left = count - len(ids)
-        step = next((piece for piece in open_places[-1] if counts[piece[0]] >> (left - 1) & 1), None)
+        step = next((piece for piece in stack[-1] if counts[piece[0]] >> (left - 1) & 1), None)
         if step is None:
-            open_places.pop()
+            stack.pop()
             if ids:
                 ids.pop()
             continue
@@ -101,4 +101,4 @@ def _spell_in(pieces: list[list[tuple[int, int]]], counts: list[int], count: int
             yield (*ids, token_id)
             continue
         ids.append(token_id)
-        open_places.append(iter(pieces[end]))
+        stack.append(iter(pieces[end]))

@@ -1,6 +1,6 @@
 """Loader: tokenizers of the package transformers.
 
-Fast ones carry a whole `tokenizer.json`. The others are told apart by what they hold: a SentencePiece model, GPT-2's
+Fast ones carry a whole `tokenizer.json`. The attributes of the others show their kind: a SentencePiece model, GPT-2's
 byte table, a WordPiece tokenizer, or a tokenizer of mistral-common. In every case the result is checked by encoding a
 few texts.
 
@@ -71,12 +71,12 @@ def _read_slow(tokenizer: Any) -> LoadedTokens:
 
 
 def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]:
-    """Return how a slow tokenizer spells its tokens, and whether it puts a space before a text."""
+    """Return the function from tokens of a slow tokenizer to bytes, and whether it puts a space before a text."""
     if hasattr(tokenizer, "sp_model"):
         processor = tokenizer.sp_model
         model = table_of_model(processor.serialized_model_proto(), "sp_model")
 
-        def spell_piece(name: str) -> bytes | None:
+        def bytes_of_piece(name: str) -> bytes | None:
             number = processor.piece_to_id(name)
             if processor.id_to_piece(number) != name:
                 raise VocabularyError(
@@ -84,18 +84,18 @@ def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]
                 )
             return None if number in model.special_token_ids else model.tokens[number]
 
-        return spell_piece, model.leading_space
+        return bytes_of_piece, model.leading_space
     if hasattr(tokenizer, "byte_decoder"):
         table = {character: byte for byte, character in enumerate(byte_level.CHARACTER_OF_BYTE)}
         if tokenizer.byte_decoder != table:
             raise VocabularyError(f"the byte_decoder of {type(tokenizer).__name__} is not GPT-2's. {RAW_REMEDY}")
 
-        def spell_bytes(name: str) -> bytes:
+        def bytes_of_symbols(name: str) -> bytes:
             if not table.keys() >= set(name):
                 raise VocabularyError(f"token {shown(name)} is not raw_tokens in byte-level characters. {RAW_REMEDY}")
             return bytes(table[character] for character in name)
 
-        return spell_bytes, bool(getattr(tokenizer, "add_prefix_space", False))
+        return bytes_of_symbols, bool(getattr(tokenizer, "add_prefix_space", False))
     if hasattr(tokenizer, "wordpiece_tokenizer"):
         return lambda name: (name[2:] if name.startswith("##") else " " + name).encode(), True
     raise VocabularyError(
@@ -105,8 +105,8 @@ def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]
 
 
 def _end_of_text(tokenizer: Any, table: LoadedTokens) -> set[int]:
-    own = tokenizer.eos_token_id
-    found = set() if own is None else {token_id(own, "eos_token_id")}
+    eos = tokenizer.eos_token_id
+    found = set() if eos is None else {token_id(eos, "eos_token_id")}
     folder = getattr(tokenizer, "name_or_path", None)  # a folder, or a name on the hub
     if folder and (Path(folder) / "generation_config.json").is_file():
         found.update(read_named_ids(Path(folder) / "generation_config.json", table.special_token_ids))

@@ -1,4 +1,4 @@
-"""Unigram models (Kudo 2018): pieces with scores, of which a text is cut into the row of the largest sum.
+"""Unigram encoders of the core (Kudo 2018): a text becomes the sequence of pieces with the largest sum of scores.
 
 Source: tokenizers/src/models/unigram of https://github.com/huggingface/tokenizers.
 """
@@ -21,28 +21,30 @@ from detent.vocabulary.unsupported import unsupported
 __all__ = ["of_pieces"]
 
 _UNKNOWN_PENALTY = 10.0
-"""How far the score of an unknown character is below the least score."""
+"""The score of an unknown character is the least score minus this penalty."""
 
 _LEAST_SCORE = -1e5
-"""Sums of much lower ones are rounded by more than pairs allow for (cpp/bpe/score_pairs.cc)."""
+"""Sums of lower scores have larger rounding errors than cpp/bpe/score_pairs.cc allows."""
 
 _LONGEST_PIECE = 256
-"""In bytes: what pairs are found in takes the square of it for each piece, and its cube behind one."""
+"""Bytes of a piece: the search for pairs takes quadratic time for each piece, and cubic time after a piece."""
 
 
 def of_pieces(model: dict[str, Any], taken: Collection[str], size: int, *, words: bool) -> _core.Encoder:
-    """Return the tokenizer of a Unigram model; the names in `taken` are no pieces."""
+    """Return the encoder of a Unigram model; the names in `taken` are not pieces."""
     entries = expect(model.get("vocab"), list, "model.vocab")
     scores = np.zeros(size, dtype=np.float64)
     for number, (piece, score) in enumerate(entries):
         if isinstance(score, bool) or not isinstance(score, (int, float)) or not score <= math.inf:
             raise VocabularyError(f"model.vocab: the score of {shown(piece)} is {shown(score)}, not a number")
-        if score > 0:  # then unknown characters side by side could be better than a piece
+        if score > 0:  # then a run of unknown characters could score above a piece
             raise unsupported(
-                f"the score of {shown(piece)} is {shown(score)}, and logarithms of probabilities are not above 0"
+                f"the score of {shown(piece)} is {shown(score)}, but logarithms of probabilities are at most 0"
             )
         if score < _LEAST_SCORE:
-            raise unsupported(f"the score of {shown(piece)} is {shown(score)}, and sums of such are rounded too much")
+            raise unsupported(
+                f"the score of {shown(piece)} is {shown(score)}, and sums of such scores have large rounding errors"
+            )
         if len(piece.encode()) > _LONGEST_PIECE:
             raise unsupported(
                 f"a piece has {len(piece.encode())} bytes, and at most {_LONGEST_PIECE} are looked through"

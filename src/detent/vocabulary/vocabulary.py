@@ -137,7 +137,7 @@ class Vocabulary:
     ) -> Vocabulary:
         """Load a tokenizer file: `tokenizer.json`, Tekken's `tekken.json`, a SentencePiece model or a GGUF model.
 
-        The kind is told by the file's content. Only `tokenizer.json` has no end of text of its own: it is taken from
+        The content of the file decides the kind. Only `tokenizer.json` names no end of text: it is taken from
         `generation_config.json` and `tokenizer_config.json` beside it.
 
         Parameters
@@ -414,7 +414,7 @@ class Vocabulary:
         return self._attached.encode(text, self._tokens, self.special_token_ids)
 
     def encode_canonical(self, text: str | bytes) -> list[int]:
-        """Encode a text with the core's own tokenizer: as `encode`, but that special tokens are plain text to it.
+        """Encode a text with the core's encoder, for which special tokens are plain text.
 
         No package is needed, nothing is normalised, and no space is put before the text: it continues another.
 
@@ -445,7 +445,7 @@ class Vocabulary:
     def heal(self, text: str | bytes, recent: Sequence[int] = ()) -> tuple[list[int], bytes]:
         """Tokenize the beginning of a text: the tokens that it has however it goes on, and the bytes that are left.
 
-        Of Unigram tokenizers these may be fewer than they could be: a way to go on may be thought possible that is not.
+        For Unigram tokenizers the result may be too short: the core's pairs may allow continuations that never occur.
 
         >>> import detent
         >>> vocabulary = detent.load_model().vocabulary
