@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -55,6 +56,11 @@ nb::tuple diagnose(const Matcher& matcher, const nb::bytes& text) {
 bool has_taken(const Matcher& matcher, nb::handle token_ids) {
   const ArrayBuffer ids(token_ids, kInt64, sizeof(std::int64_t));
   return matcher.has_taken(ids.span<std::int64_t>());
+}
+
+bool equal_ids(nb::handle ids, nb::handle others) {
+  const ArrayBuffer row(ids, kInt64, sizeof(std::int64_t)), other(others, kInt64, sizeof(std::int64_t));
+  return std::ranges::equal(row.span<std::int64_t>(), other.span<std::int64_t>());
 }
 
 void bind_refusal(nb::module_& m) {
@@ -119,6 +125,8 @@ void bind_matcher(nb::module_& m) {
           },
           nb::sig("def state_key(self) -> tuple[int, int, int]"))
       .def_prop_ro("token_ids", &Matcher::token_ids);
+  m.def("equal_ids", &equal_ids, "ids"_a, "others"_a, nb::sig("def equal_ids(ids: object, others: object) -> bool"),
+        "Whether two rows of token ids, int64[n], are the same. Without a copy.");
   m.def("fill_batch", &fill_rows, "matchers"_a, "rows"_a.none(), "threads"_a,
         nb::sig("def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None"));
 }

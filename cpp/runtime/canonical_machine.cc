@@ -11,7 +11,8 @@ namespace detent {
 CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                                    std::shared_ptr<PretokenTransitions> steps, const Limits& limits,
                                    std::shared_ptr<const CancelFlag> cancel)
-    : language_(language, std::move(vocabulary), limits, cancel),
+    : TokenMachine(std::move(vocabulary)),
+      language_(language, vocabulary_, limits, cancel),
       constraint_(language_.automaton(), language_.masks(), std::move(steps), limits, std::move(cancel)) {
   if (constraint_.start(language_.start(), {}).set == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "canonical");
 }

@@ -15,7 +15,6 @@ class CanonicalMachine final : public TokenMachine {
   CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                    std::shared_ptr<PretokenTransitions> steps, const Limits& limits, std::shared_ptr<const CancelFlag> cancel);
 
-  const Vocabulary& vocabulary() const override { return language_.vocabulary(); }
   TokenState start(std::span<const std::uint32_t> prompt) override;
   TokenStep step(const TokenState& state, std::uint32_t token) override;
   std::optional<TokenState> step_bytes(const TokenState& state, std::string_view text) override;

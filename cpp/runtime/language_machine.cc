@@ -13,7 +13,7 @@ namespace detent {
 
 LanguageMachine::LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                                  const Limits& limits, std::shared_ptr<const CancelFlag> cancel)
-    : vocabulary_(std::move(vocabulary)),
+    : TokenMachine(std::move(vocabulary)),
       cancel_(cancel),
       automaton_(with_special(language, vocabulary_->special_names(), vocabulary_->special_eos()),
                  vocabulary_->tokenizable_texts(), vocabulary_->max_token_length(), limits, std::move(cancel)),

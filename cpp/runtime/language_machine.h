@@ -22,7 +22,6 @@ class LanguageMachine final : public TokenMachine {
   LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
                   std::shared_ptr<const CancelFlag> cancel);
 
-  const Vocabulary& vocabulary() const override { return *vocabulary_; }
   TokenState start(std::span<const std::uint32_t>) override { return {start().value}; }
   TokenStep step(const TokenState& state, std::uint32_t token) override;
   std::optional<TokenState> step_bytes(const TokenState& state, std::string_view text) override;
@@ -68,7 +67,6 @@ class LanguageMachine final : public TokenMachine {
   template <class Visit>
   std::int64_t walk_ids(ExprId state, Visit visit);
 
-  std::shared_ptr<const Vocabulary> vocabulary_;
   std::shared_ptr<const CancelFlag> cancel_;
   Automaton automaton_;
   MaskComputer masks_;

@@ -47,7 +47,7 @@ std::int64_t TokenDfa::memory_bytes() const {
 
 TokenDfaMachine::TokenDfaMachine(std::shared_ptr<const TokenDfa> dfa, std::shared_ptr<const Vocabulary> vocabulary,
                                  std::uint32_t start)
-    : dfa_(std::move(dfa)), vocabulary_(std::move(vocabulary)), start_(start) {
+    : TokenMachine(std::move(vocabulary)), dfa_(std::move(dfa)), start_(start) {
   if (dfa_->tokens() != vocabulary_->size()) throw Error(ErrorKind::argument, "token_dfa");
   if (start >= dfa_->states()) throw Error(ErrorKind::argument, "token_dfa_state", start, dfa_->states());
 }

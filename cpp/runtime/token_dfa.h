@@ -62,7 +62,6 @@ class TokenDfaMachine final : public TokenMachine {
   TokenDfaMachine(std::shared_ptr<const TokenDfa> dfa, std::shared_ptr<const Vocabulary> vocabulary,
                   std::uint32_t start);
 
-  const Vocabulary& vocabulary() const override { return *vocabulary_; }
   TokenState start(std::span<const std::uint32_t>) override { return {start_}; }
   TokenStep step(const TokenState& state, std::uint32_t token) override;
   std::optional<TokenState> step_bytes(const TokenState& state, std::string_view text) override;
@@ -82,7 +81,6 @@ class TokenDfaMachine final : public TokenMachine {
 
  private:
   std::shared_ptr<const TokenDfa> dfa_;
-  std::shared_ptr<const Vocabulary> vocabulary_;
   std::uint32_t start_;
 };
 

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/byte_set.h"
@@ -62,12 +64,12 @@ class TokenMachine {
  public:
   using VisitToken = std::function<void(std::uint32_t, const TokenState&)>;
 
-  TokenMachine() = default;
+  explicit TokenMachine(std::shared_ptr<const Vocabulary> vocabulary) : vocabulary_(std::move(vocabulary)) {}
   TokenMachine(const TokenMachine&) = delete;
   TokenMachine& operator=(const TokenMachine&) = delete;
   virtual ~TokenMachine() = default;
 
-  virtual const Vocabulary& vocabulary() const = 0;
+  const Vocabulary& vocabulary() const { return *vocabulary_; }
 
   // The state before the first token. `prompt` are the tokens before the text; only canonical machines read them.
   // Throws `empty` ("after") if no text continues the prompt.
@@ -119,8 +121,10 @@ class TokenMachine {
  protected:
   // Adds the eos ids to a mask.
   void allow_eos(std::uint32_t* row) const {
-    for (std::uint32_t id : vocabulary().eos_ids()) row[id >> 5] |= 1u << (id & 31);
+    for (std::uint32_t id : vocabulary_->eos_ids()) row[id >> 5] |= 1u << (id & 31);
   }
+
+  const std::shared_ptr<const Vocabulary> vocabulary_;
 };
 
 }  // namespace detent

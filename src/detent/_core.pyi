@@ -264,6 +264,9 @@ class Matcher:
     @property
     def token_ids(self) -> list[int]: ...
 
+def equal_ids(ids: object, others: object) -> bool:
+    """Whether two rows of token ids, int64[n], are the same. Without a copy."""
+
 def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None: ...
 
 def apply_mask(logits: int, type: int, rows: int, width: int, logit_stride: int, mask: int, mask_words: int, mask_stride: int) -> None: ...

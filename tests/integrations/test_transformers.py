@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
+import tracemalloc
 from typing import Any
 
 import pytest
 
 import detent
-from detent.errors import ArgumentError, ModelError, StateError
+from detent.errors import ArgumentError, LimitError, ModelError, StateError
 from detent.integrations.transformers import LogitsProcessor
 
 torch = pytest.importorskip("torch", reason="needs torch")
@@ -116,6 +117,23 @@ def test_prompt_lookup(bench: Bench, tokens: int, do_sample: bool) -> None:
         assert re.fullmatch("((yes|no|[0-9]{2}) ?){4,9}", text)
         if not do_sample:
             assert [text] == bench.texts(processor, prompt, max_new_tokens=60)
+
+
+class TestBudget:
+    @pytest.mark.parametrize("options", MODES.values(), ids=MODES)
+    def test_texts_are_complete_within_max_new_tokens(self, bench: Bench, options: dict[str, Any]) -> None:
+        pattern = "[a-z ]*!"
+        for tokens in (2, 9):
+            processor = LogitsProcessor(bench.guide(pattern), max_new_tokens=tokens)
+            for row in bench.ids(processor, PROMPTS, **options, max_new_tokens=tokens).tolist():
+                text = bench.vocabulary.decode(row[: row.index(EOS)] if EOS in row else row).decode()
+                assert re.fullmatch(pattern, text), text
+
+    def test_a_budget_that_no_text_fits(self, bench: Bench) -> None:
+        with pytest.raises(LimitError, match="max_tokens=2 is too few"):
+            LogitsProcessor([bench.guide("a"), bench.guide(DATE)], max_new_tokens=2)
+        with pytest.raises(ArgumentError, match="max_tokens must be"):
+            LogitsProcessor(bench.guide("a"), max_new_tokens=-1)
 
 
 class TestRows:
@@ -252,8 +270,9 @@ class TestScores:
         processor = LogitsProcessor(bench.guide("[a-c]"))
         for width in (WIDTH, WIDTH + 1, WIDTH + 100, 301, 300):
             assert self.allowed(bench, processor, [[5]], width) == [{b"a", b"b", b"c"}]
-        with pytest.raises(ArgumentError, match="tokenizer"):
-            self.allowed(bench, processor, [[5]], 200)
+        for width in (200, WIDTH + 1025):
+            with pytest.raises(ArgumentError, match=f"{width} logits, but the guide is for {WIDTH} ids"):
+                self.allowed(bench, processor, [[5]], width)
 
     def test_rows_may_come_in_any_order_and_be_taken_back(self, bench: Bench) -> None:
         processor = LogitsProcessor(bench.guide("x[zq]|z[jk]|q"), prompt_length=1)
@@ -268,6 +287,23 @@ class TestScores:
         x = self.token(bench, "x")
         for length in [*range(100), 3, 50, 99, 2]:
             assert self.allowed(bench, processor, [[x] * length]) == [{b"x", b"z", b"q"}]
+
+    def test_a_step_copies_nothing_that_grows(self, bench: Bench) -> None:
+        """The memory of NumPy and Python that a call takes at most is the same after 100 and after 20,000 tokens."""
+        x = self.token(bench, "x")
+        peaks = []
+        for length in (100, 20_000):
+            processor = LogitsProcessor(bench.guide("(x|z)*q"), prompt_length=0)
+            ids = torch.full((2, length + 3), x)
+            scores = torch.zeros(2, WIDTH)
+            processor(ids[:, :length].contiguous(), scores)
+            rows = [ids[:, : length + step].contiguous() for step in (1, 2)]
+            processor(rows[0], scores)
+            tracemalloc.start()
+            processor(rows[1], scores)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert abs(peaks[1] - peaks[0]) < 2_000  # a copy of 20,000 ids takes 160,000 bytes
 
     @pytest.mark.parametrize("prompt_length", [None, 1])
     @pytest.mark.parametrize("pad", ["<pad>", "</s>", "x"])

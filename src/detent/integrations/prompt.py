@@ -17,6 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from detent import _core
+
 __all__ = ["PromptTracker"]
 
 Ids = NDArray[np.int64]
@@ -29,7 +31,7 @@ class PromptTracker:
     >>> [tracker.prompt_length(np.array([ids])) for ids in ([7, 8], [7, 8, 1], [7, 8, 1, 2], [7, 9, 5])]
     [2, 2, 2, 3]
 
-    Holds the last call's ids; a call costs O(rows x length).
+    Holds the last call's ids. A call compares rows x length ids and copies none.
     """
 
     def __init__(self) -> None:
@@ -54,12 +56,12 @@ class PromptTracker:
         if last is None or len(ids) != len(last):
             return False
         length, last_length, prompt = ids.shape[1], last.shape[1], self._prompt_length
-        if not prompt <= length <= last_length + 1 or not np.array_equal(ids[:, :prompt], last[:, :prompt]):
+        if not prompt <= length <= last_length + 1 or not _agree(ids[:, :prompt], last[:, :prompt]):
             return False
         if same_tensor:
             return True
         if length == last_length + 1:
-            return _agree(last, ids) or _rows(ids[:, :-1]) <= _rows(last)
+            return _agree(last, ids) or _are_among(ids[:, :-1], last)
         if _agree(ids, last):
             self._looked_from = length
             return True
@@ -69,8 +71,16 @@ class PromptTracker:
 def _agree(ids: Ids, others: Ids) -> bool:
     """Whether both are the same as far as both go."""
     length = min(ids.shape[1], others.shape[1])
-    return np.array_equal(ids[:, :length], others[:, :length])
+    return all(_core.equal_ids(*pair) for pair in zip(ids[:, :length], others[:, :length], strict=True))
 
 
-def _rows(ids: Ids) -> set[bytes]:
-    return {row.tobytes() for row in ids}
+def _are_among(ids: Ids, others: Ids) -> bool:
+    """Whether each row is one of the other rows, which are as long."""
+    by_last_id: dict[int, list[Ids]] = {}
+    for other in others:
+        by_last_id.setdefault(_last_id(other), []).append(other)
+    return all(any(_core.equal_ids(row, other) for other in by_last_id.get(_last_id(row), ())) for row in ids)
+
+
+def _last_id(ids: Ids) -> int:
+    return int(ids[-1]) if ids.size else -1

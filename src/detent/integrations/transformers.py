@@ -1,8 +1,8 @@
 """LogitsProcessor: holds the rows of transformers' own `generate` to guides.
 
-A row's state is a function of its token ids (see `Places`), never of what the processor was called with before. So rows
-may be permuted (beams), taken back (assisted generation), padded or dropped between calls, and one processor serves any
-number of calls, on any number of threads.
+A row's state is a function of its token ids (see `MatcherCache`), never of earlier calls. So rows may be permuted
+(beams), taken back (assisted generation), padded or dropped between calls, and one processor serves any number of
+calls, on any number of threads.
 
 Scores are masked in a copy, because the host keeps and reuses the tensors that it hands out: prompt lookup shows
 the same one again for its next candidate.
@@ -11,7 +11,7 @@ the same one again for its next candidate.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -21,16 +21,19 @@ from detent.errors import ArgumentError, DetentError, ModelError, StateError
 from detent.generation.eos_mask import eos_mask
 from detent.generation.sampler import whole_number
 from detent.guide import Guide
-from detent.integrations.places import Ended, Place, Places, is_wordless
+from detent.integrations.matcher_cache import FinishedRow, MatcherCache, RowState, has_no_text
 from detent.integrations.prompt import PromptTracker
 from detent.mask import allocate_mask, apply_mask
-from detent.matcher import BatchMatcher
+from detent.matcher import BatchMatcher, Matcher
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["LogitsProcessor"]
+
+_MOST_PADDING = 1024
+"""Models pad their logits by so many ids, or a sixteenth of them, at most; more are another vocabulary's."""
 
 
 class LogitsProcessor:
@@ -48,8 +51,10 @@ class LogitsProcessor:
 
     Works with greedy search, sampling, beams, assisted generation (prompt lookup, or a draft model with the same
     tokenizer), left padding and encoder-decoders. A call masks scores float[rows, V] for ids int64[rows, length];
-    ids past the guide's vocabulary (padding of the logits) are banned too. It costs one matcher step and one mask a
-    row, and a copy of the scores. A row that has ended is left end-of-text alone.
+    ids past the guide's vocabulary (padding of the logits) are banned too. A finished row allows end-of-text alone.
+
+    A call costs one matcher step and one mask a row, a copy of the scores, and a comparison of the ids with those of
+    the last call; nothing that grows with the length is copied.
 
     Parameters
     ----------
@@ -59,17 +64,27 @@ class LogitsProcessor:
         How many leading ids of a row are the prompt, padding included: ``inputs["input_ids"].shape[1]``, or 1 for most
         encoder-decoders. None tells it from the calls, which is right except where a prompt is the last call's ids and
         one more (see `PromptTracker`); the number, or `reset()` before such a call, rules that out.
+    max_new_tokens : int or None
+        The budget of each row, as given to `generate`: the text is complete when this many tokens are written.
 
     Raises
     ------
     ArgumentError
         There is no guide, the guides' vocabularies differ, or theirs has no end-of-text id for a row to end with.
+    LimitError
+        A guide has no text of at most `max_new_tokens` tokens.
     """
 
     #: Continuous batching shows only the last id of each row, which does not tell the state.
     supports_continuous_batching: ClassVar[bool] = False
 
-    def __init__(self, guides: Guide | Sequence[Guide], *, prompt_length: int | None = None) -> None:
+    def __init__(
+        self,
+        guides: Guide | Sequence[Guide],
+        *,
+        prompt_length: int | None = None,
+        max_new_tokens: int | None = None,
+    ) -> None:
         self._guides = tuple(guides) if isinstance(guides, Sequence) else (guides,)
         if not self._guides or not all(isinstance(guide, Guide) for guide in self._guides):
             raise ArgumentError("guides must be a Guide (detent.compile(language, vocabulary)) or a sequence of them")
@@ -81,10 +96,16 @@ class LogitsProcessor:
         if prompt_length is not None:
             prompt_length = whole_number("prompt_length", prompt_length, least=0)
         self._prompt_length = prompt_length
+        self._max_new_tokens = max_new_tokens
+        for guide in self._guides:
+            guide.matcher(max_new_tokens)  # a budget that is too small is an error before anything is written
         self._vocabulary = vocabulary
         self._width = _used_width(vocabulary)
         self._ends = eos_mask(vocabulary)
-        self._local = _Local(self._guides)
+        self._local = _Local(self._start)
+
+    def _start(self, guide: int) -> Matcher:
+        return self._guides[guide].matcher(self._max_new_tokens)
 
     def reset(self) -> None:
         """Forget the calls so far (of this thread), so that the next one begins a prompt."""
@@ -112,14 +133,14 @@ class LogitsProcessor:
         elif prompt_length > ids.shape[1]:
             raise ArgumentError(f"prompt_length is {prompt_length}, but generate shows rows of {ids.shape[1]} ids")
         owners = np.arange(len(ids)) // (len(ids) // len(self._guides))
-        places = [local.places.of(*row) for row in zip(owners.tolist(), ids[:, prompt_length:], strict=True)]
-        local.places.evict(max(64, 2 * len(ids)))
-        masked = _masked(scores, self._mask(places, drafted))
+        rows = [local.matchers.get(*row) for row in zip(owners.tolist(), ids[:, prompt_length:], strict=True)]
+        local.matchers.evict(max(64, 2 * len(ids)))
+        masked = _masked(scores, self._mask(rows, drafted))
         best = masked.amax(dim=1).float().cpu().numpy()
         if not np.isfinite(best).all():
             prompts = [row.tobytes() for row in np.column_stack([owners, ids[:, :prompt_length]])]
             try:
-                _judge(best, places, prompts)
+                _check_rows(best, rows, prompts)
             except DetentError:
                 self.reset()  # it ends this call of generate
                 raise
@@ -133,28 +154,30 @@ class LogitsProcessor:
             )
         if ids[0] == 0 or ids[0] % len(self._guides):
             raise ArgumentError(f"{len(self._guides)} guides do not divide {ids[0]} rows; give one, or one a prompt")
-        if scores[1] < self._width:
+        surplus = scores[1] - len(self._vocabulary)
+        if scores[1] < self._width or surplus > max(_MOST_PADDING, scores[1] // 16):
             raise ArgumentError(
-                f"The scores have {scores[1]} ids but the guide's vocabulary uses {self._width}; is it another "
-                "model's? An assistant model must share the tokenizer"
+                f"The model has {scores[1]} logits, but the guide is for {len(self._vocabulary)} ids: another model's "
+                "vocabulary. Compile it for detent.Vocabulary.from_transformers(tokenizer, "
+                "size=model.config.vocab_size); an assistant model must share the tokenizer"
             )
 
-    def _mask(self, places: list[Place], drafted: bool) -> NDArray[np.int32]:
-        """Return int32[rows, ceil(V/32)]; rows at the same place are filled once.
+    def _mask(self, rows: list[RowState], drafted: bool) -> NDArray[np.int32]:
+        """Return int32[rows, ceil(V/32)]; rows with the same matcher are filled once.
 
         A row outside its guide gets nothing, unless it is a draft's: assisted generation shows a draft to its end
         before it takes the part that is allowed, and samples at each position, for which there must be something.
         """
-        mask = allocate_mask(len(places), len(self._vocabulary))
-        running = {id(place): place for place in places if not isinstance(place, Ended)}
-        filled = allocate_mask(len(running), len(self._vocabulary))
-        if running:
-            BatchMatcher(list(running.values())).fill_mask(filled)
-        sources = {identity: row for row, identity in enumerate(running)}
-        for row, place in enumerate(places):
-            if not isinstance(place, Ended):
-                mask[row] = filled[sources[id(place)]]
-            elif place.error is None or drafted:
+        mask = allocate_mask(len(rows), len(self._vocabulary))
+        matchers = {id(state): state for state in rows if isinstance(state, Matcher)}
+        filled = allocate_mask(len(matchers), len(self._vocabulary))
+        if matchers:
+            BatchMatcher(list(matchers.values())).fill_mask(filled)
+        sources = {identity: index for index, identity in enumerate(matchers)}
+        for row, state in enumerate(rows):
+            if isinstance(state, Matcher):
+                mask[row] = filled[sources[id(state)]]
+            elif state.error is None or drafted:
                 mask[row] = self._ends
         return mask
 
@@ -162,9 +185,9 @@ class LogitsProcessor:
 class _Local(threading.local):
     """What one thread remembers of its calls."""
 
-    def __init__(self, guides: Sequence[Guide]) -> None:
+    def __init__(self, start: Callable[[int], Matcher]) -> None:
         self.tracker = PromptTracker()
-        self.places = Places(guides)
+        self.matchers = MatcherCache(start)
         self._shown: torch.Tensor | None = None
 
     def shows_draft(self, input_ids: torch.Tensor) -> bool:
@@ -176,7 +199,7 @@ class _Local(threading.local):
 def _used_width(vocabulary: Vocabulary) -> int:
     """Return one more than the last id that a guide may allow."""
     width, last_end = len(vocabulary), max(vocabulary.eos_token_ids)
-    while width - 1 > last_end and is_wordless(vocabulary, width - 1):
+    while width - 1 > last_end and has_no_text(vocabulary, width - 1):
         width -= 1
     return width
 
@@ -195,18 +218,18 @@ def _masked(scores: torch.Tensor, mask: NDArray[np.int32]) -> torch.Tensor:
     return masked.to(scores.device)
 
 
-def _judge(best: NDArray[np.float32], places: list[Place], prompts: list[bytes]) -> None:
+def _check_rows(best: NDArray[np.float32], rows: list[RowState], prompts: list[bytes]) -> None:
     """Raise for rows that cannot go on, unless they are beams that lost.
 
     Beam search drops a beam whose scores are all -inf, and beam sampling draws banned tokens where it finds fewer
     tokens than it wants, for beams that it never returns. Such a row has a living one with the same prompt beside it.
     """
     living = {prompt for prompt, score in zip(prompts, best, strict=True) if np.isfinite(score)}
-    for row, (prompt, place, score) in enumerate(zip(prompts, places, best, strict=True)):
+    for row, (prompt, state, score) in enumerate(zip(prompts, rows, best, strict=True)):
         if np.isfinite(score) or (prompt in living and score == -np.inf):
             continue
-        if isinstance(place, Ended) and place.error is not None:
-            raise StateError(f"Row {row}: {place.error}")
+        if isinstance(state, FinishedRow) and state.error is not None:
+            raise StateError(f"Row {row}: {state.error}")
         raise ModelError(
             f"Row {row} has no token left: the scores of what its guide allows are {score}, by the model or by another "
             "logits processor (min_new_tokens, bad_words_ids, forced tokens, ...)"
