@@ -1,9 +1,8 @@
-// Automaton: a language as a deterministic automaton over bytes, built as far as it is visited.
+// Automaton: a language as a deterministic automaton over bytes, built lazily.
 //
-// A state is an expression id; state 0 is dead. A published row holds live states only: whoever follows rows never
-// meets a dead end. Whether a state is live is known at once for plain expressions and found by a memoised search
-// otherwise. Following published rows takes no lock; publishing one does. A limit that is reached leaves everything as
-// it was: it is never taken for a verdict.
+// A state is an expression id; state 0 is dead. A transition row has one successor for each byte class, and published
+// rows contain live states only, so that following rows never leads to a dead end. Following published rows takes no
+// lock; building one takes the automaton's lock. A limit that is reached leaves the automaton unchanged.
 #pragma once
 
 #include <array>
@@ -14,9 +13,9 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "automaton/liveness.h"
+#include "base/fork_guard.h"
 #include "base/limits.h"
 #include "base/stable_vector.h"
 #include "expr/derivative.h"
@@ -42,83 +41,76 @@ class Automaton {
     return published ? published : publish(state);
   }
 
-  // The ASCII bytes, and the lead bytes of whole blocks of characters, by which `state` comes back to itself.
+  // The ASCII bytes after which the automaton is in `state` again, and the lead bytes all of whose characters lead
+  // back.
   const ByteSet& self_loop_bytes(ExprId state) {
     const ByteSet* known = self_loop_bytes_[state.value].load(std::memory_order_acquire);
     return known ? *known : find_self_loop_bytes(state);
   }
 
+  const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
   bool has_rule(ExprId state) const { return exprs_[state].has_rule; }
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
 
-  // Whether a text that the vocabulary can write leads from `state` to acceptance. Every live state is, where the
-  // vocabulary has every byte.
+  // Whether a text that the vocabulary can write leads from `state` to acceptance. True of every live state where the
+  // vocabulary has a token for each byte.
   bool is_tokenizable(ExprId state) { return tokenizable_ == ExprSet::kEmpty || search_tokenizable(state); }
 
-  // A state that allows the same strings of up to that many bytes: counts beyond are all alike to them. Tokens see to
-  // `horizon`; most are shorter than kNear.
+  // Returns a state that allows the same strings of up to that many bytes, with all larger counts clamped.
+  // Horizon::token is the longest token; most tokens are shorter than kNear (docs/algorithms/horizon.md).
   enum class Horizon : std::uint8_t { token, near };
   static constexpr std::uint32_t kNear = 32;
   ExprId clamp_to_horizon(ExprId state, Horizon horizon) {
-    const std::uint32_t known = normal_[static_cast<int>(horizon)][state.value].load(std::memory_order_acquire);
-    return known ? ExprId{known} : normalise(state, horizon);
+    const std::uint32_t known = clamped_[static_cast<int>(horizon)][state.value].load(std::memory_order_acquire);
+    return known ? ExprId{known} : clamp(state, horizon);
   }
-  // Whether the state at the token horizon has ends of the same lengths behind each token.
+  // Whether clamping to Horizon::token keeps the completion bounds of the states after each token.
   bool clamping_keeps_lengths(ExprId state) const { return exprs_[state].largest_minimum <= horizon_; }
-  const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
 
-  // A state as a choice between beginnings whose tokens are worth to be found once for all states that begin so, each
-  // with what follows it, and the rest. A beginning has a loop or an escape in it and ends in a byte, or is white
-  // space.
-  struct SlicedState {
-    std::vector<std::pair<ExprId, ExprId>> pairs;
-    ExprId rest;
-  };
-  SlicedState context_independent_prefixes(ExprId state);
-  // A state whose first part is a repeat of at most so many rounds, alone or in an intersection, without that bound.
-  struct WithoutUpperBound {
-    ExprId state;
-    std::uint32_t rounds = UINT32_MAX;
-    bool alone = false;  // not in an intersection: no completion asks for more rounds
-  };
-  WithoutUpperBound drop_upper_bound(ExprId state);
-  // A beginning that is a repeat of at least so many rounds and a byte behind it, without that bound; itself if it is
-  // of another kind. Both have the same tokens up to that byte.
-  ExprId drop_lower_bound(ExprId beginning);
-  // A beginning with any string in the place of its constrained one; itself if it is of another kind.
-  ExprId any_string_like(ExprId beginning);
-
-  // Whether all strings of a state begin with one text of two bytes or more; what `text` then is, and what follows it.
+  // Whether all strings of a state begin with a literal of two bytes or more; `after_literal` returns the state after
+  // it, and the literal in `text`.
   bool begins_with_literal(ExprId state) const {
     const Expr& expr = exprs_[state];
     return expr.op == Op::text || (expr.op == Op::concat && exprs_[expr.first()].op == Op::text);
   }
   ExprId after_literal(ExprId state, std::string& text);
 
-  // The least of the shortest strings that lead from a live `state` to acceptance.
+  // The shortest string that leads from a live `state` to acceptance; the smallest of several.
   std::string shortest_completion(ExprId state);
-
-  // A string that leads from a live `state` to acceptance, found without a search, and a bound on its length; and on
-  // that of any state that follows it (UINT32_MAX: unknown).
+  // A string that leads from a live `state` to acceptance, found without a search.
   std::string some_completion(ExprId state);
+  // Upper bounds on the length of some_completion: of `state`, and of every state that follows it (UINT32_MAX:
+  // unknown).
   std::uint32_t completion_bound(ExprId state);
   std::uint32_t max_completion_bound(ExprId state) const {
     return exprs_[state].nonempty ? exprs_[state].max_completion_bound : UINT32_MAX;
+  }
+
+  // All texts that a JSON string may contain, if the language has JSON strings; else the empty language.
+  ExprId all_texts() const { return all_texts_; }
+
+  // Calls edit(exprs, derivatives, liveness) under the automaton's lock, as one unit of work. Expressions that `edit`
+  // builds become states of the automaton.
+  template <class Edit>
+  auto edit(Edit edit) {
+    const ForkGuard guard;
+    const std::lock_guard lock(mutex_);
+    meter_.restart();
+    auto result = edit(exprs_, derivatives_, liveness_);
+    add_state_slots();
+    return result;
   }
 
   std::int64_t state_count();
   std::int64_t memory_bytes();
 
  private:
-  void register_sets(const NodeRef& root);
-  ExprId intern(const NodeRef& root);
-  std::vector<const Node*> operands_of(const Node* node);
-  ExprId build(const Node& node, std::vector<ExprId> parts);
   const ExprId* publish(ExprId state);
-  ExprId normalise(ExprId state, Horizon horizon);
+  ExprId clamp(ExprId state, Horizon horizon);
   const ByteSet& find_self_loop_bytes(ExprId state);
+  ExprId common_successor(ExprId state, unsigned low, unsigned high);
   bool search_tokenizable(ExprId state);
-  void grow_slots();
+  void add_state_slots();
 
   std::mutex mutex_;
   Meter meter_;
@@ -128,18 +120,12 @@ class Automaton {
   std::uint32_t horizon_;
   ExprId start_;
   ExprId tokenizable_;
-  ExprId text_expr_;  // all texts, if there are JSON strings
+  ExprId all_texts_;
   StableVector<std::atomic<const ExprId*>> rows_;
-  StableVector<std::atomic<std::uint32_t>> normal_[2];    // by Horizon
-  std::unordered_map<std::uint32_t, ExprId> clamped_[2];  // by Horizon
+  StableVector<std::atomic<std::uint32_t>> clamped_[2];         // by Horizon
+  std::unordered_map<std::uint32_t, ExprId> clamped_parts_[2];  // by Horizon; memo of clamp_counts
   StableVector<std::atomic<const ByteSet*>> self_loop_bytes_;
-  std::deque<ByteSet> loop_sets_;
-  // Only while the automaton is made:
-  static constexpr int kMaxScopes = 2;  // inside one another; each may take kMaxDepth levels of stack (lookaround.cc)
-  std::unordered_map<const Node*, ExprId> interned_;
-  NodeRef text_;  // all texts, where an intersection may have to say so
-  bool has_strings_ = false;
-  int scope_depth_ = 0;
+  std::deque<ByteSet> loop_sets_;  // what self_loop_bytes_ points to
 };
 
 }  // namespace detent

@@ -8,8 +8,8 @@
 
 namespace detent {
 
-// Fills the mask row i, at `rows + i * stride` words, from matchers[i]. Threads live for one call, so that a process may
-// fork between calls. When all threads have ended, the error of the lowest row is thrown.
+// Fills the mask row i, at `rows + i * stride` words, from matchers[i]. Threads live for one call, so that a process
+// may fork between calls. When all threads have ended, the error of the lowest row is thrown.
 void fill_batch(std::span<Matcher* const> matchers, std::uint32_t* rows, std::size_t stride, unsigned threads);
 
 }  // namespace detent

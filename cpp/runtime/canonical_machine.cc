@@ -14,7 +14,8 @@ CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<cons
     : TokenMachine(std::move(vocabulary)),
       language_(language, vocabulary_, limits, cancel),
       constraint_(language_.automaton(), language_.masks(), std::move(steps), limits, std::move(cancel)) {
-  if (constraint_.start(language_.start(), {}).set == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "canonical");
+  if (constraint_.start(language_.start(), {}).set == CanonicalConstraint::kRefused)
+    throw Error(ErrorKind::empty, "canonical");
 }
 
 TokenState CanonicalMachine::start(std::span<const std::uint32_t> prompt) {
@@ -32,8 +33,7 @@ TokenStep CanonicalMachine::step_to(const TokenState& state, std::uint32_t token
 
 TokenStep CanonicalMachine::step(const TokenState& state, std::uint32_t token) {
   const bool is_eos = vocabulary().is_eos(token), is_text = vocabulary().is_text(token);
-  const ExprId next =
-      is_text ? language_.advance(ExprId{state.language}, vocabulary().bytes(token)) : ExprSet::kEmpty;
+  const ExprId next = is_text ? language_.advance(ExprId{state.language}, vocabulary().bytes(token)) : ExprSet::kEmpty;
   if (next != ExprSet::kEmpty) return step_to(state, token, next);
   if (is_eos && accepting(state)) return {TokenState::finished()};
   return {state, is_eos ? Refusal::incomplete : is_text ? Refusal::language : Refusal::no_text};

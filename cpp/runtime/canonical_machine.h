@@ -13,7 +13,8 @@ class CanonicalMachine final : public TokenMachine {
  public:
   // `steps` are of the vocabulary. Throws `empty` ("language", "tokenizable", "canonical") where no text is left.
   CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
-                   std::shared_ptr<PretokenTransitions> steps, const Limits& limits, std::shared_ptr<const CancelFlag> cancel);
+                   std::shared_ptr<PretokenTransitions> steps, const Limits& limits,
+                   std::shared_ptr<const CancelFlag> cancel);
 
   TokenState start(std::span<const std::uint32_t> prompt) override;
   TokenStep step(const TokenState& state, std::uint32_t token) override;

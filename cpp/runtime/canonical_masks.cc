@@ -161,7 +161,7 @@ CanonicalConstraint::Inside CanonicalConstraint::inside(ExprId beginning, PlaceI
     return found;
   };
   // A byte takes a round at most: where a token and its end fit into the bound, they do not tell that there is one.
-  if (const Automaton::WithoutUpperBound wide = automaton_.drop_upper_bound(beginning); wide.state != beginning) {
+  if (const UnboundedState wide = masks_.analysis().drop_upper_bound(beginning); wide.state != beginning) {
     found = inside(wide.state, from);
     if (std::uint64_t{vocabulary.max_token_length()} + found.sure->max_completion_bound() <= wide.rounds) return keep();
   }
@@ -224,16 +224,16 @@ std::shared_ptr<const Mask> CanonicalConstraint::make_mask(ExprId state, const W
   const auto visit = [&](std::uint32_t token, ExprId next) {
     if (const std::uint32_t length = ends(token, next); length != kInfinite) tokens.emplace_back(token, length);
   };
-  Automaton::SlicedState beginnings{{}, state};
-  if (!vocabulary.tokenizable_texts()) beginnings = automaton_.context_independent_prefixes(state);
-  const bool has_part = beginnings.pairs.size() == 1;
-  const std::uint32_t rest_length = has_part ? straight(beginnings.pairs[0].second) : kInfinite;
+  SlicedState sliced{{}, state};
+  if (!vocabulary.tokenizable_texts()) sliced = masks_.analysis().slice(state);
+  const bool has_part = sliced.slices.size() == 1;
+  const std::uint32_t rest_length = has_part ? straight(sliced.slices[0].continuation) : kInfinite;
   Inside part;                         // none if the state begins with none, or with several
   std::vector<std::uint32_t> refused;  // of the tokens that are sure but for what the chunk may be
   if (rest_length == kInfinite) {
     meter_.step(walk(state, visit) / 8 + 1);
   } else {
-    const auto& [beginning, rest] = beginnings.pairs[0];
+    const auto& [beginning, rest] = sliced.slices[0];
     part = inside(beginning, where.place);
     if (const std::vector<std::uint32_t>& completing = steps_->completing(where.whole); !completing.empty()) {
       std::vector<std::uint32_t> sure(vocabulary.word_count());
@@ -251,15 +251,16 @@ std::shared_ptr<const Mask> CanonicalConstraint::make_mask(ExprId state, const W
     // A token may be one of several of these: what counts is where it leads from the whole state.
     const auto visit_from_state = [&](std::uint32_t token, ExprId) { visit(token, ends.next(token)); };
     part.unsure->each([&](std::uint32_t token) { visit(token, ends.next(token)); });
-    masks_.walk(*masks_.slice_mask(beginning)->context_dependent(), rest, visit_from_state);
-    if (beginnings.rest != ExprSet::kEmpty) meter_.step(walk(beginnings.rest, visit_from_state) / 8 + 1);
+    walk_suffixes(*masks_.slice_masks().mask_of(beginning)->context_dependent(), vocabulary, automaton_, rest,
+                  visit_from_state);
+    if (sliced.remainder != ExprSet::kEmpty) meter_.step(walk(sliced.remainder, visit_from_state) / 8 + 1);
     meter_.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
   }
 
   MaskBuilder builder(vocabulary.word_count());
   if (part.sure) {
     if (refused.empty()) {
-      builder.add(part.sure);
+      builder.share(part.sure);
     } else {
       builder.copy_from(*part.sure);
       for (std::uint32_t token : refused) builder.refuse(token);

@@ -103,7 +103,9 @@ class ProductExplorer {
   }
 
   ProductState start() { return {machine_.start({}), dfa_ ? dfa_start_ : 0}; }
-  bool accepting(const ProductState& at) { return (!dfa_ || dfa_->accepting(at.dfa)) && machine_.accepting(at.machine); }
+  bool accepting(const ProductState& at) {
+    return (!dfa_ || dfa_->accepting(at.dfa)) && machine_.accepting(at.machine);
+  }
 
   // Calls visit(id, state after it) for every token that may follow, but for eos ids without text.
   template <class Visit>
@@ -193,8 +195,7 @@ ExploredDfa explore(TokenMachine& machine, std::uint32_t max_states, std::int64_
   std::unordered_map<ProductState, std::uint32_t, ProductStateHash> number{{found[0], TokenDfa::kStart}};
   const auto number_of = [&](const ProductState& state) {
     if (state.machine.is_finished()) return TokenDfa::kFinished;
-    const auto [entry, is_new] =
-        number.try_emplace(state, static_cast<std::uint32_t>(found.size()) + TokenDfa::kStart);
+    const auto [entry, is_new] = number.try_emplace(state, static_cast<std::uint32_t>(found.size()) + TokenDfa::kStart);
     if (is_new) {
       if (found.size() >= max_states) throw Error(ErrorKind::limit, "table_states", max_states, max_states);
       found.push_back(state);
@@ -204,9 +205,8 @@ ExploredDfa explore(TokenMachine& machine, std::uint32_t max_states, std::int64_
   for (std::size_t i = 0; i < found.size(); ++i) {
     transitions.clear();
     const ProductState at = found[i];
-    explorer.expand(at, [&](std::uint32_t id, const ProductState& next) {
-      transitions.emplace_back(id, number_of(next));
-    });
+    explorer.expand(at,
+                    [&](std::uint32_t id, const ProductState& next) { transitions.emplace_back(id, number_of(next)); });
     if (explorer.accepting(at)) {
       accepting.push_back(static_cast<std::uint32_t>(rows.size()));
       add_eos();

@@ -17,9 +17,9 @@ struct ExploredDfa {
   std::vector<std::uint32_t> accepting;    // the states where the text may end
 };
 
-// Visits, breadth first, every state that tokens lead to. Throws `limit` ("table_states", "table_bytes") where there are
-// more than `max_states`, or where `next` would take more than `max_bytes`. With `dfa`, which is for the vocabulary of the
-// machine, the states are pairs, from `dfa_start`, of what both allow; some of them may have no completion.
+// Visits, breadth first, every state that tokens lead to. Throws `limit` ("table_states", "table_bytes") where there
+// are more than `max_states`, or where `next` would take more than `max_bytes`. With `dfa`, which is for the vocabulary
+// of the machine, the states are pairs, from `dfa_start`, of what both allow; some of them may have no completion.
 // Cost: an expansion of each state, and a look-up for each token that it allows. Where `dfa` allows few tokens, the
 // machine steps by these only.
 ExploredDfa explore(TokenMachine& machine, std::uint32_t max_states, std::int64_t max_bytes,

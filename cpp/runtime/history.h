@@ -20,9 +20,9 @@ class History {
   static constexpr std::int32_t kNoToken = -1;
 
   struct Step {
-    TokenState state;                         // after the step
-    std::int32_t token = kNoToken;            // kNoToken for the start and for steps by bytes
-    std::uint32_t token_count = 0;            // tokens up to here
+    TokenState state;               // after the step
+    std::int32_t token = kNoToken;  // kNoToken for the start and for steps by bytes
+    std::uint32_t token_count = 0;  // tokens up to here
   };
 
   explicit History(const Step& start) : tail_{start} {}

@@ -18,7 +18,8 @@ namespace detent {
 
 class LanguageMachine final : public TokenMachine {
  public:
-  // Throws `empty` ("language" or "tokenizable") where no text, or none that the vocabulary can write, is in the language.
+  // Throws `empty` ("language" or "tokenizable") where no text, or none that the vocabulary can write, is in the
+  // language.
   LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
                   std::shared_ptr<const CancelFlag> cancel);
 
@@ -42,7 +43,8 @@ class LanguageMachine final : public TokenMachine {
   // What the canonical machine and the budget use besides.
   ExprId start() const { return automaton_.start(); }
   bool accepting(ExprId state) const { return automaton_.accepting(state); }
-  // The state after `text`, or the empty state if no completion that the vocabulary can write is left. Linear in the text.
+  // The state after `text`, or the empty state if no completion that the vocabulary can write is left. Linear in the
+  // text.
   ExprId advance(ExprId state, std::string_view text);
   // The distinct states that one text token leads to; adds the trie nodes visited.
   std::vector<ExprId> successors(ExprId state, std::int64_t& visited);

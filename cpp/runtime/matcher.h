@@ -20,8 +20,8 @@ class Matcher {
  public:
   static constexpr std::uint32_t kNoBudget = UINT32_MAX;
 
-  // With a budget of text tokens, the text is complete when they are spent. Throws `limit` ("max_tokens") if no text that
-  // short is known. `prompt` are the tokens before the text (TokenMachine::start).
+  // With a budget of text tokens, the text is complete when they are spent. Throws `limit` ("max_tokens") if no text
+  // that short is known. `prompt` are the tokens before the text (TokenMachine::start).
   explicit Matcher(std::shared_ptr<TokenMachine> machine, std::uint32_t max_tokens = kNoBudget,
                    std::span<const std::uint32_t> prompt = {});
 

@@ -65,8 +65,8 @@ class Partition {
   }
 
   std::vector<std::uint32_t> order_;
-  std::vector<std::uint32_t> position_;  // by state: where it is in `order_`
-  std::vector<std::uint32_t> part_;      // by state
+  std::vector<std::uint32_t> position_;              // by state: where it is in `order_`
+  std::vector<std::uint32_t> part_;                  // by state
   std::vector<std::uint32_t> begin_, end_, marked_;  // by part
   std::vector<std::uint32_t> touched_;               // the parts that have marked states
 };
@@ -74,7 +74,8 @@ class Partition {
 // The edges into each state but state 0, as class << 32 | source.
 class ReversedEdges {
  public:
-  ReversedEdges(std::span<const std::uint32_t> next, std::size_t states, std::uint32_t classes) : first_(states + 1, 0) {
+  ReversedEdges(std::span<const std::uint32_t> next, std::size_t states, std::uint32_t classes)
+      : first_(states + 1, 0) {
     for (std::uint32_t target : next) {
       if (target != 0) ++first_[target + std::size_t{1}];
     }

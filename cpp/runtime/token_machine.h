@@ -96,8 +96,8 @@ class TokenMachine {
   virtual bool budget_cannot_bind(const TokenState&, std::uint32_t) { return false; }
   // The tokens of the shortest known completion.
   virtual std::vector<std::uint32_t> completion(const TokenState& state) = 0;
-  // For machines where a state after the first token of a completion may know only longer completions: a completion of at
-  // most `tokens` tokens that a matcher must remember to follow. Otherwise nothing.
+  // For machines where a state after the first token of a completion may know only longer completions: a completion of
+  // at most `tokens` tokens that a matcher must remember to follow. Otherwise nothing.
   virtual std::vector<std::uint32_t> followed_completion(const TokenState&, std::uint32_t) { return {}; }
 
   // Writes the mask of a finished text: the eos ids alone.

@@ -1,23 +1,24 @@
-// Walk: the tokens that a state of a language allows, each with the state behind it.
+// Trie walks: the tokens that a state allows, each with the state after it (docs/algorithms/trie-walk.md).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "automaton/automaton.h"
+#include "mask/context_dependent_tokens.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
 
-// Visits them: visit(node, state behind it), or for many at once visit_all(subtree, that state). Returns the trie nodes
-// seen.
+// Calls visit(node, state) for each trie node of an allowed token, with the state after the token. Where all tokens of
+// a subtree lead to one state, calls visit_all(subtree, state) instead. Returns the number of trie nodes visited.
 template <class Visit, class VisitAll>
 std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, ExprId state, Visit visit,
                          VisitAll visit_all) {
   const std::vector<TrieNode>& trie = vocabulary.trie();
   const auto& class_of = automaton.class_of();
   const bool every_byte = vocabulary.tokenizable_texts() == nullptr;
-  std::vector<ExprId> path(vocabulary.max_token_length() + std::size_t{1});
+  std::vector<ExprId> path(vocabulary.max_token_length() + std::size_t{1});  // path[d]: the state after d bytes
   path[0] = state;
   std::int64_t visited = 0;
   for (std::size_t i = 0; i < trie.size(); ++visited) {
@@ -27,7 +28,6 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
       i = node.next;
       continue;
     }
-    // A subtree through which the state comes back to itself, but for tokens that end inside a character.
     if (every_byte && next == path[node.depth] && node.subtree) {
       const Subtree& subtree = vocabulary.subtrees()[node.subtree];
       if (subtree.whole && subtree.used.is_subset_of(automaton.self_loop_bytes(next))) {
@@ -41,6 +41,25 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
     ++i;
   }
   return visited;
+}
+
+// Calls visit(id, state) for each context-dependent token whose suffix `state` allows, with the state after the suffix.
+template <class Visit>
+void walk_suffixes(const ContextDependentTokens& tokens, const Vocabulary& vocabulary, Automaton& automaton,
+                   ExprId state, Visit visit) {
+  const auto& class_of = automaton.class_of();
+  std::vector<const ExprId*> path(vocabulary.max_token_length() + std::size_t{1});  // transition rows
+  path[0] = automaton.row(state);
+  for (std::size_t i = 0; i < tokens.nodes.size();) {
+    const ContextDependentTokens::Node& node = tokens.nodes[i];
+    const ExprId next = path[node.depth][class_of[node.byte]];
+    if (next == ExprSet::kEmpty) {
+      i = node.next;
+      continue;
+    }
+    for (std::uint32_t k = node.first; k < node.last; ++k) visit(tokens.ids[k], next);
+    if (++i < node.next) path[node.depth + std::size_t{1}] = automaton.row(next);
+  }
 }
 
 }  // namespace detent

@@ -1,0 +1,165 @@
+#include "automaton/node_compiler.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "automaton/grammar.h"
+#include "expr/json_string.h"
+#include "expr/lookaround.h"
+#include "expr/special.h"
+#include "expr/utf8.h"
+
+namespace detent {
+
+void NodeCompiler::register_byte_sets(const NodeRef& root) {
+  bool has_grammar = false, has_complement = false, has_string = false;
+  ByteSet literal_bytes;
+  std::unordered_set<const Node*> seen{root.get()};
+  std::vector<const Node*> pending{root.get()};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    meter_.step();
+    has_grammar |= node->kind() == NodeKind::grammar;
+    has_complement |= node->kind() == NodeKind::complement;
+    if (node->kind() == NodeKind::json_string && !has_string) register_escape_bytes(exprs_);
+    has_string |= node->kind() == NodeKind::json_string;
+    register_node(*node, literal_bytes);
+    for (const NodeRef& child : node->children()) {
+      if (seen.insert(child.get()).second) pending.push_back(child.get());
+    }
+    if (pending.empty() && ((has_grammar && has_complement) || has_string) && !all_texts_.get()) {
+      all_texts_ = Node::repeat(utf8_chars({{0, 0x10FFFF}}), 0, Node::kUnbounded);
+      pending.push_back(all_texts_.get());
+    }
+  }
+  has_json_strings_ |= has_string;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (literal_bytes.contains(static_cast<std::uint8_t>(byte))) {
+      exprs_.bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
+    }
+  }
+  if (!all_texts_.get()) all_texts_ = Node::repeat(Node::bytes(ByteSet::all()), 0, Node::kUnbounded);
+}
+
+void NodeCompiler::register_node(const Node& node, ByteSet& literal_bytes) {
+  if (node.kind() == NodeKind::bytes) exprs_.bytes(node.set());
+  const auto insert = [&literal_bytes](std::string_view text) {
+    for (char byte : text) literal_bytes.insert(static_cast<std::uint8_t>(byte));
+  };
+  if (node.kind() == NodeKind::literal) insert(node.text());
+  if (node.kind() == NodeKind::special) insert(special_frame(node.text()));
+}
+
+// Returns the operands of a concatenation, union or intersection, with nested nodes of the same kind flattened; the
+// children of any other node. A chain `((a + b) + c) + ...` becomes one list, instead of one list for each prefix.
+std::vector<const Node*> NodeCompiler::operands_of(const Node* node) {
+  const NodeKind kind = node->kind();
+  const bool flat = kind == NodeKind::concat || kind == NodeKind::union_of || kind == NodeKind::intersection;
+  std::vector<const Node*> operands;
+  std::vector<const Node*> pending{node};
+  while (!pending.empty()) {
+    const Node* next = pending.back();
+    pending.pop_back();
+    if (next != node && !(flat && next->kind() == kind)) {
+      operands.push_back(next);
+      continue;
+    }
+    meter_.step(static_cast<std::int64_t>(next->children().size()));
+    for (std::size_t i = next->children().size(); i-- > 0;) pending.push_back(next->children()[i].get());
+  }
+  return operands;
+}
+
+ExprId NodeCompiler::compile(const NodeRef& root) {
+  std::vector<const Node*> pending{root.get()};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    if (compiled_.contains(node)) {
+      pending.pop_back();
+      continue;
+    }
+    meter_.step();
+    if (node->kind() == NodeKind::scope) {
+      compiled_[node] = compile_scope_node(*node);
+      pending.pop_back();
+      continue;
+    }
+    const std::vector<const Node*> operands =
+        node->kind() == NodeKind::grammar ? closed_parts(*node) : operands_of(node);
+    bool ready = true;
+    for (std::size_t i = operands.size(); i-- > 0;) {
+      if (!compiled_.contains(operands[i])) {
+        pending.push_back(operands[i]);
+        ready = false;
+      }
+    }
+    if (!ready) continue;
+    pending.pop_back();
+    if (node->kind() == NodeKind::grammar) {
+      compiled_[node] = compile_grammar(exprs_, liveness_, meter_, *node, compiled_);
+      continue;
+    }
+    std::vector<ExprId> parts;
+    for (const Node* operand : operands) parts.push_back(compiled_[operand]);
+    compiled_[node] = build(*node, std::move(parts));
+  }
+  return compiled_[root.get()];
+}
+
+// `compile_scope` translates the assertions of the scope. It calls back for the parts without assertions; such a part
+// may contain another scope.
+ExprId NodeCompiler::compile_scope_node(const Node& node) {
+  if (++scope_depth_ > kMaxScopeDepth) throw Error(ErrorKind::limit, "depth", scope_depth_, kMaxScopeDepth);
+  const ExprId id = compile_scope(exprs_, *node.children()[0], [this](const NodeRef& part) { return compile(part); });
+  --scope_depth_;
+  return id;
+}
+
+ExprId NodeCompiler::build(const Node& node, std::vector<ExprId> parts) {
+  switch (node.kind()) {
+    case NodeKind::empty: return ExprSet::kEmpty;
+    case NodeKind::epsilon: return ExprSet::kEpsilon;
+    case NodeKind::bytes: return exprs_.bytes(node.set());
+    case NodeKind::literal: return exprs_.literal(node.text());
+    case NodeKind::concat: {
+      ExprId id = ExprSet::kEpsilon;
+      for (std::size_t i = parts.size(); i-- > 0;) id = exprs_.concat(parts[i], id);
+      return id;
+    }
+    case NodeKind::union_of: return exprs_.union_of(std::move(parts));
+    case NodeKind::intersection: return build_intersection(node, std::move(parts));
+    case NodeKind::complement: return exprs_.complement(parts[0]);
+    case NodeKind::repeat: return exprs_.repeat(parts[0], node.minimum(), node.maximum());
+    case NodeKind::json_string:
+      return exprs_.json_escaped(parts[0], static_cast<std::uint32_t>(EscapePosition::text), 0);
+    case NodeKind::unordered:
+    case NodeKind::ordered:
+      for (ExprId& part : parts) {
+        if (!liveness_.live(part)) part = ExprSet::kEmpty;
+      }
+      return node.kind() == NodeKind::ordered ? make_ordered(exprs_, node, parts) : make_unordered(exprs_, node, parts);
+    case NodeKind::maximal_munch: return exprs_.maximal_munch(parts[0], parts[1]);
+    case NodeKind::not_followed_by: return exprs_.not_followed_by(parts[0]);
+    case NodeKind::special: return exprs_.literal(special_frame(node.text()));  // an automaton without a vocabulary
+    case NodeKind::grammar:
+    case NodeKind::reference: throw Error(ErrorKind::argument, "open_reference");
+    default: throw Error(ErrorKind::argument, "assertion_outside_scope");
+  }
+}
+
+// The language of a complement contains byte strings that are not texts. If another operand contains rules or JSON
+// strings, an explicit intersection with all texts lets the search see early that nothing is left.
+ExprId NodeCompiler::build_intersection(const Node& node, std::vector<ExprId> parts) {
+  const auto has_rule = [this](ExprId part) { return exprs_[part].has_rule; };
+  const auto is_bytes = [](const NodeRef& child) { return !child->is_text(); };
+  const auto is_text = [](const NodeRef& child) { return child->is_text() && !child->has_special(); };
+  if (std::ranges::any_of(node.children(), is_text) && std::ranges::any_of(node.children(), is_bytes) &&
+      (has_json_strings_ || std::ranges::any_of(parts, has_rule))) {
+    parts.push_back(compile(all_texts_));
+  }
+  return exprs_.intersection(std::move(parts));
+}
+
+}  // namespace detent

@@ -1,0 +1,218 @@
+#include "automaton/slice_analysis.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "expr/json_string.h"
+
+namespace detent {
+namespace {
+
+constexpr std::uint32_t kManyRounds = 8;  // a repeat of fewer rounds does not pay for a mask of its own
+constexpr int kMaxElements = 4;           // of a prefix
+constexpr int kFewBytes = 16;             // of a set that may stand for white space
+
+std::vector<ExprId> alternatives_of(const ExprSet& exprs, ExprId id) {
+  if (exprs[id].op != Op::union_of) return {id};
+  return {exprs.operands(id).begin(), exprs.operands(id).end()};
+}
+
+// The first element of a concatenation, and the rest.
+std::pair<ExprId, ExprId> split_first(const ExprSet& exprs, ExprId id) {
+  if (exprs[id].op != Op::concat) return {id, ExprSet::kEpsilon};
+  return {exprs[id].first(), exprs[id].second()};
+}
+
+bool is_loop(const Expr& expr) {
+  return expr.op == Op::json_escaped || (expr.op == Op::repeat && expr.maximum() >= kManyRounds);
+}
+
+// Finds the slices of one state. Lives for one call, under the automaton's lock.
+class SliceFinder {
+ public:
+  SliceFinder(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness)
+      : exprs_(exprs), derivatives_(derivatives), liveness_(liveness) {}
+
+  SlicedState find(ExprId state) {
+    std::vector<ExprId> others;
+    pending_ = alternatives_of(exprs_, state);
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      if (!liveness_.live(pending_[i])) continue;
+      const std::optional<ExprId> alternative = take_white_space(pending_[i]);
+      if (!alternative) continue;
+      if (const std::optional<Slice> slice = split_after_loop(*alternative)) {
+        found_.slices.push_back(*slice);
+      } else {
+        others.push_back(*alternative);
+      }
+    }
+    found_.remainder = found_.slices.empty() ? state : exprs_.union_of(std::move(others));
+    return std::move(found_);
+  }
+
+ private:
+  bool is_sliceable(const Expr& expr) const {
+    return expr.op == Op::concat && !expr.has_lookbehind && !expr.has_lookbehind_end;
+  }
+
+  // A short sequence of bytes from small sets, some of them in a loop. Few tokens continue after such a sequence.
+  bool is_white_space(ExprId head) const {
+    bool has_loop = false;
+    for (int i = 0; i < kMaxElements; ++i) {
+      const auto [first, rest] = split_first(exprs_, head);
+      const Expr& element = exprs_[first];
+      has_loop = has_loop || is_loop(element);
+      const Expr& base = element.op == Op::repeat ? exprs_[element.part()] : element;
+      if (base.op != Op::bytes || exprs_.set(base.set_index()).size() > kFewBytes) return false;
+      if (rest == ExprSet::kEpsilon) return has_loop;
+      head = rest;
+    }
+    return false;
+  }
+
+  // Splits `(white space | others) rest` into the slice (white space, rest) and the alternative `others rest`, which it
+  // returns. Returns nothing where that alternative is a union; its operands are then pending.
+  std::optional<ExprId> take_white_space(ExprId alternative) {
+    if (!is_sliceable(exprs_[alternative])) return alternative;
+    const ExprId head = exprs_[alternative].first(), rest = exprs_[alternative].second();
+    const bool is_optional =
+        exprs_[head].op == Op::repeat && exprs_[head].minimum() == 0 && exprs_[head].maximum() == 1;
+    std::vector<ExprId> spaces, others;
+    for (ExprId choice : alternatives_of(exprs_, is_optional ? exprs_[head].part() : head)) {
+      (!exprs_[choice].nullable && is_white_space(choice) ? spaces : others).push_back(choice);
+    }
+    if (spaces.empty() || (!is_optional && others.empty())) return alternative;
+    found_.slices.push_back({exprs_.union_of(std::move(spaces)), rest});
+    ExprId other = exprs_.union_of(std::move(others));
+    if (is_optional) other = exprs_.repeat(other, 0, 1);
+    other = exprs_.concat(other, rest);
+    if (exprs_[other].op != Op::union_of) return other;
+    const std::vector<ExprId> more = alternatives_of(exprs_, other);
+    pending_.insert(pending_.end(), more.begin(), more.end());
+    return std::nullopt;
+  }
+
+  // Splits an alternative after the first byte that follows a loop: single bytes, then a loop, then up to that byte.
+  std::optional<Slice> split_after_loop(ExprId alternative) {
+    if (!is_sliceable(exprs_[alternative])) return std::nullopt;
+    std::vector<ExprId> elements;
+    ExprId rest = alternative;
+    bool has_loop = false, is_complete = false;
+    for (int i = 0; i < kMaxElements && !is_complete && rest != ExprSet::kEpsilon; ++i) {
+      const auto [first, after] = split_first(exprs_, rest);
+      rest = after;
+      elements.push_back(first);
+      const Expr& element = exprs_[first];
+      if (element.has_guard || element.has_rule) return std::nullopt;
+      has_loop = has_loop || is_loop(element);
+      if (!has_loop) {  // such as an opening quotation mark
+        const bool is_byte =
+            element.op == Op::repeat ? exprs_[element.part()].op == Op::bytes : element.op == Op::bytes;
+        if (!is_byte) return std::nullopt;
+        continue;
+      }
+      is_complete = element.op == Op::bytes;
+      if (element.op == Op::text) {  // the prefix takes its first byte
+        rest = exprs_.concat(exprs_.drop_first_byte(first), rest);
+        elements.back() = exprs_.bytes(ByteSet::of(exprs_.first_byte(first)));
+        is_complete = true;
+      }
+    }
+    if (!is_complete || last_byte_is_in_loop(elements)) return std::nullopt;
+    ExprId prefix = ExprSet::kEpsilon;
+    for (std::size_t i = elements.size(); i-- > 0;) prefix = exprs_.concat(elements[i], prefix);
+    return Slice{prefix, rest};
+  }
+
+  // Whether the last byte may also continue a loop of the prefix. If so, nearly every token leaves the prefix
+  // somewhere, and its mask is of no use.
+  bool last_byte_is_in_loop(const std::vector<ExprId>& elements) {
+    const ByteSet last = exprs_.set(exprs_[elements.back()].set_index());
+    for (std::size_t i = 0; i + 1 < elements.size(); ++i) {
+      if (!is_loop(exprs_[elements[i]])) continue;
+      const ExprId* row = derivatives_.row(elements[i]);
+      for (unsigned byte = 0; byte < 256; ++byte) {
+        const ExprId next = row[derivatives_.class_of()[byte]];
+        if (last.contains(static_cast<std::uint8_t>(byte)) && next != ExprSet::kEmpty) return true;
+      }
+    }
+    return false;
+  }
+
+  ExprSet& exprs_;
+  Derivatives& derivatives_;
+  Liveness& liveness_;
+  std::vector<ExprId> pending_;  // alternatives
+  SlicedState found_;
+};
+
+}  // namespace
+
+SlicedState SliceAnalysis::slice(ExprId state) {
+  return automaton_.edit([state](ExprSet& exprs, Derivatives& derivatives, Liveness& liveness) {
+    return SliceFinder(exprs, derivatives, liveness).find(state);
+  });
+}
+
+UnboundedState SliceAnalysis::drop_upper_bound(ExprId state) {
+  constexpr std::uint32_t kFewRounds = 32;  // fewer: one more mask costs more than it saves, except for JSON strings
+  return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
+    UnboundedState found{state};
+    const bool has_rest = exprs[state].op == Op::concat;
+    const ExprId head = has_rest ? exprs[state].first() : state;
+    const bool is_escaped = exprs[head].op == Op::json_escaped;
+    const ExprId texts = is_escaped ? exprs[head].part() : head;
+    const auto without_bound = [&](ExprId part) {
+      const Expr& expr = exprs[part];
+      const bool is_bounded =
+          expr.op == Op::repeat && expr.maximum() != ExprSet::kUnbounded && !exprs[expr.part()].nullable;
+      if (!is_bounded || expr.maximum() < (is_escaped ? 1 : kFewRounds)) return part;
+      found.rounds = std::min(found.rounds, expr.maximum());
+      return exprs.repeat(expr.part(), expr.minimum(), ExprSet::kUnbounded);
+    };
+    found.in_intersection = exprs[texts].op == Op::intersection;
+    ExprId wide = texts;
+    if (found.in_intersection) {
+      std::vector<ExprId> parts(exprs.operands(texts).begin(), exprs.operands(texts).end());
+      for (ExprId& part : parts) part = without_bound(part);
+      wide = exprs.intersection(std::move(parts));
+    } else {
+      wide = without_bound(texts);
+    }
+    if (wide == texts) return found;
+    if (is_escaped) wide = exprs.json_escaped(wide, exprs[head].escape_position(), exprs[head].escape_bits());
+    found.state = has_rest ? exprs.concat(wide, exprs[state].second()) : wide;
+    return found;
+  });
+}
+
+ExprId SliceAnalysis::drop_lower_bound(ExprId prefix) {
+  return automaton_.edit([prefix](ExprSet& exprs, Derivatives&, Liveness&) {
+    const Expr& expr = exprs[prefix];
+    if (expr.op != Op::concat || exprs[expr.second()].op != Op::bytes) return prefix;
+    const Expr& head = exprs[expr.first()];
+    const bool is_escaped = head.op == Op::json_escaped;
+    const Expr& texts = is_escaped ? exprs[head.part()] : head;
+    const bool is_bounded = texts.op == Op::repeat && texts.minimum() > 0 && texts.maximum() == ExprSet::kUnbounded;
+    if (!is_bounded || exprs[texts.part()].nullable) return prefix;
+    ExprId wide = exprs.repeat(texts.part(), 0, ExprSet::kUnbounded);
+    if (is_escaped) wide = exprs.json_escaped(wide, head.escape_position(), head.escape_bits());
+    return exprs.concat(wide, expr.second());
+  });
+}
+
+ExprId SliceAnalysis::any_string_like(ExprId prefix) {
+  const ExprId all_texts = automaton_.all_texts();
+  if (all_texts == ExprSet::kEmpty) return prefix;
+  return automaton_.edit([prefix, all_texts](ExprSet& exprs, Derivatives&, Liveness&) {
+    const Expr& expr = exprs[prefix];
+    if (expr.op != Op::concat) return prefix;
+    const Expr& head = exprs[expr.first()];
+    constexpr auto kInText = static_cast<std::uint32_t>(EscapePosition::text);
+    if (head.op != Op::json_escaped || head.escape_position() != kInText) return prefix;
+    return exprs.concat(exprs.json_escaped(all_texts, kInText, 0), expr.second());
+  });
+}
+
+}  // namespace detent

@@ -1,0 +1,51 @@
+// SliceAnalysis: the parts of a state whose masks other states can share.
+//
+// A slice is a prefix of a state, such as the rest of a JSON string with its closing quotation mark, together with the
+// continuation that follows it. The mask of a prefix does not depend on the continuation. Further functions return a
+// similar expression whose mask differs in few tokens and is more widely shared.
+// docs/algorithms/slices.md derives the method.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "automaton/automaton.h"
+
+namespace detent {
+
+struct Slice {
+  ExprId prefix;        // contains a loop or a JSON string and ends in one byte, or is white space
+  ExprId continuation;  // the slice is the concatenation of both
+};
+
+// A state as the union of slices and a remainder, which is dead if the slices are all of the state.
+struct SlicedState {
+  std::vector<Slice> slices;
+  ExprId remainder;
+};
+
+// A state whose first part is a repeat of at most `rounds` rounds, without that bound.
+struct UnboundedState {
+  ExprId state;  // the given state if it has no such bound
+  std::uint32_t rounds = UINT32_MAX;
+  bool in_intersection = false;  // another operand may require further rounds
+};
+
+class SliceAnalysis {
+ public:
+  explicit SliceAnalysis(Automaton& automaton) : automaton_(automaton) {}
+
+  // Returns the slices of `state` that are worth a mask of their own, and the remainder.
+  SlicedState slice(ExprId state);
+  UnboundedState drop_upper_bound(ExprId state);
+  // Returns a prefix "at least n rounds, then one byte" without its lower bound, any other prefix unchanged. Both allow
+  // the same tokens up to that byte.
+  ExprId drop_lower_bound(ExprId prefix);
+  // Returns a prefix that begins with a constrained JSON string with any string instead, any other prefix unchanged.
+  ExprId any_string_like(ExprId prefix);
+
+ private:
+  Automaton& automaton_;
+};
+
+}  // namespace detent

@@ -1,0 +1,46 @@
+// ContextDependentTokens: the tokens that leave a slice, as the suffixes that follow the slice's last byte.
+//
+// The mask of a slice decides the tokens that stay inside. Whether a token that leaves is allowed depends on the
+// continuation of the state: its suffix must be the beginning of a text there. The suffixes form a trie, stored depth
+// first, so that one walk over it decides all of them.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace detent {
+
+struct ContextDependentTokens {
+  struct Node {
+    std::uint32_t next;         // the first node after this node's subtree
+    std::uint32_t first, last;  // ids[first..last) end at this node
+    std::uint32_t depth : 24;
+    std::uint32_t byte : 8;
+  };
+  struct TokenSuffix {
+    std::string_view text;  // the bytes of the token after the position where it leaves; the vocabulary owns them
+    std::uint32_t id;
+    std::uint32_t exit;  // the node of the vocabulary's trie that leads to that position
+    auto operator<=>(const TokenSuffix&) const = default;
+  };
+
+  std::vector<Node> nodes;
+  std::vector<std::uint32_t> ids;
+  std::vector<TokenSuffix> suffixes;  // sorted
+  std::vector<std::uint32_t> exits;   // nodes of the vocabulary's trie where tokens leave, ascending
+
+  // Builds the trie of sorted suffixes. Cost: linear in their bytes.
+  static std::shared_ptr<const ContextDependentTokens> of(std::vector<TokenSuffix> suffixes,
+                                                          std::vector<std::uint32_t> exits);
+
+  std::size_t bytes() const {
+    return nodes.size() * sizeof(Node) + (ids.size() + exits.size()) * sizeof(std::uint32_t) +
+           suffixes.size() * sizeof(TokenSuffix);
+  }
+};
+
+}  // namespace detent

@@ -1,0 +1,57 @@
+// Mask: the text tokens that a state allows. Immutable.
+//
+// A mask holds bits, or ids where these take less memory, in addition to the tokens of an optional base mask, which it
+// shares. The mask of a slice also holds the tokens that leave the slice.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mask/context_dependent_tokens.h"
+
+namespace detent {
+
+class Mask {
+ public:
+  // Overwrites a mask row of `count` words.
+  void write(std::uint32_t* row, std::size_t count) const;
+  // Sets the bits of this mask in a mask row.
+  void add_to(std::uint32_t* row) const;
+  // Calls visit(id) for each token.
+  template <class Visit>
+  void each(Visit visit) const {
+    if (base_) base_->each(visit);
+    for (std::uint32_t id : ids_) visit(id);
+    for (std::uint32_t i = 0; i < words_.size(); ++i) {
+      for (std::uint32_t word = words_[i]; word != 0; word &= word - 1) {
+        visit(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
+      }
+    }
+  }
+
+  // Null unless this is the mask of a slice.
+  const std::shared_ptr<const ContextDependentTokens>& context_dependent() const { return context_dependent_; }
+  // An upper bound, over all tokens, on the bytes of some completion after the token.
+  std::uint32_t max_completion_bound() const { return max_completion_bound_; }
+
+  // Memory, without that of the base mask.
+  std::size_t bytes() const {
+    return sizeof(Mask) + (words_.size() + ids_.size()) * sizeof(std::uint32_t) +
+           (context_dependent_ ? context_dependent_->bytes() : 0);
+  }
+
+ private:
+  friend class MaskBuilder;
+  void add_without_base(std::uint32_t* row) const;
+
+  std::shared_ptr<const Mask> base_;
+  std::vector<std::uint32_t> words_;
+  std::vector<std::uint32_t> ids_;
+  std::shared_ptr<const ContextDependentTokens> context_dependent_;
+  std::uint32_t max_completion_bound_ = 0;
+};
+
+}  // namespace detent

@@ -1,0 +1,66 @@
+#include "mask/mask_builder.h"
+
+#include <bit>
+#include <utility>
+
+namespace detent {
+
+void MaskBuilder::make_dense() {
+  if (is_dense()) return;
+  words_.assign(word_count_, 0);
+  for (std::uint32_t id : ids_) words_[id >> 5] |= 1u << (id & 31);
+  ids_.clear();
+}
+
+void MaskBuilder::allow(const std::uint32_t* ids, std::size_t count) {
+  make_dense();
+  std::uint32_t* const row = words_.data();
+  for (std::size_t i = 0; i < count; ++i) row[ids[i] >> 5] |= 1u << (ids[i] & 31);
+}
+
+void MaskBuilder::refuse(std::uint32_t id) {
+  make_dense();
+  words_[id >> 5] &= ~(1u << (id & 31));
+}
+
+void MaskBuilder::copy_from(const Mask& mask) {
+  make_dense();
+  mask.add_to(words_.data());
+  note_length(mask.max_completion_bound());
+}
+
+void MaskBuilder::share(std::shared_ptr<const Mask> mask) {
+  if (!base_) {
+    base_ = std::move(mask);
+    return;
+  }
+  make_dense();
+  mask->add_to(words_.data());
+}
+
+std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const ContextDependentTokens> context_dependent) {
+  auto mask = std::make_shared<Mask>();
+  mask->context_dependent_ = std::move(context_dependent);
+  mask->base_ = std::move(base_);
+  mask->max_completion_bound_ = max_completion_bound_;
+  if (!is_dense()) {
+    mask->ids_ = std::move(ids_);
+    mask->ids_.shrink_to_fit();
+    return mask;
+  }
+  std::size_t count = 0;
+  for (std::uint32_t word : words_) count += static_cast<std::size_t>(std::popcount(word));
+  if (count > words_.size() / 4) {
+    mask->words_ = std::move(words_);
+    return mask;
+  }
+  mask->ids_.reserve(count);
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    for (std::uint32_t word = words_[i]; word; word &= word - 1) {
+      mask->ids_.push_back(static_cast<std::uint32_t>(i * 32) + static_cast<std::uint32_t>(std::countr_zero(word)));
+    }
+  }
+  return mask;
+}
+
+}  // namespace detent

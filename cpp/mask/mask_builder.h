@@ -1,0 +1,51 @@
+// MaskBuilder: collects the tokens of one mask, as ids while these are few and as bits from then on.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mask/mask.h"
+
+namespace detent {
+
+class MaskBuilder {
+ public:
+  explicit MaskBuilder(std::size_t word_count) : word_count_(word_count) {}
+
+  void allow(std::uint32_t id) {
+    if (is_dense()) {
+      words_[id >> 5] |= 1u << (id & 31);
+    } else {
+      ids_.push_back(id);
+      if (ids_.size() > word_count_ / 4) make_dense();
+    }
+  }
+  void allow(const std::uint32_t* ids, std::size_t count);
+  // Takes back an id. Tokens of a mask that `share` added stay.
+  void refuse(std::uint32_t id);
+  // Notes that some completion after an allowed token has at most that many bytes.
+  void note_length(std::uint32_t length) { max_completion_bound_ = std::max(max_completion_bound_, length); }
+
+  // Copies the tokens of another mask.
+  void copy_from(const Mask& mask);
+  // Adds the tokens of another mask. The first one is shared, not copied.
+  void share(std::shared_ptr<const Mask> mask);
+
+  // Returns the mask; the builder is empty afterwards.
+  std::shared_ptr<const Mask> finish(std::shared_ptr<const ContextDependentTokens> context_dependent = nullptr);
+
+ private:
+  bool is_dense() const { return !words_.empty(); }
+  void make_dense();
+
+  std::size_t word_count_;
+  std::vector<std::uint32_t> words_;  // empty while sparse
+  std::vector<std::uint32_t> ids_;
+  std::shared_ptr<const Mask> base_;
+  std::uint32_t max_completion_bound_ = 0;
+};
+
+}  // namespace detent

@@ -1,0 +1,46 @@
+// RecentStates: the last states whose masks were computed from scratch, as references for the masks of similar states.
+// Safe for any number of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "automaton/automaton.h"
+#include "base/hash.h"
+#include "runtime/reference_walk.h"
+#include "vocab/vocabulary.h"
+
+namespace detent {
+
+// The key of a state's mask in the cache of the vocabulary. The masks of slices have keys of their own.
+enum class MaskKind : std::uint64_t { state = 0, slice = 0x736C696365 };
+inline Hash128 mask_key(const Hash128& hash, MaskKind kind) {
+  return kind == MaskKind::state ? hash : mix(hash, static_cast<std::uint64_t>(kind));
+}
+
+class RecentStates {
+ public:
+  RecentStates(const Vocabulary& vocabulary, Automaton& automaton, MaskKind kind)
+      : vocabulary_(vocabulary), automaton_(automaton), kind_(kind) {}
+
+  // Returns the state whose transition row agrees with that of `state` on the largest part of the trie, with its mask.
+  // No mask, if no state agrees on more than it differs, or if the mask was evicted.
+  ReferenceMask nearest_state(ExprId state);
+  // Adds a state; the oldest of more than kCount is dropped.
+  void add(ExprId state);
+
+ private:
+  static constexpr std::size_t kCount = 8;
+
+  std::int64_t agreement(const ExprId* row, const ExprId* other);
+
+  const Vocabulary& vocabulary_;
+  Automaton& automaton_;
+  MaskKind kind_;
+  std::mutex mutex_;
+  std::vector<ExprId> states_;
+};
+
+}  // namespace detent

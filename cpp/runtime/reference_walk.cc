@@ -1,0 +1,197 @@
+#include "runtime/reference_walk.h"
+
+#include <algorithm>
+
+#include "expr/json_string.h"
+#include "expr/lengths.h"
+
+namespace detent {
+namespace {
+
+constexpr std::uint32_t kMaxCharacterLength = 4 * kMaxEscapeLength;  // bytes of a character, escaped or not
+constexpr std::uint8_t kTallSubtree = 255;                           // Vocabulary::height of this much or more
+
+template <class Act>
+void for_each_id(const Vocabulary& vocabulary, std::uint32_t token, Act act) {
+  if (token == TrieNode::kNoToken) return;
+  if (token & TrieNode::kShared) {
+    for (std::uint32_t id : vocabulary.shared_ids(token)) act(id);
+  } else {
+    act(token);
+  }
+}
+
+}  // namespace
+
+ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton, const ReferenceMask& reference,
+                             MaskBuilder& builder, ExitDelta* exits)
+    : vocabulary_(vocabulary),
+      automaton_(automaton),
+      reference_(reference),
+      builder_(builder),
+      exits_(exits),
+      trie_(vocabulary.trie()),
+      every_byte_(vocabulary.tokenizable_texts() == nullptr),
+      path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {
+  if (reference.equal_inside) exits_ahead_ = reference.mask->context_dependent()->exits;
+}
+
+void ReferenceWalk::run(ExprId state) {
+  if (every_byte_ && !reference_.mask && !exits_ && automaton_.begins_with_literal(state)) {
+    walk(follow_literal(state, 0, trie_.size()), trie_.size());
+    return;
+  }
+  const auto& class_of = automaton_.class_of();
+  path_[0] = {state, automaton_.row(state), reference_.mask ? automaton_.row(reference_.state) : nullptr};
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const std::uint8_t byte_class = class_of[byte];
+    const ExprId reference_next = path_[0].reference_row ? path_[0].reference_row[byte_class] : ExprSet::kEmpty;
+    if (path_[0].row[byte_class] == reference_next) continue;
+    const std::uint32_t root = vocabulary_.root(static_cast<std::uint8_t>(byte));
+    walk(root, root + std::size_t{vocabulary_.nodes_below(static_cast<std::uint8_t>(byte))});
+  }
+}
+
+void ReferenceWalk::walk(std::size_t first, std::size_t end) {
+  const auto& class_of = automaton_.class_of();
+  for (std::size_t i = next_after_detours(first); i < end; i = next_after_detours(i)) {
+    const TrieNode& node = trie_[i];
+    if (is_equal_below(i)) {
+      i = node.next;
+      continue;
+    }
+    if (reference_.equal_inside && !has_exit_below(i)) {
+      if (exits_ahead_.empty()) return;
+      i = node.next;
+      continue;
+    }
+    const Position at = path_[node.depth];
+    const ExprId next = at.row[class_of[node.byte]];
+    const ExprId reference_next = at.reference_row ? at.reference_row[class_of[node.byte]] : ExprSet::kEmpty;
+    if (allow_same_tokens(next, reference_next, i)) {
+      i = node.next;
+      continue;
+    }
+    if (exits_) note_exits(next, reference_next, i);
+    if (next == ExprSet::kEmpty) {
+      for (; i < node.next; ++i) for_each_id(vocabulary_, trie_[i].token, [this](auto id) { builder_.refuse(id); });
+      continue;
+    }
+    if (node.subtree && take_subtree(at, next, reference_next, i)) {
+      i = node.next;
+      continue;
+    }
+    allow_token(node, next);
+    if (++i == node.next) continue;
+    if (reference_next == ExprSet::kEmpty && every_byte_ && !exits_ && automaton_.begins_with_literal(next)) {
+      i = follow_literal(next, i, node.next);
+    } else {
+      path_[node.depth + std::size_t{1}] = {
+          next, next == at.state ? at.row : automaton_.row(next),
+          reference_next == ExprSet::kEmpty ? nullptr : automaton_.row(reference_next)};
+    }
+  }
+}
+
+std::size_t ReferenceWalk::next_after_detours(std::size_t i) {
+  while (!detours_.empty() && i >= detours_.back().end) {
+    i = detours_.back().resume;
+    detours_.pop_back();
+  }
+  return i;
+}
+
+// Whether every token below node `i` is too short to differ from the reference.
+bool ReferenceWalk::is_equal_below(std::size_t i) const {
+  const std::uint8_t height = vocabulary_.height(i);
+  return std::uint32_t{trie_[i].depth} + height < reference_.equal_below && height < kTallSubtree;
+}
+
+bool ReferenceWalk::has_exit_below(std::size_t i) {
+  while (!exits_ahead_.empty() && exits_ahead_.front() < i) exits_ahead_ = exits_ahead_.subspan(1);
+  return !exits_ahead_.empty() && exits_ahead_.front() < trie_[i].next;
+}
+
+// Whether both states allow the same tokens from node `i` on, because they are equal, or equal as far as the tokens
+// below reach.
+bool ReferenceWalk::allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i) {
+  if (next == reference_next) return true;
+  const bool is_near = vocabulary_.height(i) < Automaton::kNear;
+  if (reference_next == ExprSet::kEmpty || !is_near || !every_byte_) return false;
+  if (near(next) != near(reference_next)) return false;
+  note_completion(next);
+  return true;
+}
+
+// Notes whether the token bytes up to node `i` leave the slice in one of the two states only.
+void ReferenceWalk::note_exits(ExprId next, ExprId reference_next, std::size_t i) {
+  const auto node = static_cast<std::uint32_t>(i);
+  const bool leaves = automaton_.accepting(next);
+  if (reference_next == ExprSet::kEmpty) {
+    if (leaves) exits_->added.push_back(node);
+    return;
+  }
+  const bool reference_leaves = automaton_.accepting(reference_next);
+  if (next == ExprSet::kEmpty) {
+    exits_->removed.emplace_back(node, trie_[i].next);
+  } else if (reference_leaves && !leaves) {
+    exits_->removed.emplace_back(node, node + 1);
+  } else if (leaves && !reference_leaves) {
+    exits_->added.push_back(node);
+  }
+}
+
+// Allows the whole subtree at once if each of its characters leads the state back to itself. A counted loop does so as
+// far as the subtree reaches. Returns whether it did.
+bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i) {
+  if (!every_byte_ || reference_.equal_inside) return false;
+  const TrieNode& node = trie_[i];
+  const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
+  const ExprId from = subtree.height <= Automaton::kNear ? near(at.state) : at.state;
+  // Finding the loop bytes costs transition rows, so test first whether this byte rules a loop out.
+  const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;
+  const bool may_leave = exits_ && automaton_.accepting(next);
+  if (!may_loop || may_leave || !subtree.used.is_subset_of(automaton_.self_loop_bytes(from))) return false;
+  if (exits_ && reference_next != ExprSet::kEmpty) {
+    exits_->removed.emplace_back(static_cast<std::uint32_t>(i), node.next);
+  }
+  builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
+  if (from != noted_) {  // a token may end inside a character
+    builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxCharacterLength));
+  }
+  return true;
+}
+
+void ReferenceWalk::allow_token(const TrieNode& node, ExprId next) {
+  if (!every_byte_ && !automaton_.is_tokenizable(next)) {
+    if (path_[0].reference_row) for_each_id(vocabulary_, node.token, [this](auto id) { builder_.refuse(id); });
+    return;
+  }
+  for_each_id(vocabulary_, node.token, [this](auto id) { builder_.allow(id); });
+  if (node.token != TrieNode::kNoToken) note_completion(next);
+}
+
+// Allows the tokens that are a beginning of the literal of `from`, among the siblings from node `first` up to `end`.
+// Returns the node where the walk continues: after the literal, or `end`.
+std::size_t ReferenceWalk::follow_literal(ExprId from, std::size_t first, std::size_t end) {
+  builder_.note_length(automaton_.completion_bound(from));
+  const ExprId after = automaton_.after_literal(from, literal_);
+  std::size_t i = first, last = first, subtree_end = end;
+  for (char byte : literal_) {
+    while (i < subtree_end && trie_[i].byte != static_cast<std::uint8_t>(byte)) i = trie_[i].next;
+    if (i >= subtree_end) return end;
+    for_each_id(vocabulary_, trie_[i].token, [this](auto id) { builder_.allow(id); });
+    last = i++;
+    subtree_end = trie_[last].next;
+  }
+  if (i >= subtree_end) return end;
+  path_[trie_[last].depth + std::size_t{1}] = {after, automaton_.row(after), nullptr};
+  detours_.push_back({subtree_end, end});
+  return i;
+}
+
+void ReferenceWalk::note_completion(ExprId next) {
+  if (next != noted_) builder_.note_length(automaton_.completion_bound(noted_ = next));
+}
+
+}  // namespace detent

@@ -1,0 +1,87 @@
+// ReferenceWalk: the mask of a state, computed from the mask of a similar state.
+//
+// The walk follows the state and the reference state side by side through the vocabulary's trie and visits only the
+// nodes where the two lead to different states. Without a reference it visits every node that the state allows.
+//
+// Case: among thousands of banned words nearly every state is new, but most of its tokens lead to the states that they
+// lead to from an earlier state. 10,000 English words on Llama 3: 20 us for a new state instead of 2 ms. Where no state
+// is similar, the comparison costs less than 1 us.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "automaton/automaton.h"
+#include "mask/mask_builder.h"
+#include "vocab/vocabulary.h"
+
+namespace detent {
+
+// A state with its mask, from which the mask of another state is computed.
+struct ReferenceMask {
+  ExprId state;
+  std::shared_ptr<const Mask> mask;  // null: there is no reference
+  std::uint32_t equal_below = 0;     // tokens of fewer bytes are allowed, and leave a slice, as in the reference
+  bool equal_inside = false;         // all tokens are, up to the position where they leave the slice
+};
+
+// The positions where the tokens of a slice leave it, compared with those of the reference.
+struct ExitDelta {
+  std::vector<std::uint32_t> added;                              // trie nodes
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> removed;  // ranges of trie nodes, ascending
+};
+
+class ReferenceWalk {
+ public:
+  // `exits` is null unless the mask is that of a slice.
+  ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton, const ReferenceMask& reference,
+                MaskBuilder& builder, ExitDelta* exits);
+
+  // Adds the tokens that `state` allows to the builder, which holds those of the reference mask, and takes back the
+  // tokens that `state` refuses.
+  void run(ExprId state);
+
+ private:
+  struct Position {
+    ExprId state;
+    const ExprId* row;
+    const ExprId* reference_row;  // null where the reference is dead
+  };
+  // A literal has one path through the trie. The nodes beside it are skipped: from node `end` on to node `resume`.
+  struct Detour {
+    std::size_t end, resume;
+  };
+
+  void walk(std::size_t first, std::size_t end);
+  std::size_t next_after_detours(std::size_t i);
+  bool is_equal_below(std::size_t i) const;
+  bool has_exit_below(std::size_t i);
+  bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
+  void note_exits(ExprId next, ExprId reference_next, std::size_t i);
+  bool take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i);
+  void allow_token(const TrieNode& node, ExprId next);
+  std::size_t follow_literal(ExprId from, std::size_t first, std::size_t end);
+  void note_completion(ExprId next);
+  ExprId near(ExprId state) {
+    return state == ExprSet::kEmpty ? state : automaton_.clamp_to_horizon(state, Automaton::Horizon::near);
+  }
+
+  const Vocabulary& vocabulary_;
+  Automaton& automaton_;
+  const ReferenceMask& reference_;
+  MaskBuilder& builder_;
+  ExitDelta* exits_;
+  const std::vector<TrieNode>& trie_;
+  bool every_byte_;
+  std::unique_ptr<Position[]> path_;            // path_[d]: the position after the first d bytes of the present node
+  std::span<const std::uint32_t> exits_ahead_;  // where `equal_inside`: the exits of the reference not yet passed
+  std::vector<Detour> detours_;                 // nested literals, the innermost last
+  std::string literal_;                         // buffer of follow_literal
+  ExprId noted_ = ExprSet::kEmpty;              // the state whose completion was noted last
+};
+
+}  // namespace detent

@@ -1,0 +1,101 @@
+#include "runtime/slice_masks.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <utility>
+
+#include "expr/json_string.h"
+#include "expr/lengths.h"
+#include "runtime/unbounded_reference.h"
+
+namespace detent {
+
+std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
+  const Hash128 key = mask_key(automaton_.hash(prefix), MaskKind::slice);
+  MaskCache& cache = vocabulary_.cache();
+  if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) return known;
+  const ReferenceMask reference = find_reference(prefix);
+  const bool is_equal = reference.mask && reference.equal_below >= vocabulary_.max_token_length();
+  const std::shared_ptr<const Mask> mask = is_equal ? reference.mask : compute(prefix, reference);
+  cache.insert(key, mask, MaskCache::Kind::slice);
+  if (!is_equal) recent_.add(prefix);
+  return mask;
+}
+
+// In this order: the prefix without its upper bound, without its lower bound, with any string in place of a constrained
+// one (which differs in few tokens), and the most similar one among the recent prefixes.
+ReferenceMask SliceMasks::find_reference(ExprId prefix) {
+  ReferenceMask reference =
+      unbounded_reference(analysis_.drop_upper_bound(prefix), prefix, [this](ExprId wide) { return mask_of(wide); });
+  if (reference.mask) return reference;
+  if (const ExprId wide = analysis_.drop_lower_bound(prefix); wide != prefix) {
+    return {.state = wide, .mask = mask_of(wide), .equal_inside = true};
+  }
+  if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
+    mask_of(any_string);
+    recent_.add(any_string);
+  }
+  return recent_.nearest_state(prefix);
+}
+
+std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMask& reference) {
+  MaskBuilder builder(vocabulary_.word_count());
+  if (reference.mask) builder.copy_from(*reference.mask);
+  if (reference.equal_inside) {  // the walk visits exits only; a token may end inside a character
+    builder.note_length(saturating_add(automaton_.completion_bound(prefix), 4 * kMaxEscapeLength));
+  }
+  ExitDelta delta;
+  ReferenceWalk(vocabulary_, automaton_, reference, builder, &delta).run(prefix);
+  std::shared_ptr<const ContextDependentTokens> tokens;
+  if (reference.mask) tokens = reference.mask->context_dependent();
+  if (!tokens || !delta.added.empty() || !delta.removed.empty()) tokens = merge_exits(tokens.get(), delta);
+  return builder.finish(std::move(tokens));
+}
+
+// The suffixes of all tokens below these nodes, sorted.
+std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(
+    const std::vector<std::uint32_t>& exits) const {
+  std::vector<ContextDependentTokens::TokenSuffix> suffixes;
+  const std::vector<TrieNode>& trie = vocabulary_.trie();
+  for (std::uint32_t exit : exits) {
+    const std::size_t read = trie[exit].depth + std::size_t{1};
+    for (std::uint32_t i = exit + 1; i < trie[exit].next; ++i) {
+      const std::uint32_t token = trie[i].token;
+      if (token == TrieNode::kNoToken) continue;
+      if (token & TrieNode::kShared) {
+        for (std::uint32_t id : vocabulary_.shared_ids(token)) {
+          suffixes.push_back({vocabulary_.bytes(id).substr(read), id, exit});
+        }
+      } else {
+        suffixes.push_back({vocabulary_.bytes(token).substr(read), token, exit});
+      }
+    }
+  }
+  std::sort(suffixes.begin(), suffixes.end());
+  return suffixes;
+}
+
+// The context-dependent tokens of the reference, without those at removed exits, with those at added exits.
+std::shared_ptr<const ContextDependentTokens> SliceMasks::merge_exits(const ContextDependentTokens* reference,
+                                                                      const ExitDelta& delta) const {
+  using TokenSuffix = ContextDependentTokens::TokenSuffix;
+  std::vector<TokenSuffix> added = suffixes_after(delta.added);
+  if (!reference) return ContextDependentTokens::of(std::move(added), delta.added);
+  const auto is_removed = [&delta](std::uint32_t exit) {
+    const auto after = std::ranges::upper_bound(delta.removed, exit, {}, [](const auto& range) { return range.first; });
+    return after != delta.removed.begin() && exit < std::prev(after)->second;
+  };
+  const auto merged = [&is_removed]<class T>(const std::vector<T>& known, const std::vector<T>& more, auto exit_of) {
+    std::vector<T> remaining;
+    remaining.reserve(known.size());
+    std::ranges::remove_copy_if(known, std::back_inserter(remaining), is_removed, exit_of);
+    std::vector<T> all(remaining.size() + more.size());
+    std::ranges::merge(remaining, more, all.begin());
+    return all;
+  };
+  return ContextDependentTokens::of(merged(reference->suffixes, added, &TokenSuffix::exit),
+                                    merged(reference->exits, delta.added, std::identity{}));
+}
+
+}  // namespace detent

@@ -1,0 +1,40 @@
+// SliceMasks: the masks of slices (automaton/slice_analysis.h), shared by all states that begin with the same prefix.
+//
+// The mask of a slice has the tokens that stay inside the prefix. Its context-dependent tokens are those that leave it;
+// the caller decides them by the continuation.
+#pragma once
+
+#include <memory>
+
+#include "automaton/slice_analysis.h"
+#include "runtime/recent_states.h"
+#include "runtime/reference_walk.h"
+
+namespace detent {
+
+class SliceMasks {
+ public:
+  SliceMasks(const Vocabulary& vocabulary, Automaton& automaton, SliceAnalysis& analysis)
+      : vocabulary_(vocabulary),
+        automaton_(automaton),
+        analysis_(analysis),
+        recent_(vocabulary, automaton, MaskKind::slice) {}
+
+  // Returns the mask of a prefix. Cost: a cache look-up; at the first visit a walk over the part of the trie where the
+  // prefix differs from a similar one.
+  std::shared_ptr<const Mask> mask_of(ExprId prefix);
+
+ private:
+  ReferenceMask find_reference(ExprId prefix);
+  std::shared_ptr<const Mask> compute(ExprId prefix, const ReferenceMask& reference);
+  std::vector<ContextDependentTokens::TokenSuffix> suffixes_after(const std::vector<std::uint32_t>& exits) const;
+  std::shared_ptr<const ContextDependentTokens> merge_exits(const ContextDependentTokens* reference,
+                                                            const ExitDelta& delta) const;
+
+  const Vocabulary& vocabulary_;
+  Automaton& automaton_;
+  SliceAnalysis& analysis_;
+  RecentStates recent_;
+};
+
+}  // namespace detent
