@@ -54,9 +54,7 @@ void bind_automaton(nb::module_& m) {
       .def(
           "__init__",
           [](CheckedAutomaton* automaton, const NodeRef& language, std::int64_t states, std::int64_t memory_bytes,
-             std::int64_t steps) {
-            new (automaton) CheckedAutomaton(language, Limits{states, memory_bytes, steps});
-          },
+             std::int64_t steps) { new (automaton) CheckedAutomaton(language, Limits{states, memory_bytes, steps}); },
           "language"_a, "states"_a, "memory_bytes"_a, "steps"_a)
       .def_prop_ro("start", [](const CheckedAutomaton& a) { return a.automaton().start().value; })
       .def_prop_ro("class_of",
@@ -66,8 +64,8 @@ void bind_automaton(nb::module_& m) {
       .def("accepting", &CheckedAutomaton::accepting, "state"_a)
       .def("row", &CheckedAutomaton::row, "state"_a)
       .def(
-          "shortest_completion", [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(state)); },
-          "state"_a);
+          "shortest_completion",
+          [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(state)); }, "state"_a);
 }
 
 }  // namespace detent

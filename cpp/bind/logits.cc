@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "bind/bindings.h"
 #include "bind/convert.h"
-#include "logits/mask_reductions.h"
 #include "logits/apply.h"
+#include "logits/mask_reductions.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -26,17 +26,17 @@ std::shared_ptr<LanguageMachine> make_language_machine(const NodeRef& language,
                                                        std::int64_t states, std::int64_t memory_bytes,
                                                        std::int64_t steps, std::shared_ptr<CancelFlag> cancel) {
   const WithoutGil release;
-  auto machine = std::make_shared<LanguageMachine>(language, std::move(vocabulary),
-                                                   Limits{states, memory_bytes, steps}, std::move(cancel));
+  auto machine = std::make_shared<LanguageMachine>(language, std::move(vocabulary), Limits{states, memory_bytes, steps},
+                                                   std::move(cancel));
   machine->compute_first_mask();
   return machine;
 }
 
 std::shared_ptr<CanonicalMachine> make_canonical_machine(const NodeRef& language,
                                                          std::shared_ptr<const Vocabulary> vocabulary,
-                                                         std::shared_ptr<PretokenTransitions> token_steps, std::int64_t states,
-                                                         std::int64_t memory_bytes, std::int64_t steps,
-                                                         std::shared_ptr<CancelFlag> cancel) {
+                                                         std::shared_ptr<PretokenTransitions> token_steps,
+                                                         std::int64_t states, std::int64_t memory_bytes,
+                                                         std::int64_t steps, std::shared_ptr<CancelFlag> cancel) {
   const WithoutGil release;
   return std::make_shared<CanonicalMachine>(language, std::move(vocabulary), std::move(token_steps),
                                             Limits{states, memory_bytes, steps}, std::move(cancel));
@@ -59,8 +59,8 @@ std::shared_ptr<TokenDfa> make_token_dfa(nb::handle next, nb::handle token_class
 }
 
 // (token classes, next states by state and class, accepting states)
-nb::tuple explore_machine(TokenMachine& machine, std::uint32_t max_states, std::int64_t max_bytes,
-                          const TokenDfa* dfa, std::uint32_t dfa_start) {
+nb::tuple explore_machine(TokenMachine& machine, std::uint32_t max_states, std::int64_t max_bytes, const TokenDfa* dfa,
+                          std::uint32_t dfa_start) {
   const ExploredDfa found = [&] {
     const WithoutGil release;
     return explore(machine, max_states, max_bytes, dfa, dfa_start);
@@ -87,16 +87,13 @@ void bind_machines(nb::module_& m) {
       .def(
           "completes_within",
           [](const std::shared_ptr<TokenMachine>& machine, std::uint32_t tokens,
-             const std::vector<std::uint32_t>& prompt_tokens) {
-            return Matcher::fits(machine, tokens, prompt_tokens);
-          },
+             const std::vector<std::uint32_t>& prompt_tokens) { return Matcher::fits(machine, tokens, prompt_tokens); },
           "tokens"_a, "prompt_tokens"_a = std::vector<std::uint32_t>{}, nb::call_guard<WithoutGil>(),
           "Whether a text of at most so many tokens is known.")
-      .def(
-          "explore", &explore_machine, "max_states"_a, "max_bytes"_a, "dfa"_a.none() = nb::none(),
-          "dfa_start"_a = TokenDfa::kStart,
-          nb::sig("def explore(self, max_states: int, max_bytes: int, dfa: TokenDfa | None = None, "
-                  "dfa_start: int = 2) -> tuple[bytes, bytes, bytes]"))
+      .def("explore", &explore_machine, "max_states"_a, "max_bytes"_a, "dfa"_a.none() = nb::none(),
+           "dfa_start"_a = TokenDfa::kStart,
+           nb::sig("def explore(self, max_states: int, max_bytes: int, dfa: TokenDfa | None = None, "
+                   "dfa_start: int = 2) -> tuple[bytes, bytes, bytes]"))
       .def_prop_ro("state_count", &TokenMachine::state_count, nb::call_guard<WithoutGil>())
       .def_prop_ro("memory_bytes", &TokenMachine::memory_bytes, nb::call_guard<WithoutGil>());
 

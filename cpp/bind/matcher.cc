@@ -103,7 +103,8 @@ void bind_matcher(nb::module_& m) {
           "token_id"_a.none(), nb::sig("def refusal(self, token_id: typing.SupportsIndex) -> Refusal"),
           "Return why a token may not follow.")
       .def("diagnose", &diagnose, "text"_a, nb::sig("def diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]"),
-           "Return how many bytes may follow, which byte may follow these, and whether they complete the text and can be "
+           "Return how many bytes may follow, which byte may follow these, and whether they complete the text and can "
+           "be "
            "continued with tokens.")
       .def("has_taken", &has_taken, "token_ids"_a, nb::sig("def has_taken(self, token_ids: object) -> bool"),
            "Whether the steps are exactly these tokens, int64[n]. Linear, without a copy.")

@@ -99,7 +99,8 @@ void bind_tokenizer(nb::module_& m) {
           "left"_a, "The tokens that may stand behind another, whatever the split.")
       .def_prop_ro("split_states", [](const Encoder& encoder) { return encoder.split().state_count(); });
 
-  nb::class_<PretokenTransitions>(m, "PretokenTransitions", "What the tokens of a vocabulary do to the split of its tokenizer.")
+  nb::class_<PretokenTransitions>(m, "PretokenTransitions",
+                                  "What the tokens of a vocabulary do to the split of its tokenizer.")
       .def(nb::new_([](std::shared_ptr<const Vocabulary> vocabulary, std::shared_ptr<const Encoder> encoder) {
              return std::make_shared<PretokenTransitions>(std::move(vocabulary), std::move(encoder));
            }),

@@ -52,8 +52,8 @@ void bind_vocabulary(nb::module_& m) {
           "cache_counts",
           [](const Vocabulary& v) {
             const auto masks = v.cache().counts(MaskCache::Kind::mask);
-            const auto fragments = v.cache().counts(MaskCache::Kind::slice);
-            return nb::make_tuple(masks.found, masks.made, fragments.found, fragments.made);
+            const auto slices = v.cache().counts(MaskCache::Kind::slice);
+            return nb::make_tuple(masks.hits, masks.misses, slices.hits, slices.misses);
           },
           nb::sig("def cache_counts(self) -> tuple[int, int, int, int]"),
           "MaskComputer found and made, fragments of masks found and made.");
