@@ -1,9 +1,13 @@
 """JSON Schema: the texts of the JSON values that are valid against a schema, exactly.
 
-`reading` parses, `schemas` makes a place of every subschema and `keywords` its record, `resolve` follows references.
-A schema is then a Boolean combination of what it says of each kind of value (`formula`), which `compiler` turns into
-a node: scalars as sets (`number_sets`, `strings`), objects and arrays by walks along their members (`objects`,
-`arrays`).
+The compiler has four stages with typed data between them; imports run from the last to the first.
+
+1. `parse`: JSON text to plain values; `References` resolves `$ref`.
+2. `assertions`: the keywords of each schema to `Assertions`: formulas about one kind of value, and disjunctions.
+3. `solve`: conjunctions of schemas to `MergedAssertions`; from these sets of scalars, `ObjectPlan` and `ArrayPlan`.
+4. `emit`: sets and plans to expressions of the core, in a `Spelling`.
+
+`ecma`, `formats` and `python_types` are beside them: patterns, formats, and the schemas of Python types.
 """
 
 from __future__ import annotations
@@ -16,11 +20,14 @@ from typing import Any, Literal
 from detent.errors import ArgumentError, SchemaError
 from detent.language import Language
 from detent.limits import Limits
-from detent.sources.json_schema.compiler import Compiler
-from detent.sources.json_schema.json_text import decode
-from detent.sources.json_schema.layout import layout
-from detent.sources.json_schema.reading import as_dicts, read_text
-from detent.sources.json_schema.schemas import Schemas, sketched
+from detent.sources.json_schema.assertions.diagnostics import summary
+from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.emit.emitter import Emitter
+from detent.sources.json_schema.emit.json_spelling import json_spelling
+from detent.sources.json_schema.parse.decoder import decode
+from detent.sources.json_schema.parse.schema_text import as_dicts, read_text
+from detent.sources.json_schema.python_types import schema_of
+from detent.sources.json_schema.solve.solver import Solver
 from detent.sources.nodes import short_repr
 
 __all__ = ["json_schema", "json_value"]
@@ -114,8 +121,8 @@ def json_schema(
     for name, language in (formats or {}).items():
         if not isinstance(name, str) or not isinstance(language, Language):
             raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
-    schemas = Schemas(schema, lenient, formats or {}, bounds)
-    node = Compiler(schemas, layout(whitespace), order == "schema").compile()
+    document = SchemaDocument(schema, lenient, formats or {}, bounds)
+    node = Emitter(Solver(document), json_spelling(whitespace), is_ordered=order == "schema").emit()
     return Language(node, _describe(schema), value)
 
 
@@ -141,7 +148,7 @@ def json_value(*, whitespace: str | Language = "bounded") -> Language:
     ArgumentError
         `whitespace` is no white space.
     """
-    return Language(layout(whitespace).anything, "any JSON", _JsonValue())
+    return Language(json_spelling(whitespace).anything, "any JSON", _JsonValue())
 
 
 def _describe(schema: Any) -> str:
@@ -164,14 +171,12 @@ def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
     if isinstance(source, str):
         schema = read_text(source, limits)
         if not isinstance(schema, (dict, bool)):
-            raise SchemaError(f"a schema must be an object or a boolean, got {sketched(schema)}")
+            raise SchemaError(f"a schema must be an object or a boolean, got {summary(schema)}")
         return schema, _JsonValue()
     if source is None or isinstance(source, (bytes, bytearray, int, float, list)):
         raise ArgumentError(
             f"json_schema needs a dict, a bool, JSON text or a Python type, got {type(source).__name__}"
         )
-    from detent.sources.json_schema.python_types import schema_of
-
     found = schema_of(source)
     if found is None:
         raise ArgumentError(

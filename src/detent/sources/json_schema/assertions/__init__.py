@@ -1,0 +1,1 @@
+"""Stage 2: from the keywords of each schema to typed assertions about JSON values."""

@@ -1,0 +1,62 @@
+"""Diagnostics: the errors and warnings about a schema, with the JSON pointer and the keyword."""
+
+from __future__ import annotations
+
+import warnings
+
+from detent.errors import SchemaError, SchemaWarning, UnsupportedSchemaError
+from detent.sources.json_schema.parse.schema_node import SchemaNode
+from detent.sources.nodes import short_repr
+
+__all__ = ["Diagnostics", "self_reference", "summary"]
+
+
+class Diagnostics:
+    """Reports what is wrong with one schema; in lenient mode an unsupported keyword is a warning."""
+
+    def __init__(self, lenient: bool) -> None:
+        self._is_lenient = lenient
+        self._warned: set[str] = set()
+
+    def malformed(self, node: SchemaNode, keyword: str, expected: str, given: object) -> SchemaError:
+        """Return the error for a keyword whose value has the wrong type."""
+        pointer = node.pointer()
+        return SchemaError(
+            f"{keyword} at {pointer or 'the root'} must be {expected}, got {summary(given)}",
+            pointer=pointer,
+            keyword=keyword,
+        )
+
+    def refuse(self, node: SchemaNode | None, keyword: str, reason: str, remedy: str) -> None:
+        """Raise for a keyword that cannot be held exactly; in lenient mode warn, and the caller drops the keyword."""
+        error = UnsupportedSchemaError(node.pointer() if node else "", keyword, reason, remedy)
+        if not self._is_lenient:
+            raise error
+        self.warn(f"dropped: {error}")
+
+    def warn(self, message: str) -> None:
+        """Warn, once for each message."""
+        if message not in self._warned:
+            self._warned.add(message)
+            warnings.warn(SchemaWarning(message), stacklevel=2)
+
+
+def self_reference(node: SchemaNode) -> SchemaError:
+    """Return the error for a schema that applies to a value because it applies to that value."""
+    pointer = node.pointer()
+    return SchemaError(
+        f"at {pointer or 'the root'}: the schema refers to itself for the same value, by $ref, allOf, anyOf and the "
+        "like alone, which says nothing; let it refer to itself below properties or items",
+        pointer=pointer,
+    )
+
+
+def summary(value: object) -> str:
+    """Return a short text about a value of a schema, without going into it.
+
+    >>> summary([1, 2]), summary("a")
+    ('a list of 2', "'a'")
+    """
+    if isinstance(value, (list, dict)):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    return short_repr(value)

@@ -1,0 +1,66 @@
+"""Languages of plain text that a schema names: patterns and formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from detent import _core
+from detent.errors import PatternSyntaxError, SchemaError, UnsupportedError
+from detent.language import Language
+from detent.limits import Limits
+from detent.sources.json_schema.assertions.diagnostics import Diagnostics
+from detent.sources.json_schema.ecma import pattern_node
+from detent.sources.json_schema.formats import format_node
+from detent.sources.json_schema.parse.schema_node import SchemaNode
+from detent.sources.json_schema.parse.values import is_text
+from detent.sources.nodes import UTF8, short_repr
+
+__all__ = ["Texts"]
+
+
+class Texts:
+    """The patterns and formats of one document, each translated once."""
+
+    def __init__(self, formats: Mapping[str, Language], limits: Limits, diagnostics: Diagnostics) -> None:
+        self._formats = formats
+        self._limits = limits
+        self._diagnostics = diagnostics
+        self._patterns: dict[str, _core.Node | None] = {}
+
+    def pattern(self, pattern: str, node: SchemaNode, keyword: str) -> _core.Node | None:
+        """Return the texts that a pattern matches; None if it is dropped."""
+        if pattern in self._patterns:
+            return self._patterns[pattern]
+        found: _core.Node | None = None
+        if not is_text(pattern):
+            pointer = node.pointer()
+            message = f"{keyword} at {pointer or 'the root'} has half of a surrogate pair, which UTF-8 text never holds"
+            raise SchemaError(f"{message}; decode the schema's text first", pointer=pointer, keyword=keyword)
+        try:
+            found = pattern_node(pattern, limits=self._limits)
+        except PatternSyntaxError as error:
+            pointer = node.pointer()
+            raise SchemaError(
+                f"{keyword} at {pointer or 'the root'}: {error}", pointer=pointer, keyword=keyword
+            ) from None
+        except UnsupportedError as error:
+            self._diagnostics.refuse(node, keyword, str(error), "write it without that")
+        self._patterns[pattern] = found
+        return found
+
+    def format(self, name: str, node: SchemaNode) -> _core.Node | None:
+        """Return the texts of a format; None if it is unknown or dropped, so that it asserts nothing."""
+        if name in self._formats:
+            return _core.intersection([self._formats[name]._node, UTF8])
+        try:
+            found = format_node(name)
+        except UnsupportedError as error:
+            reason, _, remedy = str(error).partition("; ")
+            self._diagnostics.refuse(node, "format", reason, remedy)
+            return None
+        if found is None:
+            self._diagnostics.warn(
+                f"format {short_repr(name)} is none that the specification names, so it has no effect; "
+                "pass formats={name: language} to give it a meaning"
+            )
+        return found

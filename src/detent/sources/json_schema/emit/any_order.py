@@ -1,0 +1,59 @@
+"""Objects with members in any order: one set of members for each way to satisfy the residual."""
+
+from __future__ import annotations
+
+from detent import _core
+from detent.sources.json_schema.assertions.formulas import TRUE, Formula
+from detent.sources.json_schema.emit.spelling import Spelling
+from detent.sources.json_schema.emit.tasks import Task, ValueEmitter
+from detent.sources.json_schema.solve.member_sets import HasFreeMember, atoms_of, member_sets
+from detent.sources.json_schema.solve.object_plan import ObjectPlan, sizes
+from detent.sources.json_schema.solve.string_sets import lower_count, upper_count
+from detent.sources.nodes import concat
+
+__all__ = ["emit_in_any_order"]
+
+
+def emit_in_any_order(values: ValueEmitter, spelling: Spelling, plan: ObjectPlan) -> Task:
+    """Emit the objects of a plan with members in any order."""
+    parts = []
+    for term in member_sets(plan):
+        part = yield from _emit_term(values, spelling, plan, atoms_of(term))
+        parts.append(part)
+    return _core.union(parts)
+
+
+def _emit_term(values: ValueEmitter, spelling: Spelling, plan: ObjectPlan, atoms: tuple[Formula, ...]) -> Task:
+    """Emit the objects for which a conjunction of atoms holds."""
+    solver = plan.solver
+    nothing = solver.document.nothing
+    required_free = [plan.free[atom.index] for atom in atoms if isinstance(atom, HasFreeMember)]
+    plan = plan.with_residual([atom for atom in atoms if atom is not TRUE and not isinstance(atom, HasFreeMember)])
+    if plan.is_empty:
+        return _core.empty()
+    least, most = sizes(plan.residual) or (0, None)
+    named = [(name, plan.value_of(name)) for name in plan.order]
+    if any(value is nothing and name in plan.required for name, value in named):
+        return _core.empty()
+    members: list[tuple[_core.Node, bool]] = []
+    for name, value in named:
+        inner = values.try_immediate(value) or (yield value)
+        if value is not nothing:
+            members.append((concat(concat(spelling.name(name), spelling.colon), inner), name in plan.required))
+    for free in required_free:
+        value = solver.values(plan.schemas_of_class(free.name_class))
+        inner = values.try_immediate(value) or (yield value)
+        members.append((concat(spelling.free_label(free.strings), inner), True))
+    others: list[_core.Node] = []
+    for free, value, _ in plan.free_options(TRUE):
+        inner = values.try_immediate(value) or (yield value)
+        others.append(concat(spelling.free_label(free.strings), inner))
+    if others and least > 1 and least > len(plan.required) + 1:
+        least = plan.refuse_size(len(plan.required) + 1)
+    needed = max(least, len(plan.required), len(required_free))
+    if most == 0 or not (members or others):
+        return _core.empty() if needed else spelling.empty_object
+    other = _core.union(others) if others else None
+    written = _core.unordered(members, other, spelling.comma, lower_count(max(least, 1)), upper_count(most))
+    some = concat(spelling.open_object, written, spelling.close_object)
+    return _core.union([some] if needed else [spelling.empty_object, some])

@@ -1,0 +1,129 @@
+"""Arrays: a chain of the first items and a repeat of the others."""
+
+from __future__ import annotations
+
+from detent import _core
+from detent.sources.json_schema.assertions.formulas import TRUE, Formula
+from detent.sources.json_schema.emit.tasks import Continuation, Task, ValueEmitter
+from detent.sources.json_schema.parse.schema_node import SchemaNode
+from detent.sources.json_schema.solve.array_plan import ArrayPlan
+from detent.sources.json_schema.solve.string_sets import lower_count, upper_count
+from detent.sources.nodes import concat, optional, repeat
+
+__all__ = ["emit_array"]
+
+
+def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
+    """Emit the arrays of a plan."""
+    if plan.is_empty:
+        return _core.empty()
+    if plan.distinct_values is not None:
+        if plan.residual is TRUE and not plan.uniform_from:
+            return (yield from _emit_distinct(values, plan, plan.distinct_values))
+        plan.refuse_distinct()
+    if plan.residual is TRUE:
+        return (yield from _emit_chain(values, plan))
+    return (yield from _ArrayWalk(values, plan).emit())
+
+
+def _emit_chain(values: ValueEmitter, plan: ArrayPlan) -> Task:
+    """Emit the arrays of a plan without residual, the common case."""
+    spelling, most = values.spelling, plan.most
+    if most == 0:
+        return spelling.empty_array
+    fixed = plan.uniform_from if most is None else min(plan.uniform_from, most)
+    items: list[_core.Node] = []
+    for index in range(fixed + (most is None or most > fixed)):
+        value = plan.value(index)
+        inner = values.try_immediate(value)
+        if inner is None:
+            inner = yield value
+        items.append(inner)
+    if fixed == 0:
+        upper = None if most is None else most - 1
+        more = repeat(concat(spelling.comma, items[0]), lower_count(max(plan.least - 1, 0)), upper_count(upper))
+    else:
+        more = _core.epsilon()
+        if len(items) > fixed:
+            upper = None if most is None else most - fixed
+            least = lower_count(max(plan.least - fixed, 0))
+            more = repeat(concat(spelling.comma, items[fixed]), least, upper_count(upper))
+        for index in range(fixed - 1, 0, -1):
+            more = concat(spelling.comma, items[index], more)
+            if index >= plan.least:
+                more = optional(more)
+    whole = concat(spelling.open_array, items[0], more, spelling.close_array)
+    return whole if plan.least else _core.union([spelling.empty_array, whole])
+
+
+def _emit_distinct(values: ValueEmitter, plan: ArrayPlan, constants: list[SchemaNode]) -> Task:
+    """Emit arrays of listed values, each at most once."""
+    spelling = values.spelling
+    members = []
+    for constant in constants:
+        value = plan.value(0, (constant,))
+        inner = values.try_immediate(value)
+        members.append((inner if inner is not None else (yield value), False))
+    least, most = max(plan.least, 1), plan.most
+    if least > len(members):
+        return _core.empty() if plan.least else spelling.empty_array
+    items = _core.unordered(members, None, spelling.comma, least, upper_count(most))
+    whole = concat(spelling.open_array, items, spelling.close_array)
+    return whole if plan.least else _core.union([spelling.empty_array, whole])
+
+
+class _ArrayWalk:
+    """Emits the arrays of a plan with a residual: one state for each derivative at each index."""
+
+    def __init__(self, values: ValueEmitter, plan: ArrayPlan) -> None:
+        self.values = values
+        self.spelling = values.spelling
+        self.plan = plan
+        self._continuations: dict[tuple[int, Formula], Continuation] = {}
+
+    def emit(self) -> Task:
+        parts = [self.spelling.empty_array] if self.plan.may_end(0, self.plan.residual) else []
+        for value, left in self.plan.options(0, self.plan.residual):
+            inner = self.values.try_immediate(value)
+            if inner is None:
+                inner = yield value
+            parts.append(concat(self.spelling.open_array, inner, (yield self._after_item(1, left))))
+        return _core.union(parts)
+
+    def _after_item(self, index: int, formula: Formula) -> Continuation:
+        """Return what follows an item before the item at an index."""
+        key = (min(index, self.plan.last), formula)
+        found = self._continuations.get(key)
+        if found is None:
+            self.plan.solver.spend(1)
+            found = self._continuations[key] = Continuation(lambda: self._emit_after_item(*key))
+        return found
+
+    def _emit_after_item(self, index: int, formula: Formula) -> Task:
+        plan, spelling = self.plan, self.spelling
+        if formula is TRUE and index >= plan.uniform_from:
+            return (yield from self._emit_repeated(index))
+        parts = [spelling.close_array] if plan.may_end(index, formula) else []
+        loops: list[_core.Node] = []
+        is_last = index == plan.last and plan.most is None
+        for value, left in plan.options(index, formula):
+            inner = self.values.try_immediate(value)
+            if inner is None:
+                inner = yield value
+            item = concat(spelling.comma, inner)
+            if is_last and left is formula:
+                loops.append(item)
+            else:
+                parts.append(concat(item, (yield self._after_item(index + 1, left))))
+        return concat(repeat(_core.union(loops), 0, None), _core.union(parts))
+
+    def _emit_repeated(self, index: int) -> Task:
+        """Emit what follows where only the number of items is open."""
+        plan, spelling, most = self.plan, self.spelling, self.plan.most
+        least = lower_count(max(plan.least - index, 0))
+        if most is not None and index >= most:
+            return spelling.close_array
+        value = plan.value(index)
+        item = self.values.try_immediate(value) or (yield value)
+        upper = None if most is None else upper_count(most - index)
+        return concat(repeat(concat(spelling.comma, item), least, upper), spelling.close_array)

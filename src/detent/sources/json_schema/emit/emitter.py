@@ -1,0 +1,182 @@
+"""Emitter: from conjunctions of schemas to expressions of the core, each conjunction once.
+
+Scalars are sets, emitted immediately. Objects and arrays are emitted along their plans (`objects`, `arrays`), which ask
+for the expressions of their members and items by `yield`: the trampoline does on the heap what would be recursion over
+the schema. A conjunction that is asked for while it is being emitted is recursive. It becomes a rule of a grammar; all
+others are plain expressions.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from detent import _core
+from detent.sources.json_schema.assertions.assertions import Conjunction
+from detent.sources.json_schema.assertions.diagnostics import self_reference
+from detent.sources.json_schema.emit.arrays import emit_array
+from detent.sources.json_schema.emit.objects import emit_object
+from detent.sources.json_schema.emit.spelling import Spelling
+from detent.sources.json_schema.emit.tasks import Continuation, InPlace, Request, Task, union_of
+from detent.sources.json_schema.parse.values import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING
+from detent.sources.json_schema.solve.array_plan import ArrayPlan
+from detent.sources.json_schema.solve.merged import MergedAssertions
+from detent.sources.json_schema.solve.number_sets import number_sets
+from detent.sources.json_schema.solve.object_plan import ObjectPlan
+from detent.sources.json_schema.solve.solver import Solver
+from detent.sources.json_schema.solve.splitting import split
+from detent.sources.json_schema.solve.string_sets import string_set
+from detent.sources.trampoline import trampoline
+
+__all__ = ["Emitter"]
+
+_Target: TypeAlias = Conjunction | Continuation
+
+
+class Emitter:
+    """Emits the conjunctions of one document in one spelling.
+
+    `outermost`, if given, is the spelling of the document's own value where that is an object.
+    """
+
+    def __init__(
+        self, solver: Solver, spelling: Spelling, *, is_ordered: bool = True, outermost: Spelling | None = None
+    ) -> None:
+        self.solver = solver
+        self.spelling = spelling
+        self.is_ordered = is_ordered
+        self._outermost = outermost
+        self._nodes: dict[_Target, _core.Node] = {solver.document.nothing: _core.empty()}
+        self._rules: list[_core.Node] = []
+        self._rule_of: dict[_Target, int] = {}
+        self._active: dict[_Target, int] = {}
+        """What is being emitted, and its depth."""
+        self._value_depth = 0
+        """The depth of the innermost active conjunction that is about a value of its own."""
+        self._weights: dict[Conjunction, int] = {}
+        self._outermost_objects: dict[Conjunction, Continuation] = {}
+
+    def emit(self) -> _core.Node:
+        """Return the expression of the whole document."""
+        document = self.solver.document
+        root = document.conjunction([document.root])
+        if self._outermost is not None:
+            node = trampoline(self._visit, self._outermost_object(root, self._outermost))
+        else:
+            known = self.try_immediate(root)
+            if known is not None:
+                return known
+            node = trampoline(self._visit, root)
+        return _core.grammar([*self._rules, node], len(self._rules)) if self._rules else node
+
+    def try_immediate(self, conjunction: Conjunction) -> _core.Node | None:
+        """Return the expression of a conjunction if it is known or needs no other; else None."""
+        known = self._nodes.get(conjunction)
+        if known is None:
+            merged = self.solver.merged(conjunction)
+            if merged.is_empty:
+                known = _core.empty()
+            elif merged.is_trivial:
+                known = self.spelling.anything
+            elif not merged.kinds & (ARRAY | OBJECT) and not merged.disjunctions and not merged.negations:
+                known = union_of(self._scalars(merged))
+            else:
+                return None
+            self._nodes[conjunction] = known
+        return known
+
+    def _visit(self, request: Request) -> Task:
+        """Emit the target of a request, or refer to the rule that it will be."""
+        is_in_place = isinstance(request, InPlace)
+        target = request.target if isinstance(request, InPlace) else request
+        known = self._nodes.get(target)
+        if known is not None:
+            return known
+        depth = self._active.get(target)
+        if depth is not None:
+            if is_in_place and depth >= self._value_depth:
+                raise self_reference(self.solver.first_node(target))
+            if target not in self._rule_of:
+                self._rule_of[target] = len(self._rules)
+                self._rules.append(_core.empty())
+            return _core.reference(self._rule_of[target])
+        outer_depth = self._value_depth
+        self._active[target] = len(self._active)
+        if not is_in_place:
+            self._value_depth = len(self._active) - 1
+        node = yield from (target.start() if isinstance(target, Continuation) else self._conjunction(target))
+        self._value_depth = outer_depth
+        del self._active[target]
+        if target in self._rule_of:
+            self._rules[self._rule_of[target]] = node
+            node = _core.reference(self._rule_of[target])
+        self._nodes[target] = node
+        return node
+
+    def _conjunction(self, conjunction: Conjunction) -> Task:
+        merged = self.solver.merged(conjunction)
+        if merged.is_empty:
+            return _core.empty()
+        parts: list[_core.Node] = []
+        found = split(self.solver, merged, self._weights.get(conjunction, 1))
+        if found is not None:
+            for conjuncts in found.alternatives:
+                inner = self.solver.document.conjunction(conjuncts)
+                self._weights.setdefault(inner, found.weight)
+                node = self.try_immediate(inner)
+                parts.append(node if node is not None else (yield InPlace(inner)))
+            return union_of(parts)
+        if merged.is_trivial:
+            return self.spelling.anything
+        parts = self._scalars(merged)
+        if merged.kinds & ARRAY:
+            formulas = self.solver.formulas.about(merged, ARRAY)
+            if formulas is not None:
+                parts.append((yield from emit_array(self, ArrayPlan(self.solver, conjunction, formulas))))
+        if merged.kinds & OBJECT:
+            formulas = self.solver.formulas.about(merged, OBJECT)
+            if formulas is not None:
+                plan = ObjectPlan(self.solver, conjunction, merged.declared, formulas)
+                parts.append((yield from emit_object(self, self.spelling, plan)))
+        return union_of(parts)
+
+    def _outermost_object(self, conjunction: Conjunction, spelling: Spelling) -> Continuation:
+        """Return the document's own object, in a spelling of its own."""
+        found = self._outermost_objects.get(conjunction)
+        if found is None:
+            found = Continuation(lambda: self._emit_outermost(conjunction, spelling))
+            self._outermost_objects[conjunction] = found
+        return found
+
+    def _emit_outermost(self, conjunction: Conjunction, spelling: Spelling) -> Task:
+        merged = self.solver.merged(conjunction)
+        if merged.is_empty or not merged.kinds & OBJECT:
+            return _core.empty()
+        parts: list[_core.Node] = []
+        found = split(self.solver, merged, self._weights.get(conjunction, 1))
+        if found is not None:
+            for conjuncts in found.alternatives:
+                inner = self.solver.document.conjunction(conjuncts)
+                self._weights.setdefault(inner, found.weight)
+                parts.append((yield InPlace(self._outermost_object(inner, spelling))))
+            return union_of(parts)
+        formulas = self.solver.formulas.about(merged, OBJECT)
+        if formulas is None:
+            return _core.empty()
+        plan = ObjectPlan(self.solver, conjunction, merged.declared, formulas)
+        return (yield from emit_object(self, spelling, plan))
+
+    def _scalars(self, merged: MergedAssertions) -> list[_core.Node]:
+        spelling, formulas = self.spelling, self.solver.formulas
+        parts: list[_core.Node] = []
+        if merged.kinds & NULL and formulas.allows(merged, NULL, None):
+            parts.append(spelling.null)
+        if merged.kinds & BOOLEAN:
+            if formulas.allows(merged, BOOLEAN, ("boolean", True)):
+                parts.append(spelling.true)
+            if formulas.allows(merged, BOOLEAN, ("boolean", False)):
+                parts.append(spelling.false)
+        if merged.kinds & NUMBER:
+            parts.append(spelling.numbers(number_sets(formulas.about_scalar(merged, NUMBER))))
+        if merged.kinds & STRING:
+            parts.append(spelling.strings(string_set(self.solver.document, formulas.about_scalar(merged, STRING))))
+        return parts

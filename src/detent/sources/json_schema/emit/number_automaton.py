@@ -1,0 +1,297 @@
+"""Decimal magnitudes read digit by digit: compared with cuts, and divided by divisors, at the same time.
+
+A deterministic automaton is built state by state. While digits of the integer part come, a cut is longer, shorter or of
+the same length: so the count of digits (up to one above the longest cut) and the comparison so far tell all. Remainders
+are those of the number scaled by a power of ten, so that everything is an integer; two remainders are one state if no
+further digits tell them apart. (That is what keeps multiples of 1,000 at 4 states.)
+
+The automaton is given as a node: as an expression where its only loops are at single states, and else as a grammar of
+right-linear rules, whose configurations are the automaton's states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import NamedTuple, TypeAlias
+
+from detent import _core
+from detent.errors import LimitError
+from detent.sources.json_schema.emit.intervals import HalfLine
+
+__all__ = ["Divisors", "magnitudes", "split"]
+
+_MAX_STATES = 5000
+_DIGITS = b"0123456789"
+_LESS, _EQUAL, _MORE = -1, 0, 1
+_POINT = 10  # the label of the edge by a decimal point, after those of the digits
+
+_Remainders: TypeAlias = tuple[int, ...]
+
+
+class Divisors(NamedTuple):
+    """Divisors times 10**`places`: the number is a multiple of `of` (if not 0), and of none of `none_of`."""
+
+    places: int = 0
+    of: int = 0
+    none_of: tuple[int, ...] = ()
+
+
+class _State(NamedTuple):
+    """Where reading stands, and what it has found."""
+
+    phase: int  # 0 the start, 1 a single 0, 2 the integer part, 3 right behind the point, 4 further behind it
+    count: int  # type: ignore[assignment]  # digits of the part that is being read, as far as they matter
+    order: tuple[int, ...]  # the number so far against each cut
+    remainders: _Remainders | None  # None: further digits make it a multiple of nothing
+
+
+class _Row(NamedTuple):
+    accepting: bool
+    edges: list[int]  # by digit, then by the point; -1 is none
+
+
+@lru_cache(maxsize=200)
+def magnitudes(line: HalfLine, divisors: Divisors | None = None, *, one_digit: bool = False) -> _core.Node | None:
+    """Give the plain decimals above zero whose place on the line is in the set, or None if there are none.
+
+    With `one_digit`, they are mantissas: one digit before the point, which is not 0.
+
+    Raises
+    ------
+    LimitError
+        More than 5,000 states.
+    """
+    rows = _trim(_Builder(line, divisors or Divisors(), one_digit).rows())
+    return _node(rows) if rows else None
+
+
+def split(value: Decimal) -> tuple[str, str]:
+    """Give the digits of a magnitude before the point, and behind it without zeros at the end."""
+    whole, _, fraction = format(value, "f").partition(".")
+    return whole, fraction.rstrip("0")
+
+
+class _Builder:
+    def __init__(self, line: HalfLine, divisors: Divisors, one_digit: bool) -> None:
+        # Zero is one more cut, and out: "0.00" is no magnitude.
+        self.places = (False, False, *line.places)
+        cuts = [("0", ""), *(split(value) for value in line.cuts)]
+        self.wholes = [[int(digit) for digit in whole] for whole, _ in cuts]
+        self.fractions = [[int(digit) for digit in fraction] for _, fraction in cuts]
+        self.longest = max(map(len, self.wholes))
+        self.deepest = max(map(len, self.fractions))
+        self.one_digit = one_digit
+        # A divisor of 1 has no remainders, only an end of the digits that may differ from 0.
+        self.has_end = bool(divisors.of)
+        self.of = (divisors.of,) if divisors.of > 1 else ()
+        self.moduli = (*self.of, *divisors.none_of)
+        self.scale = divisors.places if self.has_end or self.moduli else 0
+        self.horizon = max(self.scale, max((len(str(modulus)) for modulus in self.moduli), default=0))
+        self.ids: dict[object, int] = {}
+        self.ends: dict[object, object] = {}
+        self.states: list[_State] = []
+
+    def rows(self) -> list[_Row]:
+        self.number(_State(0, 0, (_EQUAL,) * len(self.wholes), (0,) * len(self.moduli)))
+        rows: list[_Row] = []
+        while len(rows) < len(self.states):
+            state = self.states[len(rows)]
+            edges: list[int] = []
+            for first, last in self.alike_digits(state):
+                edges += [self.digit(state, first)] * (last - first + 1)
+            edges.append(self.point(state))
+            rows.append(_Row(self.accepts(state), edges))
+        return rows
+
+    def number(self, state: _State) -> int:
+        """Give the id of a state; states that no further text tells apart have one."""
+        key = (state.phase, state.count, state.order, self.told_apart(state) if self.moduli else state.remainders)
+        known = self.ids.get(key)
+        if known is None:
+            if len(self.states) == _MAX_STATES:
+                raise LimitError(
+                    f"multipleOf together with the bounds needs over {_MAX_STATES} states of remainders; "
+                    "use a smaller or rounder divisor, or leave multipleOf out"
+                )
+            known = self.ids[key] = len(self.states)
+            self.states.append(state)
+        return known
+
+    def told_apart(self, state: _State) -> object:
+        """Give what further digits can tell about the remainders: which ends, of each length, make a multiple."""
+        if state.remainders is None:
+            return None
+        left = -1 if state.phase < 3 else self.scale - state.count
+        key = (left, state.remainders)
+        known = self.ends.get(key)
+        if known is None:
+            lengths = range(self.scale, self.horizon + 1) if left < 0 else range(left, left + 1)
+            ends = []
+            for remainder, modulus in zip(state.remainders, self.moduli, strict=True):
+                for length in lengths:
+                    end = -remainder * 10**length % modulus
+                    ends.append(end if end < 10**length else -1)
+            known = self.ends[key] = tuple(ends)
+        return known
+
+    def alike_digits(self, state: _State) -> list[tuple[int, int]]:
+        """Give the ranges of digits that lead to one state each."""
+        if state.remainders and self.moduli:
+            return [(digit, digit) for digit in range(10)]
+        in_fraction, index = state.phase >= 3, state.count
+        single = {0} if state.phase == 0 or in_fraction else set()
+        for known, digits in zip(state.order, self.fractions if in_fraction else self.wholes, strict=True):
+            if known == _EQUAL and index < len(digits):
+                single.add(digits[index])
+        starts = sorted({0, *single, *(digit + 1 for digit in single)} - {10})
+        return [(first, last - 1) for first, last in zip(starts, [*starts[1:], 10], strict=True)]
+
+    def digit(self, state: _State, digit: int) -> int:
+        if state.phase >= 3:
+            return self.fraction_digit(state, digit)
+        if state.phase == 1 or (self.one_digit and (state.phase == 2 or digit == 0)):
+            return -1
+        index = state.count
+        order = tuple(
+            [
+                _MORE if index >= len(digits) else known or (digit > digits[index]) - (digit < digits[index])
+                for known, digits in zip(state.order, self.wholes, strict=True)
+            ]
+        )
+        phase = 1 if state.phase == 0 and digit == 0 else 2
+        count = min(index + 1, self.longest + 1)
+        return self.number(_State(phase, count, order, self.divide(state.remainders, digit)))
+
+    def point(self, state: _State) -> int:
+        if state.phase not in (1, 2):
+            return -1
+        return self.number(_State(3, 0, self.order_of_integer(state), state.remainders))
+
+    def order_of_integer(self, state: _State) -> tuple[int, ...]:
+        wholes = zip(state.order, self.wholes, strict=True)
+        return tuple([_LESS if state.count < len(digits) else known for known, digits in wholes])
+
+    def fraction_digit(self, state: _State, digit: int) -> int:
+        index = state.count
+        remainders = state.remainders
+        if remainders is not None and index < self.scale:
+            remainders = self.divide(remainders, digit)
+        elif digit and self.has_end:
+            return -1
+        elif digit and self.moduli:
+            remainders = None
+        order = list(state.order)
+        is_open = False
+        for cut, known in enumerate(order):
+            if known == _EQUAL:
+                digits = self.fractions[cut]
+                other = digits[index] if index < len(digits) else 0
+                order[cut] = (digit > other) - (digit < other)
+                is_open |= digit == other
+        # The count matters until every cut is decided and the divisors' digits have come.
+        enough = 0 if remainders is None else self.scale
+        if is_open:
+            enough = max(enough, self.deepest)
+        return self.number(_State(4, min(index + 1, enough), tuple(order), remainders))
+
+    def divide(self, remainders: _Remainders | None, digit: int) -> _Remainders | None:
+        if not remainders:
+            return remainders
+        return tuple([(value * 10 + digit) % modulus for value, modulus in zip(remainders, self.moduli, strict=True)])
+
+    def accepts(self, state: _State) -> bool:
+        if state.phase in (0, 3):
+            return False
+        order, read = (self.order_of_integer(state), 0) if state.phase < 3 else (state.order, state.count)
+        below, exact = 0, False
+        for known, fraction in zip(order, self.fractions, strict=True):
+            below += known == _MORE
+            # A cut with digits that are still to come is above.
+            exact |= known == _EQUAL and read >= len(fraction)
+        if not self.places[2 * below + exact]:
+            return False
+        if not state.remainders:
+            return True
+        scale = 10 ** (self.scale - read)
+        whole = [value * scale % modulus == 0 for value, modulus in zip(state.remainders, self.moduli, strict=True)]
+        return all(whole[: len(self.of)]) and not any(whole[len(self.of) :])
+
+
+def _trim(rows: list[_Row]) -> list[_Row]:
+    """Take out the states from which nothing is accepted; nothing is left if the start is one."""
+    into: list[list[int]] = [[] for _ in rows]
+    for index, row in enumerate(rows):
+        for target in row.edges:
+            if target >= 0:
+                into[target].append(index)
+    live = {index for index, row in enumerate(rows) if row.accepting}
+    work = list(live)
+    while work:
+        for source in into[work.pop()]:
+            if source not in live:
+                live.add(source)
+                work.append(source)
+    if 0 not in live:
+        return []
+    left = sorted(live)
+    ids = {old: new for new, old in enumerate(left)}
+    return [_Row(rows[old].accepting, [ids.get(edge, -1) for edge in rows[old].edges]) for old in left]
+
+
+def _node(rows: list[_Row]) -> _core.Node:
+    order = _inside_out(rows)
+    if order is None:
+        references = [_core.reference(index) for index in range(len(rows))]
+        return _core.grammar([_rule(row, references) for row in rows], 0)
+    nodes: dict[int, _core.Node] = {}
+    same: dict[object, _core.Node] = {}
+    for index in order:
+        row = rows[index]
+        staying = _label([label for label, target in enumerate(row.edges) if target == index])
+        leaving = _Row(row.accepting, [-1 if target == index else target for target in row.edges])
+        key = (staying, row.accepting, *(nodes[target] if target >= 0 else None for target in leaving.edges))
+        if key not in same:
+            rest = _rule(leaving, nodes)
+            same[key] = _core.concat([_core.repeat(_byte_set(staying), 0, None), rest]) if staying else rest
+        nodes[index] = same[key]
+    return nodes[0]
+
+
+def _rule(row: _Row, nodes: Sequence[_core.Node] | dict[int, _core.Node]) -> _core.Node:
+    """Give what may follow in a state: nothing, or a label and what follows in the next."""
+    labels: dict[int, list[int]] = {}
+    for label, target in enumerate(row.edges):
+        if target >= 0:
+            labels.setdefault(target, []).append(label)
+    ways = [_core.concat([_byte_set(_label(edge)), nodes[target]]) for target, edge in labels.items()]
+    if row.accepting:
+        ways.append(_core.epsilon())
+    return _core.union(ways) if ways else _core.empty()
+
+
+@cache
+def _byte_set(label: bytes) -> _core.Node:
+    return _core.byte_set(label)
+
+
+def _label(edges: list[int]) -> bytes:
+    return bytes(0x2E if edge == _POINT else _DIGITS[edge] for edge in edges)
+
+
+def _inside_out(rows: list[_Row]) -> list[int] | None:
+    """Give the states so that each comes after those it leads to; None if there is a loop of more than one."""
+    waiting = [len({target for target in row.edges if target not in (-1, index)}) for index, row in enumerate(rows)]
+    into: list[set[int]] = [set() for _ in rows]
+    for index, row in enumerate(rows):
+        for target in row.edges:
+            if target not in (-1, index):
+                into[target].add(index)
+    order = [index for index, count in enumerate(waiting) if not count]
+    for index in order:
+        for source in into[index]:
+            waiting[source] -= 1
+            if not waiting[source]:
+                order.append(source)
+    return order if len(order) == len(rows) else None

@@ -1,0 +1,62 @@
+"""White space between the tokens of a JSON text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from detent import _core
+from detent.errors import ArgumentError
+from detent.language import Language
+from detent.sources.nodes import union, concat, optional, short_repr, repeat
+from detent.sources.regex import regex
+
+__all__ = ["WhiteSpace", "white_space"]
+
+_MAX_INDENT = 96
+_JSON_SPACE = Language(repeat(_core.byte_set(b" \t\n\r"), 0, None), "white space")
+
+
+class WhiteSpace(NamedTuple):
+    """The comma and colon with the white space around them, and the white space inside brackets."""
+
+    comma: _core.Node
+    colon: _core.Node
+    inside: _core.Node
+
+
+def white_space(whitespace: object) -> WhiteSpace:
+    """Return the white space for the argument `whitespace` of `json_schema`."""
+    if isinstance(whitespace, Language):
+        return _custom(whitespace)
+    if not isinstance(whitespace, str):
+        raise ArgumentError(
+            'whitespace must be "bounded", "compact", "single", a pattern or a Language, '
+            f"got {type(whitespace).__name__}"
+        )
+    return _named(whitespace)
+
+
+@lru_cache(maxsize=16)
+def _named(whitespace: str) -> WhiteSpace:
+    if whitespace == "bounded":
+        indent = repeat(_core.byte_set(b" \t"), 0, _MAX_INDENT)
+        return _everywhere(optional(union(" ", concat(optional("\r"), "\n", indent))))
+    if whitespace == "compact":
+        return _everywhere(_core.epsilon())
+    if whitespace == "single":
+        return WhiteSpace(_core.literal(b", "), _core.literal(b": "), _core.epsilon())
+    return _custom(regex(whitespace))
+
+
+def _custom(whitespace: Language) -> WhiteSpace:
+    if not whitespace <= _JSON_SPACE:
+        raise ArgumentError(
+            f"whitespace {short_repr(whitespace.description)} holds {short_repr(whitespace.counterexample(_JSON_SPACE))}; JSON "
+            "allows spaces, tabs, line feeds and carriage returns only"
+        )
+    return _everywhere(whitespace._node)
+
+
+def _everywhere(space: _core.Node) -> WhiteSpace:
+    return WhiteSpace(concat(space, ",", space), concat(space, ":", space), space)

@@ -1,0 +1,93 @@
+"""Schema text: from untrusted JSON text, or a mapping, to dicts and lists with exact numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from itertools import accumulate
+from typing import Any
+
+from detent.errors import LimitError, SchemaError
+from detent.limits import Limits
+
+__all__ = ["as_dicts", "read_text"]
+
+_STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
+_LARGEST_EXPONENT = 9
+
+
+def read_text(text: str, limits: Limits) -> Any:
+    """Parse a schema."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.source_bytes:
+        raise LimitError(
+            f"the schema has {size} bytes, above the limit of {limits.source_bytes}; "
+            "shorten it or raise Limits(source_bytes=...)"
+        )
+    _check_depth(text, limits.depth)
+    try:
+        return json.loads(text, parse_float=_number, parse_constant=_no_number, parse_int=_integer)
+    except json.JSONDecodeError as error:
+        raise SchemaError(
+            f"the schema is no JSON: {error.msg} at line {error.lineno}, column {error.colno}; correct it there"
+        ) from None
+    except RecursionError:
+        raise LimitError("the schema is nested too deeply to be read; flatten it or pass a dict") from None
+
+
+def as_dicts(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy a mapping, such as a read-only view, and the mappings inside it to dicts. A shared value is copied once.
+
+    >>> from types import MappingProxyType
+    >>> as_dicts(MappingProxyType({"items": [MappingProxyType({"type": "null"})]}))
+    {'items': [{'type': 'null'}]}
+    """
+    copies: dict[int, Any] = {}
+    work: list[Any] = []
+
+    def copied(value: Any) -> Any:
+        if not isinstance(value, (Mapping, list)):
+            return value
+        if id(value) not in copies:
+            copies[id(value)] = [] if isinstance(value, list) else {}
+            work.append(value)
+        return copies[id(value)]
+
+    root: dict[str, Any] = copied(source)
+    while work:
+        value = work.pop()
+        copy = copies[id(value)]
+        if isinstance(value, list):
+            copy.extend([copied(inner) for inner in value])
+        else:
+            copy.update({name: copied(inner) for name, inner in value.items()})
+    return root
+
+
+def _check_depth(text: str, limit: int) -> None:
+    """Refuse deep nesting before the standard parser, which recurses, sees the text."""
+    if text.count("[") + text.count("{") <= limit:
+        return
+    if "\\" in text:
+        text = text.replace("\\\\", "").replace('\\"', "")
+    outside = "".join(text.split('"')[::2]).encode("utf-8", "surrogatepass")
+    if max(accumulate(map(_STEPS.__getitem__, outside.translate(None, _NO_BRACKETS))), default=0) > limit:
+        raise LimitError(f"the schema is nested over {limit} deep; flatten it, pass a dict, or raise Limits(depth=...)")
+
+
+def _number(text: str) -> Decimal:
+    exponent = text.lower().partition("e")[2].lstrip("+-").lstrip("0")
+    if len(exponent) > _LARGEST_EXPONENT:
+        raise SchemaError(f"the schema has a number with an exponent of {len(exponent)} digits; write a smaller one")
+    return Decimal(text)
+
+
+def _integer(text: str) -> int | Decimal:
+    # int() refuses thousands of digits, Decimal takes them.
+    return int(text) if len(text) < 600 else Decimal(text)
+
+
+def _no_number(text: str) -> Decimal:
+    raise SchemaError(f"the schema has {text}, which is no JSON; leave it out")

@@ -1,0 +1,275 @@
+"""Array plan: the conditions on an array, sorted by index, and the residual formula.
+
+The schemas of items and the bounds of the length are read off. The rest (contains, alternatives, negations) is a
+residual formula; its derivatives by the items are the states of a walk.
+
+uniqueItems is exact if an item has few possible values, or if there is at most one item: then each value occurs at most
+once. Otherwise it is refused, since no grammar compares texts of any length.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from detent.errors import LimitError
+from detent.sources.json_schema.assertions.assertions import Conjunction
+from detent.sources.json_schema.assertions.formulas import (
+    FALSE,
+    TRUE,
+    And,
+    Combination,
+    ContainsAtLeast,
+    ContainsAtMost,
+    Formula,
+    ItemAt,
+    ItemsFrom,
+    MaxSize,
+    MinSize,
+    RepeatedItem,
+    UniqueItems,
+)
+from detent.sources.json_schema.parse.schema_node import NegatedSchema, SchemaNode, SignedSchema
+from detent.sources.json_schema.solve.disjoint import are_disjoint
+from detent.sources.json_schema.solve.finite_values import finite_values
+from detent.sources.json_schema.solve.object_plan import Option
+from detent.sources.json_schema.solve.solver import Solver
+
+__all__ = ["ArrayPlan"]
+
+_MAX_OPTIONS = 256
+_MAX_COUNTED_VALUES = 6
+"""The number of values that uniqueItems counts one by one, beside other conditions."""
+_MAX_PREFIX = 100_000
+_MAX_COMPARED_ITEMS = 8
+
+
+class ArrayPlan:
+    """The conditions on the arrays of a conjunction."""
+
+    def __init__(self, solver: Solver, conjunction: Conjunction, formulas: list[Formula]) -> None:
+        self.solver = solver
+        self.conjunction = conjunction
+        self.least = 0
+        self.most: int | None = None
+        self.distinct_values: list[SchemaNode] | None = None
+        """The values of the items, if each may occur once and they are too many to be counted one by one."""
+        self._items: dict[int, list[SignedSchema]] = {}
+        self._items_from: list[ItemsFrom] = []
+        rest: list[Formula] = []
+        for formula in formulas:
+            if isinstance(formula, ItemAt):
+                self._items.setdefault(formula.start, []).append(formula.schema)
+            elif isinstance(formula, ItemsFrom):
+                self._items_from.append(formula)
+            elif isinstance(formula, MinSize):
+                self.least = max(self.least, formula.count)
+            elif isinstance(formula, MaxSize):
+                self.most = formula.count if self.most is None else min(self.most, formula.count)
+            else:
+                rest.append(formula)
+        self.uniform_from = max([index + 1 for index in self._items] + [one.start for one in self._items_from] + [0])
+        """The index from which on all items have the same schemas."""
+        if self.uniform_from > _MAX_PREFIX:
+            raise LimitError(f"{self.uniform_from} items with schemas of their own, above the limit of {_MAX_PREFIX}")
+        self.most = self._most_possible()
+        self.residual = self._with_decided_sizes(self._without_unique(solver.algebra.conjunction(rest)))
+        self.is_empty = (self.most is not None and self.least > self.most) or self.residual is FALSE
+        self.last = max(self.uniform_from, self.least if self.most is None else self.most)
+        """The index from which on neither the schemas nor the length depend on the index."""
+        self._options: dict[tuple[int, Formula], list[tuple[Conjunction, Formula]]] = {}
+
+    def _most_possible(self) -> int | None:
+        """Return the upper bound of the length; an array ends before the first item that has no value."""
+        last = self.uniform_from + 1 if self.most is None else min(self.most, self.uniform_from + 1)
+        for index in range(last):
+            if self.value(index) is self.solver.document.nothing:
+                return index
+        return self.most
+
+    def schemas_at(self, index: int) -> tuple[SignedSchema, ...]:
+        """Return the schemas of the item at an index that hold whatever the residual is."""
+        return (*self._items.get(index, ()), *(one.schema for one in self._items_from if one.start <= index))
+
+    def value(self, index: int, more: tuple[SignedSchema, ...] = ()) -> Conjunction:
+        """Return the value of the item at an index, with more schemas."""
+        return self.solver.values([*self.schemas_at(index), *more])
+
+    def _with_decided_sizes(self, formula: Formula) -> Formula:
+        """Replace the sizes in a formula that the bounds of the length decide."""
+        algebra = self.solver.algebra
+        if isinstance(formula, Combination):
+            combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+            return combine([self._with_decided_sizes(part) for part in formula.parts])
+        if isinstance(formula, MinSize):
+            if formula.count <= self.least:
+                return TRUE
+            return FALSE if self.most is not None and formula.count > self.most else formula
+        if isinstance(formula, MaxSize):
+            if formula.count < self.least:
+                return FALSE
+            return TRUE if self.most is not None and self.most <= formula.count else formula
+        return formula
+
+    # uniqueItems.
+
+    def _without_unique(self, formula: Formula) -> Formula:
+        """Replace uniqueItems by counts of each possible value."""
+        algebra = self.solver.algebra
+        if isinstance(formula, Combination):
+            combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+            return combine([self._without_unique(part) for part in formula.parts])
+        if not isinstance(formula, (UniqueItems, RepeatedItem)):
+            return formula
+        is_unique = isinstance(formula, UniqueItems)
+        if self.most is not None and (self.most <= 1 or self._have_disjoint_items(self.most)):
+            return TRUE if is_unique else FALSE
+        values = self._possible_values()
+        node = formula.node
+        if values is None:
+            reason = "the items have too many possible values to tell whether two are equal"
+            remedy = "give the items an enum, or leave uniqueItems out and check the value"
+            self.solver.document.diagnostics.refuse(node, "uniqueItems", reason, remedy)
+            return TRUE
+        constants = [self.solver.document.constant(value, node) for value in values]
+        if len(constants) <= _MAX_COUNTED_VALUES or not is_unique:
+            counts = [algebra.contains_at_most(0, constant, 1) for constant in constants]
+            return algebra.conjunction(counts) if is_unique else algebra.negate(algebra.conjunction(counts))
+        self.distinct_values = constants
+        return TRUE
+
+    def refuse_distinct(self) -> None:
+        """Refuse uniqueItems over many values beside other conditions."""
+        reason = f"beside other conditions, unique items can have at most {_MAX_COUNTED_VALUES} values"
+        remedy = "take the other conditions away, or shorten the enum"
+        self.solver.refuse(self.conjunction, "uniqueItems", reason, remedy)
+
+    def _have_disjoint_items(self, most: int) -> bool:
+        """Whether no two items can be equal, because their schemas exclude each other."""
+        if most > _MAX_COMPARED_ITEMS:
+            return False
+        schemas = [
+            [one for one in self.value(index).conjuncts if isinstance(one, (SchemaNode, NegatedSchema))]
+            for index in range(most)
+        ]
+        return all(
+            are_disjoint(self.solver.document, schemas[one], schemas[other])
+            for one in range(most)
+            for other in range(one)
+        )
+
+    def _possible_values(self) -> list[Any] | None:
+        """Return the values that an item can have, if they are few."""
+        found: dict[Any, Any] = {}
+        last = self.uniform_from if self.most is None else min(self.uniform_from, self.most - 1)
+        for index in range(last + 1):
+            values = finite_values(self.solver, self.value(index))
+            if values is None:
+                return None
+            found.update(values)
+        return list(found.values())
+
+    # Derivatives.
+
+    def options(self, index: int, formula: Formula) -> list[tuple[Conjunction, Formula]]:
+        """Return the derivatives of a formula by the item at an index: its value, and the formula that remains."""
+        if self.most is not None and index >= self.most:
+            return []
+        key = (min(index, self.uniform_from), formula)
+        found = self._options.get(key)
+        if found is None:
+            nothing = self.solver.document.nothing
+            derived = [(self.value(index, more), left) for more, left in self._derive(formula, self.schemas_at(index))]
+            found = [(value, left) for value, left in derived if value is not nothing and left is not FALSE]
+            self._options[key] = found
+        return found
+
+    def _derive(self, formula: Formula, known: tuple[SignedSchema, ...]) -> list[Option]:
+        if isinstance(formula, And):
+            options: list[Option] = [((), TRUE)]
+            for part in formula.parts:
+                options = self._merged(
+                    [
+                        ((*schemas, *more), self.solver.algebra.conjunction((left, right)))
+                        for schemas, left in options
+                        for more, right in self._derive(part, known)
+                    ]
+                )
+            return options
+        if isinstance(formula, Combination):
+            return self._merged([option for part in formula.parts for option in self._derive(part, known)])
+        return self._derive_atom(formula, known)
+
+    def _derive_atom(self, formula: Formula, known: tuple[SignedSchema, ...]) -> list[Option]:
+        algebra = self.solver.algebra
+        if not isinstance(formula, (ItemAt, ItemsFrom, ContainsAtLeast, ContainsAtMost)):
+            return self._derive_size(formula)
+        schema = formula.schema
+        if formula.start > 0:
+            return [((), self._moved(formula))]
+        counts = isinstance(formula, (ContainsAtLeast, ContainsAtMost))
+        valid: Formula = formula
+        if isinstance(formula, ItemAt):
+            valid = TRUE
+        elif isinstance(formula, ContainsAtLeast):
+            valid = algebra.contains_at_least(0, schema, formula.count - 1)
+        elif isinstance(formula, ContainsAtMost):
+            valid = algebra.contains_at_most(0, schema, formula.count - 1)
+        invalid = formula if counts else FALSE
+        verdict = self.solver.implies(known, schema)
+        if verdict is not None:
+            return [((), valid if verdict else invalid)]
+        found: list[Option] = [((schema,), valid)]
+        if isinstance(formula, ContainsAtLeast):
+            # The item need not be invalid: that it counts is the other option.
+            found.append(((), invalid))
+        elif isinstance(formula, ContainsAtMost):
+            found.append(((algebra.opposite(schema),), invalid))
+        return found
+
+    def _moved(self, formula: ItemAt | ItemsFrom | ContainsAtLeast | ContainsAtMost) -> Formula:
+        """Return a formula about later items, as seen from the next item."""
+        algebra, start, schema = self.solver.algebra, formula.start - 1, formula.schema
+        if isinstance(formula, ItemAt):
+            return algebra.item(start, schema)
+        if isinstance(formula, ItemsFrom):
+            return algebra.items_from(start, schema)
+        if isinstance(formula, ContainsAtLeast):
+            return algebra.contains_at_least(start, schema, formula.count)
+        return algebra.contains_at_most(start, schema, formula.count)
+
+    def _derive_size(self, formula: Formula) -> list[Option]:
+        algebra = self.solver.algebra
+        if isinstance(formula, MinSize):
+            return [((), algebra.at_least(formula.count - 1))]
+        if isinstance(formula, MaxSize):
+            return [((), algebra.at_most(formula.count - 1))] if formula.count > 0 else []
+        return [] if formula is FALSE else [((), formula)]
+
+    def _merged(self, options: list[Option]) -> list[Option]:
+        """Merge options with the same schemas; leave out those that no value satisfies."""
+        if len(options) < 2:
+            return options
+        solver = self.solver
+        found: dict[frozenset[SignedSchema], tuple[tuple[SignedSchema, ...], list[Formula]]] = {}
+        for schemas, left in options:
+            if left is not FALSE:
+                found.setdefault(frozenset(schemas), (tuple(dict.fromkeys(schemas)), []))[1].append(left)
+        merged = [
+            (schemas, solver.algebra.disjunction(lefts))
+            for schemas, lefts in found.values()
+            if len(schemas) < 2 or solver.values(list(schemas)) is not solver.document.nothing
+        ]
+        if len(merged) > _MAX_OPTIONS:
+            raise LimitError(
+                f"one item is subject to over {_MAX_OPTIONS} combinations of schemas; simplify contains, anyOf and not"
+            )
+        return merged
+
+    def may_end(self, index: int, formula: Formula) -> bool:
+        """Whether the array may end after `index` items with a residual."""
+        return index >= self.least and self._is_complete(formula)
+
+    def _is_complete(self, formula: Formula) -> bool:
+        if isinstance(formula, Combination):
+            return (all if isinstance(formula, And) else any)(self._is_complete(part) for part in formula.parts)
+        return formula is not FALSE and not isinstance(formula, (MinSize, ContainsAtLeast))

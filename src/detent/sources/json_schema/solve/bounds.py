@@ -1,0 +1,138 @@
+"""Bounds: what a conjunction of schemas plainly implies, without expanding its disjunctions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.assertions.formulas import (
+    EveryMember,
+    Formula,
+    HasMember,
+    LacksMember,
+    MaximumTest,
+    MaxLengthTest,
+    MaxSize,
+    MemberValue,
+    MinimumTest,
+    MinLengthTest,
+    MinSize,
+    PatternTest,
+    ScalarTest,
+)
+from detent.sources.json_schema.assertions.property_names import OtherNames
+from detent.sources.json_schema.parse.schema_node import NegatedSchema, SignedSchema
+from detent.sources.json_schema.parse.values import ARRAY, EVERY_KIND, NUMBER, OBJECT, STRING
+from detent.sources.json_schema.solve.string_sets import string_set
+
+__all__ = ["Bounds"]
+
+_MAX_SCHEMAS = 50
+_LOWER = (MinimumTest, MinLengthTest, MinSize)
+_UPPER = (MaximumTest, MaxLengthTest, MaxSize)
+_Bound: TypeAlias = tuple[Decimal, int]
+"""A value, and 1 above or -1 below it where the value itself is excluded, else 0."""
+
+
+class Bounds:
+    """Necessary conditions of a conjunction of schemas, found without search."""
+
+    def __init__(self, document: SchemaDocument, schemas: Sequence[SignedSchema]) -> None:
+        self.kinds = EVERY_KIND
+        self.allowed: Mapping[Any, Any] | None = None
+        self.required: set[str] = set()
+        self.forbidden: set[str] = set()
+        self.values: dict[str, list[SignedSchema]] = {}
+        self.lower: dict[int, _Bound] = {}
+        """By kind: the lower bound of numbers, or of lengths."""
+        self.upper: dict[int, _Bound] = {}
+        self._closed: list[frozenset[str]] = []
+        self._patterns: list[PatternTest] = []
+        seen: dict[SignedSchema, None] = dict.fromkeys(schemas)
+        work = list(schemas)
+        while work and len(seen) <= _MAX_SCHEMAS:
+            schema = work.pop()
+            if isinstance(schema, NegatedSchema):
+                self._deny(document, schema)
+                continue
+            assertions = document.assertions(schema)
+            self.kinds &= assertions.kinds
+            self._allow(assertions.allowed)
+            for formula in assertions.object:
+                self._add_object_formula(document, formula)
+            for kind, formulas in (
+                (NUMBER, assertions.number),
+                (STRING, assertions.string),
+                (ARRAY, assertions.array),
+            ):
+                for formula in formulas:
+                    self._add_bound(kind, formula)
+            self._patterns += [test for test in assertions.string if isinstance(test, PatternTest)]
+            for inner in assertions.in_place:
+                if inner not in seen:
+                    seen[inner] = None
+                    work.append(inner)
+        if self.allowed and self._patterns:
+            self.allowed = {key: value for key, value in self.allowed.items() if self._matches(document, value)}
+
+    def forbids(self, name: str) -> bool:
+        """Whether no object has a member of that name."""
+        return name in self.forbidden or any(name not in names for names in self._closed)
+
+    def excludes_range(self, other: Bounds, kind: int) -> bool:
+        """Whether the ranges of numbers, or of lengths, of both are disjoint."""
+        lower = [bounds.lower[kind] for bounds in (self, other) if kind in bounds.lower]
+        upper = [bounds.upper[kind] for bounds in (self, other) if kind in bounds.upper]
+        return bool(lower and upper) and max(lower) > min(upper)
+
+    def _matches(self, document: SchemaDocument, value: Any) -> bool:
+        """Whether a value is no string, or one that all patterns match."""
+        return not isinstance(value, str) or all(string_set(document, test).accepts(value) for test in self._patterns)
+
+    def _allow(self, allowed: Mapping[Any, Any] | None) -> None:
+        if allowed is not None:
+            known = self.allowed
+            self.allowed = allowed if known is None else {key: known[key] for key in known if key in allowed}
+
+    def _deny(self, document: SchemaDocument, negation: NegatedSchema) -> None:
+        """Add the negation of a schema about kinds alone, or about one required member alone."""
+        inner = document.assertions(negation.node)
+        is_plain = inner.allowed is None and not (inner.in_place or inner.disjunctions)
+        if not is_plain or inner.number or inner.string or inner.array:
+            return
+        if inner.kinds & OBJECT and len(inner.object) == 1:
+            formula = inner.object[0]
+            if isinstance(formula, HasMember) and self.kinds & ~inner.kinds == 0:
+                self.forbidden.add(formula.name)
+        elif not inner.object:
+            self.kinds &= ~inner.kinds
+
+    def _add_object_formula(self, document: SchemaDocument, formula: Formula) -> None:
+        if isinstance(formula, HasMember):
+            self.required.add(formula.name)
+        elif isinstance(formula, LacksMember):
+            self.forbidden.add(formula.name)
+        elif isinstance(formula, MemberValue):
+            self.values.setdefault(formula.name, []).append(formula.schema)
+        elif isinstance(formula, EveryMember) and formula.schema is document.never:
+            if isinstance(formula.names, OtherNames) and not formula.names.patterns:
+                self._closed.append(formula.names.declared)
+        elif isinstance(formula, (MinSize, MaxSize)):
+            self._add_bound(OBJECT, formula)
+
+    def _add_bound(self, kind: int, formula: Formula) -> None:
+        if isinstance(formula, (MinSize, MaxSize)):
+            value, holds = Decimal(formula.count), True
+        elif isinstance(formula, ScalarTest) and isinstance(formula, (*_LOWER, *_UPPER)):
+            value, holds = Decimal(formula.argument), formula.holds
+        else:
+            return
+        # The negation of a lower bound is an exclusive upper bound, and the other way round.
+        if isinstance(formula, _LOWER) == holds:
+            bound = (value, 0 if holds else 1)
+            self.lower[kind] = max(self.lower.get(kind, bound), bound)
+        else:
+            bound = (value, 0 if holds else -1)
+            self.upper[kind] = min(self.upper.get(kind, bound), bound)

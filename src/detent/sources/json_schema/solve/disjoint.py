@@ -1,0 +1,88 @@
+"""Disjointness of schemas, and the alternatives of oneOf.
+
+If the schemas of a oneOf exclude each other, "exactly one" is the same as "at least one". The test of this is cheap and
+incomplete: kinds of values, listed values, ranges, required members whose values exclude each other, and members that
+one schema requires and another forbids. Where the test fails, an alternative is a schema and the negations of the
+others, which is always exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from detent.sources.json_schema.assertions.assertions import Conjunct
+from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.parse.schema_node import NegatedSchema, SchemaNode, SignedSchema
+from detent.sources.json_schema.parse.values import ARRAY, NUMBER, OBJECT, STRING, kind_of
+from detent.sources.json_schema.solve.bounds import Bounds
+
+__all__ = ["are_disjoint", "one_of_alternatives"]
+
+_MAX_DEPTH = 3
+
+
+def one_of_alternatives(document: SchemaDocument, schemas: Sequence[SchemaNode]) -> list[tuple[Conjunct, ...]]:
+    """Return the alternatives of a oneOf."""
+    bounds = [Bounds(document, [schema]) for schema in schemas]
+    if _have_discriminator(document, bounds):
+        return [(schema,) for schema in schemas]
+    negations: list[list[NegatedSchema]] = [[] for _ in schemas]
+    for index, one in enumerate(bounds):
+        for other in range(index):
+            if schemas[other] is schemas[index] or not _exclude(document, one, bounds[other], 0):
+                negations[index].append(schemas[other].negation)
+                negations[other].append(schemas[index].negation)
+    return [(schema, *denied) for schema, denied in zip(schemas, negations, strict=True)]
+
+
+def are_disjoint(document: SchemaDocument, left: Sequence[SignedSchema], right: Sequence[SignedSchema]) -> bool:
+    """Whether plainly no value satisfies two conjunctions of schemas."""
+    return _exclude(document, Bounds(document, left), Bounds(document, right), 0)
+
+
+def _have_discriminator(document: SchemaDocument, all_bounds: list[Bounds]) -> bool:
+    """Whether all are objects with a required member whose listed values differ between them."""
+    for name in sorted(all_bounds[0].required):
+        known: set[Any] = set()
+        for bounds in all_bounds:
+            schemas = bounds.values.get(name)
+            if bounds.kinds != OBJECT or name not in bounds.required or not schemas:
+                break
+            allowed = Bounds(document, schemas).allowed
+            if allowed is None or not known.isdisjoint(allowed):
+                break
+            known.update(allowed)
+        else:
+            return True
+    return False
+
+
+def _exclude(document: SchemaDocument, left: Bounds, right: Bounds, depth: int) -> bool:
+    common = left.kinds & right.kinds
+    for one, other in ((left, right), (right, left)):
+        if one.allowed is not None:
+            kinds = 0
+            for key, value in one.allowed.items():
+                if other.allowed is None or key in other.allowed:
+                    kinds |= kind_of(value)
+            common &= kinds
+    for kind in (NUMBER, STRING, ARRAY, OBJECT):
+        if common & kind and left.excludes_range(right, kind):
+            common &= ~kind
+    if common == OBJECT:
+        return _objects_exclude(document, left, right, depth)
+    return not common
+
+
+def _objects_exclude(document: SchemaDocument, left: Bounds, right: Bounds, depth: int) -> bool:
+    if any(right.forbids(name) for name in left.required) or any(left.forbids(name) for name in right.required):
+        return True
+    if depth >= _MAX_DEPTH:
+        return False
+    for name in left.required | right.required:
+        if name in left.values and name in right.values:
+            one, other = (Bounds(document, bounds.values[name]) for bounds in (left, right))
+            if _exclude(document, one, other, depth + 1):
+                return True
+    return False

@@ -1,0 +1,141 @@
+"""Solver: decisions about conjunctions of schemas, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from detent.errors import LimitError
+from detent.sources.json_schema.assertions.assertions import Conjunct, Conjunction, Disjunction
+from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.assertions.formulas import Formula
+from detent.sources.json_schema.assertions.property_names import Criterion, MatchingNames, NameSet, OtherNames, ValidNames
+from detent.sources.json_schema.parse.schema_node import SchemaNode, SignedSchema
+from detent.sources.json_schema.parse.values import STRING
+from detent.sources.json_schema.solve.alternatives import alternatives_of
+from detent.sources.json_schema.solve.disjoint import are_disjoint
+from detent.sources.json_schema.solve.formulas_of_kinds import FormulasOfKinds
+from detent.sources.json_schema.solve.merged import MergedAssertions, merge
+from detent.sources.json_schema.solve.string_sets import StringSet, string_set
+
+__all__ = ["Solver"]
+
+
+class Solver:
+    """Answers questions about the conjunctions of one document, and counts the work against a limit."""
+
+    def __init__(self, document: SchemaDocument) -> None:
+        self.document = document
+        self.algebra = document.algebra
+        self.formulas = FormulasOfKinds(document, self.alternatives)
+        # Derivatives that object plans have in common: without a member of a name, and by a member.
+        self.without_member: dict[tuple[Formula, str], Formula] = {}
+        self.by_member: dict[Any, list[tuple[tuple[SignedSchema, ...], Formula]]] = {}
+        self._merged: dict[Conjunction, MergedAssertions] = {}
+        self._alternatives: dict[Disjunction, list[tuple[Conjunct, ...]]] = {}
+        self._strings: dict[SignedSchema, StringSet] = {}
+        self._patterns: dict[str, StringSet] = {}
+        self._members: dict[tuple[NameSet, str], bool] = {}
+        self._implied: dict[tuple[tuple[SignedSchema, ...], SignedSchema], bool | None] = {}
+        self._work = 0
+
+    def spend(self, amount: int) -> None:
+        """Count states and branches.
+
+        Raises
+        ------
+        LimitError
+            There are more than `Limits.pattern_size`.
+        """
+        self._work += amount
+        limit = self.document.limits.pattern_size
+        if self._work > limit:
+            raise LimitError(
+                f"the schema's combinations need over {limit} states; simplify its oneOf, "
+                "anyOf, not and counts, or raise Limits(pattern_size=...)"
+            )
+
+    # Conjunctions.
+
+    def merged(self, conjunction: Conjunction) -> MergedAssertions:
+        """Return the merged assertions of a conjunction."""
+        found = self._merged.get(conjunction)
+        if found is None:
+            found = self._merged[conjunction] = merge(self.document, conjunction.conjuncts)
+        return found
+
+    def alternatives(self, disjunction: Disjunction) -> list[tuple[Conjunct, ...]]:
+        """Return the alternatives of a disjunction."""
+        found = self._alternatives.get(disjunction)
+        if found is None:
+            found = self._alternatives[disjunction] = alternatives_of(self.document, disjunction)
+        return found
+
+    def values(self, schemas: Sequence[SignedSchema]) -> Conjunction:
+        """Return the conjunction of the schemas of a member or item; `document.nothing` if it is plainly empty."""
+        found = self.document.conjunction(schemas)
+        return self.document.nothing if self.merged(found).is_empty else found
+
+    def implies(self, known: tuple[SignedSchema, ...], schema: SignedSchema) -> bool | None:
+        """Whether all values of some schemas, or none, are valid against another; None if that is not plain."""
+        key = (known, schema)
+        if key in self._implied:
+            return self._implied[key]
+        opposite = self.algebra.opposite(schema)
+        verdict: bool | None = None
+        if schema in known or are_disjoint(self.document, known, [opposite]):
+            verdict = True
+        elif opposite in known or are_disjoint(self.document, known, [schema]):
+            verdict = False
+        self._implied[key] = verdict
+        return verdict
+
+    # Strings and names.
+
+    def strings(self, schema: SignedSchema) -> StringSet:
+        """Return the strings that are valid against a schema."""
+        found = self._strings.get(schema)
+        if found is None:
+            found = self._strings[schema] = string_set(self.document, self.formulas.of(schema, STRING))
+        return found
+
+    def matching(self, pattern: str) -> StringSet:
+        """Return the names that a pattern of patternProperties matches."""
+        found = self._patterns.get(pattern)
+        if found is None:
+            node = self.document.texts.pattern(pattern, self.document.root, "patternProperties")
+            found = self._patterns[pattern] = StringSet() if node is None else StringSet(nodes=(node,))
+        return found
+
+    def satisfying(self, criterion: Criterion) -> StringSet:
+        """Return the names for which a criterion holds."""
+        return self.matching(criterion) if isinstance(criterion, str) else self.strings(criterion)
+
+    def is_in(self, names: NameSet, name: str) -> bool:
+        """Whether a name is in a set of names."""
+        if isinstance(names, OtherNames) and (name in names.declared or not names.patterns):
+            return name not in names.declared
+        found = self._members.get((names, name))
+        if found is None:
+            found = self._members[names, name] = self._is_in(names, name)
+        return found
+
+    def _is_in(self, names: NameSet, name: str) -> bool:
+        if isinstance(names, ValidNames):
+            return self.strings(names.schema).accepts(name)
+        if isinstance(names, MatchingNames):
+            return self.matching(names.pattern).accepts(name)
+        # The names of a class occur in derivatives by free members only, never beside declared names.
+        patterns = names.patterns if isinstance(names, OtherNames) else ()
+        return not any(self.matching(pattern).accepts(name) for pattern in patterns)
+
+    # Messages.
+
+    def refuse(self, conjunction: Conjunction, keyword: str, reason: str, remedy: str) -> None:
+        """Refuse a keyword of a conjunction, or drop it in lenient mode."""
+        self.document.diagnostics.refuse(self.merged(conjunction).node, keyword, reason, remedy)
+
+    def first_node(self, target: object) -> SchemaNode:
+        """Return a node of a conjunction, for messages; the root for any other object."""
+        conjuncts = target.conjuncts if isinstance(target, Conjunction) else ()
+        return next((conjunct for conjunct in conjuncts if isinstance(conjunct, SchemaNode)), self.document.root)

@@ -1,0 +1,157 @@
+"""Sets of strings: some listed strings, or the strings of some lengths that are in languages and not excluded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from detent import _core
+from detent.errors import LimitError
+from detent.queries import ByteDfa
+from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.assertions.formulas import (
+    FALSE,
+    TRUE,
+    FormatTest,
+    Formula,
+    MaxLengthTest,
+    MinLengthTest,
+    Or,
+    PatternTest,
+    ScalarTest,
+    ValueTest,
+    Combination,
+)
+from detent.sources.nodes import CHARACTER, UTF8
+
+__all__ = ["StringSet", "lower_count", "string_set", "union_of_strings", "upper_count"]
+
+
+class StringSet:
+    """An immutable set of strings.
+
+    `listed` are its only members, in order, or None. Then the members are the strings of `least` to `most` characters
+    that are in all languages of `nodes` and not in `excluded`.
+    """
+
+    __slots__ = ("_questions", "excluded", "least", "listed", "most", "nodes")
+
+    def __init__(
+        self,
+        listed: dict[str, None] | None = None,
+        excluded: frozenset[str] = frozenset(),
+        least: int = 0,
+        most: int | None = None,
+        nodes: tuple[_core.Node, ...] = (),
+    ) -> None:
+        self.listed = listed
+        self.excluded = excluded
+        self.least = least
+        self.most = most
+        self.nodes = nodes
+        self._questions: list[ByteDfa] | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether the definition has no condition."""
+        return self.listed is None and not (self.nodes or self.excluded or self.least or self.most is not None)
+
+    def accepts(self, text: str) -> bool:
+        """Whether the text is a member."""
+        if self.listed is not None:
+            return text in self.listed
+        if text in self.excluded or len(text) < self.least or (self.most is not None and len(text) > self.most):
+            return False
+        if self._questions is None:
+            self._questions = [ByteDfa(node) for node in self.nodes]
+        return all(questions.accepts(text.encode()) for questions in self._questions)
+
+    def is_empty(self) -> bool:
+        """Whether there is no member; searches the automaton."""
+        return not self.listed if self.listed is not None else ByteDfa(self.node()).is_empty()
+
+    def intersection(self, other: StringSet) -> StringSet:
+        """Return the strings of both sets."""
+        for one, two in ((self, other), (other, self)):
+            if one.listed is not None:
+                return StringSet({text: None for text in one.listed if two.accepts(text)})
+        most = self.most if other.most is None else other.most if self.most is None else min(self.most, other.most)
+        least = max(self.least, other.least)
+        if most is not None and least > most:
+            return StringSet({})
+        nodes = tuple(dict.fromkeys(self.nodes + other.nodes))
+        return StringSet(None, self.excluded | other.excluded, least, most, nodes)
+
+    def complement(self) -> StringSet:
+        """Return all other strings."""
+        if self.listed is not None:
+            return StringSet(excluded=frozenset(self.listed))
+        return StringSet(nodes=(_core.complement(self.node()), UTF8))
+
+    def node(self) -> _core.Node:
+        """Return the language of the strings themselves, not escaped."""
+        if self.listed is not None:
+            return _core.union([_core.literal(text.encode()) for text in self.listed])
+        parts = list(self.nodes)
+        if self.least or self.most is not None:
+            parts.append(_core.repeat(CHARACTER, lower_count(self.least), upper_count(self.most)))
+        if not parts:
+            parts.append(UTF8)
+        if self.excluded:
+            words = [_core.literal(text.encode()) for text in sorted(self.excluded)]
+            parts.append(_core.complement(_core.union(words)))
+        return parts[0] if len(parts) == 1 else _core.intersection(parts)
+
+
+def lower_count(count: int) -> int:
+    """Return a lower count, if it is one that the core takes."""
+    if count >= _core.UNBOUNDED:
+        raise LimitError(f"a count of {count} is above the largest, {_core.UNBOUNDED - 1}; lower it")
+    return count
+
+
+def upper_count(count: int | None) -> int | None:
+    """Return an upper count for the core; a count above the length of any text is none."""
+    return None if count is None or count >= _core.UNBOUNDED else count
+
+
+def union_of_strings(sets: Iterable[StringSet]) -> StringSet:
+    """Return the union of sets."""
+    options = list(sets)
+    if all(option.listed is not None for option in options):
+        return StringSet({text: None for option in options for text in option.listed or ()})
+    return StringSet(nodes=(_core.union([option.node() for option in options]),))
+
+
+def string_set(document: SchemaDocument, formula: Formula) -> StringSet:
+    """Return the strings for which a formula holds."""
+    if isinstance(formula, ScalarTest):
+        return _passing(document, formula)
+    if formula is TRUE:
+        return StringSet()
+    if formula is FALSE:
+        return StringSet({})
+    assert isinstance(formula, Combination)  # noqa: S101 - no other formula is about strings
+    parts = [string_set(document, part) for part in formula.parts]
+    if isinstance(formula, Or):
+        return union_of_strings(parts)
+    found = StringSet()
+    for part in parts:
+        found = found.intersection(part)
+    return found
+
+
+def _passing(document: SchemaDocument, test: ScalarTest) -> StringSet:
+    argument, holds = test.argument, test.holds
+    if isinstance(test, ValueTest):
+        return StringSet(dict.fromkeys(sorted(argument))) if holds else StringSet(excluded=argument)
+    if isinstance(test, MinLengthTest):
+        return StringSet(least=argument) if holds else StringSet(most=argument - 1)
+    if isinstance(test, MaxLengthTest):
+        return StringSet(most=argument) if holds else StringSet(least=argument + 1)
+    text, node = argument
+    assert isinstance(test, (PatternTest, FormatTest))  # noqa: S101 - no other test is about strings
+    is_pattern = isinstance(test, PatternTest)
+    found = document.texts.pattern(text, node, "pattern") if is_pattern else document.texts.format(text, node)
+    if found is None:
+        return StringSet()  # dropped
+    return StringSet(nodes=(found if holds else _core.intersection([UTF8, _core.complement(found)]),))
