@@ -17,9 +17,9 @@ from detent import _core
 from detent.errors import ArgumentError, UnsupportedError
 from detent.sources.calls.python_strings import constant_string, free_string, held_string
 from detent.sources.json_schema.ecma import pattern_node
-from detent.sources.json_schema.formats import format_node
 from detent.sources.json_schema.emit.numbers import number_literal, number_node
-from detent.sources.nodes import CHARACTER, UTF8, union, concat, optional, short_repr, repeat
+from detent.sources.json_schema.formats import format_node
+from detent.sources.nodes import CHARACTER, UTF8, concat, optional, repeat, short_repr, union
 from detent.sources.types.digits import DIGIT
 
 __all__ = ["SEPARATOR", "Pointer", "literal_nodes", "members"]
@@ -215,7 +215,9 @@ class _Reader:
             ]
             return _Entry(tuple(places), lambda nodes: union(*nodes))
         if not isinstance(value, list) or not value:
-            raise ArgumentError(f"{self.where} has {short_repr(value)} at {pointer}/{keyword}, where schemas must stand")
+            raise ArgumentError(
+                f"{self.where} has {short_repr(value)} at {pointer}/{keyword}, where schemas must stand"
+            )
         if keyword == "allOf" and len(value) > 1:
             raise self._refuse(pointer, "allOf", "literals are held to one schema, not to several at once")
         if keyword == "oneOf" and not _are_disjoint(value):
@@ -289,7 +291,9 @@ class _Reader:
     def _array(self, pointer: Pointer, schema: Mapping[str, Any]) -> tuple[list[Pointer], Any]:
         prefix, rest = schema.get("prefixItems", []), schema.get("items", True)
         if not isinstance(prefix, list):
-            raise ArgumentError(f"{self.where} has {short_repr(prefix)} at {pointer}/prefixItems, where a list must stand")
+            raise ArgumentError(
+                f"{self.where} has {short_repr(prefix)} at {pointer}/prefixItems, where a list must stand"
+            )
         low, high = self._count(pointer, "minItems", schema) or 0, self._count(pointer, "maxItems", schema)
         children = [self._child(f"{pointer}/prefixItems/{number}", part) for number, part in enumerate(prefix)]
         children.append(self._child(f"{pointer}/items", rest))
@@ -322,7 +326,9 @@ class _Reader:
 
     def _decimal(self, pointer: Pointer, keyword: str, value: Any) -> Decimal:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or value != value:
-            raise ArgumentError(f"{self.where} has {short_repr(value)} at {pointer}/{keyword}, where a number must stand")
+            raise ArgumentError(
+                f"{self.where} has {short_repr(value)} at {pointer}/{keyword}, where a number must stand"
+            )
         return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
     def _count(self, pointer: Pointer, keyword: str, schema: Mapping[str, Any]) -> int | None:
@@ -330,7 +336,9 @@ class _Reader:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or value < 0:
-            raise ArgumentError(f"{self.where} has {short_repr(value)} at {pointer}/{keyword}, where a count must stand")
+            raise ArgumentError(
+                f"{self.where} has {short_repr(value)} at {pointer}/{keyword}, where a count must stand"
+            )
         return int(value)
 
 

@@ -119,7 +119,7 @@ class Algebra:
     def _simplify(
         self, kind: type[Combination], dual: type[Combination], flat: dict[Formula, None], absorbing: Formula
     ) -> dict[Formula, None] | None:
-        """Propagate units: shorten the parts of the dual kind by what the other parts decide. None if all is absorbed."""
+        """Propagate units: the other parts shorten those of the dual kind. None if the whole is absorbed."""
         changed = True
         while changed:
             changed = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from detent.sources.json_schema.assertions.formulas import Formula
@@ -127,19 +127,19 @@ class Assertions(NamedTuple):
         )
 
 
-@dataclass(slots=True)
 class AssertionsBuilder:
     """The assertions of one schema while its keywords are read."""
 
-    kinds: int = EVERY_KIND
-    allowed: dict[Any, Any] | None = None
-    number: list[Formula] = field(default_factory=list)
-    string: list[Formula] = field(default_factory=list)
-    array: list[Formula] = field(default_factory=list)
-    object: list[Formula] = field(default_factory=list)
-    in_place: list[SignedSchema] = field(default_factory=list)
-    disjunctions: list[Disjunction] = field(default_factory=list)
-    declared: tuple[str, ...] = ()
+    def __init__(self) -> None:
+        self.kinds = EVERY_KIND
+        self.allowed: dict[Any, Any] | None = None
+        self.number: list[Formula] = []
+        self.string: list[Formula] = []
+        self.array: list[Formula] = []
+        self.object: list[Formula] = []
+        self.in_place: list[SignedSchema] = []
+        self.disjunctions: list[Disjunction] = []
+        self.declared: tuple[str, ...] = ()
 
     def build(self) -> Assertions:
         """Return the assertions."""

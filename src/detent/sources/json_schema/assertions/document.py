@@ -53,6 +53,9 @@ class SchemaDocument:
         known = self._targets.get(node)
         if known is not None:
             return known
+        if len(self.assertions(node).in_place) != 1:
+            self._targets[node] = node
+            return node
         found, seen = node, {node}
         while True:
             assertions = self.assertions(found)

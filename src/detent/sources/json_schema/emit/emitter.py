@@ -59,13 +59,11 @@ class Emitter:
         """Return the expression of the whole document."""
         document = self.solver.document
         root = document.conjunction([document.root])
-        if self._outermost is not None:
-            node = trampoline(self._visit, self._outermost_object(root, self._outermost))
-        else:
-            known = self.try_immediate(root)
-            if known is not None:
-                return known
-            node = trampoline(self._visit, root)
+        start: Request = root if self._outermost is None else self._outermost_object(root, self._outermost)
+        known = self.try_immediate(root) if start is root else None
+        if known is not None:
+            return known
+        node = trampoline(self._visit, start)
         return _core.grammar([*self._rules, node], len(self._rules)) if self._rules else node
 
     def try_immediate(self, conjunction: Conjunction) -> _core.Node | None:
@@ -86,6 +84,7 @@ class Emitter:
 
     def _visit(self, request: Request) -> Task:
         """Emit the target of a request, or refer to the rule that it will be."""
+        is_in_place = isinstance(request, InPlace)
         is_in_place = isinstance(request, InPlace)
         target = request.target if isinstance(request, InPlace) else request
         known = self._nodes.get(target)

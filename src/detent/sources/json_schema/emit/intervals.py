@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["HalfLine", "NumberLine", "Interval", "cut"]
+__all__ = ["HalfLine", "Interval", "NumberLine", "cut"]
 
 
 class Interval(NamedTuple):

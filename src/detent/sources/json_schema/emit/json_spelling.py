@@ -12,7 +12,7 @@ from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.white_space import WhiteSpace, white_space
 from detent.sources.json_schema.solve.number_sets import NumberRange, NumberSet
 from detent.sources.json_schema.solve.string_sets import StringSet
-from detent.sources.nodes import UTF8, union, concat
+from detent.sources.nodes import UTF8, concat, union
 
 __all__ = ["JsonSpelling", "json_spelling"]
 

@@ -19,10 +19,10 @@ from math import ceil, floor, gcd
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError
-from detent.sources.json_schema.emit.number_automaton import Divisors, magnitudes, split
 from detent.sources.json_schema.emit.intervals import HalfLine, Interval, NumberLine, cut
+from detent.sources.json_schema.emit.number_automaton import Divisors, magnitudes, split
 from detent.sources.json_schema.solve.number_sets import ListedNumbers, NumberSet
-from detent.sources.nodes import union, concat, optional, short_repr, repeat
+from detent.sources.nodes import concat, optional, repeat, short_repr, union
 from detent.sources.types.digits import DIGIT, naturals
 
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
@@ -194,7 +194,8 @@ def _checked(value: Decimal) -> Decimal:
     exponent = value.as_tuple().exponent
     if value and (value.adjusted() > _MOST_DIGITS or (isinstance(exponent, int) and exponent < -_MOST_DIGITS)):
         raise LimitError(
-            f"the number {short_repr(str(value))} takes more than {_MOST_DIGITS} digits on a side of the point; round it"
+            f"the number {short_repr(str(value))} takes more than {_MOST_DIGITS} digits on a side of the point; "
+            "round it"
         )
     return value if value else Decimal(0)
 

@@ -52,9 +52,7 @@ def _emit_chain(values: ValueEmitter, spelling: Spelling, plan: ObjectPlan) -> T
             inner = yield value
         free.append(_core.concat([spelling.free_label(names.strings), inner]))
     others = _core.union(free) if free else None
-    some = concat(
-        spelling.open_object, _core.ordered(members, others, spelling.comma, True), spelling.close_object
-    )
+    some = concat(spelling.open_object, _core.ordered(members, others, spelling.comma, True), spelling.close_object)
     return some if any(is_required for _, is_required in members) else _core.union([spelling.empty_object, some])
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from detent import _core
 from detent.sources.json_schema.solve.number_sets import NumberSet
 from detent.sources.json_schema.solve.string_sets import StringSet
-from detent.sources.nodes import union, concat, repeat
+from detent.sources.nodes import concat, repeat, union
 
 __all__ = ["Spelling"]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import union, concat, optional, short_repr, repeat
+from detent.sources.nodes import concat, optional, repeat, short_repr, union
 from detent.sources.regex import regex
 
 __all__ = ["WhiteSpace", "white_space"]
@@ -52,8 +52,9 @@ def _named(whitespace: str) -> WhiteSpace:
 def _custom(whitespace: Language) -> WhiteSpace:
     if not whitespace <= _JSON_SPACE:
         raise ArgumentError(
-            f"whitespace {short_repr(whitespace.description)} holds {short_repr(whitespace.counterexample(_JSON_SPACE))}; JSON "
-            "allows spaces, tabs, line feeds and carriage returns only"
+            f"whitespace {short_repr(whitespace.description)} holds "
+            f"{short_repr(whitespace.counterexample(_JSON_SPACE))}; JSON allows "
+            "spaces, tabs, line feeds and carriage returns only"
         )
     return _everywhere(whitespace._node)
 

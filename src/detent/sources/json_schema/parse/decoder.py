@@ -67,7 +67,7 @@ class _Decoder:
                 return self.last
 
     def finish(self, value: Any) -> bool:
-        """Add a complete value to its container, close the containers that end here, and return whether the text ends."""
+        """Add a complete value to its container; return whether the text ends with the containers that end here."""
         while self.open:
             parent = self.open[-1]
             if isinstance(parent, list):

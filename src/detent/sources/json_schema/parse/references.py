@@ -34,7 +34,7 @@ class References:
         self.start = Base(dialect, self._resolver if self.has_inner_bases else None)
 
     def _scan(self) -> bool:
-        """Return whether the document has several bases or dynamic scopes, and schemas whose meaning depends on them."""
+        """Return whether there are several bases or dynamic scopes, and schemas that depend on them."""
         self._has_dynamic = self._has_standard = False
         is_divided = is_base_relevant = False
         seen: set[int] = set()
@@ -75,7 +75,7 @@ class References:
 
     @cached_property
     def _registry(self) -> Any:
-        """The metaschemas of the drafts, which take long to load, if the document refers to them; else an empty registry."""
+        """The metaschemas of the drafts, slow to load, if the document refers to them; else an empty registry."""
         if self._has_standard:
             from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
@@ -182,8 +182,8 @@ class References:
 
     def _missing(self, node: SchemaNode, reference: str, keyword: str) -> SchemaError:
         return SchemaError(
-            f"{keyword} at {node.pointer() or 'the root'}: there is no schema at {short_repr(reference)} in this document; "
-            "nothing is fetched: put the schema under $defs and write #/$defs/name",
+            f"{keyword} at {node.pointer() or 'the root'}: there is no schema at {short_repr(reference)} in this "
+            "document; nothing is fetched: put the schema under $defs and write #/$defs/name",
             pointer=node.pointer(),
             keyword=keyword,
         )

@@ -10,7 +10,18 @@ from typing import Any
 
 from detent.errors import LimitError
 
-__all__ = ["ARRAY", "BOOLEAN", "EVERY_KIND", "FRACTION", "INTEGER", "NULL", "NUMBER", "OBJECT", "STRING", "comparison_key"]
+__all__ = [
+    "ARRAY",
+    "BOOLEAN",
+    "EVERY_KIND",
+    "FRACTION",
+    "INTEGER",
+    "NULL",
+    "NUMBER",
+    "OBJECT",
+    "STRING",
+    "comparison_key",
+]
 __all__ += ["exact", "is_text", "kind_of"]
 
 NULL, BOOLEAN, INTEGER, FRACTION, STRING, ARRAY, OBJECT = (1 << bit for bit in range(7))
@@ -65,7 +76,7 @@ def kind_of(value: Any) -> int:
 def comparison_key(value: Any, depth: int = 0) -> Any:
     """Return a key that equal JSON values share.
 
-    >>> comparison_key({"a": [1, True]}) == comparison_key({"a": [1.0, True]}), comparison_key(1) == comparison_key(True)
+    >>> comparison_key({"a": [1]}) == comparison_key({"a": [1.0]}), comparison_key(1) == comparison_key(True)
     (True, False)
     """
     if depth > _DEEPEST:

@@ -20,7 +20,6 @@ from detent.sources.json_schema.assertions.formulas import (
     MinLengthTest,
     MinSize,
     PatternTest,
-    ScalarTest,
 )
 from detent.sources.json_schema.assertions.property_names import OtherNames
 from detent.sources.json_schema.parse.schema_node import NegatedSchema, SignedSchema
@@ -125,7 +124,7 @@ class Bounds:
     def _add_bound(self, kind: int, formula: Formula) -> None:
         if isinstance(formula, (MinSize, MaxSize)):
             value, holds = Decimal(formula.count), True
-        elif isinstance(formula, ScalarTest) and isinstance(formula, (*_LOWER, *_UPPER)):
+        elif isinstance(formula, (MinimumTest, MaximumTest, MinLengthTest, MaxLengthTest)):
             value, holds = Decimal(formula.argument), formula.holds
         else:
             return

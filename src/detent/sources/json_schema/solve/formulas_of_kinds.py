@@ -48,8 +48,11 @@ class FormulasOfKinds:
     def about(self, merged: MergedAssertions, kind: int) -> list[Formula] | None:
         """Return the formulas that all hold for a kind of value, none a conjunction; None if one is false."""
         formulas = list(merged.about(kind))
-        formulas += [self.of(negation, kind) for negation in merged.negations]
-        formulas += [self.of(disjunction, kind) for disjunction in merged.disjunctions if disjunction.kinds & kind]
+        for negation in merged.negations:
+            formulas.append(self.of(negation, kind))
+        for disjunction in merged.disjunctions:
+            if disjunction.kinds & kind:
+                formulas.append(self.of(disjunction, kind))
         if merged.allowed is not None and kind & (ARRAY | OBJECT):
             formulas.append(self._one_of_containers(merged.allowed, kind, merged.node))
         found: list[Formula] = []
@@ -161,9 +164,7 @@ class FormulasOfKinds:
     def _one_of_containers(self, allowed: Mapping[Any, Any], kind: int, node: SchemaNode) -> Formula:
         """Return: the value is one of the listed arrays, or objects."""
         values = [value for value in allowed.values() if isinstance(value, list if kind == ARRAY else dict)]
-        return self._algebra.disjunction(
-            [self.of(self._document.constant(value, node), kind) for value in values]
-        )
+        return self._algebra.disjunction([self.of(self._document.constant(value, node), kind) for value in values])
 
     def _one_of_scalars(self, allowed: Mapping[Any, Any], kind: int) -> Formula:
         """Return: the value is one of the listed scalars."""

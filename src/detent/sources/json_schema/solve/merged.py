@@ -196,9 +196,7 @@ class _Merger:
         if assertions.allowed is not None:
             known = self.allowed
             self.allowed = (
-                assertions.allowed
-                if known is None
-                else {key: known[key] for key in known if key in assertions.allowed}
+                assertions.allowed if known is None else {key: known[key] for key in known if key in assertions.allowed}
             )
         self.number += assertions.number
         self.string += assertions.string

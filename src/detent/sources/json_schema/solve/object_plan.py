@@ -21,7 +21,6 @@ from detent.sources.json_schema.assertions.formulas import (
     TRUE,
     And,
     Combination,
-    Constant,
     EveryMember,
     Formula,
     HasMember,
@@ -165,18 +164,18 @@ class ObjectPlan:
         if isinstance(formula, MaxSize):
             fewer = algebra.at_most(formula.count - 1)
             return [] if fewer is FALSE else [((), fewer)]
-        if isinstance(formula, Constant) or name_class is not None:
+        return [((), formula)] if name_class is not None else self._derive_named(formula, name, known)
+
+    def _derive_named(self, formula: Formula, name: str, known: list[SignedSchema]) -> list[Option]:
+        """Return the derivatives of an atom about a member of one name, by a member of that name."""
+        if not isinstance(formula, (HasMember, LacksMember, MemberValue)) or formula.name != name:
             return [((), formula)]
-        if isinstance(formula, HasMember) and formula.name == name:
-            return [((), TRUE)]
-        if isinstance(formula, LacksMember) and formula.name == name:
+        if isinstance(formula, LacksMember):
             return []
-        if isinstance(formula, MemberValue) and formula.name == name:
-            verdict = self.solver.implies(tuple(known), formula.schema)
-            if verdict is None:
-                return [((formula.schema,), TRUE)]
-            return [((), TRUE)] if verdict else []
-        return [((), formula)]
+        verdict = True if isinstance(formula, HasMember) else self.solver.implies(tuple(known), formula.schema)
+        if isinstance(formula, MemberValue) and verdict is None:
+            return [((formula.schema,), TRUE)]
+        return [((), TRUE)] if verdict else []
 
     def _derive_combination(
         self, formula: Combination, name: str, name_class: NameClass | None, known: list[SignedSchema]

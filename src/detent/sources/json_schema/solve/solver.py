@@ -9,7 +9,13 @@ from detent.errors import LimitError
 from detent.sources.json_schema.assertions.assertions import Conjunct, Conjunction, Disjunction
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.formulas import Formula
-from detent.sources.json_schema.assertions.property_names import Criterion, MatchingNames, NameSet, OtherNames, ValidNames
+from detent.sources.json_schema.assertions.property_names import (
+    Criterion,
+    MatchingNames,
+    NameSet,
+    OtherNames,
+    ValidNames,
+)
 from detent.sources.json_schema.parse.schema_node import SchemaNode, SignedSchema
 from detent.sources.json_schema.parse.values import STRING
 from detent.sources.json_schema.solve.alternatives import alternatives_of
@@ -32,6 +38,7 @@ class Solver:
         self.without_member: dict[tuple[Formula, str], Formula] = {}
         self.by_member: dict[Any, list[tuple[tuple[SignedSchema, ...], Formula]]] = {}
         self._merged: dict[Conjunction, MergedAssertions] = {}
+        self._values: dict[SignedSchema, Conjunction] = {}
         self._alternatives: dict[Disjunction, list[tuple[Conjunct, ...]]] = {}
         self._strings: dict[SignedSchema, StringSet] = {}
         self._patterns: dict[str, StringSet] = {}
@@ -73,8 +80,16 @@ class Solver:
 
     def values(self, schemas: Sequence[SignedSchema]) -> Conjunction:
         """Return the conjunction of the schemas of a member or item; `document.nothing` if it is plainly empty."""
+        if len(schemas) == 1:
+            known = self._values.get(schemas[0])
+            if known is not None:
+                return known
         found = self.document.conjunction(schemas)
-        return self.document.nothing if self.merged(found).is_empty else found
+        if self.merged(found).is_empty:
+            found = self.document.nothing
+        if len(schemas) == 1:
+            self._values[schemas[0]] = found
+        return found
 
     def implies(self, known: tuple[SignedSchema, ...], schema: SignedSchema) -> bool | None:
         """Whether all values of some schemas, or none, are valid against another; None if that is not plain."""

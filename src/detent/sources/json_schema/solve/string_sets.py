@@ -11,6 +11,7 @@ from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.formulas import (
     FALSE,
     TRUE,
+    Combination,
     FormatTest,
     Formula,
     MaxLengthTest,
@@ -19,7 +20,6 @@ from detent.sources.json_schema.assertions.formulas import (
     PatternTest,
     ScalarTest,
     ValueTest,
-    Combination,
 )
 from detent.sources.nodes import CHARACTER, UTF8
 
