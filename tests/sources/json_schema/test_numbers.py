@@ -8,12 +8,12 @@ import re
 from decimal import Decimal, localcontext
 
 import pytest
-from detent.sources.json_schema.emit.numbers import number_literal, number_node
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detent.errors import ArgumentError, LimitError
 from detent.language import Language
+from detent.sources.json_schema.emit.numbers import number_literal, number_node
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 NORMAL_EXPONENT = re.compile(r"-?[1-9](?:\.[0-9]+)?[eE][+-]?[0-9]+")

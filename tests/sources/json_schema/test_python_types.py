@@ -17,9 +17,9 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple, NewType, Optional, TypedDict, Union
 
 import pytest
-from detent.sources.json_schema.parse.decoder import decode
 
 from detent.errors import ArgumentError, LimitError, UnsupportedError
+from detent.sources.json_schema.parse.decoder import decode
 from detent.sources.json_schema.python_types import is_model, schema_of
 
 jsonschema = pytest.importorskip("jsonschema")
