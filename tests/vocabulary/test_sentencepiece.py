@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from detent.errors import ArgumentError, DetentError, VocabularyError
 from detent.vocabulary import Vocabulary
+from tests.support.mutations import LoadOutcomes
 from tests.support.tokenizer_texts import IDENTITY, SAMPLES, TRAINING
 from tests.support.vocabulary_checks import check_decoder, check_round_trip
 
@@ -164,18 +165,25 @@ def test_malformed_models(tmp_path, data):
     assert len(str(caught.value).encode()) <= 512
 
 
-def test_every_truncation_is_read_or_refused(sentencepiece_model, tmp_path):
+def test_every_truncation_and_changed_byte_is_read_or_refused(sentencepiece_model, tmp_path):
     data = sentencepiece_model(**MODELS[0])
+    truncated, changed = LoadOutcomes(), LoadOutcomes()
     for end in range(0, len(data), 61):
-        with contextlib.suppress(VocabularyError):
-            Vocabulary.from_sentencepiece(write(tmp_path, data[:end]), eos_token_ids=None)
+        path = write(tmp_path, data[:end])
+        truncated.load(lambda path=path: Vocabulary.from_sentencepiece(path, eos_token_ids=None))
+    for position in range(0, len(data), 61):
+        path = write(tmp_path, data[:position] + bytes([data[position] ^ 0x55]) + data[position + 1 :])
+        changed.load(lambda path=path: Vocabulary.from_sentencepiece(path, eos_token_ids=None))
+    assert min(truncated.refused, changed.refused, changed.accepted) >= 10
 
 
-@given(data=st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
-    path = write(tmp_path_factory.getbasetemp(), data, "hypothesis.model")
-    with contextlib.suppress(VocabularyError):
-        Vocabulary.from_sentencepiece(path, eos_token_ids=None)
+def test_any_bytes_are_read_or_refused(tmp_path):
+    rng, outcomes = random.Random(5), LoadOutcomes()
+    for _ in range(300):
+        data = b"".join(rng.choice((rng.randbytes(rng.randrange(8)), piece("ab"), field(2, b""))) for _ in range(4))
+        path = write(tmp_path, data)
+        outcomes.load(lambda path=path: Vocabulary.from_sentencepiece(path, eos_token_ids=None))
+    assert min(outcomes.refused, outcomes.accepted) >= 20
 
 
 def test_encoding_with_a_model_that_the_package_refuses(tmp_path):
