@@ -11,13 +11,13 @@ from random import Random
 import pytest
 
 from detent.language import Language
-from detent.sources.calls.python_strings import constant_string, free_string, held_string
-from detent.sources.calls.reading import literal_as_json
+from detent.sources.calls.locate import literal_as_json
+from detent.sources.calls.python_strings import any_string, constant_string, string_matching
 from detent.sources.nodes import CHARACTER, concat, repeat
 from tests.support.random_texts import texts
 
-FREE = Language(free_string(0, 3), "free")
-HELD = Language(held_string(repeat(CHARACTER, 0, 3)), "held")
+FREE = Language(any_string(0, 3), "free")
+HELD = Language(string_matching(repeat(CHARACTER, 0, 3)), "held")
 
 # What is left out on purpose: octal escapes, continuations, raw control characters, texts of several literals.
 LEFT_OUT = re.compile(r"""\\[0-7]|\\\n|[\x00-\x1f]|'[uU]?'|"[uU]?"|\\[^\\'"abfnrtvxuU]""", re.DOTALL)
@@ -68,5 +68,5 @@ def test_values_have_a_literal_in_either_quote(value: str) -> None:
     assert len(spelled) == 2
     assert {text[0] for text in spelled} == {"'", '"'}
     assert {ast.literal_eval(text) for text in spelled} == {value}
-    held = Language(held_string(concat(value)), "held")
+    held = Language(string_matching(concat(value)), "held")
     assert {ast.literal_eval(text) for text in texts(held, 20)} == {value}

@@ -34,6 +34,7 @@ def calls(
     (False, False)
 
     Required arguments are always there, others perhaps, in the order of the signature, and none that is not declared.
+    Every keyword of JSON Schema holds in every style; the pythonic style takes identifiers as names of arguments.
 
     Parameters
     ----------
@@ -64,12 +65,6 @@ def calls(
         A function, the style or an option is not what it must be.
     UnsupportedError
         The arguments' schema says what the style cannot be held to; the message has the place and what to do.
-
-    Notes
-    -----
-    The pythonic style takes, of JSON Schema: ``type``, ``enum``, ``const``, bounds and ``multipleOf``, lengths,
-    ``pattern``, ``format``, ``items``, ``prefixItems``, ``minItems``, ``maxItems``, ``properties``, ``required``,
-    ``additionalProperties``, ``$ref`` within the schema, ``anyOf``, and ``oneOf`` between types; all else is refused.
     """
     most = _most(parallel)
     if style not in _STYLES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from detent import _core
 from detent.sources.nodes import ANY_BYTES, concat, repeat, union
 
-__all__ = ["constant_string", "free_string", "held_string"]
+__all__ = ["any_string", "constant_string", "string_matching"]
 
 _HEX = _core.byte_set(b"0123456789abcdefABCDEF")
 _SURROGATE = concat(_core.byte_set(b"dD"), _core.byte_set(b"89abcdefABCDEF"), _HEX, _HEX)
@@ -42,11 +42,11 @@ _ALIKE = repeat(
 _NO_APOSTROPHE = _core.complement(concat(ANY_BYTES, "'", ANY_BYTES))
 
 
-def free_string(low: int, high: int | None) -> _core.Node:
+def any_string(low: int, high: int | None) -> _core.Node:
     r"""Give all literals of `low` to `high` characters, in every spelling.
 
     >>> from detent.language import Language
-    >>> two = Language(free_string(2, 2), "two")
+    >>> two = Language(any_string(2, 2), "two")
     >>> [two.accepts(text) for text in ("'é!'", '"a\\x41"', "'it'", "'abc'", "'a\"")]
     [True, True, True, False, False]
     """
@@ -63,14 +63,14 @@ def constant_string(text: str) -> _core.Node:
     return union(*[f"{q}{''.join(_spelled(character, q) for character in text)}{q}" for q in _RAW])
 
 
-def held_string(texts: _core.Node) -> _core.Node:
+def string_matching(texts: _core.Node) -> _core.Node:
     r"""Give the literals of the texts of a node, which is within UTF-8.
 
     Spelled with the escapes that JSON and Python share; in single quotes only texts without an apostrophe.
 
     >>> from detent.language import Language
-    >>> from detent.sources.nodes import in_row
-    >>> tab = Language(held_string(in_row("\t")), "tab")
+    >>> from detent.sources.nodes import concat
+    >>> tab = Language(string_matching(concat("\t")), "tab")
     >>> [tab.accepts(text) for text in ("'\\t'", '"\\u0009"', "'\\x09'", "'t'")]
     [True, True, False, False]
     """

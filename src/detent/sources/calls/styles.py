@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from detent import _core
 from detent.sources.calls.function import Call, Function
-from detent.sources.calls.reading import json_end
+from detent.sources.calls.locate import json_end
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import concat, optional, repeat
 

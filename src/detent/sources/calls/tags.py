@@ -13,7 +13,7 @@ from typing import Any
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.calls.reading import json_end
+from detent.sources.calls.locate import json_end
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, repeat, short_repr, union
 

@@ -1,0 +1,112 @@
+"""Python literals as a spelling of JSON values, and keyword arguments as a spelling of objects."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+from functools import cached_property
+
+from detent import _core
+from detent.errors import UnsupportedError
+from detent.sources.calls.python_strings import any_string, constant_string, string_matching
+from detent.sources.json_schema.emit.numbers import any_number, number_text
+from detent.sources.json_schema.emit.spelling import Spelling
+from detent.sources.json_schema.solve.number_sets import ListedNumbers, NumberSet
+from detent.sources.json_schema.solve.string_sets import StringSet
+from detent.sources.nodes import concat, optional, repeat, short_repr, union
+from detent.sources.regex import regex
+from detent.sources.types.digits import DIGIT
+
+__all__ = ["PYTHON_LITERALS", "ArgumentSpelling", "PythonSpelling"]
+
+_WHOLE = concat(optional("-"), repeat(DIGIT, 1, None))
+_IDENTIFIER = _core.intersection(
+    [regex("[A-Za-z_][A-Za-z0-9_]*")._node, _core.complement(union(*keyword.kwlist))],
+)
+
+
+class PythonSpelling(Spelling):
+    """Literals of Python: strings in either quotes, None, True and False, dicts and lists; at most one space."""
+
+    null, true, false = _core.literal(b"None"), _core.literal(b"True"), _core.literal(b"False")
+    comma, colon = concat(",", optional(" ")), concat(":", optional(" "))
+    open_array, close_array, empty_array = _core.literal(b"["), _core.literal(b"]"), _core.literal(b"[]")
+    open_object, close_object, empty_object = _core.literal(b"{"), _core.literal(b"}"), _core.literal(b"{}")
+    close_empty_object = close_object
+
+    @cached_property
+    def any_name(self) -> _core.Node:
+        """Any name of a member, and the colon."""
+        return concat(any_string(0, None), self.colon)
+
+    @cached_property
+    def any_scalar(self) -> _core.Node:
+        """The literals of all strings, numbers, booleans and None."""
+        return union(self.null, self.true, self.false, any_number(), any_string(0, None))
+
+    def name(self, name: str) -> _core.Node:
+        """See `Spelling.name`."""
+        return constant_string(name)
+
+    def names(self, names: StringSet) -> _core.Node:
+        """See `Spelling.names`."""
+        return self.strings(names)
+
+    def strings(self, strings: StringSet) -> _core.Node:
+        """See `Spelling.strings`."""
+        if strings.listed is not None:
+            return union(*map(constant_string, strings.listed))
+        if not strings.nodes and not strings.excluded:
+            return any_string(strings.least, strings.most)
+        return string_matching(strings.node())
+
+    def numbers(self, sets: Sequence[NumberSet]) -> _core.Node:
+        """See `Spelling.numbers`. JSON Schema takes 1.0 for an integer; Python takes it for a float."""
+        return union(
+            *[_core.intersection([number_text(one), _WHOLE]) if _is_integer(one) else number_text(one) for one in sets]
+        )
+
+
+def _is_integer(numbers: NumberSet) -> bool:
+    if isinstance(numbers, ListedNumbers):
+        return all(value == value.to_integral_value() for value in numbers.values)
+    return numbers.is_integer
+
+
+class ArgumentSpelling(PythonSpelling):
+    """An object as the keyword arguments of a call, in parentheses."""
+
+    colon = _core.literal(b"=")
+    open_object, close_object, empty_object = _core.literal(b"("), _core.literal(b")"), _core.literal(b"()")
+    close_empty_object = close_object
+
+    def __init__(self, function: str) -> None:
+        """Make the spelling; messages name the function."""
+        self._function = function
+
+    @cached_property
+    def any_name(self) -> _core.Node:
+        """Any identifier that is no keyword, and the equals sign."""
+        return concat(_IDENTIFIER, self.colon)
+
+    def name(self, name: str) -> _core.Node:
+        """See `Spelling.name`.
+
+        Raises
+        ------
+        UnsupportedError
+            The name is no Python identifier.
+        """
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise UnsupportedError(
+                f"the argument name {short_repr(name)} of {short_repr(self._function)} is no Python identifier; rename "
+                "it, or use a style that writes JSON"
+            )
+        return _core.literal(name.encode())
+
+    def names(self, names: StringSet) -> _core.Node:
+        """See `Spelling.names`."""
+        return _core.intersection([names.node(), _IDENTIFIER])
+
+
+PYTHON_LITERALS = PythonSpelling()
