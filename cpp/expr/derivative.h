@@ -1,11 +1,11 @@
-// Derivatives: the rows of the automaton whose states are expressions.
+// Derivatives: the transition rows of the automaton whose states are expressions.
 //
-// The row of an expression has, for each byte class, the derivative by that class: what may follow. Byte classes are
-// the coarsest partition of the 256 bytes that no byte set of the expressions splits; they are fixed by
-// `freeze_byte_classes` once the root is built, since derivatives make no new distinctions. A row is computed at once
-// from the linear form of the expression (Antimirov 1996): pairs (byte set, what follows), gathered by class and
-// united. Intersections, complements and contexts combine the rows of their operands class by class. A work list stands
-// in for recursion. Cost of a row: about linear in the size of the linear form plus the number of classes.
+// The row of an expression holds its derivative by each byte class. Byte classes are the coarsest partition of the 256
+// bytes that no byte set of the expressions splits; freeze_byte_classes fixes them once the root is built, since
+// derivatives contain no new sets. A row is computed at once from the linear form of the expression (Antimirov 1996):
+// pairs (byte set, residual), gathered by class and united. Intersections, complements and lookbehind contexts combine
+// the rows of their operands class by class. A work list replaces recursion. Cost of a row: about linear in the linear
+// form plus the number of classes.
 #pragma once
 
 #include <array>
@@ -24,62 +24,74 @@ class Derivatives {
  public:
   Derivatives(ExprSet& exprs, Meter& meter) : exprs_(exprs), meter_(meter) {}
 
-  // Says whether an expression has any string; asked before escapes are told apart by what they lead to.
-  void set_live(std::function<bool(ExprId)> live) { live_ = std::move(live); }
+  // `is_live` decides whether an expression has a string. The rows of JSON escapes need it (drop_dead_characters).
+  void set_live(std::function<bool(ExprId)> is_live) { is_live_ = std::move(is_live); }
 
-  // Fixes the byte classes; every set that the expressions use must exist.
+  // Fixes the byte classes. Every byte set of the expressions must exist.
   void freeze_byte_classes();
 
   std::uint32_t class_count() const { return class_count_; }
   const std::array<std::uint8_t, 256>& class_of() const { return class_of_; }
 
-  // The derivatives of `id`, one for each class. The pointer stays valid; the owner may overwrite entries by an
+  // The derivatives of `id`, one for each class. The pointer stays valid. The caller may replace an entry by an
   // expression of the same language.
   ExprId* row(ExprId id);
 
+  // A term of a linear form: the texts of `head`, then those of `tail`.
   struct Term {
     ExprId head, tail;
   };
-  // What may come next of members in any order, or in theirs, then `tail`.
+  // Adds the terms of an `ordered` or `unordered` expression that is followed by `tail`.
   void expand_ordered(std::vector<Term>& terms, ExprId id, ExprId tail);
   void expand_unordered(std::vector<Term>& terms, ExprId id, ExprId tail);
 
  private:
-  ExprId* known(ExprId id) const { return id.value < rows_.size() ? rows_[id.value] : nullptr; }
+  ExprId* find_row(ExprId id) const { return id.value < rows_.size() ? rows_[id.value] : nullptr; }
   ExprId* allocate_row();
-  // Computes the row of `id` into `out`, or returns false and names in `missing_` rows that it needs first.
-  bool compute(ExprId id, ExprId* out);
-  bool row_from_linear_form(ExprId id, ExprId* out);
-  bool row_of_lookbehind(ExprId id, ExprId* out);
-  bool row_of_json_string(ExprId id, ExprId* out);
-  void prune(ExprId texts);
-  // Adds what is left of `rest` when `part` matches the empty string before it: as often as its guards tell cases
-  // apart.
-  void skip(ExprId part, ExprId rest, std::vector<ExprId>& found, int depth);
   const std::vector<std::uint8_t>& classes_of(std::uint32_t set);
 
-  struct Recent {  // the latest intersections of two
+  // These write the row of `id` to `out`, or return false and add to `missing_` the rows that must be computed first.
+  bool compute_row(ExprId id, ExprId* out);
+  bool row_of_complement(ExprId id, ExprId* out);
+  bool row_of_intersection(ExprId id, ExprId* out);
+  bool row_of_json_string(ExprId id, ExprId* out);
+  bool row_of_lookbehind(ExprId id, ExprId* out);
+  bool row_from_linear_form(ExprId id, ExprId* out);
+
+  // The linear form (linear_form.cc).
+  void expand(std::vector<Term>& terms, const Term& term);
+  void expand_concat(std::vector<Term>& terms, const Term& term);
+  void expand_maximal_munch(const Term& term);
+  void add_row(const ExprId* row, ExprId tail, ExprId* out, bool is_first);
+  void unite_pairs(ExprId* out);
+  // Adds the residuals of `rest` after an empty match of `part`: one for each case that the guards of `part`
+  // distinguish.
+  void skip_empty_match(ExprId part, ExprId rest, std::vector<ExprId>& residuals, int depth);
+
+  void drop_dead_characters(ExprId texts);
+
+  struct CachedPair {
     ExprId first, second, result;
   };
   static constexpr unsigned kRecentShift = 22;
 
   ExprSet& exprs_;
   Meter& meter_;
-  std::array<Recent, 1u << (32 - kRecentShift)> recent_{};
+  std::function<bool(ExprId)> is_live_;
   std::uint32_t class_count_ = 0;
   std::array<std::uint8_t, 256> class_of_{};
-  std::array<std::uint8_t, 256> representative_{};
-  std::vector<std::vector<std::uint8_t>> set_classes_;
-  std::vector<ExprId*> rows_;
-  std::vector<std::unique_ptr<ExprId[]>> blocks_;
+  std::array<std::uint8_t, 256> representative_{};      // the first byte of each class
+  std::vector<std::vector<std::uint8_t>> set_classes_;  // the classes of each byte set, where it was needed
+  std::vector<ExprId*> rows_;                           // by expression
+  std::vector<std::unique_ptr<ExprId[]>> blocks_;       // storage of rows
   ExprId* next_row_ = nullptr;
   std::size_t block_free_ = 0;  // entries left in the last block
   std::vector<ExprId> missing_;
-  std::vector<std::pair<std::uint8_t, ExprId>> pairs_;
-  std::vector<ExprId> skipped_rules_;
-  std::function<bool(ExprId)> live_;
-  std::unordered_set<std::uint32_t> pruned_;
-  int pruning_ = 0;  // calls inside one another
+  std::vector<std::pair<std::uint8_t, ExprId>> pairs_;          // (class, residual) of the linear form at hand
+  std::vector<ExprId> open_rules_;                              // rules that skip_empty_match is inside
+  std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};  // intersections of two
+  std::unordered_set<std::uint32_t> pruned_;                    // expressions without dead characters
+  int pruning_depth_ = 0;                                       // nested calls of drop_dead_characters
 };
 
 }  // namespace detent

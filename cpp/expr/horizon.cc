@@ -10,7 +10,7 @@ ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
   const auto unchanged = [&](ExprId part) { return !exprs[part].nonempty || exprs[part].largest_count <= horizon; };
   if (unchanged(id)) return id;
   std::vector<ExprId> pending{id};
-  const auto ask = [&](ExprId part, bool& ready) {
+  const auto clamp_part = [&](ExprId part, bool& ready) {
     if (unchanged(part)) return part;
     const auto known = clamped.find(part.value);
     if (known != clamped.end()) return known->second;
@@ -28,20 +28,21 @@ ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
     bool ready = true;
     ExprId result = next;
     if (expr.op == Op::concat) {
-      const ExprId first = ask(expr.first(), ready);
-      const ExprId second = ask(expr.second(), ready);
+      const ExprId first = clamp_part(expr.first(), ready);
+      const ExprId second = clamp_part(expr.second(), ready);
       if (ready) result = exprs.concat(first, second);
     } else if (expr.op == Op::repeat) {
-      const ExprId part = ask(expr.part(), ready);
-      const bool far = expr.maximum() > horizon;
+      const ExprId part = clamp_part(expr.part(), ready);
+      const bool is_beyond = expr.maximum() > horizon;
       if (ready)
-        result = exprs.repeat(part, std::min(expr.minimum(), horizon + 1), far ? ExprSet::kUnbounded : expr.maximum());
+        result =
+            exprs.repeat(part, std::min(expr.minimum(), horizon + 1), is_beyond ? ExprSet::kUnbounded : expr.maximum());
     } else if (expr.op == Op::json_escaped) {
-      const ExprId texts = ask(expr.part(), ready);
+      const ExprId texts = clamp_part(expr.part(), ready);
       if (ready) result = exprs.json_escaped(texts, expr.escape_position(), expr.escape_bits());
     } else if (expr.op == Op::union_of) {
       std::vector<ExprId> parts(exprs.operands(next).begin(), exprs.operands(next).end());
-      for (ExprId& part : parts) part = ask(part, ready);
+      for (ExprId& part : parts) part = clamp_part(part, ready);
       if (ready) result = exprs.union_of(std::move(parts));
     }
     if (!ready) continue;

@@ -1,9 +1,8 @@
-// JSON strings: the spellings of a language of texts inside the quotation marks of RFC 8259, section 7.
+// JSON strings: a language of texts with the escapes of RFC 8259, section 7, between the quotation marks.
 //
-// spelled(texts) is the inverse image of `texts` under decoding, taken lazily: raw bytes derive the texts by
-// themselves, an escape derives them by the character that it stands for when its last digit is read. So every
-// constraint on a string, complements included, is an ordinary expression over plain text. Lone surrogates are no
-// characters.
+// json_escaped(texts) is the inverse image of `texts` under decoding (an inverse homomorphism), computed lazily: a raw
+// byte derives the texts by itself; an escape derives them by its character, once the last digit is read. So each
+// constraint on a string, complements included, is an expression over plain text. Lone surrogates are no characters.
 #pragma once
 
 #include <array>
@@ -16,67 +15,82 @@
 namespace detent {
 
 inline constexpr std::uint32_t kMaxEscapeLength = 6;   // bytes of the longest escape of a byte, such as \u0041
-inline constexpr std::uint32_t kAnyBits = UINT32_MAX;  // the bits of an escape no longer matter
+inline constexpr std::uint32_t kAnyBits = UINT32_MAX;  // the bits of the escape no longer matter
 
-// Where a spelling stands. `value` of ExprSet::spelled holds the bits read so far; where every character with these
-// bits leads to the same texts, the spelling forgets them and holds those texts already (kAny).
+// A position inside an escape. Expr::escape_bits holds the bits of the digits that were read. Once each character with
+// these bits leads to the same residual, the state forgets the bits and holds that residual (any*, high*, kAnyBits).
 enum class EscapePosition : std::uint32_t {
   text,    // between characters, or inside a raw one
-  escape,  // behind a backslash
+  escape,  // after a backslash
   hex0,
   hex1,
   hex2,
-  hex3,  // behind \u and so many digits
+  hex3,  // after \u and that many digits
   low_escape,
-  low_u,  // behind a high surrogate; its low one must follow
+  low_u,  // after a high surrogate, whose low surrogate must follow
   low0,
   low1,
   low2,
   low3,
   any1,
   any2,
-  any3,  // so many digits, whatever they are, then the texts
+  any3,  // that many digits of any value, then the residual
   high1,
-  high2,  // so many digits, then a low surrogate, whatever it is, then the texts
+  high2,  // that many digits, then any low surrogate, then the residual
 };
 
-inline bool is_character_known(std::uint32_t place, std::uint32_t value) {
-  return place == 0 || place >= static_cast<std::uint32_t>(EscapePosition::any1) || value == kAnyBits;
+// Whether the residual is known: Expr::part is then the texts after the escape, otherwise the texts before it.
+inline bool is_character_known(std::uint32_t position, std::uint32_t bits) {
+  return position == 0 || position >= static_cast<std::uint32_t>(EscapePosition::any1) || bits == kAnyBits;
 }
-// Bytes that are left of an escape.
-std::uint32_t remaining_escape_bytes(std::uint32_t place);
+std::uint32_t remaining_escape_bytes(std::uint32_t position);
 
-// Creates the byte sets that spellings tell apart.
+// Creates the byte sets that the rows of JSON strings distinguish.
 void register_escape_bytes(ExprSet& exprs);
 
-// Derives one spelling by every class.
+// Computes the row of one json_escaped expression.
 class JsonStringRow {
  public:
-  using Known = std::function<const ExprId*(ExprId)>;
+  using FindRow = std::function<const ExprId*(ExprId)>;
 
-  // `known` gives the row of an expression or null where it is not computed yet.
-  JsonStringRow(ExprSet& exprs, const std::array<std::uint8_t, 256>& class_of, std::uint32_t class_count, Known known)
-      : exprs_(exprs), class_of_(class_of), class_count_(class_count), known_(std::move(known)) {}
+  // `find_row` returns the row of an expression, or null if it is not computed.
+  JsonStringRow(ExprSet& exprs, const std::array<std::uint8_t, 256>& class_of, std::uint32_t class_count,
+                FindRow find_row)
+      : exprs_(exprs), class_of_(class_of), class_count_(class_count), find_row_(std::move(find_row)) {}
 
-  // Writes the derivatives of the spelling `id`, or returns false and leaves the rows that it needs in `missing`.
+  // Writes the row of `id` to `out`, or returns false; `missing` then names the rows that must be computed first.
   bool derive(ExprId id, ExprId* out);
   const std::vector<ExprId>& missing() const { return missing_; }
 
  private:
-  ExprId after(ExprId texts, std::uint32_t code_point);
-  // Whether the texts may begin with a character from `first` to `last`.
+  // A range of characters whose UTF-8 has one length.
+  struct Block {
+    std::uint32_t first, last;
+    std::uint32_t marker;  // of the lead byte
+    std::uint32_t tail;    // number of continuation bytes
+  };
+  static const std::array<Block, 4> kBlocks;
+
+  bool derive_text(ExprId texts, ExprId* out);
+  // The residual of `texts` after a character. If a row is missing, the result has no meaning.
+  ExprId after_character(ExprId texts, std::uint32_t code_point);
+  // Whether a text starts with a character from `first` to `last`.
   bool may_start_with(ExprId texts, std::uint32_t first, std::uint32_t last);
-  // The texts that are left behind each character from `first` to `last`; empty if they are not the same.
-  ExprId common(ExprId texts, std::uint32_t first, std::uint32_t last);
-  ExprId common(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail);
-  bool may_go_on(ExprId texts, std::uint32_t marker, std::uint32_t first, std::uint32_t last, std::uint32_t tail);
-  ExprId after_digit(ExprId texts, EscapePosition place, std::uint32_t value, std::uint32_t digit);
-  ExprId json_escaped(ExprId texts, EscapePosition place, std::uint32_t value = 0);
+  bool may_start_with(ExprId texts, const Block& block);
+  // The one residual after each character from `first` to `last`; the empty language if they differ.
+  ExprId common_residual(ExprId texts, std::uint32_t first, std::uint32_t last);
+  ExprId common_residual(ExprId texts, const Block& block);
+  // The state after a hexadecimal digit; the empty language if no character of the texts has these digits.
+  ExprId after_digit(ExprId texts, EscapePosition position, std::uint32_t bits, std::uint32_t digit);
+  ExprId after_first_digits(ExprId texts, EscapePosition position, std::uint32_t digits);
+  ExprId after_code_unit(ExprId texts, std::uint32_t code_unit);
+  ExprId json_escaped(ExprId texts, EscapePosition position, std::uint32_t bits = 0);
+  ExprId if_started(ExprId texts, EscapePosition position, std::uint32_t bits, std::uint32_t first, std::uint32_t last);
 
   ExprSet& exprs_;
   const std::array<std::uint8_t, 256>& class_of_;
   std::uint32_t class_count_;
-  Known known_;
+  FindRow find_row_;
   std::vector<ExprId> missing_;
 };
 

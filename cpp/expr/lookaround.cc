@@ -8,70 +8,73 @@
 namespace detent {
 namespace {
 
-// Tail forms nest as deep as the pattern's groups, which front ends bound; this bounds what they might overlook, within
-// the stack of a small thread (500 levels of at most 400 bytes).
+// Tail forms nest as deep as the pattern's groups. Front ends bound that depth; this limit is the second line of
+// defence. 500 levels of at most 400 bytes fit into the stack of a small thread.
 constexpr int kMaxDepth = 500;
 
 void check_depth(int depth) {
   if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
 }
 
-// What `past` stands for, given the residual of its lookbehind: the futures under which the hole is here and now.
-ExprId extract(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, int depth) {
+// The futures that a lookbehind allows now, given its residual: those at ⟨end⟩. `conditions` are those of lookbehinds
+// with lower numbers.
+ExprId futures_at_end(ExprSet& exprs, ExprId id, const std::vector<ExprId>& conditions, int depth) {
   check_depth(depth);
   const Expr& expr = exprs[id];
   switch (expr.op) {
     case Op::lookbehind_end: return exprs.sigma_star();
-    case Op::lookbehind_condition: return truths[expr.lookbehind_index()];
+    case Op::lookbehind_condition: return conditions[expr.lookbehind_index()];
     case Op::union_of: {
       const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
       std::vector<ExprId> parts;
       for (ExprId operand : operands) {
-        if (exprs[operand].has_lookbehind_end) parts.push_back(extract(exprs, operand, truths, depth + 1));
+        if (exprs[operand].has_lookbehind_end) parts.push_back(futures_at_end(exprs, operand, conditions, depth + 1));
       }
       return exprs.union_of(std::move(parts));
     }
     case Op::intersection: {
-      // The operands without a hole are the lookaheads that the match up to the hole has left open.
+      // The operands without ⟨end⟩ are lookaheads that the match up to ⟨end⟩ leaves open.
       const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
       std::vector<ExprId> parts;
       for (ExprId operand : operands) {
         const bool inside = exprs[operand].has_lookbehind_end || exprs[operand].op == Op::lookbehind_condition;
-        parts.push_back(inside ? extract(exprs, operand, truths, depth + 1) : operand);
+        parts.push_back(inside ? futures_at_end(exprs, operand, conditions, depth + 1) : operand);
       }
       return exprs.intersection(std::move(parts));
     }
     case Op::concat:
-      return exprs[expr.first()].nullable ? extract(exprs, expr.second(), truths, depth + 1) : ExprSet::kEmpty;
+      return exprs[expr.first()].nullable ? futures_at_end(exprs, expr.second(), conditions, depth + 1)
+                                          : ExprSet::kEmpty;
     case Op::loop: throw Error(ErrorKind::unsupported, "loop_in_lookbehind");
     default: return ExprSet::kEmpty;
   }
 }
 
-std::vector<ExprId> truths_of(ExprSet& exprs, std::span<const ExprId> residuals) {
-  std::vector<ExprId> truths;
-  for (ExprId residual : residuals) truths.push_back(extract(exprs, residual, truths, 0));
-  return truths;
+std::vector<ExprId> conditions_of(ExprSet& exprs, std::span<const ExprId> residuals) {
+  std::vector<ExprId> conditions;
+  for (ExprId residual : residuals) conditions.push_back(futures_at_end(exprs, residual, conditions, 0));
+  return conditions;
 }
 
-bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, int depth) {
+bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& conditions, int depth) {
   check_depth(depth);
   const Expr& expr = exprs[id];
   if (!expr.has_lookbehind) return expr.nullable;
   switch (expr.op) {
-    case Op::lookbehind_condition: return nullable_in(exprs, truths[expr.lookbehind_index()], truths, depth + 1);
-    case Op::complement: return !nullable_in(exprs, expr.part(), truths, depth + 1);
-    case Op::concat: return exprs[expr.first()].nullable && nullable_in(exprs, expr.second(), truths, depth + 1);
-    case Op::loop: return nullable_in(exprs, exprs.definition(id), truths, depth + 1);
+    case Op::lookbehind_condition:
+      return nullable_in(exprs, conditions[expr.lookbehind_index()], conditions, depth + 1);
+    case Op::complement: return !nullable_in(exprs, expr.part(), conditions, depth + 1);
+    case Op::concat: return exprs[expr.first()].nullable && nullable_in(exprs, expr.second(), conditions, depth + 1);
+    case Op::loop: return nullable_in(exprs, exprs.definition(id), conditions, depth + 1);
     case Op::union_of: {
       for (ExprId operand : exprs.operands(id)) {
-        if (nullable_in(exprs, operand, truths, depth + 1)) return true;
+        if (nullable_in(exprs, operand, conditions, depth + 1)) return true;
       }
       return false;
     }
     case Op::intersection: {
       for (ExprId operand : exprs.operands(id)) {
-        if (!nullable_in(exprs, operand, truths, depth + 1)) return false;
+        if (!nullable_in(exprs, operand, conditions, depth + 1)) return false;
       }
       return true;
     }
@@ -79,10 +82,10 @@ bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& truths, i
   }
 }
 
-// The context of `tail` under `residuals`, or just the tail where it asks nothing.
+// The context of `tail` with `residuals`; the tail alone where it contains no condition.
 ExprId make_context(ExprSet& exprs, ExprId tail, const std::vector<ExprId>& residuals) {
   if (!exprs[tail].has_lookbehind) return tail;
-  return exprs.lookbehind_context(tail, residuals, nullable_in(exprs, tail, truths_of(exprs, residuals), 0));
+  return exprs.lookbehind_context(tail, residuals, nullable_in(exprs, tail, conditions_of(exprs, residuals), 0));
 }
 
 class ScopeCompiler {
@@ -95,7 +98,7 @@ class ScopeCompiler {
   }
 
  private:
-  // The texts that begin with a match of `node` and go on with `tail`.
+  // A match of `node`, then `tail`.
   ExprId then(const NodeRef& node, ExprId tail, int depth) {
     if (!node->has_assertion()) return exprs_.concat(intern_(node), tail);
     return then(*node, tail, depth);
@@ -119,7 +122,7 @@ class ScopeCompiler {
         } else {
           const ExprId exit = tail;
           for (std::uint32_t i = node.minimum(); i < node.maximum(); ++i) {
-            const ExprId longer = exprs_.union_of({exit, nonempty(body, tail, depth + 1)});
+            const ExprId longer = exprs_.union_of({exit, then_nonempty(body, tail, depth + 1)});
             if (longer == tail) break;
             tail = longer;
           }
@@ -137,18 +140,18 @@ class ScopeCompiler {
     }
   }
 
-  // Every round of a loop consumes something, so that its definition is guarded; an empty round adds nothing, because
-  // assertions only take away.
+  // Each round of a loop consumes a byte, so that the definition is guarded. An empty round adds no text, because an
+  // assertion only removes texts.
   ExprId loop(const NodeRef& body, ExprId exit, int depth) {
     const Expr& out = exprs_[exit];
-    // Whether the body asks a lookbehind is not known yet: assume so, which costs no more than a context.
+    // It is not known yet whether the body contains a lookbehind. Assuming so costs a context at most.
     const ExprId id = exprs_.loop(out.nullable && !out.has_lookbehind, true, out.has_lookbehind_end);
-    exprs_.define(id, exprs_.union_of({exit, nonempty(body, id, depth + 1)}));
+    exprs_.define(id, exprs_.union_of({exit, then_nonempty(body, id, depth + 1)}));
     return id;
   }
 
-  // As `then`, for the matches of `node` that are not empty.
-  ExprId nonempty(const NodeRef& ref, ExprId tail, int depth) {
+  // A match of `node` that is not empty, then `tail`.
+  ExprId then_nonempty(const NodeRef& ref, ExprId tail, int depth) {
     check_depth(depth);
     const Node& node = *ref;
     if (!node.has_assertion()) {
@@ -159,71 +162,71 @@ class ScopeCompiler {
     }
     switch (node.kind()) {
       case NodeKind::concat: {
-        // Some child is the first to consume: those before it match empty, those after it match anything.
+        // One union operand for each child that may be the first to consume a byte. The children before it match empty.
         std::vector<ExprId> parts;
         const auto& children = node.children();
         for (std::size_t first = 0; first < children.size(); ++first) {
           ExprId rest = tail;
           for (std::size_t i = children.size(); i-- > first + 1;) rest = then(children[i], rest, depth + 1);
-          rest = nonempty(children[first], rest, depth + 1);
-          for (std::size_t i = first; i-- > 0;) rest = empty(children[i], rest, depth + 1);
+          rest = then_nonempty(children[first], rest, depth + 1);
+          for (std::size_t i = first; i-- > 0;) rest = then_empty(children[i], rest, depth + 1);
           parts.push_back(rest);
         }
         return exprs_.union_of(std::move(parts));
       }
       case NodeKind::union_of: {
         std::vector<ExprId> parts;
-        for (const NodeRef& child : node.children()) parts.push_back(nonempty(child, tail, depth + 1));
+        for (const NodeRef& child : node.children()) parts.push_back(then_nonempty(child, tail, depth + 1));
         return exprs_.union_of(std::move(parts));
       }
       case NodeKind::repeat: {
         const NodeRef& body = node.children()[0];
         if (node.maximum() == 0) return ExprSet::kEmpty;
-        // One round that consumes; the other rounds that are owed may be empty.
-        const std::uint32_t owed = node.minimum() == 0 ? 0 : node.minimum() - 1;
+        // One round consumes a byte; the other required rounds may be empty.
+        const std::uint32_t required = node.minimum() == 0 ? 0 : node.minimum() - 1;
         const std::uint32_t more = node.maximum() == Node::kUnbounded ? Node::kUnbounded : node.maximum() - 1;
-        const NodeRef rest = Node::repeat(body, owed, more);
-        ExprId after = nonempty(body, then(*rest, tail, depth + 1), depth + 1);
-        if (owed == 0) return after;
-        // Rounds before the consuming one may be empty too, which only their assertions can forbid.
-        return exprs_.union_of({after, empty(body, nonempty(rest, tail, depth + 1), depth + 1)});
+        const NodeRef rest = Node::repeat(body, required, more);
+        ExprId after = then_nonempty(body, then(*rest, tail, depth + 1), depth + 1);
+        if (required == 0) return after;
+        // Rounds before the consuming one may be empty, if their assertions allow it.
+        return exprs_.union_of({after, then_empty(body, then_nonempty(rest, tail, depth + 1), depth + 1)});
       }
       default: return ExprSet::kEmpty;
     }
   }
 
-  // As `then`, for the empty match of `node` alone.
-  ExprId empty(const NodeRef& ref, ExprId tail, int depth) {
+  // An empty match of `node`, then `tail`.
+  ExprId then_empty(const NodeRef& ref, ExprId tail, int depth) {
     check_depth(depth);
     const Node& node = *ref;
     if (!node.has_assertion()) return exprs_[intern_(ref)].nullable ? tail : ExprSet::kEmpty;
     switch (node.kind()) {
       case NodeKind::concat:
-        for (std::size_t i = node.children().size(); i-- > 0;) tail = empty(node.children()[i], tail, depth + 1);
+        for (std::size_t i = node.children().size(); i-- > 0;) tail = then_empty(node.children()[i], tail, depth + 1);
         return tail;
       case NodeKind::union_of: {
         std::vector<ExprId> parts;
-        for (const NodeRef& child : node.children()) parts.push_back(empty(child, tail, depth + 1));
+        for (const NodeRef& child : node.children()) parts.push_back(then_empty(child, tail, depth + 1));
         return exprs_.union_of(std::move(parts));
       }
-      case NodeKind::repeat: return node.minimum() == 0 ? tail : empty(node.children()[0], tail, depth + 1);
+      case NodeKind::repeat: return node.minimum() == 0 ? tail : then_empty(node.children()[0], tail, depth + 1);
       default: return then(node, tail, depth);
     }
   }
 
   ExprId assertion(const Node& node, int depth) {
     const NodeRef& body = node.children()[0];
-    ExprId holds;
+    ExprId condition;
     if (node.kind() == NodeKind::lookahead) {
-      holds = then(body, exprs_.sigma_star(), depth + 1);
+      condition = then(body, exprs_.sigma_star(), depth + 1);
     } else {
-      // Inner lookbehinds take lower numbers: their truths are known first.
+      // Inner lookbehinds have lower numbers, so that their conditions are computed first.
       const ExprId residual = exprs_.concat(exprs_.sigma_star(), then(body, exprs_.lookbehind_end(), depth + 1));
       const auto known = std::find(residuals_.begin(), residuals_.end(), residual);
-      holds = exprs_.lookbehind_condition(static_cast<std::uint32_t>(known - residuals_.begin()));
+      condition = exprs_.lookbehind_condition(static_cast<std::uint32_t>(known - residuals_.begin()));
       if (known == residuals_.end()) residuals_.push_back(residual);
     }
-    return node.negative() ? exprs_.complement(holds) : holds;
+    return node.negative() ? exprs_.complement(condition) : condition;
   }
 
   ExprSet& exprs_;
@@ -237,13 +240,13 @@ ExprId compile_scope(ExprSet& exprs, const Node& body, const std::function<ExprI
   return ScopeCompiler(exprs, intern).compile(body);
 }
 
-std::vector<ExprId> ContextRow::row(ExprId id, const std::vector<ExprId>& truths, int depth) {
+std::vector<ExprId> LookbehindRow::row(ExprId id, const std::vector<ExprId>& conditions, int depth) {
   check_depth(depth);
   meter_.step();
   const Expr& expr = exprs_[id];
   std::vector<ExprId> out(class_count_, ExprSet::kEmpty);
   if (!expr.has_lookbehind) {
-    if (const ExprId* known = known_(id)) {
+    if (const ExprId* known = find_row_(id)) {
       std::copy_n(known, class_count_, out.begin());
     } else {
       missing_.push_back(id);
@@ -251,19 +254,19 @@ std::vector<ExprId> ContextRow::row(ExprId id, const std::vector<ExprId>& truths
     return out;
   }
   switch (expr.op) {
-    case Op::lookbehind_condition: return row(truths[expr.lookbehind_index()], truths, depth + 1);
+    case Op::lookbehind_condition: return row(conditions[expr.lookbehind_index()], conditions, depth + 1);
     case Op::complement: {
-      out = row(expr.part(), truths, depth + 1);
+      out = row(expr.part(), conditions, depth + 1);
       for (ExprId& derivative : out) derivative = exprs_.complement(derivative);
       return out;
     }
-    case Op::loop: return row(exprs_.definition(id), truths, depth + 1);
+    case Op::loop: return row(exprs_.definition(id), conditions, depth + 1);
     case Op::concat: {
       const ExprId second = expr.second();
-      out = row(expr.first(), truths, depth + 1);
+      out = row(expr.first(), conditions, depth + 1);
       for (ExprId& derivative : out) derivative = exprs_.concat(derivative, second);
       if (exprs_[expr.first()].nullable) {
-        const std::vector<ExprId> skipped = row(second, truths, depth + 1);
+        const std::vector<ExprId> skipped = row(second, conditions, depth + 1);
         for (std::uint32_t c = 0; c < class_count_; ++c) out[c] = exprs_.union_of({out[c], skipped[c]});
       }
       return out;
@@ -271,7 +274,7 @@ std::vector<ExprId> ContextRow::row(ExprId id, const std::vector<ExprId>& truths
     default: {  // union, intersection
       const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
       std::vector<std::vector<ExprId>> rows;
-      for (ExprId operand : operands) rows.push_back(row(operand, truths, depth + 1));
+      for (ExprId operand : operands) rows.push_back(row(operand, conditions, depth + 1));
       for (std::uint32_t c = 0; c < class_count_; ++c) {
         std::vector<ExprId> parts;
         for (const auto& inner : rows) parts.push_back(inner[c]);
@@ -282,13 +285,13 @@ std::vector<ExprId> ContextRow::row(ExprId id, const std::vector<ExprId>& truths
   }
 }
 
-bool ContextRow::derive(ExprId id, ExprId* out) {
+bool LookbehindRow::derive(ExprId id, ExprId* out) {
   missing_.clear();
   const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
   const std::vector<ExprId> residuals(operands.begin() + 1, operands.end());
-  const std::vector<ExprId> truths = truths_of(exprs_, residuals);
+  const std::vector<ExprId> conditions = conditions_of(exprs_, residuals);
   std::vector<std::vector<ExprId>> rows;
-  for (ExprId part : operands) rows.push_back(row(part, truths, 0));
+  for (ExprId part : operands) rows.push_back(row(part, conditions, 0));
   if (!missing_.empty()) return false;
   for (std::uint32_t c = 0; c < class_count_; ++c) {
     std::vector<ExprId> after;

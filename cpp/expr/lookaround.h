@@ -1,11 +1,14 @@
-// Lookaround: how the assertions of a text scope become expressions.
+// Lookaround: how the assertions of a text scope become expressions (docs/algorithms/lookaround.md).
 //
-// Inside a scope every expression is kept in *tail form*: it describes all that is left of the text. Then
-//   (?=R) K  is  R Σ* & K        (?!R) K  is  ~(R Σ*) & K        where K is the tail after the assertion,
-// and a loop whose body holds assertions is a right-linear definition X = exit | body X. A lookbehind needs what came
-// before: its residual B = u⁻¹(Σ* R ⟨hole⟩) is carried along, and `past(i)` in the tail stands for all futures if B has
-// the hole just now and for none otherwise. A lookahead inside a lookbehind leaves a condition on the future beside the
-// hole; `past(i)` then stands for that condition. A `context` expression holds a tail with its residuals.
+//   1. Inside a scope, each expression is in tail form: it describes all that follows in the text. With K as the tail
+//   after
+//      the assertion, (?=R) K is R Σ* & K, and (?!R) K is ~(R Σ*) & K.
+//   2. A loop with assertions in its body is a right-linear definition X = exit | body X.
+//   3. A lookbehind (?<=R) depends on the text before it. Its residual B = u⁻¹(Σ* R ⟨end⟩), after the text u, is
+//   carried
+//      along. lookbehind_condition(i) in the tail stands for all futures if B is at ⟨end⟩ now, and for none otherwise.
+//   4. A lookahead inside a lookbehind leaves a condition on the future at ⟨end⟩; the condition stands for that.
+//   5. A lookbehind_context expression holds a tail with its residuals.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +20,30 @@
 
 namespace detent {
 
-// The expression of a scope's body. `intern` builds the expression of a node without assertions.
-// Work is linear in the body once its counted loops with assertions inside are unrolled.
+// Returns the expression of a scope's body. `intern` returns the expression of a node without assertions.
+// Cost: linear in the body, with its counted loops that contain assertions unrolled.
 ExprId compile_scope(ExprSet& exprs, const Node& body, const std::function<ExprId(const NodeRef&)>& intern);
 
-// Derives one context by every class.
-class ContextRow {
+// Computes the row of one lookbehind_context expression.
+class LookbehindRow {
  public:
-  using Known = std::function<const ExprId*(ExprId)>;
+  using FindRow = std::function<const ExprId*(ExprId)>;
 
-  // `known` gives the row of an expression that asks no lookbehind, or null where it is not computed yet.
-  ContextRow(ExprSet& exprs, Meter& meter, std::uint32_t class_count, Known known)
-      : exprs_(exprs), meter_(meter), class_count_(class_count), known_(std::move(known)) {}
+  // `find_row` returns the row of an expression without lookbehind, or null if it is not computed.
+  LookbehindRow(ExprSet& exprs, Meter& meter, std::uint32_t class_count, FindRow find_row)
+      : exprs_(exprs), meter_(meter), class_count_(class_count), find_row_(std::move(find_row)) {}
 
-  // Writes the derivatives of the context `id`, or returns false and leaves the rows that it needs in `missing`.
+  // Writes the row of `id` to `out`, or returns false; `missing` then names the rows that must be computed first.
   bool derive(ExprId id, ExprId* out);
   const std::vector<ExprId>& missing() const { return missing_; }
 
  private:
-  std::vector<ExprId> row(ExprId id, const std::vector<ExprId>& truths, int depth);
+  std::vector<ExprId> row(ExprId id, const std::vector<ExprId>& conditions, int depth);
 
   ExprSet& exprs_;
   Meter& meter_;
   std::uint32_t class_count_;
-  Known known_;
+  FindRow find_row_;
   std::vector<ExprId> missing_;
 };
 

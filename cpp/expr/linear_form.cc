@@ -1,0 +1,229 @@
+// Linear forms (Antimirov 1996): how Derivatives computes a whole row at once.
+//
+//   1. A term (head, tail) stands for the texts of `head`, then those of `tail`. The row of x starts with the term
+//      (x, epsilon).
+//   2. Expanding a term replaces it by terms with smaller heads: a union by its operands, x y by (x, y tail), and also
+//      (y, tail) if x is nullable.
+//   3. A head that reads a byte gives pairs (class, residual).
+//   4. The entry of a class is the union of its residuals. A union of ten thousand words costs one pass.
+#include <algorithm>
+
+#include "expr/derivative.h"
+
+namespace detent {
+
+bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
+  pairs_.clear();
+  std::fill_n(out, class_count_, ExprSet::kEmpty);
+  bool is_first = true;
+  std::vector<Term> terms{{id, ExprSet::kEpsilon}};
+  while (!terms.empty()) {
+    const Term term = terms.back();
+    terms.pop_back();
+    meter_.step();
+    // A published row of the head, such as the start of a search for words, replaces its linear form. The row of a
+    // guard does not: a guard depends on the tail.
+    const bool depends_on_tail = exprs_[term.head].has_guard && term.tail != ExprSet::kEpsilon;
+    const ExprId* known = term.head == id || depends_on_tail ? nullptr : find_row(term.head);
+    if (known) {
+      add_row(known, term.tail, out, is_first);
+      is_first = false;
+    } else {
+      expand(terms, term);
+    }
+  }
+  if (!missing_.empty()) return false;
+  unite_pairs(out);
+  return true;
+}
+
+// The first row goes to `out`, which costs less than pairs do.
+void Derivatives::add_row(const ExprId* row, ExprId tail, ExprId* out, bool is_first) {
+  ExprId residual = ExprSet::kEmpty;
+  for (std::uint32_t c = 0; c < class_count_; ++c) {
+    if (row[c] == ExprSet::kEmpty) continue;
+    if (c == 0 || row[c] != row[c - 1]) residual = exprs_.concat(row[c], tail);
+    if (is_first) {
+      out[c] = residual;
+    } else {
+      pairs_.emplace_back(static_cast<std::uint8_t>(c), residual);
+    }
+  }
+}
+
+void Derivatives::unite_pairs(ExprId* out) {
+  std::sort(pairs_.begin(), pairs_.end());
+  std::vector<ExprId> last_parts;  // the operands of the previous class, which often has the same union
+  ExprId last_union = ExprSet::kEmpty;
+  for (std::size_t i = 0; i < pairs_.size();) {
+    const std::uint8_t c = pairs_[i].first;
+    std::vector<ExprId> parts;
+    if (out[c] != ExprSet::kEmpty) parts.push_back(out[c]);
+    for (; i < pairs_.size() && pairs_[i].first == c; ++i) {
+      if (parts.empty() || parts.back() != pairs_[i].second) parts.push_back(pairs_[i].second);
+    }
+    if (parts != last_parts) {
+      last_parts = parts;
+      last_union = parts.size() == 1 ? parts[0] : exprs_.union_of(std::move(parts));
+    }
+    out[c] = last_union;
+  }
+}
+
+void Derivatives::expand(std::vector<Term>& terms, const Term& term) {
+  const auto [head, tail] = term;
+  const Expr expr = exprs_[head];
+  switch (expr.op) {
+    case Op::empty:
+    case Op::epsilon:
+    case Op::lookbehind_end:
+    case Op::not_followed_by: break;  // read no byte
+    case Op::bytes:
+      for (std::uint8_t c : classes_of(expr.set_index())) pairs_.emplace_back(c, tail);
+      break;
+    case Op::text:
+      pairs_.emplace_back(class_of_[exprs_.first_byte(head)], exprs_.concat(exprs_.drop_first_byte(head), tail));
+      break;
+    case Op::concat: expand_concat(terms, term); break;
+    case Op::union_of:
+      for (ExprId operand : exprs_.operands(head)) terms.push_back({operand, tail});
+      break;
+    case Op::repeat: {
+      const std::uint32_t low = expr.minimum() == 0 ? 0 : expr.minimum() - 1;
+      const std::uint32_t high = expr.maximum() == ExprSet::kUnbounded ? ExprSet::kUnbounded : expr.maximum() - 1;
+      terms.push_back({expr.part(), exprs_.concat(exprs_.repeat(expr.part(), low, high), tail)});
+      break;
+    }
+    case Op::rule: terms.push_back({exprs_.definition(head), tail}); break;
+    case Op::unordered: expand_unordered(terms, head, tail); break;
+    case Op::ordered: expand_ordered(terms, head, tail); break;
+    case Op::maximal_munch: expand_maximal_munch(term); break;
+    default: missing_.push_back(head);
+  }
+}
+
+void Derivatives::expand_concat(std::vector<Term>& terms, const Term& term) {
+  const ExprId first = exprs_[term.head].first(), second = exprs_[term.head].second();
+  const ExprId rest = exprs_.concat(second, term.tail);
+  terms.push_back({first, rest});
+  if (!exprs_[first].nullable) return;
+  if (!exprs_[first].has_guard) {
+    terms.push_back({second, term.tail});
+    return;
+  }
+  std::vector<ExprId> residuals;
+  open_rules_.clear();
+  skip_empty_match(first, rest, residuals, 0);
+  for (ExprId residual : residuals) terms.push_back({residual, ExprSet::kEpsilon});
+}
+
+void Derivatives::expand_maximal_munch(const Term& term) {
+  const ExprId part = exprs_[term.head].part(), munched = exprs_[term.head].munched();
+  const ExprId* row = find_row(part);
+  const ExprId* munched_row = find_row(munched);
+  if (!row) missing_.push_back(part);
+  if (!munched_row) missing_.push_back(munched);
+  if (!row || !munched_row) return;
+  for (std::uint32_t c = 0; c < class_count_; ++c) {
+    if (row[c] == ExprSet::kEmpty) continue;
+    const ExprId residual = exprs_.concat(exprs_.maximal_munch(row[c], munched_row[c]), term.tail);
+    pairs_.emplace_back(static_cast<std::uint8_t>(c), residual);
+  }
+}
+
+// At the start and after a separator a member follows; after a member, a separator or the end.
+void Derivatives::expand_unordered(std::vector<Term>& terms, ExprId id, ExprId tail) {
+  const UnorderedState state = exprs_.unordered_state(id);
+  const std::vector<ExprId> parts(exprs_.operands(id).begin(), exprs_.operands(id).end());
+  const ExprId separator = parts[0], others = parts[1];
+  const std::span<const ExprId> members(parts.begin() + 2, parts.end());
+  meter_.step(static_cast<std::int64_t>(members.size()));
+  if (state.position == MemberPosition::after_member) {
+    const ExprId next = exprs_.unordered(
+        {state.minimum, state.maximum, state.required, MemberPosition::after_separator}, separator, others, members);
+    if (next == ExprSet::kEmpty) return;
+    terms.push_back({separator, exprs_.concat(next, tail)});
+    if (exprs_[separator].nullable) terms.push_back({next, tail});
+    return;
+  }
+  const std::uint32_t minimum = state.minimum == 0 ? 0 : state.minimum - 1;
+  const std::uint32_t maximum = state.maximum == ExprSet::kUnbounded ? ExprSet::kUnbounded : state.maximum - 1;
+  const auto push = [&](ExprId member, std::uint32_t required, std::span<const ExprId> remaining) {
+    const ExprId rest =
+        exprs_.unordered({minimum, maximum, required, MemberPosition::after_member}, separator, others, remaining);
+    if (rest != ExprSet::kEmpty) terms.push_back({member, exprs_.concat(rest, tail)});
+  };
+  std::vector<ExprId> remaining;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool is_required = i < state.required;
+    if (!is_required && state.required == state.maximum) break;
+    remaining.assign(members.begin(), members.end());
+    remaining.erase(remaining.begin() + static_cast<std::ptrdiff_t>(i));
+    meter_.step(static_cast<std::int64_t>(members.size()) / 16);
+    push(members[i], state.required - is_required, remaining);
+  }
+  if (others != ExprSet::kEmpty && state.required < state.maximum) push(others, state.required, members);
+}
+
+void Derivatives::expand_ordered(std::vector<Term>& terms, ExprId id, ExprId tail) {
+  const Expr expr = exprs_[id];
+  const OrderedMembers& members = exprs_.ordered_members(id);
+  const auto rest_from = [&](std::size_t next, MemberPosition position) {
+    return exprs_.concat(exprs_.ordered(expr.members_index(), static_cast<std::uint32_t>(next), position), tail);
+  };
+  if (static_cast<MemberPosition>(expr.member_position()) == MemberPosition::after_member) {
+    const ExprId rest = rest_from(expr.next_member(), MemberPosition::after_separator);
+    terms.push_back({members.separator, rest});
+    if (exprs_[members.separator].nullable) terms.push_back({rest, ExprSet::kEpsilon});
+    return;
+  }
+  std::size_t i = expr.next_member();
+  for (; i < members.members.size(); ++i) {
+    terms.push_back({members.members[i], rest_from(i + 1, MemberPosition::after_member)});
+    if (members.required[i]) return;
+  }
+  if (members.others != ExprSet::kEmpty) terms.push_back({members.others, rest_from(i, MemberPosition::after_member)});
+}
+
+void Derivatives::skip_empty_match(ExprId part, ExprId rest, std::vector<ExprId>& residuals, int depth) {
+  constexpr int kMaxDepth = 500;
+  if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
+  meter_.step();
+  const Expr expr = exprs_[part];
+  if (!expr.nullable) return;
+  const auto push_unless_prefixed_by = [&](ExprId prefix) {
+    const ExprId prefixed = exprs_.concat(prefix, exprs_.sigma_star());
+    residuals.push_back(exprs_.intersection({rest, exprs_.complement(prefixed)}));
+  };
+  switch (expr.has_guard ? expr.op : Op::epsilon) {
+    case Op::maximal_munch: {
+      const ExprId any_bytes = exprs_.repeat(exprs_.bytes(ByteSet::all()), 1, ExprSet::kUnbounded);
+      return push_unless_prefixed_by(exprs_.intersection({expr.munched(), any_bytes}));
+    }
+    case Op::not_followed_by: return push_unless_prefixed_by(expr.part());
+    case Op::union_of:
+      for (ExprId operand : std::vector<ExprId>(exprs_.operands(part).begin(), exprs_.operands(part).end())) {
+        skip_empty_match(operand, rest, residuals, depth + 1);
+      }
+      return;
+    case Op::concat: {
+      std::vector<ExprId> after_second;
+      skip_empty_match(expr.second(), rest, after_second, depth + 1);
+      for (ExprId residual : after_second) skip_empty_match(expr.first(), residual, residuals, depth + 1);
+      return;
+    }
+    case Op::rule:
+      // Another round through the same rule only adds guards.
+      if (std::find(open_rules_.begin(), open_rules_.end(), part) != open_rules_.end()) return;
+      open_rules_.push_back(part);
+      skip_empty_match(exprs_.definition(part), rest, residuals, depth + 1);
+      open_rules_.pop_back();
+      return;
+    case Op::repeat:
+      if (expr.minimum() > 0) return skip_empty_match(expr.part(), rest, residuals, depth + 1);
+      [[fallthrough]];
+    default: residuals.push_back(rest);
+  }
+}
+
+}  // namespace detent
