@@ -25,22 +25,22 @@ class GrammarCompiler {
   }
 
  private:
-  // What is known of a node's language so far; it only ever grows.
+  // What is known of a node's language. Facts grow monotonically to a fixed point.
   struct Facts {
     bool has_text = false;
     bool nullable = false;
-    std::uint32_t min_length = UINT32_MAX;  // an upper bound
+    std::uint32_t min_length = UINT32_MAX;  // upper bound
     bool operator==(const Facts&) const = default;
   };
   struct Part {
     const Node* node;
-    std::vector<std::uint32_t> children;  // parts; of a reference, its definition
+    std::vector<std::uint32_t> children;  // indices of parts; the child of a reference is its definition
     std::vector<std::uint32_t> parents;
     Facts facts;
     ExprId expr;
   };
 
-  // Children come before their parents, references apart.
+  // Lists the nodes of the definitions, children before parents except through references.
   void list_nodes() {
     std::unordered_map<const Node*, std::uint32_t> numbers;
     std::vector<const Node*> pending;
@@ -80,23 +80,29 @@ class GrammarCompiler {
 
   void find_facts() {
     std::deque<std::uint32_t> pending;
-    std::vector<bool> waits(parts_.size(), true);
+    std::vector<bool> is_pending(parts_.size(), true);
     for (std::uint32_t i = 0; i < parts_.size(); ++i) pending.push_back(i);
     while (!pending.empty()) {
       const std::uint32_t i = pending.front();
       pending.pop_front();
-      waits[i] = false;
+      is_pending[i] = false;
       meter_.step(1 + std::ssize(parts_[i].children) / 8);
       const Facts facts = evaluate(parts_[i]);
       if (facts == parts_[i].facts) continue;
       parts_[i].facts = facts;
       for (std::uint32_t parent : parts_[i].parents) {
-        if (!waits[parent]) pending.push_back(parent);
-        waits[parent] = true;
+        if (!is_pending[parent]) pending.push_back(parent);
+        is_pending[parent] = true;
       }
     }
   }
 
+  static std::uint32_t add(std::uint64_t x, std::uint64_t y) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(x + y, UINT32_MAX - 1));
+  }
+  const Facts& facts(std::uint32_t part) const { return parts_[part].facts; }
+
+  // The facts of a part, from the current facts of its children.
   Facts evaluate(const Part& part) {
     const Node& node = *part.node;
     if (!node.is_open()) {
@@ -105,17 +111,13 @@ class GrammarCompiler {
       if (length == Liveness::kDead) return {};
       return {true, exprs_[id].nullable, length};
     }
-    const auto facts = [this](std::uint32_t child) -> const Facts& { return parts_[child].facts; };
-    const auto sum = [](std::uint64_t x, std::uint64_t y) {
-      return static_cast<std::uint32_t>(std::min<std::uint64_t>(x + y, UINT32_MAX - 1));
-    };
     switch (node.kind()) {
       case NodeKind::concat: {
         Facts all{true, true, 0};
         for (std::uint32_t child : part.children) {
           if (!facts(child).has_text) return {};
           all.nullable &= facts(child).nullable;
-          all.min_length = sum(all.min_length, facts(child).min_length);
+          all.min_length = add(all.min_length, facts(child).min_length);
         }
         return all;
       }
@@ -132,56 +134,62 @@ class GrammarCompiler {
         const Facts& inner = facts(part.children[0]);
         if (node.minimum() == 0) return {true, true, 0};
         if (!inner.has_text) return {};
-        const std::uint64_t length = std::uint64_t{inner.min_length} * node.minimum();
-        return {true, inner.nullable, sum(length, 0)};
+        return {true, inner.nullable, add(std::uint64_t{inner.min_length} * node.minimum(), 0)};
       }
       case NodeKind::reference: return facts(part.children[0]);
-      case NodeKind::unordered: {
-        // The required members, then as many of the longest others as the minimum asks for.
-        std::vector<std::uint32_t> optional;
-        std::uint32_t required = 0, length = 0;
-        for (std::size_t i = 2; i < part.children.size(); ++i) {
-          const Facts& member = facts(part.children[i]);
-          if (node.text()[i - 2] == '1') {
-            if (!member.has_text) return {};
-            ++required;
-            length = sum(length, member.min_length);
-          } else if (member.has_text) {
-            optional.push_back(member.min_length);
-          }
-        }
-        const Facts& others = facts(part.children[1]);
-        const std::uint32_t more = node.minimum() > required ? node.minimum() - required : 0;
-        if (required > node.maximum() || (!others.has_text && more > optional.size())) return {};
-        std::sort(optional.begin(), optional.end());
-        for (std::uint32_t i = 0; i < more; ++i) {
-          if (i >= optional.size() && others.min_length == 0) break;
-          length = sum(length, i < optional.size() ? optional[i] : others.min_length);
-        }
-        const std::uint32_t count = required + more;
-        if (count > 1) length = sum(length, std::uint64_t{facts(part.children[0]).min_length} * (count - 1));
-        return {true, count == 0, length};
-      }
-      case NodeKind::ordered: {
-        Facts all{true, true, 0};
-        std::uint32_t count = 0, least = facts(part.children[1]).min_length;
-        for (std::size_t i = 2; i < part.children.size(); ++i) {
-          least = std::min(least, facts(part.children[i]).min_length);
-          if (node.text()[i - 2] != '1') continue;
-          if (!facts(part.children[i]).has_text) return {};
-          all.nullable = false;
-          all.min_length = sum(all.min_length, facts(part.children[i]).min_length);
-          if (count++ > 0) all.min_length = sum(all.min_length, facts(part.children[0]).min_length);
-        }
-        if (count == 0 && node.minimum() > 0) return {least != UINT32_MAX, false, least};
-        return all;
-      }
+      case NodeKind::unordered: return evaluate_unordered(part);
+      case NodeKind::ordered: return evaluate_ordered(part);
       default: throw Error(ErrorKind::unsupported, "open_reference");
     }
   }
 
-  // A rule that may begin with itself would be derived for ever.
-  void refuse_left_recursion() {
+  // The required members; then the shortest optional ones, and `others`, up to the minimum.
+  Facts evaluate_unordered(const Part& part) {
+    const Node& node = *part.node;
+    std::vector<std::uint32_t> optional;
+    std::uint32_t required = 0, length = 0;
+    for (std::size_t i = 2; i < part.children.size(); ++i) {
+      const Facts& member = facts(part.children[i]);
+      if (node.text()[i - 2] == '1') {
+        if (!member.has_text) return {};
+        ++required;
+        length = add(length, member.min_length);
+      } else if (member.has_text) {
+        optional.push_back(member.min_length);
+      }
+    }
+    const Facts& others = facts(part.children[1]);
+    const std::uint32_t more = node.minimum() > required ? node.minimum() - required : 0;
+    if (required > node.maximum() || (!others.has_text && more > optional.size())) return {};
+    std::sort(optional.begin(), optional.end());
+    for (std::uint32_t i = 0; i < more; ++i) {
+      if (i >= optional.size() && others.min_length == 0) break;
+      length = add(length, i < optional.size() ? optional[i] : others.min_length);
+    }
+    const std::uint32_t count = required + more;
+    if (count > 1) length = add(length, std::uint64_t{facts(part.children[0]).min_length} * (count - 1));
+    return {true, count == 0, length};
+  }
+
+  Facts evaluate_ordered(const Part& part) {
+    const Node& node = *part.node;
+    Facts all{true, true, 0};
+    std::uint32_t count = 0, shortest = facts(part.children[1]).min_length;
+    for (std::size_t i = 2; i < part.children.size(); ++i) {
+      const Facts& member = facts(part.children[i]);
+      shortest = std::min(shortest, member.min_length);
+      if (node.text()[i - 2] != '1') continue;
+      if (!member.has_text) return {};
+      all.nullable = false;
+      all.min_length = add(all.min_length, member.min_length);
+      if (count++ > 0) all.min_length = add(all.min_length, facts(part.children[0]).min_length);
+    }
+    if (count == 0 && node.minimum() > 0) return {shortest != UINT32_MAX, false, shortest};
+    return all;
+  }
+
+  // For each definition, the definitions that it may call before it reads a byte.
+  std::vector<std::vector<std::uint32_t>> first_calls() {
     std::vector<std::vector<std::uint32_t>> first(definitions_.size());
     for (std::size_t i = 0; i < definitions_.size(); ++i) {
       std::unordered_set<std::uint32_t> seen{definitions_[i]};
@@ -195,44 +203,51 @@ class GrammarCompiler {
           first[i].push_back(part.node->minimum());
           continue;
         }
-        const bool in_row = part.node->kind() == NodeKind::concat;
+        const bool is_concat = part.node->kind() == NodeKind::concat;
         for (std::size_t k = 0; k < part.children.size(); ++k) {
-          const bool is_series = part.node->kind() == NodeKind::unordered || part.node->kind() == NodeKind::ordered;
-          if (is_series && k == 0) continue;  // a separator is never first
+          const bool has_members = part.node->kind() == NodeKind::unordered || part.node->kind() == NodeKind::ordered;
+          if (has_members && k == 0) continue;  // the separator is not first
           if (seen.insert(part.children[k]).second) pending.push_back(part.children[k]);
-          if (in_row && !parts_[part.children[k]].facts.nullable) break;
+          if (is_concat && !parts_[part.children[k]].facts.nullable) break;
         }
       }
     }
-    // Take out rules that begin with no rule that is left; what stays begins with itself.
-    std::vector<std::size_t> open(first.size());
+    return first;
+  }
+
+  // The derivative of a rule that may call itself first has no end.
+  void refuse_left_recursion() {
+    const std::vector<std::vector<std::uint32_t>> first = first_calls();
+    // Remove the rules that start with no remaining rule. A rule that remains is on a cycle, or leads to one.
+    std::vector<std::size_t> remaining_calls(first.size());
     std::vector<std::vector<std::uint32_t>> callers(first.size());
     std::vector<std::uint32_t> done;
     for (std::uint32_t i = 0; i < first.size(); ++i) {
-      open[i] = first[i].size();
+      remaining_calls[i] = first[i].size();
       for (std::uint32_t callee : first[i]) callers[callee].push_back(i);
-      if (open[i] == 0) done.push_back(i);
+      if (remaining_calls[i] == 0) done.push_back(i);
     }
-    std::size_t taken = 0;
+    std::size_t removed = 0;
     while (!done.empty()) {
       const std::uint32_t i = done.back();
       done.pop_back();
-      ++taken;
+      ++removed;
       for (std::uint32_t caller : callers[i]) {
-        if (--open[caller] == 0) done.push_back(caller);
+        if (--remaining_calls[caller] == 0) done.push_back(caller);
       }
     }
-    if (taken == first.size()) return;
-    const auto it = std::find_if(open.begin(), open.end(), [](std::size_t count) { return count > 0; });
-    throw Error(ErrorKind::unsupported, "left_recursion", it - open.begin());
+    if (removed == first.size()) return;
+    const auto it =
+        std::find_if(remaining_calls.begin(), remaining_calls.end(), [](std::size_t count) { return count > 0; });
+    throw Error(ErrorKind::unsupported, "left_recursion", it - remaining_calls.begin());
   }
 
   void make_rules() {
-    bool plain = true, has_guard = false;
+    bool nonempty = true, has_guard = false;
     for (Part& part : parts_) {
       if (part.node->is_open()) continue;
       part.expr = part.facts.has_text ? interned_.at(part.node) : ExprSet::kEmpty;
-      plain &= exprs_[part.expr].nonempty;
+      nonempty &= exprs_[part.expr].nonempty;
       has_guard |= exprs_[part.expr].has_guard;
     }
     for (std::uint32_t i = 0; i < definitions_.size(); ++i) {
@@ -243,7 +258,7 @@ class GrammarCompiler {
       }
       Expr traits;
       traits.nullable = facts.nullable;
-      traits.nonempty = plain;
+      traits.nonempty = nonempty;
       traits.has_guard = has_guard;
       traits.min_length = facts.min_length;
       traits.max_completion_bound = UINT32_MAX;
@@ -283,7 +298,7 @@ class GrammarCompiler {
   const Node& grammar_;
   const std::unordered_map<const Node*, ExprId>& interned_;
   std::vector<Part> parts_;
-  std::vector<std::uint32_t> definitions_;  // their parts
+  std::vector<std::uint32_t> definitions_;  // index of the part of each
   std::vector<ExprId> rules_;
 };
 
@@ -331,20 +346,20 @@ ExprId make_unordered(ExprSet& exprs, const Node& node, std::span<const ExprId> 
 }
 
 ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts) {
-  OrderedMembers series;
-  series.separator = parts[0];
-  series.others = parts[1];
+  OrderedMembers members;
+  members.separator = parts[0];
+  members.others = parts[1];
   for (std::size_t i = 2; i < parts.size(); ++i) {
     const bool required = node.text()[i - 2] == '1';
     if (exprs[parts[i]].nullable) throw Error(ErrorKind::argument, "nullable_member", static_cast<std::int64_t>(i - 2));
     if (parts[i] == ExprSet::kEmpty && required) return ExprSet::kEmpty;
     if (parts[i] == ExprSet::kEmpty) continue;
-    series.members.push_back(parts[i]);
-    series.required.push_back(required);
+    members.members.push_back(parts[i]);
+    members.required.push_back(required);
   }
   if (exprs[parts[1]].nullable) throw Error(ErrorKind::argument, "nullable_member", -1);
-  const auto place = node.minimum() > 0 ? MemberPosition::after_separator : MemberPosition::start;
-  return exprs.ordered(exprs.add_members(std::move(series)), 0, place);
+  const auto position = node.minimum() > 0 ? MemberPosition::after_separator : MemberPosition::start;
+  return exprs.ordered(exprs.add_members(std::move(members)), 0, position);
 }
 
 }  // namespace detent

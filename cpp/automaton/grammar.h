@@ -1,9 +1,11 @@
-// Grammar: how mutually recursive definitions become rules.
+// Grammar: how mutually recursive definitions become rules of an ExprSet (docs/algorithms/grammars.md).
 //
-// What a rule is, expressions need to know before it is defined: whether it has the empty string, whether it has any,
-// and how long its shortest one is. These are least fixed points, found on the nodes. A definition without any text is
-// taken out, so that every rule is live. A rule that may call itself before it has read a byte is refused: whoever
-// reads grammars removes left recursion.
+//   1. Facts about each definition are least fixed points over the nodes: whether it has a text, whether it is
+//   nullable, and
+//      a bound on its shortest text. Expressions need them before the definition exists.
+//   2. A definition without text becomes the empty language, so that each rule is live.
+//   3. A rule that may call itself before it reads a byte is refused: front ends remove left recursion.
+//   4. Rules are created with their facts, then defined.
 #pragma once
 
 #include <span>
@@ -16,15 +18,15 @@
 
 namespace detent {
 
-// The largest parts of the definitions that call no rule of this grammar.
+// The maximal parts of the definitions that do not refer to a definition.
 std::vector<const Node*> closed_parts(const Node& grammar);
 
-// The rule of the grammar's start; the empty language if it has no text. `interned` has the closed parts.
-// Cost: linear in the nodes of the definitions, times the depth of what is found out late.
+// Returns the rule of the start definition, or the empty language if it has no text. `interned` holds the closed parts.
+// Cost: linear in the nodes of the definitions, times the number of rounds until the facts are stable.
 ExprId compile_grammar(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
                        const std::unordered_map<const Node*, ExprId>& interned);
 
-// `parts` are the expressions of the node's children, with what has no text replaced by the empty language.
+// `parts` are the expressions of the node's children; those without text must be the empty language.
 ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts);
 ExprId make_unordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts);
 

@@ -6,13 +6,13 @@ namespace detent {
 namespace {
 
 pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-// A section may enter another (a row fill inside a mask fill): only the outermost takes the lock, or a waiting fork
-// between the two would deadlock.
+// Sections nest (a row inside a mask). Only the outermost takes the lock: with a second acquisition, a waiting fork
+// would deadlock.
 thread_local int depth = 0;
 
-void before() { pthread_rwlock_wrlock(&lock); }
-void after() { pthread_rwlock_unlock(&lock); }
-void renew() { lock = PTHREAD_RWLOCK_INITIALIZER; }
+void before_fork() { pthread_rwlock_wrlock(&lock); }
+void after_fork_in_parent() { pthread_rwlock_unlock(&lock); }
+void after_fork_in_child() { lock = PTHREAD_RWLOCK_INITIALIZER; }
 
 }  // namespace
 
@@ -24,6 +24,6 @@ ForkGuard::~ForkGuard() {
   if (--depth == 0) pthread_rwlock_unlock(&lock);
 }
 
-void ForkGuard::install() { pthread_atfork(before, after, renew); }
+void ForkGuard::install() { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
 
 }  // namespace detent

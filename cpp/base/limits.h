@@ -1,4 +1,4 @@
-// Limits and Meter: what a guide may cost, counted in work and bytes (never in time), and the caller's wish to stop.
+// Limits and Meter: the cost that a guide may cause, counted in work and bytes (never in time), and cancellation.
 #pragma once
 
 #include <atomic>
@@ -15,15 +15,15 @@ struct Limits {
   std::int64_t steps = 20'000'000;
 };
 
-// Set from any thread; the core looks at it every few thousand steps.
+// Set from any thread; a Meter polls it every kPollInterval steps.
 using CancelFlag = std::atomic<bool>;
 
-// Counts the work of one call. Not thread-safe: a meter belongs to whoever holds the automaton's lock.
+// Counts the work of one call, and the bytes and states of an automaton. Guarded by the automaton's lock.
 class Meter {
  public:
   explicit Meter(const Limits& limits) : limits_(limits) {}
 
-  // Starts a new call: the step count returns to zero, bytes and states stay.
+  // Starts a new call: resets the steps, not the bytes and states.
   void restart(std::shared_ptr<const CancelFlag> cancel = nullptr) {
     steps_ = 0;
     next_poll_ = kPollInterval;
@@ -35,7 +35,7 @@ class Meter {
     if (steps_ >= next_poll_) poll();
   }
 
-  // Called before the bytes are allocated.
+  // Call before the allocation. A negative count returns bytes.
   void allocate(std::int64_t bytes) {
     bytes_ += bytes;
     if (bytes_ > limits_.memory_bytes) {
@@ -45,7 +45,7 @@ class Meter {
     }
   }
 
-  // Called while a search grows that gives its bytes back at its end.
+  // Checks memory that a search holds temporarily.
   void check_headroom(std::int64_t bytes) const {
     if (bytes_ + bytes > limits_.memory_bytes)
       throw Error(ErrorKind::limit, "memory_bytes", bytes_ + bytes, limits_.memory_bytes);

@@ -24,28 +24,28 @@ class StableVector {
   std::size_t size() const { return size_; }
 
   T& operator[](std::size_t index) {
-    const Place place = locate(index);
-    return chunks_[place.chunk].load(std::memory_order_relaxed)[place.offset];
+    const Location location = locate(index);
+    return chunks_[location.chunk].load(std::memory_order_relaxed)[location.offset];
   }
   const T& operator[](std::size_t index) const { return const_cast<StableVector&>(*this)[index]; }
 
-  // Appends a value-initialised element and returns it.
+  // Appends a value-initialised element and returns a reference to it.
   T& emplace_back() {
-    const Place place = locate(size_);
-    if (!chunks_[place.chunk].load(std::memory_order_relaxed)) {
-      chunks_[place.chunk].store(new T[kFirst << place.chunk](), std::memory_order_release);
+    const Location location = locate(size_);
+    if (!chunks_[location.chunk].load(std::memory_order_relaxed)) {
+      chunks_[location.chunk].store(new T[kFirst << location.chunk](), std::memory_order_release);
     }
     ++size_;
-    return chunks_[place.chunk].load(std::memory_order_relaxed)[place.offset];
+    return chunks_[location.chunk].load(std::memory_order_relaxed)[location.offset];
   }
 
  private:
   static constexpr std::size_t kFirst = 256;
-  struct Place {
+  struct Location {
     unsigned chunk;
     std::size_t offset;
   };
-  static Place locate(std::size_t index) {
+  static Location locate(std::size_t index) {
     const std::size_t shifted = index + kFirst;
     const unsigned chunk = static_cast<unsigned>(std::bit_width(shifted)) - 9;
     return {chunk, shifted - (kFirst << chunk)};

@@ -1,5 +1,6 @@
 // Automata over bytes, for questions about a language.
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <unordered_set>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "bind/bindings.h"
 #include "bind/convert.h"
+#include "expr/print.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,6 +37,12 @@ class CheckedAutomaton {
   std::string shortest_completion(std::uint32_t state) {
     if (checked(state) == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
     return automaton_.shortest_completion(ExprId{state});
+  }
+
+  std::string state_text(std::uint32_t state, std::size_t max_bytes) {
+    checked(state);
+    return automaton_.edit(
+        [&](ExprSet& exprs, Derivatives&, Liveness&) { return print_expr(exprs, ExprId{state}, max_bytes); });
   }
 
  private:
@@ -65,7 +73,9 @@ void bind_automaton(nb::module_& m) {
       .def("row", &CheckedAutomaton::row, "state"_a)
       .def(
           "shortest_completion",
-          [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(state)); }, "state"_a);
+          [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(state)); }, "state"_a)
+      .def("state_text", &CheckedAutomaton::state_text, "state"_a, "max_bytes"_a = 200,
+           "The expression of a state, in the textual form of cpp/expr/print.h.");
 }
 
 }  // namespace detent

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -9,8 +10,9 @@
 #include "base/error.h"
 #include "bind/bindings.h"
 #include "bind/convert.h"
-#include "expr/codec.h"
 #include "expr/node.h"
+#include "expr/node_codec.h"
+#include "expr/print.h"
 #include "expr/special.h"
 #include "expr/utf8.h"
 
@@ -26,6 +28,10 @@ void bind_nodes(nb::module_& m) {
       .def(
           "__eq__", [](const NodeRef&, nb::handle) { return nb::steal(Py_NewRef(Py_NotImplemented)); },
           nb::arg().none())
+      .def("__repr__", [](const NodeRef& node) { return "Node(" + print_node(*node, 200) + ")"; })
+      .def(
+          "text", [](const NodeRef& node, std::size_t max_bytes) { return print_node(*node, max_bytes); },
+          "max_bytes"_a = 1000, "The textual form (cpp/expr/print.h), cut at so many bytes.")
       .def("to_bytes", [](const NodeRef& node) { return to_bytes(encode_node(node)); })
       .def_prop_ro("depth", [](const NodeRef& node) { return node->depth(); })
       .def_prop_ro("has_special", [](const NodeRef& node) { return node->has_special(); })

@@ -67,6 +67,7 @@ struct Expr {
   std::uint32_t set_index() const { return a_; }         // bytes: index for ExprSet::set
   std::uint32_t escape_position() const { return b_; }   // json_escaped: an EscapePosition
   std::uint32_t escape_bits() const { return c_; }       // json_escaped: bits of the escape that were read
+  std::uint32_t definition_index() const { return a_; }  // rule, loop
   ExprId munched() const { return ExprId{b_}; }          // maximal_munch
   std::uint32_t members_index() const { return a_; }     // ordered
   std::uint32_t next_member() const { return b_; }       // ordered: index of the first member that may still come

@@ -18,7 +18,7 @@ NodeRef::~NodeRef() {
   if (node_ && node_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) Node::release(node_);
 }
 
-// Deleting a node would delete its children in turn; collect them instead.
+// Iterative: the destructor of a node must not delete its children recursively.
 void Node::release(const Node* node) {
   std::vector<const Node*> dying{node};
   while (!dying.empty()) {
@@ -57,7 +57,7 @@ bool is_utf8(std::string_view text) {
 
 }  // namespace
 
-bool Node::find_text(const Node& node) {
+bool Node::prove_text(const Node& node) {
   const auto is_text = [](const NodeRef& child) { return child->is_text_; };
   switch (node.kind_) {
     case NodeKind::bytes: return node.set_.is_subset_of(ByteSet::range(0, 0x7F));
@@ -68,7 +68,7 @@ bool Node::find_text(const Node& node) {
     case NodeKind::lookbehind:
     case NodeKind::not_followed_by: return true;  // zero-width
     case NodeKind::maximal_munch: return is_text(node.children_[0]);
-    default:  // of a grammar: if all definitions are text as long as those that they refer to are
+    default:  // a grammar: by induction over the definitions
       return std::ranges::all_of(node.children_, is_text);
   }
 }
@@ -94,7 +94,7 @@ NodeRef Node::finish(Node* node) {
     if (!closes) node->reference_limit_ = std::max(node->reference_limit_, child->reference_limit_);
   }
   node->hash_ = hash;
-  node->is_text_ = find_text(*node);
+  node->is_text_ = prove_text(*node);
   return NodeRef(node);
 }
 
@@ -225,23 +225,23 @@ NodeRef Node::unordered(std::vector<NodeRef> members, std::string required, Node
 }
 
 NodeRef Node::ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
-                      bool some) {
+                      bool nonempty) {
   if (required.size() != members.size()) {
     throw Error(ErrorKind::argument, "unordered", std::ssize(required), std::ssize(members));
   }
   Node* node = new Node(NodeKind::ordered);
-  node->minimum_ = some;
+  node->minimum_ = nonempty;
   node->text_ = std::move(required);
   node->children_ = std::move(members);
   node->children_.insert(node->children_.begin(), {std::move(separator), std::move(others)});
   return finish(node);
 }
 
-NodeRef Node::maximal_munch(NodeRef body, NodeRef within) {
+NodeRef Node::maximal_munch(NodeRef body, NodeRef munched) {
   check_closed(*body);
-  check_closed(*within);
+  check_closed(*munched);
   Node* node = new Node(NodeKind::maximal_munch);
-  node->children_ = {std::move(body), std::move(within)};
+  node->children_ = {std::move(body), std::move(munched)};
   return finish(node);
 }
 
@@ -252,10 +252,10 @@ NodeRef Node::not_followed_by(NodeRef body) {
   return finish(node);
 }
 
-NodeRef Node::special(std::string name, const NodeRef* otherwise) {
+NodeRef Node::special(std::string name, const NodeRef* fallback) {
   Node* node = new Node(NodeKind::special);
   node->text_ = std::move(name);
-  if (otherwise) node->children_.push_back(*otherwise);
+  if (fallback) node->children_.push_back(*fallback);
   return finish(node);
 }
 
@@ -271,7 +271,7 @@ NodeRef Node::with_children(const Node& like, std::vector<NodeRef> children) {
   return finish(node);
 }
 
-// Rules are the least fixed point of their definitions, which exists because definitions only ever add.
+// Definitions must be monotone: only then does their least fixed point exist.
 void Node::check_closed(const Node& part) {
   if (part.is_open()) throw Error(ErrorKind::unsupported, "open_reference");
 }

@@ -1,6 +1,6 @@
-// Node: the syntax of a language, immutable and shared; what Python builds and what an automaton is compiled from.
-// Nodes form a directed acyclic graph by reference count. Building one costs time linear in its own operands; releasing
-// one is iterative, so that depth is never a stack.
+// Node: the syntax of a language, immutable and shared. Python builds nodes; an Automaton is compiled from one.
+// Nodes form a directed acyclic graph with reference counts. Building a node takes time linear in its operands.
+// Releasing one is iterative, so that deep nodes do not overflow the stack.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 namespace detent {
 
 enum class NodeKind : std::uint8_t {
-  empty,    // no string at all
+  empty,    // the empty language
   epsilon,  // the empty string
   bytes,    // one byte of a set
   literal,  // one string
@@ -26,18 +26,17 @@ enum class NodeKind : std::uint8_t {
   intersection,
   complement,  // with respect to all byte strings
   repeat,
-  lookahead,    // zero-width, only inside a scope
-  lookbehind,   // zero-width, only inside a scope
-  scope,        // the text that the assertions inside see
-  reference,    // a definition of the innermost grammar around it
-  grammar,      // the least languages that its definitions, the children, describe; the first count says which is meant
-  json_string,  // the JSON spellings of texts
-  unordered,    // a separator, what may stand between, and members that come in any order
-  ordered,      // a separator, what may follow, and members that come in this order
-  maximal_munch,    // a match of the first child that what follows must not extend to a longer one of the second
-  not_followed_by,  // zero-width: what follows must not begin so
-  special,          // a token without text, by its name; the child, if there is one, is what stands for it elsewhere
-                    // (special.h)
+  lookahead,      // zero-width, only inside a scope
+  lookbehind,     // zero-width, only inside a scope
+  scope,          // the text that the assertions inside refer to
+  reference,      // a definition of the innermost enclosing grammar; minimum: its index
+  grammar,        // the least fixed point of the definitions, the children; minimum: the index of the start definition
+  json_string,    // the child's texts, escaped as inside a JSON string
+  unordered,      // children: separator, others, members in any order (members.h)
+  ordered,        // children: separator, others, members in a fixed order
+  maximal_munch,  // the first child, where the following text does not extend the match to a longer one of the second
+  not_followed_by,  // zero-width: the following text does not start with the child
+  special,          // a token without text, by name; the child, if any, replaces it where a vocabulary lacks the token
 };
 
 class Node;
@@ -82,35 +81,34 @@ class Node {
   static NodeRef reference(std::uint32_t index);
   static NodeRef grammar(std::vector<NodeRef> definitions, std::uint32_t start);
   static NodeRef json_string(NodeRef texts);
-  // Each member at most once, those that are `required` ('1' in it) once; `others`, if not null, any number of times;
-  // `separator` between neighbours.
+  // Each member at most once, and exactly once if its character in `required` is '1'; `others` any number of times;
+  // `separator` between neighbours; between `minimum` and `maximum` members in total.
   static NodeRef unordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
                            std::uint32_t minimum, std::uint32_t maximum);
-  // Members in this order, those that are not `required` only if they like; then any number of `others`; one at least
-  // if `some`.
+  // Members in this order, optional unless `required`; then any number of `others`; at least one member if `nonempty`.
   static NodeRef ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
-                         bool some);
-  static NodeRef maximal_munch(NodeRef body, NodeRef within);
+                         bool nonempty);
+  static NodeRef maximal_munch(NodeRef body, NodeRef munched);
   static NodeRef not_followed_by(NodeRef body);
-  static NodeRef special(std::string name, const NodeRef* otherwise);
-  // `like` with other children, as many.
+  static NodeRef special(std::string name, const NodeRef* fallback);
+  // A node like `like` with other children, equally many.
   static NodeRef with_children(const Node& like, std::vector<NodeRef> children);
 
   NodeKind kind() const { return kind_; }
   bool negative() const { return negative_; }
-  bool has_assertion() const { return has_assertion_; }  // one that no scope inside this node closes
-  bool is_text() const { return is_text_; }  // whether all its strings are surely valid UTF-8 and special tokens
-  bool has_special() const { return has_special_; }      // a special token inside
-  bool is_open() const { return reference_limit_ > 0; }  // has a reference that no grammar inside this node closes
+  bool has_assertion() const { return has_assertion_; }  // that no scope inside this node encloses
+  bool is_text() const { return is_text_; }              // proved: each string is UTF-8 with special tokens
+  bool has_special() const { return has_special_; }      // contains a special token
+  bool is_open() const { return reference_limit_ > 0; }  // has a reference without its grammar
   std::uint32_t minimum() const { return minimum_; }
   std::uint32_t maximum() const { return maximum_; }
   std::uint32_t depth() const { return depth_; }
   const ByteSet& set() const { return set_; }
   const std::string& text() const { return text_; }
   const std::vector<NodeRef>& children() const { return children_; }
-  const Hash128& hash() const { return hash_; }  // of the structure: equal nodes have equal hashes
+  const Hash128& hash() const { return hash_; }  // structural
 
-  // For the maker of a node that holds UTF-8 for reasons that its parts do not show.
+  // States that a node is UTF-8 where its parts do not prove it.
   static void mark_text(const NodeRef& node) { const_cast<Node*>(node.get())->is_text_ = true; }
 
   // Structural equality, deep.
@@ -124,7 +122,7 @@ class Node {
   ~Node() = default;
 
   static NodeRef finish(Node* node);
-  static bool find_text(const Node& node);
+  static bool prove_text(const Node& node);
   static void check_closed(const Node& part);
   static void release(const Node* node);
 
@@ -137,7 +135,7 @@ class Node {
   std::uint32_t minimum_ = 0;
   std::uint32_t maximum_ = 0;
   std::uint32_t depth_ = 1;
-  std::uint32_t reference_limit_ = 0;  // above the indices of all open references
+  std::uint32_t reference_limit_ = 0;  // 1 + the largest index of an open reference
   ByteSet set_;
   std::string text_;
   std::vector<NodeRef> children_;

@@ -8,13 +8,13 @@
 namespace detent {
 namespace {
 
-constexpr char kFrame = static_cast<char>(kFrameBound);
+constexpr char kDelimiter = static_cast<char>(kFrameBound);
 
 NodeRef any_number(NodeRef part) { return Node::repeat(std::move(part), 0, Node::kUnbounded); }
 
-// The nodes from `root` down, children first; the children of those only that `expand` takes.
+// The nodes below `root`, children before parents. Only nodes that satisfy `expand` contribute their children.
 template <class Expand>
-std::vector<NodeRef> below(const NodeRef& root, Expand expand) {
+std::vector<NodeRef> children_first(const NodeRef& root, Expand expand) {
   std::vector<NodeRef> order;
   std::unordered_map<const Node*, bool> done;
   std::vector<NodeRef> pending{root};
@@ -36,11 +36,11 @@ std::vector<NodeRef> below(const NodeRef& root, Expand expand) {
 
 bool has_special(const Node& node) { return node.has_special(); }
 
-// `root` with make(node, its new children) in the place of each node that holds a special token.
+// Replaces each node that contains a special token by make(node, its new children).
 template <class Make>
 NodeRef rebuild(const NodeRef& root, Make make) {
   std::unordered_map<const Node*, NodeRef> made;
-  for (const NodeRef& node : below(root, has_special)) {
+  for (const NodeRef& node : children_first(root, has_special)) {
     std::vector<NodeRef> children = node->children();
     if (node->has_special()) {
       for (NodeRef& child : children) child = made.at(child.get());
@@ -50,12 +50,12 @@ NodeRef rebuild(const NodeRef& root, Make make) {
   return made.at(root.get());
 }
 
-// Byte strings that are no frames.
-NodeRef unframed(const NodeRef& root) {
+// Removes byte strings with 0xFF from languages that are not proved to be text.
+NodeRef without_frame_bytes(const NodeRef& root) {
   static const NodeRef others = any_number(Node::bytes(ByteSet::range(0, 0xFE)));
   std::unordered_map<const Node*, NodeRef> made;
   const auto expand = [](const Node& node) { return node.is_open() && !node.is_text(); };
-  for (const NodeRef& node : below(root, expand)) {
+  for (const NodeRef& node : children_first(root, expand)) {
     if (node->is_text()) {
       made.emplace(node.get(), node);
     } else if (!node->is_open()) {
@@ -69,12 +69,12 @@ NodeRef unframed(const NodeRef& root) {
   return made.at(root.get());
 }
 
-// The strings of a language with frames anywhere between their bytes.
-NodeRef passing_frames(const NodeRef& root) {
-  const NodeRef bound = Node::literal({kFrame}), digits = any_number(Node::bytes(ByteSet::range(0x80, 0xBF)));
-  const NodeRef frames = any_number(Node::concat({bound, digits, bound}));
-  std::unordered_map<const Node*, NodeRef> lifted;  // with frames behind each byte
-  for (const NodeRef& node : below(root, [](const Node&) { return true; })) {
+// Allows frames anywhere between the bytes of the strings (inverse of a projection).
+NodeRef with_frames_anywhere(const NodeRef& root) {
+  const NodeRef delimiter = Node::literal({kDelimiter}), digits = any_number(Node::bytes(ByteSet::range(0x80, 0xBF)));
+  const NodeRef frames = any_number(Node::concat({delimiter, digits, delimiter}));
+  std::unordered_map<const Node*, NodeRef> lifted;  // with frames after each byte
+  for (const NodeRef& node : children_first(root, [](const Node&) { return true; })) {
     std::vector<NodeRef> children;
     for (const NodeRef& child : node->children()) children.push_back(lifted.at(child.get()));
     switch (node->kind()) {
@@ -107,7 +107,7 @@ NodeRef passing_frames(const NodeRef& root) {
 }  // namespace
 
 std::string special_frame(std::string_view name) {
-  std::string frame(1, kFrame);
+  std::string frame(1, kDelimiter);
   unsigned bits = 0, count = 0;
   for (char byte : name) {
     bits = bits << 8 | static_cast<std::uint8_t>(byte);
@@ -115,12 +115,12 @@ std::string special_frame(std::string_view name) {
     bits &= (1u << count) - 1;
   }
   if (count > 0) frame += static_cast<char>(0x80 | ((bits << (6 - count)) & 0x3F));
-  return frame + kFrame;
+  return frame + kDelimiter;
 }
 
 std::vector<std::string> special_names(const NodeRef& root) {
   std::vector<std::string> names;
-  for (const NodeRef& node : below(root, has_special)) {
+  for (const NodeRef& node : children_first(root, has_special)) {
     if (node->kind() == NodeKind::special && node->children().empty()) names.push_back(node->text());
   }
   std::sort(names.begin(), names.end());
@@ -128,41 +128,41 @@ std::vector<std::string> special_names(const NodeRef& root) {
   return names;
 }
 
-NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names, const std::vector<std::string>& ends) {
+NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names, const std::vector<std::string>& eos) {
   if (!root->has_special()) return root;
-  const auto rows = [](const std::vector<std::string>& of) {
+  const auto texts_with = [](const std::vector<std::string>& of) {
     std::vector<NodeRef> units{Node::bytes(ByteSet::range(0, 0xFE))};
     for (const std::string& name : of) units.push_back(Node::literal(special_frame(name)));
     return any_number(Node::union_of(std::move(units)));
   };
   bool has_complement = false;
   const NodeRef lifted = rebuild(root, [&](const Node& node, std::vector<NodeRef> children) {
-    const auto is_plain = [&node](std::size_t i) { return !node.children()[i]->has_special(); };
+    const auto has_none = [&node](std::size_t i) { return !node.children()[i]->has_special(); };
     switch (node.kind()) {
       case NodeKind::special:
         if (std::ranges::binary_search(names, node.text())) return Node::literal(special_frame(node.text()));
         return children.empty() ? Node::empty() : children[0];
       case NodeKind::complement:
         has_complement = true;
-        return Node::intersection({Node::complement(children[0]), rows(names)});
+        return Node::intersection({Node::complement(children[0]), texts_with(names)});
       case NodeKind::intersection:
         for (std::size_t i = 0; i < children.size(); ++i) {
-          if (is_plain(i)) children[i] = passing_frames(children[i]);
+          if (has_none(i)) children[i] = with_frames_anywhere(children[i]);
         }
         return Node::intersection(std::move(children));
       default:
         for (std::size_t i = 0; i < children.size(); ++i) {
-          if (is_plain(i)) children[i] = unframed(children[i]);
+          if (has_none(i)) children[i] = without_frame_bytes(children[i]);
         }
         return Node::with_children(node, std::move(children));
     }
   });
-  if (!has_complement || ends.empty()) return lifted;
+  if (!has_complement || eos.empty()) return lifted;
   std::vector<std::string> others;
-  std::ranges::set_difference(names, ends, std::back_inserter(others));
+  std::ranges::set_difference(names, eos, std::back_inserter(others));
   std::vector<NodeRef> last{Node::epsilon()};
-  for (const std::string& name : ends) last.push_back(Node::literal(special_frame(name)));
-  return Node::intersection({lifted, Node::concat({rows(others), Node::union_of(std::move(last))})});
+  for (const std::string& name : eos) last.push_back(Node::literal(special_frame(name)));
+  return Node::intersection({lifted, Node::concat({texts_with(others), Node::union_of(std::move(last))})});
 }
 
 NodeRef special_as_text(const NodeRef& root, const std::vector<std::string>& names) {

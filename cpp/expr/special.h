@@ -1,6 +1,8 @@
-// Special tokens: tokens without text that a language asks for by name. To an automaton each is a string of bytes that
-// no text has: 0xFF, the name in units of six bits as continuation bytes, 0xFF. So a language of texts and special
-// tokens is a language of bytes, no search for a word finds one, and none begins another.
+// Special tokens: tokens without text that a language refers to by name.
+//
+// To an automaton, a special token is a *frame*: 0xFF, the name in units of six bits as continuation bytes, 0xFF. No
+// text contains these bytes, and no frame is a prefix of another. So a language of texts and special tokens is a
+// language of bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +18,21 @@ inline constexpr std::uint8_t kFrameBound = 0xFF;  // the first byte of a frame 
 
 std::string special_frame(std::string_view name);
 
-// The names of the special tokens that a language asks for and that have no other spelling, sorted.
+// The names of the special tokens without a fallback, sorted: a vocabulary must have them.
 std::vector<std::string> special_names(const NodeRef& root);
 
-// The language for a vocabulary whose special tokens are `names`, sorted: a token that is not among them is its other
-// spelling, or nothing. In an intersection, what asks for no special token is about the text that is left without them.
-// No other byte strings with 0xFF are left. Those of `ends`, among the names and sorted, end a text: where there is a
-// complement, they stand at the end alone. Throws `unsupported`.
-NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names, const std::vector<std::string>& ends);
+// Returns the language for a vocabulary whose special tokens are `names`, sorted.
+//   1. A special token among `names` becomes its frame; another one becomes its fallback, or the empty language.
+//   2. In an intersection, an operand without special tokens applies to the text without frames.
+//   3. No byte string contains 0xFF outside of frames.
+//   4. Below a complement, the special tokens in `eos`, a sorted subset of `names`, occur at the end only.
+// Throws `unsupported`.
+NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names, const std::vector<std::string>& eos);
 
-// The language where these names, sorted, are plain texts.
+// Returns the language where the special tokens in `names`, sorted, are their names as plain text.
 NodeRef special_as_text(const NodeRef& root, const std::vector<std::string>& names);
 
-// The texts that are left when special tokens, which have none, are taken out.
+// Returns the language of the texts without their special tokens.
 NodeRef without_special(const NodeRef& root);
 
 }  // namespace detent

@@ -14,6 +14,11 @@ class Node:
     @overload
     def __eq__(self, arg: object | None, /) -> object: ...
 
+    def __repr__(self) -> str: ...
+
+    def text(self, max_bytes: int = 1000) -> str:
+        """The textual form (cpp/expr/print.h), cut at so many bytes."""
+
     def to_bytes(self) -> bytes: ...
 
     @property
@@ -156,6 +161,9 @@ class Automaton:
     def row(self, state: int) -> list[int]: ...
 
     def shortest_completion(self, state: int) -> bytes: ...
+
+    def state_text(self, state: int, max_bytes: int = 200) -> str:
+        """The expression of a state, in the textual form of cpp/expr/print.h."""
 
 class TokenDfa:
     """The arrays of a token DFA, checked; they must not be written to."""

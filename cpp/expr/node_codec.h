@@ -11,7 +11,7 @@ namespace detent {
 
 std::string encode_node(const NodeRef& root);
 
-// Throws `argument` ("node_bytes") for anything that encode_node does not write.
+// Throws `argument` ("node_bytes") for bytes that encode_node does not write.
 NodeRef decode_node(std::string_view bytes);
 
 }  // namespace detent
