@@ -1,8 +1,8 @@
-// AdjacencyRelation: which token may follow which inside a chunk.
+// AdjacencyRelation: which token may follow which inside a pre-token.
 //
-// Where tokens come of merging (merge_pairs.h), a row of them is the tokenizer's own if and only if each is live and
-// each two neighbours are a valid pair. Where they come of scores (score_pairs.h), that is only necessary: what the
-// tokenizer writes passes, and some other rows do too. What asks for pairs need not know which.
+// For merged tokens (merge_adjacency.h) the relation decides: a token sequence is the tokenizer's encoding of its
+// pre-token if and only if each token is reachable and each adjacent pair is in the relation. For Unigram pieces
+// (unigram_adjacency.h) the relation is necessary only: each encoding satisfies it, and so do some other sequences.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@ class AdjacencyRelation {
   AdjacencyRelation(const AdjacencyRelation&) = delete;
   AdjacencyRelation& operator=(const AdjacencyRelation&) = delete;
 
-  // Whether some text has the token in its row.
-  bool live(std::uint32_t token) const { return live_[token]; }
-  // Whether what the two spell is cut into exactly these two. Safe for threads, like the next.
-  virtual bool valid(std::uint32_t left, std::uint32_t right) const = 0;
-  // Takes out of a row of bits the tokens that must not follow `left`, which is live. Dead tokens may stay.
+  // Whether the encoding of some pre-token contains the token.
+  bool is_reachable(std::uint32_t token) const { return reachable_[token]; }
+  // Whether the joined text of the two tokens is encoded as these two. Safe for threads, as forbid_after is.
+  virtual bool may_follow(std::uint32_t left, std::uint32_t right) const = 0;
+  // Clears the bits of the tokens that must not follow `left`, which is reachable, in a mask row. Bits of unreachable
+  // tokens may stay.
   virtual void forbid_after(std::uint32_t left, std::uint32_t* row) const = 0;
 
  protected:
-  explicit AdjacencyRelation(std::uint32_t size) : live_(size) {}
-  void set_live(std::uint32_t token, bool live) { live_[token] = live; }
+  explicit AdjacencyRelation(std::uint32_t size) : reachable_(size) {}
+  void set_reachable(std::uint32_t token, bool reachable) { reachable_[token] = reachable; }
 
  private:
-  std::vector<std::uint8_t> live_;
+  std::vector<std::uint8_t> reachable_;
 };
 
 }  // namespace detent

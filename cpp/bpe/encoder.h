@@ -1,11 +1,10 @@
-// Encoder: a tokenizer as a whole: split, spelling in symbols, merging. What special tokens are called is plain text to
-// it.
+// Encoder: a tokenizer as a whole: pre-tokenizer, symbols, merging. The texts of special tokens are plain text to it.
 //
-// Three kinds. With bytes, a text is split into chunks and each chunk's bytes are merged; where `ignore_merges` is set,
-// a chunk that is a token stays whole, though merging might not give it. With pieces (SentencePiece), the characters of
-// the whole text are merged, and a character that is no piece becomes byte pieces, which are never merged. With scored
-// pieces (Unigram), the best row is taken instead of merging; there pairs of tokens do not decide which rows are the
-// tokenizer's own.
+// Three kinds. A byte-level tokenizer splits a text into pre-tokens and merges the bytes of each; with `ignore_merges`
+// a pre-token that is the text of a token becomes that token, though merging might not give it: an *unsplit* token. A
+// tokenizer of SentencePiece pieces merges the characters of the whole text; a character that is no piece becomes
+// byte-fallback tokens, one for each byte, which never merge. A Unigram tokenizer takes the best piece sequence
+// instead of merging; there, adjacent pairs alone do not decide which sequences are encodings.
 #pragma once
 
 #include <cstdint>
@@ -26,84 +25,96 @@
 
 namespace detent {
 
+// A node of the trie of unsplit tokens: how far a pre-token is the beginning of such a token.
+struct UnsplitNode {
+  std::uint32_t value = 0;
+  auto operator<=>(const UnsplitNode&) const = default;
+};
+
 class Encoder {
  public:
-  struct Recipe {
-    bool pieces = false;
-    std::uint32_t size = 0;                                     // ids
-    std::vector<std::string_view> texts;                        // of each id as it is merged; empty if it never is
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> base;  // a byte, or a character, and its id
-    std::vector<std::uint32_t> byte_pieces;                     // the id for each byte, or none
+  struct Config {
+    bool pieces = false;  // SentencePiece
+    std::uint32_t size = 0;
+    std::vector<std::string_view> texts;                                // by id; empty if no text is merged to it
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> base_symbols;  // a byte, or a character, and its id
+    std::vector<std::uint32_t> byte_tokens;                             // by byte, for byte fallback; or none
     std::vector<Merge> merges;
     bool ignore_merges = false;
-    std::vector<double> scores;  // of each id; none where tokens are merged
-    double unknown = 0;          // the score of a character that is no piece
-    bool words = false;          // scored pieces are of words: each space begins one
-    // Classes of characters, and the split. With pieces see kPieces and the others.
-    std::vector<std::pair<std::uint32_t, std::uint8_t>> ranges;
+    std::vector<double> scores;    // by id, of a Unigram model; or none
+    double unknown_score = 0;      // of a character that is no piece
+    bool split_at_spaces = false;  // of a Unigram model: each space begins a word, which is encoded by itself
+    std::vector<std::pair<std::uint32_t, std::uint8_t>> class_ranges;  // see CharacterDfa
     unsigned class_count = 1;
-    std::vector<PreTokenizer::Instruction> program;
-    bool one_chunk = false;  // the program never splits
+    std::vector<PreTokenizer::Instruction> pretokenizer;
+    bool single_pretoken = false;  // the pre-tokenizer never splits
   };
 
   static constexpr std::uint32_t kNone = MergeTable::kNone;
-  // The classes of characters, with pieces: what they are written with.
-  static constexpr std::uint8_t kPieces = 0, kBytes = 1, kEither = 2;
+  // The character classes of a tokenizer of pieces: how a character is written.
+  static constexpr std::uint8_t kInPieces = 0, kInByteTokens = 1, kInEither = 2;
 
-  // Throws `argument` and `unsupported` where the parts do not fit together.
-  explicit Encoder(const Recipe& recipe);
+  // Throws `argument` and `unsupported` if the parts do not fit together.
+  explicit Encoder(const Config& config);
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
   // Throws `argument` for a text that is not UTF-8, or has a character without a token.
   std::vector<std::uint32_t> encode(std::string_view text) const;
-  // The same without a split: what a part of a chunk gives by itself. Empty if it has a byte or character without a
-  // token.
+  // Encodes a part of a pre-token by itself. Empty if it has a byte or character without a token.
   std::vector<std::uint32_t> merge(std::string_view part) const;
 
   bool pieces() const { return pieces_; }
-  bool one_chunk() const { return one_chunk_; }
+  bool single_pretoken() const { return single_pretoken_; }
+  bool is_unigram() const { return unigram_.has_value(); }
   std::uint32_t size() const { return merges_.size(); }
-  bool scored() const { return scores_.has_value(); }
   const CharacterDfa& characters() const { return characters_; }
-  const PreTokenizer& split() const { return split_; }
+  const PreTokenizer& pretokenizer() const { return pretokenizer_; }
   const AdjacencyRelation& adjacency() const { return *adjacency_; }
-  bool is_byte_piece(std::uint32_t token) const { return token < is_byte_piece_.size() && is_byte_piece_[token]; }
-  bool has_byte_pieces() const { return !byte_pieces_.empty(); }
-  std::uint32_t byte_piece(std::uint8_t byte) const { return byte_pieces_[byte]; }
-  // Whether some text has the token beside others.
-  bool merged(std::uint32_t token) const { return is_byte_piece(token) || adjacency_->live(token); }
-  // Whether these two may stand side by side in a chunk.
-  bool follows(std::uint32_t left, std::uint32_t right) const {
-    return is_byte_piece(left) ? merged(right) : is_byte_piece(right) ? merged(left) : adjacency_->valid(left, right);
+
+  bool is_byte_token(std::uint32_t token) const { return token < is_byte_token_.size() && is_byte_token_[token]; }
+  bool has_byte_fallback() const { return !byte_tokens_.empty(); }
+  std::uint32_t byte_token(std::uint8_t byte) const { return byte_tokens_[byte]; }
+  // Whether some pre-token is encoded as the token and others.
+  bool may_have_neighbours(std::uint32_t token) const {
+    return is_byte_token(token) || adjacency_->is_reachable(token);
+  }
+  // Whether two tokens may be adjacent in a pre-token.
+  bool may_follow(std::uint32_t left, std::uint32_t right) const {
+    if (is_byte_token(left)) return may_have_neighbours(right);
+    return is_byte_token(right) ? may_have_neighbours(left) : adjacency_->may_follow(left, right);
   }
 
-  // Tokens that merging does not give, but a chunk that is all of one stays (`ignore_merges`): as a trie.
-  static constexpr std::uint32_t kOff = UINT32_MAX;  // no such token begins so
-  static constexpr std::uint32_t kRoot = 0;
-  bool whole_only(std::uint32_t token) const { return token < is_whole_.size() && is_whole_[token]; }
-  std::uint32_t whole_step(std::uint32_t node, std::string_view text) const;
-  // The token that a chunk read up to there stays, or kNone.
-  std::uint32_t whole_at(std::uint32_t node) const { return node == kOff ? kNone : whole_token_[node]; }
-  bool has_wholes() const { return whole_token_.size() > 1; }
+  // Unsplit tokens that merging does not give, as a trie.
+  static constexpr UnsplitNode kNoUnsplit{UINT32_MAX};  // no unsplit token begins so
+  UnsplitNode unsplit_root() const { return unsplit_token_.size() > 1 ? UnsplitNode{0} : kNoUnsplit; }
+  UnsplitNode unsplit_step(UnsplitNode node, std::string_view text) const;
+  // The unsplit token with the text of the node, or kNone.
+  std::uint32_t unsplit_token(UnsplitNode node) const {
+    return node == kNoUnsplit ? kNone : unsplit_token_[node.value];
+  }
+  // Whether the token is an unsplit one: no other pre-token contains it.
+  bool is_unsplit(std::uint32_t token) const { return token < is_unsplit_.size() && is_unsplit_[token]; }
 
  private:
-  std::vector<std::uint32_t> spell(std::string_view text) const;
-  std::vector<std::uint32_t> best_row(std::string_view part) const;
+  std::vector<std::uint32_t> symbols_of(std::string_view text) const;
+  std::vector<std::uint32_t> best_pieces(std::string_view part) const;
+  void append_pretoken(std::string_view pretoken, std::vector<std::uint32_t>& tokens) const;
+  void build_unsplit_trie(const Config& config);
 
   bool pieces_;
-  bool one_chunk_;
+  bool single_pretoken_;
   MergeTable merges_;
   CharacterDfa characters_;
-  PreTokenizer split_;
-  std::vector<std::uint32_t> base_;  // the token of each byte or character
-  std::vector<std::uint32_t> byte_pieces_;
-  std::vector<bool> is_byte_piece_;
-  std::optional<UnigramModel> scores_;
+  PreTokenizer pretokenizer_;
+  std::vector<std::uint32_t> base_tokens_;  // by byte or character
+  std::vector<std::uint32_t> byte_tokens_;
+  std::vector<bool> is_byte_token_;
+  std::optional<UnigramModel> unigram_;
   std::unique_ptr<const AdjacencyRelation> adjacency_;
-  std::vector<bool> is_whole_;
-  std::unordered_map<std::uint64_t, std::uint32_t> whole_next_;  // (node << 8 | byte) -> node
-  std::vector<std::uint32_t> whole_token_;
+  std::vector<bool> is_unsplit_;
+  std::unordered_map<std::uint64_t, std::uint32_t> unsplit_next_;  // (node << 8 | byte) -> node
+  std::vector<std::uint32_t> unsplit_token_;                       // by node
 };
 
 }  // namespace detent

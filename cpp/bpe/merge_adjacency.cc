@@ -1,3 +1,20 @@
+// Deciding adjacent pairs.
+//
+// 1. Naively, (a, b) is a valid pair if merging the symbols of a and b together gives a, b again. It is invalid exactly
+//    if, at some moment of that merging, a pair across the border is merged.
+// 2. Until then both sides merge as they would alone. So only the tokens at the border matter: those on the right edge
+//    of a's derivation tree and on the left edge of b's. decide_by_steps replays the merges of these two edges in the
+//    order of their ranks, and asks at each moment whether the pair at the border has a merge of less rank.
+// 3. Where ranks rise from parts to merged tokens, the edges can be read from the root down instead
+//    (decide_by_edges). A token z with the effective merge (x, y) forbids x before y as long as x and y are both there
+//    at time(z), the largest rank in the derivation of z: that is until x or y is itself merged into its parent edge.
+// 4. All forbidden followers of a at once (clear_after). By 3, z = (x, y) forbids, after each token with x on its right
+//    edge below a merge of rank > time(z), the token y and those with y on their left edge whose first merge has a
+//    rank >= time(z). Number the tokens in preorder of the left tree, the children of a token by falling rank: those
+//    followers are y and a prefix of its children with their subtrees, an interval. So each token z is one rectangle,
+//    and the followers that a forbids are the intervals of the merges (x, .) for each x on a's right edge.
+// 5. *Non-monotone* tokens, where the rank of a merge is not above the ranks inside it, break 3: such a merge becomes
+//    possible late and is done at once. Pairs with one on an inner edge are decided by 2 and remembered.
 #include "bpe/merge_adjacency.h"
 
 #include <algorithm>
@@ -7,104 +24,116 @@
 
 namespace detent {
 
-void MergeAdjacency::build() {
-  const auto size = static_cast<std::uint32_t>(parts_.size());
-  std::vector<std::uint32_t> row;
+void MergeAdjacency::find_derivations() {
+  const auto size = static_cast<std::uint32_t>(derivations_.size());
+  std::vector<std::uint32_t> merged;
   for (std::uint32_t t = 0; t < size; ++t) {
-    const auto symbols = spelling(t);
-    row.assign(symbols.begin(), symbols.end());
-    Parts& own = parts_[t];
-    merges_.encode(row, [&own](std::size_t, std::uint32_t left, std::uint32_t right, const MergeTable::Result& made) {
-      own.burst = own.left != kNone && made.rank <= own.time;
-      own.right = right;
-      own.left = left;
-      own.rank = made.rank;
-      own.time = std::max(own.time, made.rank);
-    });
-    set_live(t, row.size() == 1 && row[0] == t);
-    if (!live(t)) own = {};
+    const auto own_symbols = symbols(t);
+    merged.assign(own_symbols.begin(), own_symbols.end());
+    Derivation& of_t = derivations_[t];
+    merges_.merge(merged,
+                  [&of_t](std::size_t, std::uint32_t left, std::uint32_t right, const MergeTable::Result& made) {
+                    of_t.non_monotone = of_t.left != kNone && made.rank <= of_t.time;
+                    of_t.right = right;
+                    of_t.left = left;
+                    of_t.rank = made.rank;
+                    of_t.time = std::max(of_t.time, made.rank);
+                  });
+    set_reachable(t, merged.size() == 1 && merged[0] == t);
+    if (!is_reachable(t)) of_t = {};
   }
-  // The parts of a live token are live and shorter.
+  // The parts of a reachable token are reachable and shorter.
   std::vector<std::uint32_t> by_length(size);
   std::iota(by_length.begin(), by_length.end(), 0u);
-  std::ranges::stable_sort(by_length, {}, [this](std::uint32_t t) { return spelling(t).size(); });
+  std::ranges::stable_sort(by_length, {}, [this](std::uint32_t t) { return symbols(t).size(); });
   for (std::uint32_t t : by_length) {
-    Parts& own = parts_[t];
-    if (!live(t) || own.left == kNone) continue;
-    own.late_left = burst(t) || parts_[own.left].late_left;
-    own.late_right = burst(t) || parts_[own.right].late_right;
+    Derivation& of_t = derivations_[t];
+    if (!is_reachable(t) || of_t.left == kNone) continue;
+    of_t.non_monotone_left = of_t.non_monotone || derivations_[of_t.left].non_monotone_left;
+    of_t.non_monotone_right = of_t.non_monotone || derivations_[of_t.right].non_monotone_right;
   }
-  // Preorder by left parts, the children of a token by rank, the largest first.
-  std::vector<std::uint32_t> by_rank;
   for (std::uint32_t t = 0; t < size; ++t) {
-    if (live(t)) by_rank.push_back(t);
+    if (derivations_[t].non_monotone_left) non_monotone_left_.push_back(t);
   }
-  std::ranges::stable_sort(by_rank, std::greater<>{}, [this](std::uint32_t t) { return parts_[t].rank; });
-  std::vector<std::uint32_t> count(size + std::size_t{1});
+}
+
+MergeAdjacency::LeftTree MergeAdjacency::number_by_left_part(const std::vector<std::uint32_t>& by_rank) {
+  const auto size = static_cast<std::uint32_t>(derivations_.size());
+  LeftTree tree{{}, std::vector<std::uint32_t>(size + std::size_t{1}), std::vector<std::uint32_t>(size)};
   for (std::uint32_t t : by_rank) {
-    if (parts_[t].left != kNone) ++count[parts_[t].left + std::size_t{1}];
+    if (derivations_[t].left != kNone) ++tree.first[derivations_[t].left + std::size_t{1}];
   }
-  std::partial_sum(count.begin(), count.end(), count.begin());
-  std::vector<std::uint32_t> children(count.back()), next(count.begin(), count.end() - 1);
+  std::partial_sum(tree.first.begin(), tree.first.end(), tree.first.begin());
+  tree.children.resize(tree.first.back());
+  std::vector<std::uint32_t> next(tree.first.begin(), tree.first.end() - 1);
   for (std::uint32_t t : by_rank) {
-    if (parts_[t].left != kNone) children[next[parts_[t].left]++] = t;
+    if (derivations_[t].left != kNone) tree.children[next[derivations_[t].left]++] = t;
   }
-  place_.assign(size, kNone);
-  std::vector<std::uint32_t> end(size), stack;
+  preorder_rank_.assign(size, kNone);
+  std::vector<std::uint32_t> stack;
   for (std::uint32_t root = 0; root < size; ++root) {
-    if (!live(root) || parts_[root].left != kNone) continue;
+    if (!is_reachable(root) || derivations_[root].left != kNone) continue;
     stack.push_back(root);
     while (!stack.empty()) {
       const std::uint32_t t = stack.back();
-      if (place_[t] != kNone) {
-        end[t] = static_cast<std::uint32_t>(order_.size());
+      if (preorder_rank_[t] != kNone) {  // all its children are numbered
+        tree.end[t] = static_cast<std::uint32_t>(preorder_.size());
         stack.pop_back();
         continue;
       }
-      place_[t] = static_cast<std::uint32_t>(order_.size());
-      order_.push_back(t);
-      for (std::uint32_t k = count[t + 1]; k-- > count[t];) stack.push_back(children[k]);
+      preorder_rank_[t] = static_cast<std::uint32_t>(preorder_.size());
+      preorder_.push_back(t);
+      for (std::uint32_t k = tree.first[t + 1]; k-- > tree.first[t];) stack.push_back(tree.children[k]);
     }
   }
-  // The merge of z = (x, y) forbids behind x: y itself and its children of at least its time, a run in preorder.
+  return tree;
+}
+
+void MergeAdjacency::find_rectangles() {
+  const auto size = static_cast<std::uint32_t>(derivations_.size());
+  std::vector<std::uint32_t> by_rank;  // falling
+  for (std::uint32_t t = 0; t < size; ++t) {
+    if (is_reachable(t)) by_rank.push_back(t);
+  }
+  std::ranges::stable_sort(by_rank, std::greater<>{}, [this](std::uint32_t t) { return derivations_[t].rank; });
+  const LeftTree tree = number_by_left_part(by_rank);
   first_rectangle_.assign(size + std::size_t{1}, 0);
-  std::vector<std::uint32_t> by_time = by_rank;
-  std::ranges::stable_sort(by_time, std::greater<>{}, [this](std::uint32_t t) { return parts_[t].time; });
+  std::vector<std::uint32_t> by_time = by_rank;  // falling
+  std::ranges::stable_sort(by_time, std::greater<>{}, [this](std::uint32_t t) { return derivations_[t].time; });
   for (std::uint32_t t : by_time) {
-    if (parts_[t].left != kNone) ++first_rectangle_[parts_[t].left + std::size_t{1}];
+    if (derivations_[t].left != kNone) ++first_rectangle_[derivations_[t].left + std::size_t{1}];
   }
   std::partial_sum(first_rectangle_.begin(), first_rectangle_.end(), first_rectangle_.begin());
   rectangles_.resize(first_rectangle_.back());
-  std::vector<std::size_t> at(first_rectangle_.begin(), first_rectangle_.end() - 1);
+  std::vector<std::size_t> next(first_rectangle_.begin(), first_rectangle_.end() - 1);
   for (std::uint32_t z : by_time) {
-    if (parts_[z].left == kNone) continue;
-    const std::uint32_t y = parts_[z].right, time = parts_[z].time;
-    const auto first = children.begin() + count[y], last = children.begin() + count[y + 1];
+    if (derivations_[z].left == kNone) continue;
+    const std::uint32_t y = derivations_[z].right, time = derivations_[z].time;
+    const auto first = tree.children.begin() + tree.first[y], last = tree.children.begin() + tree.first[y + 1];
     const auto stop =
-        std::partition_point(first, last, [&](std::uint32_t child) { return parts_[child].rank >= time; });
-    const std::uint32_t until = stop == first ? place_[y] + 1 : end[*std::prev(stop)];
-    rectangles_[at[parts_[z].left]++] = {time, place_[y], until};
-  }
-  for (std::uint32_t t = 0; t < size; ++t) {
-    if (parts_[t].late_left) late_.push_back(t);
+        std::partition_point(first, last, [&](std::uint32_t child) { return derivations_[child].rank >= time; });
+    const std::uint32_t until = stop == first ? preorder_rank_[y] + 1 : tree.end[*std::prev(stop)];
+    rectangles_[next[derivations_[z].left]++] = {time, preorder_rank_[y], until};
   }
 }
 
-bool MergeAdjacency::valid(std::uint32_t left, std::uint32_t right) const {
-  if (!live(left) || !live(right)) return false;
-  return parts_[left].late_right || parts_[right].late_left ? by_steps(left, right) : by_edges(left, right);
+bool MergeAdjacency::may_follow(std::uint32_t left, std::uint32_t right) const {
+  if (!is_reachable(left) || !is_reachable(right)) return false;
+  const bool by_steps = derivations_[left].non_monotone_right || derivations_[right].non_monotone_left;
+  return by_steps ? decide_by_steps(left, right) : decide_by_edges(left, right);
 }
 
-// Undoes the younger of the two edge merges until the pair itself would have been merged first, or nothing is left.
-bool MergeAdjacency::by_edges(std::uint32_t left, std::uint32_t right) const {
-  std::uint32_t left_until = kNone, right_until = kNone;
+// Undoes the later of the two edge merges until the pair at the border would have been merged first (invalid), or both
+// tokens are symbols (valid).
+bool MergeAdjacency::decide_by_edges(std::uint32_t left, std::uint32_t right) const {
+  std::uint32_t left_until = kNone, right_until = kNone;  // the ranks of the merges that were undone last
   while (true) {
     if (const MergeTable::Result made = merges_.find(left, right); made.rank != kNone) {
-      const Parts& z = parts_[made.token];
-      if (live(made.token) && z.left == left && z.right == right && z.time < left_until && z.time <= right_until)
-        return false;
+      const Derivation& z = derivations_[made.token];
+      const bool effective = is_reachable(made.token) && z.left == left && z.right == right;
+      if (effective && z.time < left_until && z.time <= right_until) return false;
     }
-    const Parts &x = parts_[left], &y = parts_[right];
+    const Derivation &x = derivations_[left], &y = derivations_[right];
     if (x.left == kNone && y.left == kNone) return true;
     if (y.left == kNone || (x.left != kNone && x.rank > y.rank)) {
       left_until = x.rank;
@@ -116,35 +145,38 @@ bool MergeAdjacency::by_edges(std::uint32_t left, std::uint32_t right) const {
   }
 }
 
-// MergeTable both sides, each as it would be alone, until the pair at their border comes first or nothing is left.
-bool MergeAdjacency::by_steps(std::uint32_t left, std::uint32_t right) const {
-  thread_local std::vector<Event> left_room, right_room;
-  const std::vector<Event>& before =
-      parts_[left].late_right ? edges(left).right : climb(left, &Parts::right, left_room);
-  const std::vector<Event>& behind =
-      parts_[right].late_left ? edges(right).left : climb(right, &Parts::left, right_room);
-  std::uint32_t x = spelling(left).back(), y = spelling(right).front();
+// Merges both sides, each as it would be merged alone, until the pair at their border comes first or nothing is left.
+bool MergeAdjacency::decide_by_steps(std::uint32_t left, std::uint32_t right) const {
+  thread_local std::vector<EdgeMerge> left_buffer, right_buffer;
+  const std::vector<EdgeMerge>& before =
+      derivations_[left].non_monotone_right ? edges(left).right : ancestors(left, &Derivation::right, left_buffer);
+  const std::vector<EdgeMerge>& after =
+      derivations_[right].non_monotone_left ? edges(right).left : ancestors(right, &Derivation::left, right_buffer);
+  std::uint32_t x = symbols(left).back(), y = symbols(right).front();
   for (std::size_t i = 0, j = 0;;) {
     const std::uint32_t across = merges_.find(x, y).rank;
     const std::uint32_t next_before = i < before.size() ? before[i].rank : kNone;
-    const std::uint32_t next_behind = j < behind.size() ? behind[j].rank : kNone;
-    if (across < next_before && across <= next_behind) return false;
-    if (next_before == kNone && next_behind == kNone) return true;
-    if (next_before <= next_behind) {
-      x = before[i++].edge;
+    const std::uint32_t next_after = j < after.size() ? after[j].rank : kNone;
+    if (across < next_before && across <= next_after) return false;
+    if (next_before == kNone && next_after == kNone) return true;
+    if (next_before <= next_after) {
+      x = before[i++].token;
     } else {
-      y = behind[j++].edge;
+      y = after[j++].token;
     }
   }
 }
 
-// Where ranks rise along an edge, what is merged beside it makes no difference.
-const std::vector<MergeAdjacency::Event>& MergeAdjacency::climb(std::uint32_t token, std::uint32_t Parts::* edge,
-                                                                std::vector<Event>& events) const {
-  events.clear();
-  for (std::uint32_t t = token; parts_[t].left != kNone; t = parts_[t].*edge) events.push_back({parts_[t].rank, t});
-  std::ranges::reverse(events);
-  return events;
+// The merges on one edge of a token, first to last. Where ranks rise along the edge, merges beside it do not matter.
+const std::vector<MergeAdjacency::EdgeMerge>& MergeAdjacency::ancestors(std::uint32_t token,
+                                                                        std::uint32_t Derivation::* part,
+                                                                        std::vector<EdgeMerge>& merges) const {
+  merges.clear();
+  for (std::uint32_t t = token; derivations_[t].left != kNone; t = derivations_[t].*part) {
+    merges.push_back({derivations_[t].rank, t});
+  }
+  std::ranges::reverse(merges);
+  return merges;
 }
 
 const MergeAdjacency::Edges& MergeAdjacency::edges(std::uint32_t token) const {
@@ -153,12 +185,12 @@ const MergeAdjacency::Edges& MergeAdjacency::edges(std::uint32_t token) const {
   std::unique_ptr<const Edges>& known = edges_[token];
   if (known) return *known;
   Edges found;
-  const auto symbols = spelling(token);
-  std::vector<std::uint32_t> row(symbols.begin(), symbols.end());
-  std::uint32_t first = row.front(), last = row.back();
-  merges_.encode(row, [&](std::size_t place, std::uint32_t, std::uint32_t, const MergeTable::Result& made) {
-    if (place == 0) first = made.token;
-    if (place + 2 == row.size()) last = made.token;
+  const auto own_symbols = symbols(token);
+  std::vector<std::uint32_t> merged(own_symbols.begin(), own_symbols.end());
+  std::uint32_t first = merged.front(), last = merged.back();
+  merges_.merge(merged, [&](std::size_t at, std::uint32_t, std::uint32_t, const MergeTable::Result& made) {
+    if (at == 0) first = made.token;
+    if (at + 2 == merged.size()) last = made.token;
     found.left.push_back({made.rank, first});
     found.right.push_back({made.rank, last});
   });
@@ -166,20 +198,20 @@ const MergeAdjacency::Edges& MergeAdjacency::edges(std::uint32_t token) const {
   return *known;
 }
 
-const std::vector<std::uint32_t>& MergeAdjacency::after_late(std::uint32_t left) const {
+// The forbidden followers that rectangles do not tell.
+const std::vector<std::uint32_t>& MergeAdjacency::forbidden_by_steps(std::uint32_t left) const {
   {
     const ForkGuard guard;
     const std::lock_guard lock(mutex_);
-    if (const auto known = after_late_.find(left); known != after_late_.end()) return *known->second;
+    if (const auto known = forbidden_by_steps_.find(left); known != forbidden_by_steps_.end()) return *known->second;
   }
-  // Whatever is merged across first is a pair of the edges.
   std::vector<std::uint32_t> found;
-  for (std::uint32_t right : parts_[left].late_right ? order_ : late_) {
-    if (!valid(left, right)) found.push_back(right);
+  for (std::uint32_t right : derivations_[left].non_monotone_right ? preorder_ : non_monotone_left_) {
+    if (!may_follow(left, right)) found.push_back(right);
   }
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<const std::vector<std::uint32_t>>& known = after_late_[left];
+  std::unique_ptr<const std::vector<std::uint32_t>>& known = forbidden_by_steps_[left];
   if (!known) known = std::make_unique<const std::vector<std::uint32_t>>(std::move(found));
   return *known;
 }
@@ -189,52 +221,53 @@ void MergeAdjacency::forbid_after(std::uint32_t left, std::uint32_t* row) const 
     const ForkGuard guard;
     const std::lock_guard lock(mutex_);
     if (const auto known = long_rows_.find(left); known != long_rows_.end()) {
-      const std::vector<std::uint32_t>& kept = *known->second;
-      for (std::size_t i = 0; i < kept.size(); ++i) row[i] &= kept[i];
+      const std::vector<std::uint32_t>& allowed = *known->second;
+      for (std::size_t i = 0; i < allowed.size(); ++i) row[i] &= allowed[i];
       return;
     }
   }
-  const std::size_t words = (parts_.size() + 31) / 32;
-  if (take_out_after(left, row) <= words) return;
-  // To take out so many one by one again would cost more than all words.
-  auto kept = std::make_unique<std::vector<std::uint32_t>>(words, UINT32_MAX);
-  take_out_after(left, kept->data());
+  const std::size_t words = (derivations_.size() + 31) / 32;
+  if (clear_after(left, row) <= words) return;
+  // Clearing that many bits one by one costs more than an intersection of whole rows: remember the row.
+  auto allowed = std::make_unique<std::vector<std::uint32_t>>(words, UINT32_MAX);
+  clear_after(left, allowed->data());
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  if (long_rows_.size() < kLongRows) long_rows_.try_emplace(left, std::move(kept));
+  if (long_rows_.size() < kMaxLongRows) long_rows_.try_emplace(left, std::move(allowed));
 }
 
-std::size_t MergeAdjacency::take_out_after(std::uint32_t left, std::uint32_t* row) const {
-  std::size_t work = 0;
-  const auto take_out = [row, &work](std::uint32_t t) {
+// Returns the number of bits that were cleared.
+std::size_t MergeAdjacency::clear_after(std::uint32_t left, std::uint32_t* row) const {
+  std::size_t count = 0;
+  const auto clear = [row, &count](std::uint32_t t) {
     row[t >> 5] &= ~(1u << (t & 31));
-    ++work;
+    ++count;
   };
-  if (parts_[left].late_right) {
-    for (std::uint32_t right : after_late(left)) take_out(right);
-    return work;
+  if (derivations_[left].non_monotone_right) {
+    for (std::uint32_t right : forbidden_by_steps(left)) clear(right);
+    return count;
   }
-  thread_local std::vector<std::uint32_t> kept;
-  kept.clear();
-  for (std::uint32_t right : late_) {
-    if (row[right >> 5] >> (right & 31) & 1) kept.push_back(right);
+  thread_local std::vector<std::uint32_t> undecided;  // tokens that rectangles must not clear
+  undecided.clear();
+  for (std::uint32_t right : non_monotone_left_) {
+    if (row[right >> 5] >> (right & 31) & 1) undecided.push_back(right);
   }
   std::uint32_t until = kNone;
-  for (std::uint32_t x = left;; x = parts_[x].right) {
+  for (std::uint32_t x = left;; x = derivations_[x].right) {
     const auto first = rectangles_.begin() + static_cast<std::ptrdiff_t>(first_rectangle_[x]);
     const auto last = rectangles_.begin() + static_cast<std::ptrdiff_t>(first_rectangle_[x + std::size_t{1}]);
     const auto from =
         until == kNone ? first : std::partition_point(first, last, [&](const Rectangle& r) { return r.time >= until; });
     for (auto r = from; r != last; ++r) {
-      for (std::uint32_t k = r->first; k < r->last; ++k) take_out(order_[k]);
+      for (std::uint32_t k = r->first; k < r->last; ++k) clear(preorder_[k]);
     }
-    if (parts_[x].left == kNone) break;
-    until = parts_[x].rank;
+    if (derivations_[x].left == kNone) break;
+    until = derivations_[x].rank;
   }
-  if (kept.empty()) return work;
-  for (std::uint32_t right : kept) row[right >> 5] |= 1u << (right & 31);
-  for (std::uint32_t right : after_late(left)) take_out(right);
-  return work;
+  if (undecided.empty()) return count;
+  for (std::uint32_t right : undecided) row[right >> 5] |= 1u << (right & 31);
+  for (std::uint32_t right : forbidden_by_steps(left)) clear(right);
+  return count;
 }
 
 }  // namespace detent

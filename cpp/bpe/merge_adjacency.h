@@ -1,12 +1,10 @@
-// MergeAdjacency: which token may follow which when a text is merged as a whole.
+// MergeAdjacency: which token may follow which when a pre-token is encoded by merging.
 //
-// Without a split a row of tokens is what merging gives if and only if each is live and each adjacent pair is what
-// merging gives of the two (checked against brute force; ARCHITECTURE.md). The forbidden pairs are a union of
-// rectangles: number the tokens in preorder of two trees, in which the parent of a token is its left, or right, part. A
-// merge (x, y) of rank k forbids x, and what has x at its right edge beyond rank k, before y, and what has y at its
-// left edge from rank k on. That takes for granted that ranks rise towards the root. Tokens with an edge where they do
-// not (a merge that becomes possible late is done at once) are few; their pairs are decided by merging the two step by
-// step.
+// A token sequence is the encoding of its text if and only if each token is reachable and each adjacent pair is the
+// encoding of its own text (checked against brute force; docs/algorithms/canonical-masks.md). The forbidden pairs are a
+// union of rectangles in two orders of the tokens: the preorders of the trees in which the parent of a token is its
+// left part, or its right part. merge_adjacency.cc derives them. Rectangles assume that ranks rise from parts to merged
+// tokens. Tokens with an exception on an edge of their derivation are few; merging step by step decides their pairs.
 #pragma once
 
 #include <cstdint>
@@ -26,75 +24,84 @@ class MergeAdjacency final : public AdjacencyRelation {
  public:
   static constexpr std::uint32_t kNone = MergeTable::kNone;
 
-  // `spelling(t)` are the symbols that token t begins as, none if no text is merged to it.
-  // Time: that of merging each token's own spelling.
-  template <class Spelling>
-  MergeAdjacency(const MergeTable& merges, Spelling spelling)
-      : AdjacencyRelation(merges.size()), merges_(merges), parts_(merges.size()) {
-    spelled_.resize(merges.size() + std::size_t{1});
+  // `symbols_of(t)` returns the symbols that merging starts from for the text of token t, none if no text merges to t.
+  // Time: that of merging each token's own text.
+  template <class SymbolsOf>
+  MergeAdjacency(const MergeTable& merges, SymbolsOf symbols_of)
+      : AdjacencyRelation(merges.size()), merges_(merges), derivations_(merges.size()) {
+    first_symbol_.resize(merges.size() + std::size_t{1});
     for (std::uint32_t t = 0; t < merges.size(); ++t) {
-      spelled_[t] = symbols_.size();
-      const std::vector<std::uint32_t>& symbols = spelling(t);
+      first_symbol_[t] = symbols_.size();
+      const std::vector<std::uint32_t>& symbols = symbols_of(t);
       symbols_.insert(symbols_.end(), symbols.begin(), symbols.end());
     }
-    spelled_[merges.size()] = symbols_.size();
-    build();
+    first_symbol_[merges.size()] = symbols_.size();
+    find_derivations();
+    find_rectangles();
   }
 
-  // Whether its last merge does not rank behind all merges inside it.
-  bool burst(std::uint32_t token) const { return parts_[token].burst; }
-  std::span<const std::uint32_t> spelling(std::uint32_t token) const {
-    return {symbols_.data() + spelled_[token], spelled_[token + 1] - spelled_[token]};
+  // Whether the rank of the token's last merge is not above the ranks of all merges inside the token.
+  bool is_non_monotone(std::uint32_t token) const { return derivations_[token].non_monotone; }
+  std::span<const std::uint32_t> symbols(std::uint32_t token) const {
+    return {symbols_.data() + first_symbol_[token], first_symbol_[token + 1] - first_symbol_[token]};
   }
 
-  // Cost: the edges of their trees.
-  bool valid(std::uint32_t left, std::uint32_t right) const override;
+  // Time: linear in the edges of the two derivation trees.
+  bool may_follow(std::uint32_t left, std::uint32_t right) const override;
   void forbid_after(std::uint32_t left, std::uint32_t* row) const override;
 
  private:
-  struct Parts {
-    std::uint32_t left = kNone, right = kNone;  // of the merge that makes it
-    std::uint32_t rank = 0;                     // of that merge
-    std::uint32_t time = 0;                     // the largest rank inside it
-    bool burst = false;
-    bool late_left = false, late_right = false;  // whether a burst token is on that edge
+  // The derivation tree of a reachable token, whose root is its effective merge.
+  struct Derivation {
+    std::uint32_t left = kNone, right = kNone;  // the parts
+    std::uint32_t rank = 0;                     // of the effective merge
+    std::uint32_t time = 0;                     // the largest rank in the tree
+    bool non_monotone = false;
+    bool non_monotone_left = false, non_monotone_right = false;  // whether such a token is on that edge of the tree
   };
   struct Rectangle {
     std::uint32_t time;
-    std::uint32_t first, last;  // places in order_ of the tokens that must not follow
+    std::uint32_t first, last;  // ranks in preorder_ of the tokens that must not follow
   };
-  // One merge of one side of a pair, as the other side sees it.
-  struct Event {
+  // A merge on one side of a pair that changes the token at the border of the pair.
+  struct EdgeMerge {
     std::uint32_t rank;
-    std::uint32_t edge;  // the token at the edge after it
+    std::uint32_t token;  // at the border after the merge
   };
   struct Edges {
-    std::vector<Event> left, right;  // of the left edge, and of the right one
+    std::vector<EdgeMerge> left, right;
+  };
+  // The tokens by left part, each part's tokens by falling rank; the children of t are [first[t], first[t + 1]).
+  struct LeftTree {
+    std::vector<std::uint32_t> children, first, end;  // end: the preorder rank after the subtree of a token
   };
 
-  void build();
-  bool by_edges(std::uint32_t left, std::uint32_t right) const;
-  bool by_steps(std::uint32_t left, std::uint32_t right) const;
-  const std::vector<Event>& climb(std::uint32_t token, std::uint32_t Parts::* edge, std::vector<Event>& events) const;
-  std::size_t take_out_after(std::uint32_t left, std::uint32_t* row) const;
+  void find_derivations();
+  void find_rectangles();
+  LeftTree number_by_left_part(const std::vector<std::uint32_t>& by_rank);
+  bool decide_by_edges(std::uint32_t left, std::uint32_t right) const;
+  bool decide_by_steps(std::uint32_t left, std::uint32_t right) const;
+  const std::vector<EdgeMerge>& ancestors(std::uint32_t token, std::uint32_t Derivation::* part,
+                                          std::vector<EdgeMerge>& merges) const;
+  std::size_t clear_after(std::uint32_t left, std::uint32_t* row) const;
   const Edges& edges(std::uint32_t token) const;
-  const std::vector<std::uint32_t>& after_late(std::uint32_t left) const;
+  const std::vector<std::uint32_t>& forbidden_by_steps(std::uint32_t left) const;
 
   const MergeTable& merges_;
-  std::vector<Parts> parts_;
-  std::vector<std::size_t> spelled_;
+  std::vector<Derivation> derivations_;
+  std::vector<std::size_t> first_symbol_;
   std::vector<std::uint32_t> symbols_;
-  std::vector<std::uint32_t> order_;          // live tokens in preorder by their left parts
-  std::vector<std::uint32_t> place_;          // of each token in it
-  std::vector<std::size_t> first_rectangle_;  // of each token as a left part
-  std::vector<Rectangle> rectangles_;         // the largest time first for each left part
-  std::vector<std::uint32_t> late_;           // live tokens with a burst one at their left edge
-  static constexpr std::size_t kLongRows = 1024;
-  mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>>
-      long_rows_;  // bits that stay
-  mutable std::mutex mutex_;
+  std::vector<std::uint32_t> preorder_;           // reachable tokens in preorder of the left tree
+  std::vector<std::uint32_t> preorder_rank_;      // of each token
+  std::vector<std::size_t> first_rectangle_;      // of each token as a left part
+  std::vector<Rectangle> rectangles_;             // by left part, each part's by falling time
+  std::vector<std::uint32_t> non_monotone_left_;  // the tokens with an exception on their left edge
+  static constexpr std::size_t kMaxLongRows = 1024;
+  mutable std::mutex mutex_;  // of the memo tables below
+  // For left tokens that forbid many others: the bits that stay.
+  mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>> long_rows_;
   mutable std::unordered_map<std::uint32_t, std::unique_ptr<const Edges>> edges_;
-  mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>> after_late_;
+  mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>> forbidden_by_steps_;
 };
 
 }  // namespace detent

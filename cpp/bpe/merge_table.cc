@@ -24,48 +24,48 @@ MergeTable::MergeTable(std::uint32_t size, const std::vector<Merge>& merges) : s
   }
 }
 
-void MergeTable::encode(std::vector<std::uint32_t>& symbols) const {
-  constexpr std::size_t kShort = 48;  // up to there looking at all pairs is the faster way
-  if (symbols.size() > kShort) return encode_long(symbols);
-  encode(symbols, [](auto...) {});
+void MergeTable::merge(std::vector<std::uint32_t>& symbols) const {
+  constexpr std::size_t kShort = 48;  // up to that length a scan of all pairs is faster than a heap
+  if (symbols.size() > kShort) return merge_long(symbols);
+  merge(symbols, [](auto...) {});
 }
 
-// A list of symbols and a heap of pairs; an entry whose pair is gone is passed over.
-void MergeTable::encode_long(std::vector<std::uint32_t>& symbols) const {
-  struct Place {
+// Keeps a linked list of symbols and a heap of pairs. An entry of the heap whose pair has changed is skipped.
+void MergeTable::merge_long(std::vector<std::uint32_t>& symbols) const {
+  struct Node {
     std::uint32_t symbol;
-    std::uint32_t before, after;
+    std::uint32_t previous, next;
   };
   struct Entry {
-    std::uint32_t rank, place, left, right;
-    bool operator>(const Entry& other) const { return std::tie(rank, place) > std::tie(other.rank, other.place); }
+    std::uint32_t rank, position, left, right;
+    bool operator>(const Entry& other) const { return std::tie(rank, position) > std::tie(other.rank, other.position); }
   };
   const auto count = static_cast<std::uint32_t>(symbols.size());
-  std::vector<Place> places(count);
+  std::vector<Node> nodes(count);
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap;
-  const auto push = [&](std::uint32_t place) {
-    if (place == kNone || places[place].after == kNone) return;
-    const std::uint32_t left = places[place].symbol, right = places[places[place].after].symbol;
-    if (const Result found = find(left, right); found.rank != kNone) heap.push({found.rank, place, left, right});
+  const auto push = [&](std::uint32_t position) {
+    if (position == kNone || nodes[position].next == kNone) return;
+    const std::uint32_t left = nodes[position].symbol, right = nodes[nodes[position].next].symbol;
+    if (const Result found = find(left, right); found.rank != kNone) heap.push({found.rank, position, left, right});
   };
   for (std::uint32_t i = 0; i < count; ++i)
-    places[i] = {symbols[i], i == 0 ? kNone : i - 1, i + 1 == count ? kNone : i + 1};
+    nodes[i] = {symbols[i], i == 0 ? kNone : i - 1, i + 1 == count ? kNone : i + 1};
   for (std::uint32_t i = 0; i < count; ++i) push(i);
   while (!heap.empty()) {
     const Entry entry = heap.top();
     heap.pop();
-    Place& place = places[entry.place];
-    if (place.symbol != entry.left || place.after == kNone || places[place.after].symbol != entry.right) continue;
-    Place& gone = places[place.after];
-    place.symbol = find(entry.left, entry.right).token;
-    gone.symbol = kNone;
-    place.after = gone.after;
-    if (place.after != kNone) places[place.after].before = entry.place;
-    push(place.before);
-    push(entry.place);
+    Node& node = nodes[entry.position];
+    if (node.symbol != entry.left || node.next == kNone || nodes[node.next].symbol != entry.right) continue;
+    Node& removed = nodes[node.next];
+    node.symbol = find(entry.left, entry.right).token;
+    removed.symbol = kNone;
+    node.next = removed.next;
+    if (node.next != kNone) nodes[node.next].previous = entry.position;
+    push(node.previous);
+    push(entry.position);
   }
   symbols.clear();
-  for (std::uint32_t i = 0; i != kNone; i = places[i].after) symbols.push_back(places[i].symbol);
+  for (std::uint32_t i = 0; i != kNone; i = nodes[i].next) symbols.push_back(nodes[i].symbol);
 }
 
 }  // namespace detent

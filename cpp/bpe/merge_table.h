@@ -1,9 +1,9 @@
-// MergeTable: the merge table of a BPE tokenizer, and the merging itself.
+// MergeTable: the merge table of a BPE tokenizer, and merging itself (Sennrich, Haddow & Birch 2016).
 //
-// Merging takes, again and again, the adjacent pair with the least (rank, position). Ranks belong to pairs; several
-// pairs may have one rank and several pairs may make one token. What can ever make a token in a text is one merge only:
-// the last one when its own spelling is merged (canonical.md calls it effective). A token that its own spelling does
-// not give is dead.
+// Merging replaces, again and again, the adjacent pair with the least (rank, position) by its merged token. Ranks
+// belong to pairs: several pairs may have one rank, and several pairs may make one token. Only one merge can make a
+// token in any text, its *effective merge*: the last merge when the token's own text is merged. A token that its own
+// text does not merge to is unreachable.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class MergeTable {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  // Of several entries for one pair the last holds. Throws `argument` where an entry names an id that is not below
+  // Of several entries for one pair the last counts. Throws `argument` if an entry names an id that is not below
   // `size`.
   MergeTable(std::uint32_t size, const std::vector<Merge>& merges);
 
@@ -35,11 +35,12 @@ class MergeTable {
     }
   }
 
-  // MergeTable a row of symbols in place. Linear times logarithmic in its length.
-  void encode(std::vector<std::uint32_t>& symbols) const;
-  // Does the same and says each merge in turn; for short rows.
+  // Merges a sequence of symbols in place. Time: n log n in its length.
+  void merge(std::vector<std::uint32_t>& symbols) const;
+  // Does the same for a short sequence and calls visit(position, left, right, result) before each merge. Time:
+  // quadratic.
   template <class Visit>
-  void encode(std::vector<std::uint32_t>& symbols, Visit visit) const;
+  void merge(std::vector<std::uint32_t>& symbols, Visit visit) const;
 
   std::uint32_t size() const { return size_; }
 
@@ -50,17 +51,17 @@ class MergeTable {
     Result result;
   };
   std::uint64_t slot(std::uint64_t key) const { return (key * 0x9E3779B97F4A7C15ULL) >> shift_; }
-  void encode_long(std::vector<std::uint32_t>& symbols) const;
+  void merge_long(std::vector<std::uint32_t>& symbols) const;
 
   std::uint32_t size_;
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;  // open addressing
   std::uint64_t mask_ = 0;
   int shift_ = 0;
 };
 
 template <class Visit>
-void MergeTable::encode(std::vector<std::uint32_t>& symbols, Visit visit) const {
-  thread_local std::vector<Result> pairs;  // pairs[i] is what symbols i and i + 1 give
+void MergeTable::merge(std::vector<std::uint32_t>& symbols, Visit visit) const {
+  thread_local std::vector<Result> pairs;  // pairs[i] is the merge of symbols i and i + 1
   pairs.clear();
   for (std::size_t i = 0; i + 1 < symbols.size(); ++i) pairs.push_back(find(symbols[i], symbols[i + 1]));
   while (true) {

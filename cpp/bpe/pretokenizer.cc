@@ -1,3 +1,19 @@
+// The boundary automaton.
+//
+// 1. Naively, the pre-tokens of a text are found by the scanner: from each start, the match that the backtracking
+// matcher
+//    prefers; the next pre-token starts at its end. Whether a pre-token ends here may depend on text that is not
+//    written yet: in `\s+(?!\S)`, whether a space belongs to the run before it depends on the next character.
+// 2. So guess: a state reads for each character whether it starts a pre-token. Without a start the matcher goes on with
+//    the threads of higher priority than a match, since they could still win. With a start, the match is the result:
+//    all threads of higher priority must never match. They become *obligations*, which the state carries on.
+// 3. A state is (threads of the pre-token by priority, obligations). It dies if an obligation matches, or if a start is
+//    guessed where no thread matches. What a thread does between two characters (assertions, jumps, the match) is
+//    computed when the next character is known, so that assertions about it are exact.
+// 4. By construction each text has exactly one accepted sequence of guesses. States are determinised by construction,
+//    without dead states (drop_dead), and minimised (Moore 1956): 14 to 20 states for the known splits.
+// 5. A state is unconstrained if every text may follow: determinise over the guesses, and look whether a set without a
+//    final state can be reached.
 #include "bpe/pretokenizer.h"
 
 #include <algorithm>
@@ -9,7 +25,7 @@
 namespace detent {
 namespace {
 
-constexpr std::size_t kMostStates = 4096;
+constexpr std::size_t kMaxStates = 4096;
 
 }  // namespace
 
@@ -17,19 +33,20 @@ PreTokenizer::PreTokenizer(std::vector<Instruction> program, unsigned class_coun
     : program_(std::move(program)), class_count_(class_count) {
   const auto size = program_.size();
   if (size == 0 || size >= kDead || class_count_ >= kEnd) {
-    throw Error(ErrorKind::unsupported, "split_states", static_cast<std::int64_t>(size), kMostStates);
+    throw Error(ErrorKind::unsupported, "split_states", static_cast<std::int64_t>(size), kMaxStates);
   }
   for (const Instruction& each : program_) {
     if (each.to >= size || each.or_to >= size) throw Error(ErrorKind::argument, "split_program");
   }
   build_scanner();
-  build_marks();
+  build_boundaries();
   drop_dead();
-  merge_equal();
-  find_free();
-  if (!states_[kTextStart].free) throw Error(ErrorKind::unsupported, "split_gap");
+  minimise();
+  find_unconstrained();
+  if (!states_[kTextStart].unconstrained) throw Error(ErrorKind::unsupported, "split_gap");
 }
 
+// The instructions at which threads wait before a character of that class, by priority: sets and matches.
 PreTokenizer::Threads PreTokenizer::closure(const Threads& threads, unsigned of_class) const {
   Threads leaves;
   std::vector<bool> seen(program_.size());
@@ -59,6 +76,7 @@ PreTokenizer::Threads PreTokenizer::closure(const Threads& threads, unsigned of_
   return leaves;
 }
 
+// The threads after a character of that class.
 PreTokenizer::Threads PreTokenizer::after(const Threads& leaves, unsigned of_class) const {
   Threads next;
   for (std::uint16_t leaf : leaves) {
@@ -70,6 +88,7 @@ PreTokenizer::Threads PreTokenizer::after(const Threads& leaves, unsigned of_cla
   return next;
 }
 
+// The position of the first match, or the size if there is none.
 std::size_t PreTokenizer::match_in(const Threads& leaves) const {
   return static_cast<std::size_t>(
       std::ranges::find_if(leaves, [this](std::uint16_t leaf) { return program_[leaf].op == Op::match; }) -
@@ -80,8 +99,8 @@ void PreTokenizer::build_scanner() {
   std::map<Threads, std::uint16_t> known{{{0}, 0}};
   std::vector<Threads> threads{{0}};
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (threads.size() > kMostStates) throw Error(ErrorKind::unsupported, "split_states", kMostStates, kMostStates);
-    Scan scan{std::vector<std::uint16_t>(class_count_, kDead), std::vector<bool>(class_count_ + 1)};
+    if (threads.size() > kMaxStates) throw Error(ErrorKind::unsupported, "split_states", kMaxStates, kMaxStates);
+    ScannerState scan{std::vector<std::uint16_t>(class_count_, kDead), std::vector<bool>(class_count_ + 1)};
     for (unsigned c = 0; c <= class_count_; ++c) {
       Threads leaves = closure(threads[i], c == class_count_ ? kEnd : c);
       const std::size_t match = match_in(leaves);
@@ -90,15 +109,15 @@ void PreTokenizer::build_scanner() {
       if (c == class_count_) continue;
       Threads next = after(leaves, c);
       if (next.empty()) continue;
-      const auto [place, is_new] = known.try_emplace(next, static_cast<std::uint16_t>(threads.size()));
+      const auto [entry, is_new] = known.try_emplace(next, static_cast<std::uint16_t>(threads.size()));
       if (is_new) threads.push_back(std::move(next));
-      scan.next[c] = place->second;
+      scan.next[c] = entry->second;
     }
     scanner_.push_back(std::move(scan));
   }
 }
 
-std::size_t PreTokenizer::chunk_end(const std::vector<std::uint8_t>& classes, std::size_t from) const {
+std::size_t PreTokenizer::pretoken_end(const std::vector<std::uint8_t>& classes, std::size_t from) const {
   std::size_t end = from;
   std::uint16_t state = 0;
   for (std::size_t i = from; state != kDead; ++i) {
@@ -109,55 +128,54 @@ std::size_t PreTokenizer::chunk_end(const std::vector<std::uint8_t>& classes, st
   return end;
 }
 
-void PreTokenizer::build_marks() {
-  using Key = std::pair<Threads, Threads>;  // of the chunk in order; those that must not match, ascending
+void PreTokenizer::build_boundaries() {
+  using Key = std::pair<Threads, Threads>;  // threads by priority; obligations, ascending
   std::map<Key, std::uint16_t> known;
   std::vector<Key> keys{{{}, {}}};
   states_.emplace_back();
-  const auto add = [&](Threads threads, Threads owed) {
-    std::ranges::sort(owed);
-    owed.erase(std::unique(owed.begin(), owed.end()), owed.end());
-    Key key{std::move(threads), std::move(owed)};
-    const auto [place, is_new] = known.try_emplace(key, static_cast<std::uint16_t>(keys.size()));
+  const auto add = [&](Threads threads, Threads obligations) {
+    std::ranges::sort(obligations);
+    obligations.erase(std::unique(obligations.begin(), obligations.end()), obligations.end());
+    Key key{std::move(threads), std::move(obligations)};
+    const auto [entry, is_new] = known.try_emplace(key, static_cast<std::uint16_t>(keys.size()));
     if (is_new) {
-      if (keys.size() >= kMostStates) throw Error(ErrorKind::unsupported, "split_states", kMostStates, kMostStates);
+      if (keys.size() >= kMaxStates) throw Error(ErrorKind::unsupported, "split_states", kMaxStates, kMaxStates);
       keys.push_back(std::move(key));
       states_.emplace_back();
     }
-    return place->second;
+    return entry->second;
   };
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Key key = keys[i];
-    const bool fresh = i == kTextStart;
-    State state;
+    BoundaryState state;
     for (auto& next : state.next) next.assign(class_count_, kDead);
     for (unsigned c = 0; c <= class_count_; ++c) {
       const unsigned next_class = c == class_count_ ? kEnd : c;
-      const Threads owed = closure(key.second, next_class);
-      if (match_in(owed) < owed.size()) continue;
+      const Threads obligations = closure(key.second, next_class);
+      if (match_in(obligations) < obligations.size()) continue;
       Threads leaves = closure(key.first, next_class);
       const std::size_t match = match_in(leaves);
-      const bool ends = fresh || match < leaves.size();
+      const bool may_start = i == kTextStart || match < leaves.size();
       leaves.resize(match);
       if (next_class == kEnd) {
-        state.may_end = ends;
+        state.may_end = may_start;
         continue;
       }
-      const Threads goes_on = after(leaves, c), still_owed = after(owed, c);
-      if (!goes_on.empty()) state.next[0][c] = add(goes_on, still_owed);
-      if (!ends) continue;
+      const Threads continued = after(leaves, c), still_obliged = after(obligations, c);
+      if (!continued.empty()) state.next[0][c] = add(continued, still_obliged);
+      if (!may_start) continue;
       const Threads first = closure({0}, c);
-      const Threads begun = match_in(first) < first.size() ? Threads{} : after(first, c);  // no empty chunks
-      if (begun.empty()) continue;
-      Threads all_owed = still_owed;
-      all_owed.insert(all_owed.end(), goes_on.begin(), goes_on.end());
-      state.next[1][c] = add(begun, std::move(all_owed));
+      const Threads started = match_in(first) < first.size() ? Threads{} : after(first, c);  // no empty pre-tokens
+      if (started.empty()) continue;
+      Threads all_obligations = still_obliged;
+      all_obligations.insert(all_obligations.end(), continued.begin(), continued.end());
+      state.next[1][c] = add(started, std::move(all_obligations));
     }
     states_[i] = std::move(state);
   }
 }
 
-// Leaves only steps to states from which some text is possible.
+// Removes the steps to states from which the text can never end.
 void PreTokenizer::drop_dead() {
   std::vector<bool> live(states_.size());
   for (bool changed = true; changed;) {
@@ -171,7 +189,7 @@ void PreTokenizer::drop_dead() {
       changed |= live[i] = is_live;
     }
   }
-  for (State& state : states_) {
+  for (BoundaryState& state : states_) {
     for (auto& next : state.next) {
       for (std::uint16_t& to : next) {
         if (to != kDead && !live[to]) to = kDead;
@@ -180,8 +198,8 @@ void PreTokenizer::drop_dead() {
   }
 }
 
-// Moore's refinement; state 0 stays first, and states that nothing leads to go.
-void PreTokenizer::merge_equal() {
+// Moore's refinement. The text start keeps number 0; states that cannot be reached are dropped.
+void PreTokenizer::minimise() {
   std::vector<std::uint16_t> block(states_.size());
   for (std::size_t i = 0; i < states_.size(); ++i) block[i] = states_[i].may_end;
   for (std::size_t count = 0;;) {
@@ -199,20 +217,20 @@ void PreTokenizer::merge_equal() {
     count = known.size();
   }
   std::vector<std::uint16_t> number(states_.size(), kDead);  // of a block
-  std::vector<std::size_t> kept{0};
+  std::vector<std::size_t> representatives{0};
   number[block[0]] = 0;
-  for (std::size_t k = 0; k < kept.size(); ++k) {
-    for (const auto& next : states_[kept[k]].next) {
+  for (std::size_t k = 0; k < representatives.size(); ++k) {
+    for (const auto& next : states_[representatives[k]].next) {
       for (std::uint16_t to : next) {
         if (to == kDead || number[block[to]] != kDead) continue;
-        number[block[to]] = static_cast<std::uint16_t>(kept.size());
-        kept.push_back(to);
+        number[block[to]] = static_cast<std::uint16_t>(representatives.size());
+        representatives.push_back(to);
       }
     }
   }
-  std::vector<State> merged;
-  for (std::size_t i : kept) {
-    State state = states_[i];
+  std::vector<BoundaryState> merged;
+  for (std::size_t i : representatives) {
+    BoundaryState state = states_[i];
     for (auto& next : state.next) {
       for (std::uint16_t& to : next) {
         if (to != kDead) to = number[block[to]];
@@ -223,25 +241,24 @@ void PreTokenizer::merge_equal() {
   states_ = std::move(merged);
 }
 
-// A state is free if the sets of states that texts lead to from it, whatever is marked, never run out of one that may
-// end.
-void PreTokenizer::find_free() {
+// A state is unconstrained if, after any text and over all guesses, some state that may end is reached.
+void PreTokenizer::find_unconstrained() {
   std::map<Threads, std::size_t> known;
   std::vector<Threads> sets;
-  std::vector<std::vector<std::size_t>> into;  // the sets that lead to a set
+  std::vector<std::vector<std::size_t>> predecessors;
   std::vector<bool> bad;
   const auto add = [&](Threads set) {
     std::ranges::sort(set);
     set.erase(std::unique(set.begin(), set.end()), set.end());
-    const auto [place, is_new] = known.try_emplace(set, sets.size());
+    const auto [entry, is_new] = known.try_emplace(set, sets.size());
     if (is_new) {
-      if (sets.size() >= kMostStates * 4)
-        throw Error(ErrorKind::unsupported, "split_states", kMostStates * 4, kMostStates * 4);
+      if (sets.size() >= kMaxStates * 4)
+        throw Error(ErrorKind::unsupported, "split_states", kMaxStates * 4, kMaxStates * 4);
       bad.push_back(std::ranges::none_of(set, [this](std::uint16_t s) { return states_[s].may_end; }));
-      into.emplace_back();
+      predecessors.emplace_back();
       sets.push_back(std::move(set));
     }
-    return place->second;
+    return entry->second;
   };
   for (std::uint16_t s = 0; s < states_.size(); ++s) add({s});
   for (std::size_t i = 0; i < sets.size(); ++i) {
@@ -253,7 +270,7 @@ void PreTokenizer::find_free() {
           if (row[c] != kDead) next.push_back(row[c]);
         }
       }
-      into[add(std::move(next))].push_back(i);
+      predecessors[add(std::move(next))].push_back(i);
     }
   }
   std::vector<std::size_t> work;
@@ -263,14 +280,14 @@ void PreTokenizer::find_free() {
   while (!work.empty()) {
     const std::size_t i = work.back();
     work.pop_back();
-    for (std::size_t from : into[i]) {
+    for (std::size_t from : predecessors[i]) {
       if (!bad[from]) {
         bad[from] = true;
         work.push_back(from);
       }
     }
   }
-  for (std::uint16_t s = 0; s < states_.size(); ++s) states_[s].free = !bad[known.at({s})];
+  for (std::uint16_t s = 0; s < states_.size(); ++s) states_[s].unconstrained = !bad[known.at({s})];
 }
 
 }  // namespace detent

@@ -4,17 +4,17 @@
 
 namespace detent {
 
-UnigramModel::UnigramModel(const std::vector<std::string_view>& texts, std::vector<double> scores, double unknown,
-                           bool words)
-    : scores_(std::move(scores)), unknown_(unknown), words_(words) {
+UnigramModel::UnigramModel(const std::vector<std::string_view>& texts, std::vector<double> scores, double unknown_score,
+                           bool split_at_spaces)
+    : scores_(std::move(scores)), unknown_score_(unknown_score), split_at_spaces_(split_at_spaces) {
   for (std::uint32_t t = 0; t < texts.size(); ++t) {
     if (!texts[t].empty()) sorted_.push_back(t);
   }
   std::ranges::stable_sort(sorted_, {}, [&](std::uint32_t t) { return texts[t]; });
-  const auto first_of_equal = std::unique(sorted_.rbegin(), sorted_.rend(),
-                                          [&](std::uint32_t a, std::uint32_t b) { return texts[a] == texts[b]; });
-  sorted_.erase(sorted_.begin(), first_of_equal.base());
-  // Breadth first, so that the children of a node stand in a row.
+  const auto last_of_equal = std::unique(sorted_.rbegin(), sorted_.rend(),
+                                         [&](std::uint32_t a, std::uint32_t b) { return texts[a] == texts[b]; });
+  sorted_.erase(sorted_.begin(), last_of_equal.base());
+  // Breadth first, so that the children of a node are contiguous.
   nodes_.push_back({kNone, 0, 0, 0, static_cast<std::uint32_t>(sorted_.size())});
   bytes_.push_back(0);
   std::vector<std::uint32_t> depths{0};
@@ -35,35 +35,35 @@ UnigramModel::UnigramModel(const std::vector<std::string_view>& texts, std::vect
   }
 }
 
-std::vector<UnigramModel::Cut> UnigramModel::cuts(std::string_view text) const {
-  struct End {  // of the best row up to there
+std::vector<UnigramModel::Segment> UnigramModel::segments(std::string_view text) const {
+  struct Best {  // the best sequence for a prefix of the text
     double sum = 0;
     std::size_t begin = SIZE_MAX;  // of its last piece
     std::uint32_t token = kNone;
   };
-  std::vector<End> ends(text.size() + 1);
+  std::vector<Best> best(text.size() + 1);
   for (std::size_t at = 0; at < text.size();) {
-    if (words_ && text[at] == ' ') ends[at].sum = 0;
-    const double sum = ends[at].sum;
+    if (split_at_spaces_ && text[at] == ' ') best[at].sum = 0;
+    const double sum = best[at].sum;
     const std::size_t next = at + width(text[at]);
     const auto offer = [&](std::size_t end, double score, std::uint32_t token) {
-      if (ends[end].begin == SIZE_MAX || sum + score > ends[end].sum) ends[end] = {sum + score, at, token};
+      if (best[end].begin == SIZE_MAX || sum + score > best[end].sum) best[end] = {sum + score, at, token};
     };
-    bool single = false;
-    for (std::size_t end = at, here = kRoot; end < text.size();) {
-      const std::uint32_t child = this->child(static_cast<std::uint32_t>(here), text[end++]);
-      if (child == kNone) break;
-      here = child;
-      const std::uint32_t token = nodes_[child].token;
+    bool is_piece = false;  // the character by itself
+    std::uint32_t node = kRoot;
+    for (std::size_t end = at; end < text.size();) {
+      node = child(node, text[end++]);
+      if (node == kNone) break;
+      const std::uint32_t token = nodes_[node].token;
       if (token == kNone) continue;
       offer(end, scores_[token], token);
-      single |= end == next;
+      is_piece |= end == next;
     }
-    if (!single) offer(next, unknown_, kNone);
+    if (!is_piece) offer(next, unknown_score_, kNone);
     at = next;
   }
-  std::vector<Cut> found;
-  for (std::size_t end = text.size(); end > 0; end = ends[end].begin) found.push_back({ends[end].token, end});
+  std::vector<Segment> found;
+  for (std::size_t end = text.size(); end > 0; end = best[end].begin) found.push_back({best[end].token, end});
   std::ranges::reverse(found);
   return found;
 }

@@ -1,9 +1,9 @@
-// UnigramModel: a Unigram model: pieces, each with a score, of which a text is cut into the row of the largest sum
-// (Viterbi 1967; Kudo 2018).
+// UnigramModel: pieces with scores; a text is encoded as the piece sequence of the largest sum (Viterbi 1967; Kudo
+// 2018).
 //
-// Equal to the package tokenizers to the last bit: sums are taken from the left, in 64-bit floats, and of equal sums
-// the one whose last piece is the longest stays. A character that is no piece may be unknown, at a score below all
-// others.
+// Equal to the package `tokenizers` to the last bit: sums are taken from the left, in 64-bit floats. Of equal sums, the
+// one whose last piece is the longest wins. A character that is no piece may be an unknown one, at a score below all
+// pieces.
 #pragma once
 
 #include <cstdint>
@@ -19,40 +19,41 @@ class UnigramModel {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::uint32_t kRoot = 0;
 
-  // By token: its text, empty for what is no piece, and its score. Of tokens with one text the last holds.
-  // `words`: a text is cut before each space, and no piece has one but at its start.
-  UnigramModel(const std::vector<std::string_view>& texts, std::vector<double> scores, double unknown, bool words);
+  // By token: its text, empty if it is no piece, and its score. Of tokens with one text the last counts.
+  // `split_at_spaces`: a text is cut before each space, and no piece has a space but at its start.
+  UnigramModel(const std::vector<std::string_view>& texts, std::vector<double> scores, double unknown_score,
+               bool split_at_spaces);
 
-  // The tokens of a text, which is UTF-8: calls token(id), and unknown(character) where none is known.
-  template <class Token, class Unknown>
-  void encode(std::string_view text, Token token, Unknown unknown) const {
-    std::size_t at = 0;
-    for (const Cut& cut : cuts(text)) {
-      if (cut.token != kNone) {
-        token(cut.token);
+  // Encodes a text, which is UTF-8: calls piece(token), or unknown(character) for an unknown character.
+  template <class Piece, class Unknown>
+  void encode(std::string_view text, Piece piece, Unknown unknown) const {
+    std::size_t begin = 0;
+    for (const Segment& segment : segments(text)) {
+      if (segment.token != kNone) {
+        piece(segment.token);
       } else {
-        unknown(text.substr(at, cut.end - at));
+        unknown(text.substr(begin, segment.end - begin));
       }
-      at = cut.end;
+      begin = segment.end;
     }
   }
 
   double score(std::uint32_t token) const { return scores_[token]; }
-  double unknown() const { return unknown_; }
+  double unknown_score() const { return unknown_score_; }
 
-  // The pieces as a trie. A node has the places, in their order, of the pieces that begin with its text.
+  // The pieces as a trie. The pieces that begin with the text of a node are sorted()[first..last).
   struct Node {
-    std::uint32_t token = kNone;  // the piece that the text is
+    std::uint32_t token = kNone;  // the piece with exactly this text
     std::uint32_t first_child = 0;
     std::uint32_t child_count = 0;
     std::uint32_t first = 0, last = 0;
   };
-  const Node& node(std::uint32_t at) const { return nodes_[at]; }
-  std::uint8_t byte(std::uint32_t at) const { return bytes_[at]; }
+  const Node& node(std::uint32_t id) const { return nodes_[id]; }
+  std::uint8_t byte(std::uint32_t id) const { return bytes_[id]; }  // on the edge to the node
   std::size_t node_count() const { return nodes_.size(); }
-  // The node one byte on, or kNone.
-  std::uint32_t child(std::uint32_t at, char byte) const {
-    const Node& from = nodes_[at];
+  // The node after one more byte, or kNone.
+  std::uint32_t child(std::uint32_t id, char byte) const {
+    const Node& from = nodes_[id];
     if (from.child_count == 0) return kNone;
     const std::uint8_t* first = bytes_.data() + from.first_child;
     const void* found = std::memchr(first, static_cast<std::uint8_t>(byte), from.child_count);
@@ -62,23 +63,24 @@ class UnigramModel {
   // The tokens of the pieces, in the order of their texts.
   const std::vector<std::uint32_t>& sorted() const { return sorted_; }
 
-  static std::size_t width(char lead) {  // in bytes, of the character that begins so
+  // The length in bytes of the character with this first byte.
+  static std::size_t width(char lead) {
     const auto byte = static_cast<std::uint8_t>(lead);
     return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
   }
 
  private:
-  struct Cut {
+  struct Segment {
     std::uint32_t token;  // kNone for an unknown character
     std::size_t end;
   };
-  std::vector<Cut> cuts(std::string_view text) const;
+  std::vector<Segment> segments(std::string_view text) const;
 
   std::vector<double> scores_;
-  double unknown_;
-  bool words_;
+  double unknown_score_;
+  bool split_at_spaces_;
   std::vector<Node> nodes_;
-  std::vector<std::uint8_t> bytes_;  // before each node
+  std::vector<std::uint8_t> bytes_;  // by node
   std::vector<std::uint32_t> sorted_;
 };
 

@@ -9,24 +9,25 @@
 namespace detent {
 
 CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
-                                   std::shared_ptr<PretokenTransitions> steps, const Limits& limits,
+                                   std::shared_ptr<PretokenTransitions> transitions, const Limits& limits,
                                    std::shared_ptr<const CancelFlag> cancel)
     : TokenMachine(std::move(vocabulary)),
       language_(language, vocabulary_, limits, cancel),
-      constraint_(language_.automaton(), language_.masks(), std::move(steps), limits, std::move(cancel)) {
-  if (constraint_.start(language_.start(), {}).set == CanonicalConstraint::kRefused)
+      constraint_(language_.automaton(), language_.masks(), std::move(transitions), limits, std::move(cancel)) {
+  if (constraint_.start(language_.start(), {}).positions == CanonicalConstraint::kRefused) {
     throw Error(ErrorKind::empty, "canonical");
+  }
 }
 
 TokenState CanonicalMachine::start(std::span<const std::uint32_t> prompt) {
   const CanonicalConstraint::Context context = constraint_.start(language_.start(), prompt);
-  if (context.set == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "after");
+  if (context.positions == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "after");
   return state_of(language_.start(), context);
 }
 
 TokenStep CanonicalMachine::step_to(const TokenState& state, std::uint32_t token, ExprId next) {
   const CanonicalConstraint::Context after = constraint_.step(next, context(state), token);
-  if (after.set == CanonicalConstraint::kRefused) return {state, Refusal::tokenization};
+  if (after.positions == CanonicalConstraint::kRefused) return {state, Refusal::tokenization};
   const bool ends = vocabulary().is_eos(token) && constraint_.accepting(next, after);
   return {ends ? TokenState::finished() : state_of(next, after)};
 }
@@ -48,7 +49,7 @@ bool CanonicalMachine::accepting(const TokenState& state) {
 }
 
 void CanonicalMachine::fill(const TokenState& state, std::uint32_t* row) {
-  fill_within(state, CanonicalConstraint::kInfinite, row);
+  fill_within(state, CanonicalConstraint::kNoLimit, row);
 }
 
 bool CanonicalMachine::fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) {

@@ -11,9 +11,9 @@ namespace detent {
 
 class CanonicalMachine final : public TokenMachine {
  public:
-  // `steps` are of the vocabulary. Throws `empty` ("language", "tokenizable", "canonical") where no text is left.
+  // `transitions` are of the vocabulary. Throws `empty` ("language", "tokenizable", "canonical") where no text is left.
   CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
-                   std::shared_ptr<PretokenTransitions> steps, const Limits& limits,
+                   std::shared_ptr<PretokenTransitions> transitions, const Limits& limits,
                    std::shared_ptr<const CancelFlag> cancel);
 
   TokenState start(std::span<const std::uint32_t> prompt) override;
@@ -33,9 +33,9 @@ class CanonicalMachine final : public TokenMachine {
   std::int64_t memory_bytes() override { return language_.memory_bytes(); }
 
  private:
-  static CanonicalConstraint::Context context(const TokenState& state) { return {state.last_token, state.positions}; }
+  static CanonicalConstraint::Context context(const TokenState& state) { return {state.last_token, {state.positions}}; }
   static TokenState state_of(ExprId language, const CanonicalConstraint::Context& context) {
-    return {language.value, context.last, context.set};
+    return {language.value, context.last, context.positions.value};
   }
   // The state after a token that leads the language to `next`, or a refusal.
   TokenStep step_to(const TokenState& state, std::uint32_t token, ExprId next);

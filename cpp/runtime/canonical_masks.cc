@@ -1,181 +1,190 @@
-// The masks of a place (machine/canonical.h), made of parts that all languages share where these suffice.
-#include <algorithm>
-#include <memory>
-#include <optional>
+// Canonical masks.
+//
+// 1. Naively, a token may follow if the language, the pre-tokenizer and the last token allow it, and it leads to no
+// dead
+//    end: one walk over the trie with a search for each token.
+// 2. The last token is separated: a mask is computed for (state, split position), and the tokens that must not follow
+//    the last one are removed when a row is filled (fill). After a pre-token boundary nothing is removed.
+// 3. Tokens that lead to the same state and position share the answer (TokenBounds).
+// 4. A state that begins with a slice, such as the rest of a string, shares the tokens that stay inside it with all
+//    states that begin so (slice_tokens): those for which a completion is known whatever follows the slice. The
+//    uncertain ones, and those that cross its end, are decided for each state (compute_from_slice).
+// 5. A slice with a bound on its repeats takes the tokens of the one without, where a token and its completion fit
+//    into the bound: a byte consumes at most one repetition.
+#include "runtime/canonical_masks.h"
 
-#include "runtime/canonical_constraint.h"
+#include <algorithm>
 
 namespace detent {
 
-// How far an end is, at least, behind each token that a state and a place allow. Tokens that lead to the same state and
-// the same marks share the answer.
-class CanonicalConstraint::EndsBehind {
- public:
-  EndsBehind(CanonicalConstraint& canonical, ExprId state, const Where& where)
-      : canonical_(canonical), state_(state), where_(where), table_(canonical.steps_->table(where.place)) {
-    const PretokenTransitions::Place place = PretokenTransitions::place(where.place);
-    // A token that begins a chunk is all of it so far, and one that merging gives is no chunk that stays whole.
-    never_whole_ = (place.node == 0 && place.marked) || where.whole == Encoder::kOff;
-  }
-
-  // Where a token that the language allows leads it.
-  ExprId next(std::uint32_t token) const {
-    ExprId next = state_;
-    for (char byte : canonical_.steps_->vocabulary().bytes(token)) {
-      next = canonical_.automaton_.row(next)[canonical_.automaton_.class_of()[static_cast<std::uint8_t>(byte)]];
+bool CanonicalMasks::fill(ExprId state, const SplitPositionSets::Set& set, std::uint32_t last,
+                          std::uint32_t tokens_after, std::uint32_t* row) {
+  const Encoder& encoder = language_.encoder();
+  const PretokenTransitions& transitions = language_.transitions;
+  std::fill_n(row, language_.vocabulary().word_count(), 0u);
+  bool within_pretoken = false, removed = false;
+  if (last != PretokenTransitions::kNoToken && encoder.may_have_neighbours(last)) {
+    for (const SplitPosition& at : set) {
+      if (endings_.find(state, at.position).impossible) continue;
+      removed |= add_mask(state, at, tokens_after, row);
+      within_pretoken = true;
     }
-    return next;
   }
-
-  // kInfinite if there is none. `next` is the state behind the token.
-  std::uint32_t operator()(std::uint32_t token, ExprId next) {
-    const std::uint16_t target = table_.target_of(token);
-    if (target == PretokenTransitions::Table::kRefused) return kInfinite;
-    const PlaceId place = table_.targets[target];
-    const std::uint32_t at_mark = at_once(next, target);
-    if (at_mark != kInfinite && never_whole_) return at_mark;
-    return canonical_.live(Node{next, place, canonical_.whole_behind(where_.whole, token), token});
+  if (within_pretoken && !encoder.is_byte_token(last)) encoder.adjacency().forbid_after(last, row);
+  for (const SplitPosition& at : set) {
+    if (!transitions.may_end_pretoken(at, last)) continue;
+    const SplitPosition start = transitions.pretoken_start(at.position.decoded().state);
+    if (completions_.has_text(state, start.position)) removed |= add_mask(state, start, tokens_after, row);
   }
+  return removed;
+}
 
- private:
-  static constexpr std::uint32_t kUnknown = kInfinite - 1;
-
-  // The end where the chunk ends behind the token, or a character that fits to all tokens follows, or kInfinite.
-  std::uint32_t at_once(ExprId next, std::uint16_t target) {
-    if (next != last_state_) {
-      last_state_ = next;
-      const auto [known, is_new] = known_.try_emplace(next.value);
-      if (is_new) known->second.assign(table_.targets.size(), kUnknown);
-      of_last_state_ = &known->second;
-    }
-    std::uint32_t& end = (*of_last_state_)[target];
-    if (end == kUnknown) {
-      const PretokenTransitions::Place place = PretokenTransitions::place(table_.targets[target]);
-      const bool ends = place.node == 0 && canonical_.may_mark(next, place.state);
-      end = ends ? std::min(canonical_.reach(next, place.state), kUnknown - 1)
-                 : canonical_.apart_length(next, table_.targets[target]);
-    }
-    return end;
-  }
-
-  CanonicalConstraint& canonical_;
-  ExprId state_;
-  Where where_;
-  const PretokenTransitions::Table& table_;
-  bool never_whole_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> known_;  // by state and target
-  ExprId last_state_ = ExprSet::kEmpty;
-  std::vector<std::uint32_t>* of_last_state_ = nullptr;
-};
-
-// How far an end is, at least, behind each token that a beginning and a place allow, where that is the same whatever
-// follows the beginning; and which tokens have none then. That a chunk may stay whole is left aside.
-class CanonicalConstraint::SureEnds {
- public:
-  enum class Kind : std::uint8_t { refused, sure, unknown, by_token, unsure };
-  struct Ends {
-    std::uint32_t length = kInfinite;  // of the end, if it is that of all tokens that lead there
-    const Tails* tails = nullptr;
-    std::optional<SureSteps> steps;  // those that end at a mark, the shortest ends first
+bool CanonicalMasks::add_mask(ExprId state, const SplitPosition& at, std::uint32_t tokens_after, std::uint32_t* row) {
+  const std::shared_ptr<const Mask> mask = mask_of(state, at);
+  const auto fits = [&] {
+    if (mask->max_completion_bound() <= tokens_after) return true;
+    const auto longest = longest_.find({state, at, PretokenTransitions::kNoToken});
+    return longest != longest_.end() && longest->second <= tokens_after;
   };
-  // By target of the table.
-  struct Behind {
-    std::vector<Kind> kinds;  // and of those that lead nowhere
-    std::vector<Ends> ends;
-  };
+  if (fits()) {
+    mask->add_to(row);
+    return false;
+  }
+  add_within(*mask, state, at, tokens_after, row);
+  return true;
+}
 
-  SureEnds(CanonicalConstraint& canonical, PlaceId from)
-      : canonical_(canonical), table_(canonical.steps_->table(from)) {}
+// Adds the tokens of a mask after which the completion fits the budget.
+void CanonicalMasks::add_within(const Mask& mask, ExprId state, const SplitPosition& at, std::uint32_t tokens_after,
+                                std::uint32_t* row) {
+  const TransitionRow& transitions = language_.transitions.row(at.position);
+  std::vector<std::uint32_t> bits(language_.vocabulary().word_count());
+  mask.add_to(bits.data());
+  std::uint32_t longest = 0;
+  language_.each_token(state, [&](std::uint32_t token, ExprId next) {
+    if ((bits[token >> 5] >> (token & 31) & 1) == 0) return;
+    const PositionId position = transitions.targets[transitions.target_of(token)];
+    const SplitPosition after{position, language_.transitions.unsplit_after(at.unsplit, token)};
+    const std::uint32_t length = search_.completion_length({next, after, token});
+    longest = std::max(longest, length);
+    if (length <= tokens_after) row[token >> 5] |= 1u << (token & 31);
+  });
+  language_.meter.allocate(64);
+  longest_[{state, at, PretokenTransitions::kNoToken}] = longest;
+}
 
-  // Of neighbours among the tokens many lead to one state.
-  Behind& behind(ExprId next) {
-    if (next != last_state_) {
-      last_state_ = next;
-      const auto [known, is_new] = known_.try_emplace(next.value);
-      of_last_state_ = &known->second;
-      if (is_new) {
-        of_last_state_->kinds.assign(table_.targets.size() + 1, Kind::unknown);
-        of_last_state_->kinds.back() = Kind::refused;
-        of_last_state_->ends.resize(table_.targets.size());
+std::shared_ptr<const Mask> CanonicalMasks::mask_of(ExprId state, const SplitPosition& at) {
+  const std::uint64_t position = std::uint64_t{at.position.value} << 32 | at.unsplit.value;
+  const Hash128 key = mix(mix(language_.automaton.hash(state), language_.transitions.cache_key()), position);
+  MaskCache& cache = language_.vocabulary().cache();
+  if (std::shared_ptr<const Mask> known = cache.find(key)) return known;
+  std::shared_ptr<const Mask> mask = compute(state, at);
+  cache.insert(key, mask);
+  return mask;
+}
+
+std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPosition& at) {
+  if (!language_.vocabulary().tokenizable_texts()) {
+    const SlicedState sliced = masks_.analysis().slice(state);
+    const bool one_slice = sliced.slices.size() == 1;
+    if (one_slice && greedy_.length(sliced.slices[0].continuation) != kInfinite) {
+      return compute_from_slice(state, at, sliced);
+    }
+  }
+  TokenBounds bounds(language_, search_, state, at);
+  BoundedTokens tokens;
+  language_.each_token(state, [&](std::uint32_t token, ExprId next) {
+    if (const std::uint32_t bound = bounds.of(token, next); bound != kInfinite) tokens.emplace_back(token, bound);
+  });
+  MaskBuilder builder(language_.vocabulary().word_count());
+  for (const auto& [token, bound] : tokens) {
+    builder.allow(token);
+    builder.note_length(bound);
+  }
+  return builder.finish();
+}
+
+// There is one slice, and its continuation has a greedy completion.
+std::shared_ptr<const Mask> CanonicalMasks::compute_from_slice(ExprId state, const SplitPosition& at,
+                                                               const SlicedState& sliced) {
+  const Vocabulary& vocabulary = language_.vocabulary();
+  const auto& [prefix, continuation] = sliced.slices[0];
+  const SliceTokens part = slice_tokens(prefix, at.position);
+  TokenBounds bounds(language_, search_, state, at);
+  BoundedTokens tokens;
+  std::vector<std::uint32_t> refused;  // accepted tokens that could only complete the text of an unsplit token
+  if (const auto& completing = language_.transitions.completes_unsplit(at.unsplit); !completing.empty()) {
+    std::vector<std::uint32_t> accepted(vocabulary.word_count());
+    part.accepted->add_to(accepted.data());
+    for (std::uint32_t token : completing) {
+      if ((accepted[token >> 5] >> (token & 31) & 1) == 0) continue;
+      const std::uint32_t bound = bounds.of(token, bounds.next(token));
+      if (bound == kInfinite) {
+        refused.push_back(token);
+      } else {
+        tokens.emplace_back(token, bound);
       }
     }
-    return *of_last_state_;
   }
-  std::size_t target_of(std::uint32_t token) const {
-    return std::min<std::size_t>(table_.target_of(token), table_.targets.size());
-  }
-
-  // Of a token that leads to `next` and the target.
-  std::pair<Kind, std::uint32_t> of(std::uint32_t token, ExprId next, std::size_t target) {
-    Behind& behind = this->behind(next);
-    Kind& kind = behind.kinds[target];
-    if (kind == Kind::refused) return {kind, kInfinite};
-    Ends& ends = behind.ends[target];
-    const PlaceId place = table_.targets[target];
-    if (kind == Kind::unknown) kind = look(ends, next, place);
-    if (kind != Kind::by_token) return {kind, ends.length};
-    const Encoder& encoder = canonical_.steps_->encoder();
-    const bool in_character = PretokenTransitions::place(place).node != 0;
-    if (!encoder.merged(token)) return {in_character ? Kind::refused : Kind::unsure, kInfinite};
-    for (const Tail& tail : ends.tails->texts) {
-      if (!encoder.follows(token, tail.first)) continue;
-      return {Kind::sure, tail.bytes + canonical_.sure_end(tail.state, tail.marks)};
-    }
-    if (!in_character) return {Kind::unsure, kInfinite};
-    if (!ends.steps) ends.steps = canonical_.sure_steps(next, place);
-    for (const auto& [step, length] : *ends.steps) {
-      if (encoder.follows(token, step)) return {Kind::sure, length};
-    }
-    return {Kind::unsure, kInfinite};
-  }
-
- private:
-  Kind look(Ends& ends, ExprId next, PlaceId place) {
-    const PretokenTransitions::Place there = PretokenTransitions::place(place);
-    if (there.node == 0) ends.length = canonical_.sure_end(next, there.state);
-    if (ends.length != kInfinite) return Kind::sure;
-    ends.tails = canonical_.sure_tails(next, place);
-    if (!ends.tails) return Kind::unsure;
-    if (ends.tails->texts[0].kind != Tail::Kind::none) return Kind::by_token;
-    return there.node == 0 ? Kind::unsure : Kind::refused;
-  }
-
-  CanonicalConstraint& canonical_;
-  const PretokenTransitions::Table& table_;
-  std::unordered_map<std::uint32_t, Behind> known_;
-  ExprId last_state_ = ExprSet::kEmpty;
-  Behind* of_last_state_ = nullptr;
-};
-
-// As in `MaskComputer`, what is found of a beginning serves all states that begin so, of all languages.
-CanonicalConstraint::Inside CanonicalConstraint::inside(ExprId beginning, PlaceId from) {
-  const Vocabulary& vocabulary = steps_->vocabulary();
-  const Hash128 own = mix(mix(mix(automaton_.hash(beginning), steps_->salt()), from), 0x696e);
-  const Hash128 key_of_unsure = mix(own, 1);
-  constexpr auto kind = MaskCache::Kind::slice;
-  Inside found{vocabulary.cache().find(own, kind), vocabulary.cache().find(key_of_unsure, kind)};
-  if (found.sure && found.unsure) return found;
-  const auto keep = [&] {
-    vocabulary.cache().insert(own, found.sure, kind);
-    vocabulary.cache().insert(key_of_unsure, found.unsure, kind);
-    return found;
+  // A token may be in several parts. Where it leads from the whole state counts.
+  const auto visit = [&](std::uint32_t token, ExprId) {
+    const std::uint32_t bound = bounds.of(token, bounds.next(token));
+    if (bound != kInfinite) tokens.emplace_back(token, bound);
   };
-  // A byte takes a round at most: where a token and its end fit into the bound, they do not tell that there is one.
-  if (const UnboundedState wide = masks_.analysis().drop_upper_bound(beginning); wide.state != beginning) {
-    found = inside(wide.state, from);
-    if (std::uint64_t{vocabulary.max_token_length()} + found.sure->max_completion_bound() <= wide.rounds) return keep();
+  part.uncertain->each([&](std::uint32_t token) { visit(token, state); });
+  walk_suffixes(*masks_.slice_masks().mask_of(prefix)->context_dependent(), vocabulary, language_.automaton,
+                continuation, visit);
+  if (sliced.remainder != ExprSet::kEmpty) language_.each_token(sliced.remainder, visit);
+  language_.meter.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
+
+  MaskBuilder builder(vocabulary.word_count());  // last: a thread builds one mask at a time
+  if (refused.empty()) {
+    builder.share(part.accepted);
+  } else {
+    builder.copy_from(*part.accepted);
+    for (std::uint32_t token : refused) builder.refuse(token);
   }
-  SureEnds ends(*this, from);
-  const auto sure = std::make_unique_for_overwrite<std::uint32_t[]>(vocabulary.size() + std::size_t{1});
+  builder.note_length(part.accepted->max_completion_bound() + greedy_.length(continuation));
+  for (const auto& [token, bound] : tokens) {
+    builder.allow(token);
+    builder.note_length(bound);
+  }
+  return builder.finish();
+}
+
+CanonicalMasks::SliceTokens CanonicalMasks::slice_tokens(ExprId prefix, PositionId from) {
+  MaskCache& cache = language_.vocabulary().cache();
+  const Hash128 with_key = mix(language_.automaton.hash(prefix), language_.transitions.cache_key());
+  const Hash128 key = mix(mix(with_key, from.value), 0x696e), uncertain_key = mix(key, 1);
+  constexpr auto kind = MaskCache::Kind::slice;
+  SliceTokens found{cache.find(key, kind), cache.find(uncertain_key, kind)};
+  if (found.accepted && found.uncertain) return found;
+  found = compute_slice(prefix, from);
+  cache.insert(key, found.accepted, kind);
+  cache.insert(uncertain_key, found.uncertain, kind);
+  return found;
+}
+
+CanonicalMasks::SliceTokens CanonicalMasks::compute_slice(ExprId prefix, PositionId from) {
+  const Vocabulary& vocabulary = language_.vocabulary();
+  if (const UnboundedState unbounded = masks_.analysis().drop_upper_bound(prefix);
+      unbounded.state != prefix) {
+    const SliceTokens found = slice_tokens(unbounded.state, from);
+    if (std::uint64_t{vocabulary.max_token_length()} + found.accepted->max_completion_bound() <= unbounded.rounds)
+      return found;
+  }
+  using Verdict = ContextFreeBounds::Verdict;
+  ContextFreeBounds bounds(language_, completions_, endings_, search_, from);
+  const auto accepted = std::make_unique_for_overwrite<std::uint32_t[]>(vocabulary.size() + std::size_t{1});
   std::size_t count = 0;
-  std::vector<std::uint32_t> unsure;
-  std::uint32_t max_completion_bound = 0;
+  std::vector<std::uint32_t> uncertain;
+  std::uint32_t longest = 0;
   const auto visit_one = [&](std::uint32_t token, ExprId next) {
-    const auto [kind_of, length] = ends.of(token, next, ends.target_of(token));
-    if (kind_of == SureEnds::Kind::unsure) unsure.push_back(token);
-    if (kind_of != SureEnds::Kind::sure) return;
-    sure[count++] = token;
-    max_completion_bound = std::max(max_completion_bound, length);
+    const auto [verdict, length] = bounds.of(token, next, bounds.target_of(token));
+    if (verdict == Verdict::uncertain) uncertain.push_back(token);
+    if (verdict != Verdict::accepted) return;
+    accepted[count++] = token;
+    longest = std::max(longest, length);
   };
   const auto visit = [&](const TrieNode& node, ExprId next) {
     if (node.token & TrieNode::kShared) {
@@ -184,112 +193,27 @@ CanonicalConstraint::Inside CanonicalConstraint::inside(ExprId beginning, PlaceI
       visit_one(node.token, next);
     }
   };
-  // Most tokens of a fragment are visited here, and of most of them it is known already: without branches.
+  // Most tokens of a slice are visited here, and most verdicts are known already: they are copied without a branch.
   const auto visit_all = [&](const Subtree& subtree, ExprId next) {
-    const std::vector<SureEnds::Kind>& kinds = ends.behind(next).kinds;
+    const std::vector<Verdict>& verdicts = bounds.verdicts(next);
     for (std::uint32_t k = subtree.first; k < subtree.last; ++k) {
       const std::uint32_t token = vocabulary.ids_in_order()[k];
-      const SureEnds::Kind known = kinds[ends.target_of(token)];
-      sure[count] = token;
-      count += known == SureEnds::Kind::sure ? 1 : 0;
-      if (known > SureEnds::Kind::sure) visit_one(token, next);
+      const Verdict known = verdicts[bounds.target_of(token)];
+      accepted[count] = token;
+      count += known == Verdict::accepted ? 1 : 0;
+      if (known > Verdict::accepted) visit_one(token, next);
     }
   };
-  meter_.step(walk_tokens(vocabulary, automaton_, beginning, visit, visit_all) / 8 + 1);
-  const auto make = [&vocabulary](const std::uint32_t* tokens, std::size_t size, std::uint32_t length) {
-    MaskBuilder builder(vocabulary.word_count());
-    builder.allow(tokens, size);
-    builder.note_length(length);
-    return builder.finish();
-  };
-  found = {make(sure.get(), count, max_completion_bound), make(unsure.data(), unsure.size(), 0)};
-  return keep();
+  language_.meter.step(walk_tokens(vocabulary, language_.automaton, prefix, visit, visit_all) / 8 + 1);
+  return {make_mask(accepted.get(), count, longest), make_mask(uncertain.data(), uncertain.size(), 0)};
 }
 
-std::shared_ptr<const Mask> CanonicalConstraint::mask_of(ExprId state, const Where& where) {
-  const std::uint64_t from = std::uint64_t{where.place} << 32 | where.whole;
-  const Hash128 key = mix(mix(automaton_.hash(state), steps_->salt()), from);
-  MaskCache& cache = steps_->vocabulary().cache();
-  if (std::shared_ptr<const Mask> known = cache.find(key)) return known;
-  std::shared_ptr<const Mask> mask = make_mask(state, where);
-  cache.insert(key, mask);
-  return mask;
-}
-
-// A thread builds one mask at a time, so the parts come first and the builder last.
-std::shared_ptr<const Mask> CanonicalConstraint::make_mask(ExprId state, const Where& where) {
-  const Vocabulary& vocabulary = steps_->vocabulary();
-  EndsBehind ends(*this, state, where);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> tokens;  // and how far their ends are
-  const auto visit = [&](std::uint32_t token, ExprId next) {
-    if (const std::uint32_t length = ends(token, next); length != kInfinite) tokens.emplace_back(token, length);
-  };
-  SlicedState sliced{{}, state};
-  if (!vocabulary.tokenizable_texts()) sliced = masks_.analysis().slice(state);
-  const bool has_part = sliced.slices.size() == 1;
-  const std::uint32_t rest_length = has_part ? straight(sliced.slices[0].continuation) : kInfinite;
-  Inside part;                         // none if the state begins with none, or with several
-  std::vector<std::uint32_t> refused;  // of the tokens that are sure but for what the chunk may be
-  if (rest_length == kInfinite) {
-    meter_.step(walk(state, visit) / 8 + 1);
-  } else {
-    const auto& [beginning, rest] = sliced.slices[0];
-    part = inside(beginning, where.place);
-    if (const std::vector<std::uint32_t>& completing = steps_->completing(where.whole); !completing.empty()) {
-      std::vector<std::uint32_t> sure(vocabulary.word_count());
-      part.sure->add_to(sure.data());
-      for (std::uint32_t token : completing) {
-        if ((sure[token >> 5] >> (token & 31) & 1) == 0) continue;
-        const std::uint32_t length = ends(token, ends.next(token));
-        if (length == kInfinite) {
-          refused.push_back(token);
-        } else {
-          tokens.emplace_back(token, length);
-        }
-      }
-    }
-    // A token may be one of several of these: what counts is where it leads from the whole state.
-    const auto visit_from_state = [&](std::uint32_t token, ExprId) { visit(token, ends.next(token)); };
-    part.unsure->each([&](std::uint32_t token) { visit(token, ends.next(token)); });
-    walk_suffixes(*masks_.slice_masks().mask_of(beginning)->context_dependent(), vocabulary, automaton_, rest,
-                  visit_from_state);
-    if (sliced.remainder != ExprSet::kEmpty) meter_.step(walk(sliced.remainder, visit_from_state) / 8 + 1);
-    meter_.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
-  }
-
-  MaskBuilder builder(vocabulary.word_count());
-  if (part.sure) {
-    if (refused.empty()) {
-      builder.share(part.sure);
-    } else {
-      builder.copy_from(*part.sure);
-      for (std::uint32_t token : refused) builder.refuse(token);
-    }
-    builder.note_length(part.sure->max_completion_bound() + rest_length);
-  }
-  for (const auto& [token, length] : tokens) {
-    builder.allow(token);
-    builder.note_length(length);
-  }
+std::shared_ptr<const Mask> CanonicalMasks::make_mask(const std::uint32_t* tokens, std::size_t count,
+                                                      std::uint32_t bound) const {
+  MaskBuilder builder(language_.vocabulary().word_count());
+  builder.allow(tokens, count);
+  builder.note_length(bound);
   return builder.finish();
-}
-
-void CanonicalConstraint::add_within(const Mask& mask, ExprId state, const Where& where, std::uint32_t tokens_after,
-                                     std::uint32_t* row) {
-  const PretokenTransitions::Table& table = steps_->table(where.place);
-  std::vector<std::uint32_t> bits(steps_->vocabulary().word_count());
-  mask.add_to(bits.data());
-  std::uint32_t worst = 0;
-  const std::int64_t visited = walk(state, [&](std::uint32_t token, ExprId next) {
-    if ((bits[token >> 5] >> (token & 31) & 1) == 0) return;
-    const PlaceId place = table.targets[table.target_of(token)];
-    const std::uint32_t length = end_length(Node{next, place, whole_behind(where.whole, token), token});
-    worst = std::max(worst, length);
-    if (length <= tokens_after) row[token >> 5] |= 1u << (token & 31);
-  });
-  meter_.step(visited / 8 + 1);
-  meter_.allocate(64);
-  worst_[Node{state, where.place, where.whole, kNoToken}] = worst;
 }
 
 }  // namespace detent

@@ -1,5 +1,6 @@
 #include "runtime/pretoken_transitions.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/error.h"
@@ -8,9 +9,9 @@
 namespace detent {
 namespace {
 
-constexpr std::int64_t kMostCells = 64 << 20;  // 128 MiB
+constexpr std::int64_t kMaxCells = 64 << 20;  // 128 MiB
 
-std::uint64_t next_salt() {
+std::uint64_t next_cache_key() {
   static std::atomic<std::uint64_t> count{0};
   return 0x63616e6f6eULL << 24 | ++count;
 }
@@ -21,130 +22,187 @@ PretokenTransitions::PretokenTransitions(std::shared_ptr<const Vocabulary> vocab
                                          std::shared_ptr<const Encoder> encoder)
     : vocabulary_(std::move(vocabulary)),
       encoder_(std::move(encoder)),
-      salt_(next_salt()),
+      cache_key_(next_cache_key()),
       has_special_(!vocabulary_->special_names().empty()) {
   if (vocabulary_->size() != encoder_->size()) {
     throw Error(ErrorKind::argument, "encoder_size", encoder_->size(), vocabulary_->size());
   }
-  const auto cells = static_cast<std::int64_t>(encoder_->split().state_count()) * 2 * encoder_->size();
-  if (cells > kMostCells) throw Error(ErrorKind::unsupported, "split_states", cells, kMostCells);
+  const auto cells = static_cast<std::int64_t>(encoder_->pretokenizer().state_count()) * 2 * encoder_->size();
+  if (cells > kMaxCells) throw Error(ErrorKind::unsupported, "split_states", cells, kMaxCells);
+  if (encoder_->characters().node_count() > INT16_MAX) {
+    throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);
+  }
+  find_completing_tokens();
+}
+
+void PretokenTransitions::find_completing_tokens() {
   for (std::uint32_t token = 0; token < encoder_->size(); ++token) {
-    if (!encoder_->whole_only(token)) continue;
+    if (!encoder_->is_unsplit(token)) continue;
     const std::string_view text = vocabulary_->bytes(token);
-    for (std::size_t read = 0; read < text.size(); ++read) {
-      std::vector<std::uint32_t>& known = completing_[encoder_->whole_step(Encoder::kRoot, text.substr(0, read))];
-      for (std::size_t end = text.size() - (read == 0); end > read && end + kRest >= text.size(); --end) {
-        const std::vector<std::uint32_t> part = vocabulary_->ids_with_bytes(text.substr(read, end - read));
+    for (std::size_t begin = 0; begin < text.size(); ++begin) {
+      const UnsplitNode node = encoder_->unsplit_step(encoder_->unsplit_root(), text.substr(0, begin));
+      std::vector<std::uint32_t>& known = completes_unsplit_[node.value];
+      for (std::size_t end = text.size() - (begin == 0); end > begin && end + kMaxEndingBytes >= text.size(); --end) {
+        const std::vector<std::uint32_t> part = vocabulary_->ids_with_bytes(text.substr(begin, end - begin));
         known.insert(known.end(), part.begin(), part.end());
       }
     }
   }
-  if (encoder_->characters().node_count() > INT16_MAX)
-    throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);
 }
 
-PretokenTransitions::PlaceId PretokenTransitions::step(PlaceId from, std::uint8_t byte) const {
-  const Place before = place(from);
-  const CharacterDfa::Step step = step_character(before.node, byte);
+const std::vector<std::uint32_t>& PretokenTransitions::completes_unsplit(UnsplitNode node) const {
+  static const std::vector<std::uint32_t> none;
+  const auto known = completes_unsplit_.find(node.value);
+  return known == completes_unsplit_.end() ? none : known->second;
+}
+
+bool PretokenTransitions::may_end_pretoken(const SplitPosition& at, std::uint32_t last) const {
+  if (at.position.decoded().inside_character()) return false;
+  return last == kNoToken || encoder_->is_unsplit(last) || encoder_->unsplit_token(at.unsplit) == Encoder::kNone;
+}
+
+UnsplitNode PretokenTransitions::unsplit_after(UnsplitNode node, std::uint32_t token) const {
+  if (node == Encoder::kNoUnsplit || is_special(token)) return Encoder::kNoUnsplit;
+  return encoder_->unsplit_step(node, vocabulary_->bytes(token));
+}
+
+PositionId PretokenTransitions::step(PositionId from, std::uint8_t byte) const {
+  const PretokenPosition before = from.decoded();
+  const PreTokenizer& pretokenizer = encoder_->pretokenizer();
+  const CharacterDfa::Step step = step_character(before.character_node, byte);
   if (step.dead) return kDead;
-  if (before.node == kInSpecial) return id({PreTokenizer::kTextStart, step.node, false});
+  if (before.character_node == kInSpecial) return PositionId::of({PreTokenizer::kTextStart, step.node, false});
   if (step.node == kInSpecial) {
-    return before.marked && encoder_->split().may_end(before.state) ? id({PreTokenizer::kTextStart, kInSpecial, false})
-                                                                    : kDead;
+    const bool ends_text = before.starts_pretoken && pretokenizer.may_end(before.state);
+    return ends_text ? PositionId::of({PreTokenizer::kTextStart, kInSpecial, false}) : kDead;
   }
-  if (step.node != 0) return id({before.state, step.node, before.marked});
-  const std::uint16_t state = encoder_->split().step(before.state, before.marked, step.of_class);
-  return state == PreTokenizer::kDead ? kDead : id({state, 0, false});
+  if (step.node != CharacterDfa::kBorder) return PositionId::of({before.state, step.node, before.starts_pretoken});
+  const PreTokenizer::State state = pretokenizer.step(before.state, before.starts_pretoken, step.of_class);
+  return state == PreTokenizer::kDead ? kDead : PositionId::inside(state);
 }
 
 CharacterDfa::Step PretokenTransitions::step_special(std::uint16_t node, std::uint8_t byte) {
+  const bool opens = node == CharacterDfa::kBorder;
   const bool closes = node == kInSpecial && byte == kFrameBound;
-  const bool opens = node == 0;
-  return {closes ? std::uint16_t{0} : kInSpecial, CharacterDfa::kNoClass, !opens && !closes && (byte & 0xC0) != 0x80};
+  const std::uint16_t next = closes ? CharacterDfa::kBorder : kInSpecial;
+  return {next, CharacterDfa::kNoClass, !opens && !closes && (byte & 0xC0) != 0x80};
 }
 
-const PretokenTransitions::Table& PretokenTransitions::table(PlaceId from) {
+// Computes the row of a position by one walk over the trie of the vocabulary.
+class PretokenTransitions::RowBuilder {
+ public:
+  RowBuilder(const PretokenTransitions& transitions, PositionId from)
+      : vocabulary_(*transitions.vocabulary_), encoder_(*transitions.encoder_), start_(from.decoded()) {
+    if (!start_.inside_character()) row_.dense.assign(vocabulary_.size(), TransitionRow::kRefused);
+    walk();
+    std::ranges::sort(row_.sparse);
+    if (transitions.has_special_ && !start_.inside_character()) add_special(transitions);
+  }
+  TransitionRow finish() { return std::move(row_); }
+
+ private:
+  // A node of the trie, as the position reaches it.
+  struct Reached {
+    PretokenPosition position;
+    bool all_in_pieces;  // each character so far may be written in pieces
+  };
+
+  void walk() {
+    std::vector<Reached> path(vocabulary_.max_token_length() + std::size_t{1});
+    path[0] = {start_, true};
+    const std::vector<TrieNode>& trie = vocabulary_.trie();
+    for (std::size_t i = 0; i < trie.size();) {
+      const TrieNode& node = trie[i];
+      const Reached& before = path[node.depth];
+      const CharacterDfa::Step step =
+          encoder_.characters().step(before.position.character_node, static_cast<std::uint8_t>(node.byte));
+      Reached& after = path[node.depth + std::size_t{1}];
+      if (!advance(before, step, after)) {
+        i = node.next;
+        continue;
+      }
+      const bool first_byte = node.depth == 0;
+      const bool byte_token_fits =
+          first_byte && (step.node != CharacterDfa::kBorder || step.of_class != Encoder::kInPieces);
+      if (node.token != TrieNode::kNoToken && node.token & TrieNode::kShared) {
+        for (std::uint32_t token : vocabulary_.shared_ids(node.token)) add(token, after, byte_token_fits);
+      } else if (node.token != TrieNode::kNoToken) {
+        add(node.token, after, byte_token_fits);
+      }
+      ++i;
+    }
+  }
+
+  bool advance(const Reached& before, const CharacterDfa::Step& step, Reached& after) const {
+    if (step.dead) return false;
+    const PretokenPosition& from = before.position;
+    if (step.node != CharacterDfa::kBorder) {
+      after = {{from.state, step.node, from.starts_pretoken}, before.all_in_pieces};
+      return true;
+    }
+    const PreTokenizer::State state = encoder_.pretokenizer().step(from.state, from.starts_pretoken, step.of_class);
+    if (state == PreTokenizer::kDead) return false;
+    after = {{state, CharacterDfa::kBorder, false}, before.all_in_pieces && step.of_class != Encoder::kInByteTokens};
+    return true;
+  }
+
+  void add(std::uint32_t token, const Reached& after, bool byte_token_fits) {
+    bool fits = false;
+    if (encoder_.is_byte_token(token)) {
+      fits = byte_token_fits;
+    } else if (encoder_.pieces()) {
+      const bool whole_characters = !start_.inside_character() && !after.position.inside_character();
+      fits = whole_characters && after.all_in_pieces && encoder_.may_have_neighbours(token);
+    } else {
+      const bool at_start = !start_.inside_character() && start_.starts_pretoken;
+      fits = encoder_.may_have_neighbours(token) || (encoder_.is_unsplit(token) && at_start);
+    }
+    if (!fits) return;
+    const PositionId position = PositionId::of(after.position);
+    const auto [target, is_new] = targets_.try_emplace(position.value, static_cast<std::uint16_t>(row_.targets.size()));
+    if (is_new) row_.targets.push_back(position);
+    if (row_.dense.empty()) {
+      row_.sparse.emplace_back(token, target->second);
+    } else {
+      row_.dense[token] = target->second;
+    }
+  }
+
+  void add_special(const PretokenTransitions& transitions) {
+    if (!start_.starts_pretoken || !encoder_.pretokenizer().may_end(start_.state)) return;
+    for (std::uint32_t token = 0; token < vocabulary_.size(); ++token) {
+      if (transitions.is_special(token)) row_.dense[token] = static_cast<std::uint16_t>(row_.targets.size());
+    }
+    row_.targets.push_back(PositionId::inside(PreTokenizer::kTextStart));
+  }
+
+  const Vocabulary& vocabulary_;
+  const Encoder& encoder_;
+  PretokenPosition start_;
+  TransitionRow row_;
+  std::unordered_map<std::uint32_t, std::uint16_t> targets_;  // index by position
+};
+
+const TransitionRow& PretokenTransitions::row(PositionId from) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<const Table>& known = tables_[from];
-  if (!known) known = std::make_unique<const Table>(build(from));
+  std::unique_ptr<const TransitionRow>& known = rows_[from.value];
+  if (!known) known = std::make_unique<const TransitionRow>(RowBuilder(*this, from).finish());
   return *known;
 }
 
-const std::vector<std::uint32_t>& PretokenTransitions::completing(std::uint32_t whole) const {
-  static const std::vector<std::uint32_t> none;
-  const auto known = completing_.find(whole);
-  return known == completing_.end() ? none : known->second;
-}
-
-PretokenTransitions::Table PretokenTransitions::build(PlaceId from) const {
-  struct Open {
-    Place place;
-    bool is_known;  // all characters so far may be in pieces
-  };
-  Table table;
-  std::unordered_map<PlaceId, std::uint16_t> known;
-  const Place start = place(from);
-  const bool at_border = start.node == 0;
-  if (at_border) table.of_all.assign(vocabulary_->size(), Table::kRefused);
-  std::vector<Open> path(vocabulary_->max_token_length() + std::size_t{1});
-  path[0] = {start, true};
-  const std::vector<TrieNode>& trie = vocabulary_->trie();
-  for (std::size_t i = 0; i < trie.size();) {
-    const TrieNode& node = trie[i];
-    const Open& before = path[node.depth];
-    const CharacterDfa::Step step =
-        encoder_->characters().step(before.place.node, static_cast<std::uint8_t>(node.byte));
-    Open& behind = path[node.depth + std::size_t{1}];
-    bool dead = step.dead;
-    if (!dead && step.node != 0) {
-      behind = {{before.place.state, step.node, before.place.marked}, before.is_known};
-    } else if (!dead) {
-      const std::uint16_t state = encoder_->split().step(before.place.state, before.place.marked, step.of_class);
-      dead = state == PreTokenizer::kDead;
-      behind = {{state, 0, false}, before.is_known && step.of_class != Encoder::kBytes};
-    }
-    if (dead) {
-      i = node.next;
-      continue;
-    }
-    const auto put = [&](std::uint32_t token) {
-      bool fits = false;
-      if (encoder_->is_byte_piece(token)) {
-        // Only inside a character that is no piece.
-        fits = node.depth == 0 && (step.node != 0 || step.of_class != Encoder::kPieces);
-      } else if (encoder_->pieces()) {
-        fits = at_border && behind.is_known && behind.place.node == 0 && encoder_->merged(token);
-      } else {
-        fits = encoder_->merged(token) || (encoder_->whole_only(token) && at_border && start.marked);
-      }
-      if (!fits) return;
-      const auto [target, is_new] =
-          known.try_emplace(id(behind.place), static_cast<std::uint16_t>(table.targets.size()));
-      if (is_new) table.targets.push_back(id(behind.place));
-      if (at_border) {
-        table.of_all[token] = target->second;
-      } else {
-        table.of_few.emplace_back(token, target->second);
-      }
-    };
-    if (node.token != TrieNode::kNoToken) {
-      if (node.token & TrieNode::kShared) {
-        for (std::uint32_t token : vocabulary_->shared_ids(node.token)) put(token);
-      } else {
-        put(node.token);
-      }
-    }
-    ++i;
+std::vector<std::uint32_t> PretokenTransitions::encode(std::string_view text) const {
+  if (!has_special_) return encoder_->encode(text);
+  std::vector<std::uint32_t> tokens;
+  while (true) {
+    const std::size_t begin = text.find(static_cast<char>(kFrameBound));
+    const std::vector<std::uint32_t> before = encoder_->encode(text.substr(0, begin));
+    tokens.insert(tokens.end(), before.begin(), before.end());
+    if (begin == std::string_view::npos) return tokens;
+    const std::size_t end = text.find(static_cast<char>(kFrameBound), begin + 1) + 1;
+    tokens.push_back(vocabulary_->ids_with_bytes(text.substr(begin, end - begin))[0]);
+    text.remove_prefix(end);
   }
-  std::ranges::sort(table.of_few);
-  if (has_special_ && at_border && start.marked && encoder_->split().may_end(start.state)) {
-    for (std::uint32_t token = 0; token < vocabulary_->size(); ++token) {
-      if (is_special(token)) table.of_all[token] = static_cast<std::uint16_t>(table.targets.size());
-    }
-    table.targets.push_back(id({PreTokenizer::kTextStart, 0, false}));
-  }
-  return table;
 }
 
 }  // namespace detent

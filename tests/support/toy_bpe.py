@@ -41,7 +41,7 @@ def make_encoder(
     base = [(token[0], number) for number, token in enumerate(tokens) if len(token) == 1]
     return _core.Encoder(
         False, list(tokens), numbers(base), b"", numbers(merges), ignore_merges,
-        split.ranges, split.class_count, split.program, split.one_chunk,
+        split.ranges, split.class_count, split.program, split.single_pretoken,
     )  # fmt: skip
 
 

@@ -65,26 +65,26 @@ def test_pairs_and_texts_on_record(name):
     shift = 1000 if name == "tekken" else 0  # its record counts without the special tokens
     encoder = vocabulary._require_core_encoder().encoder
     for left, right, valid in record["pairs_model_level"]:
-        assert encoder.follows(left + shift, right + shift) == valid
+        assert encoder.may_follow(left + shift, right + shift) == valid
     for text, _, ids in record["encode"]:
         assert vocabulary.encode_canonical(text) == [token + shift for token in ids]
     special = vocabulary.special_token_ids
-    dead = {token for token in range(len(vocabulary)) if not encoder.live(token)} - special
+    dead = {token for token in range(len(vocabulary)) if not encoder.is_reachable(token)} - special
     assert dead == set(record["dead_tokens"]) - special
-    assert [token for token in range(len(vocabulary)) if encoder.burst(token)] == sorted(record["burst_tokens"])
+    assert [token for token in range(len(vocabulary)) if encoder.is_non_monotone(token)] == sorted(record["burst_tokens"])
 
 
 @needs_shared
 @pytest.mark.parametrize("name", ["llama2-spm", "llama3"])
 def test_rows_are_the_pairs(name):
     encoder = load(name)[0]._require_core_encoder().encoder
-    live = [token for token in range(32_000) if encoder.live(token)]
-    burst = [token for token in range(128_000) if encoder.burst(token)][:8]
+    live = [token for token in range(32_000) if encoder.is_reachable(token)]
+    burst = [token for token in range(128_000) if encoder.is_non_monotone(token)][:8]
     rng = random.Random(5)
     for left in rng.sample(live, 20) + burst:
-        row = set(encoder.after(left))
+        row = set(encoder.followers(left))
         for right in rng.sample(live, 300) + burst + rng.sample(sorted(set(live) - row), min(50, len(set(live) - row))):
-            assert (right in row) == encoder.follows(left, right)
+            assert (right in row) == encoder.may_follow(left, right)
 
 
 def test_small_tokenizers_byte_by_byte(byte_bpe, save):
@@ -110,12 +110,12 @@ def test_pairs_of_random_tables(seed):
             return merge([tokens.index(bytes([byte])) for byte in text], merges)
 
         live = [token for token, text in enumerate(tokens) if slow(text) == [token]]
-        assert live == [token for token in range(len(tokens)) if encoder.live(token)]
+        assert live == [token for token in range(len(tokens)) if encoder.is_reachable(token)]
         for left, right in itertools.product(range(len(tokens)), repeat=2):
             expected = left in live and right in live and slow(tokens[left] + tokens[right]) == [left, right]
-            assert encoder.follows(left, right) == expected
+            assert encoder.may_follow(left, right) == expected
             if left in live and right in live:
-                assert (right in encoder.after(left)) == expected
+                assert (right in encoder.followers(left)) == expected
         for _ in range(5):
             text = bytes(rng.choices([token[0] for token in tokens if len(token) == 1], k=rng.choice((3, 9, 120))))
             assert encoder.encode(text) == slow(text)

@@ -40,11 +40,11 @@ def test_pairs_of_random_models(seed, tmp_path):
         model = Unigram(rng, rng.choice(("ab", "ab ", "abc ", "a\u00e9b ")))
         encoder = model.open(tmp_path / "tokenizer.json")._require_core_encoder().encoder
         live = [token for token in model.texts if model.fits(token)]
-        assert live == [token for token in range(len(model.vocab)) if encoder.live(token)]
+        assert live == [token for token in range(len(model.vocab)) if encoder.is_reachable(token)]
         for left in live:
-            row = encoder.after(left)
+            row = encoder.followers(left)
             assert row == [right for right in live if model.fits(left, right)]
-            assert row == [right for right in live if encoder.follows(left, right)]
+            assert row == [right for right in live if encoder.may_follow(left, right)]
 
 
 def test_an_unknown_character_may_be_better_than_a_piece(tmp_path):
@@ -57,10 +57,10 @@ def test_an_unknown_character_may_be_better_than_a_piece(tmp_path):
     for text, row, left, right in (("abc", [ab, 2 + ord("c")], a, bc), ("zab", [2 + ord("z"), ab], za, b)):
         assert vocabulary.encode_canonical(text) == backend.encode(text, add_special_tokens=False).ids == row
         encoder = vocabulary._require_core_encoder().encoder
-        assert encoder.live(left)
-        assert encoder.live(right)
-        assert not encoder.follows(left, right)
-        assert right not in encoder.after(left)
+        assert encoder.is_reachable(left)
+        assert encoder.is_reachable(right)
+        assert not encoder.may_follow(left, right)
+        assert right not in encoder.followers(left)
 
 
 def test_pairs_that_are_refused_for_many_reasons(tmp_path):
@@ -74,7 +74,7 @@ def test_pairs_that_are_refused_for_many_reasons(tmp_path):
     encoder = model.open(tmp_path / "tokenizer.json")._require_core_encoder().encoder
     live = [token for token in model.texts if model.fits(token)]
     for left in live:
-        assert encoder.after(left) == [right for right in live if model.fits(left, right)]
+        assert encoder.followers(left) == [right for right in live if model.fits(left, right)]
 
 
 def test_tokens_of_a_trained_model(unigram, save):

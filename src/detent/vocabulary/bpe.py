@@ -61,7 +61,7 @@ def of_bytes(
     def encoder(split: Split) -> _core.Encoder:
         return _core.Encoder(
             False, texts, base, b"", merges, bool(model.get("ignore_merges")),
-            split.ranges, split.class_count, split.program, split.one_chunk,
+            split.ranges, split.class_count, split.program, split.single_pretoken,
         )  # fmt: skip
 
     try:

@@ -49,10 +49,10 @@ class Split:
     ranges: list[tuple[int, int]]
     class_count: int
     program: list[tuple[int, int, int, int]]
-    one_chunk: bool = False
+    single_pretoken: bool = False
 
 
-WHOLE = Split([(0, 0)], 1, [(_SET, 1, 1, 0), (_FORK, 0, 0, 2), (_MATCH, 0, 0, 0)], one_chunk=True)
+WHOLE = Split([(0, 0)], 1, [(_SET, 1, 1, 0), (_FORK, 0, 0, 2), (_MATCH, 0, 0, 0)], single_pretoken=True)
 """No pre-tokenizer: a text is one pre-token."""
 
 

@@ -1,0 +1,71 @@
+// CanonicalMasks: the tokens that may follow a state of the language at a split position, as masks.
+//
+// A mask is kept by (state, split position), without the last token: the tokens that must not follow that one are taken
+// out when a row is filled. Masks of slices are shared by all languages of a vocabulary, in its cache.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "automaton/slice_analysis.h"
+#include "mask/mask.h"
+#include "mask/mask_builder.h"
+#include "mask/mask_cache.h"
+#include "runtime/completion_search.h"
+#include "runtime/mask_computer.h"
+#include "runtime/split_positions.h"
+#include "runtime/token_bounds.h"
+#include "runtime/tokenized_language.h"
+
+namespace detent {
+
+class CanonicalMasks {
+ public:
+  CanonicalMasks(const TokenizedLanguage& language, MaskComputer& masks, GreedyCompletions& greedy,
+                 Completions& completions, PretokenEndings& endings, CompletionSearch& search)
+      : language_(language),
+        masks_(masks),
+        greedy_(greedy),
+        completions_(completions),
+        endings_(endings),
+        search_(search) {}
+
+  // Writes the row of the text tokens that may follow `last` at a set of positions; with a budget, only those after
+  // which the completion has at most `tokens_after` tokens. Returns whether the budget may have removed any.
+  // Cost: at the first visit of a state and position, a walk over the trie.
+  bool fill(ExprId state, const SplitPositionSets::Set& set, std::uint32_t last, std::uint32_t tokens_after,
+            std::uint32_t* row);
+
+ private:
+  // The tokens that stay inside a slice: those with a completion whatever follows the slice, and those that only
+  // what follows it decides.
+  struct SliceTokens {
+    std::shared_ptr<const Mask> accepted, uncertain;
+  };
+  using BoundedTokens = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // token, bound on its completion
+
+  bool add_mask(ExprId state, const SplitPosition& at, std::uint32_t tokens_after, std::uint32_t* row);
+  void add_within(const Mask& mask, ExprId state, const SplitPosition& at, std::uint32_t tokens_after,
+                  std::uint32_t* row);
+  std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
+  std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
+  std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at,
+                                                 const SlicedState& sliced);
+  SliceTokens slice_tokens(ExprId prefix, PositionId from);
+  SliceTokens compute_slice(ExprId prefix, PositionId from);
+  std::shared_ptr<const Mask> make_mask(const std::uint32_t* tokens, std::size_t count, std::uint32_t bound) const;
+
+  TokenizedLanguage language_;
+  MaskComputer& masks_;
+  GreedyCompletions& greedy_;
+  Completions& completions_;
+  PretokenEndings& endings_;
+  CompletionSearch& search_;
+  // The longest completion after a token of a mask, counted; the node has no last token.
+  std::unordered_map<CompletionNode, std::uint32_t, CompletionNodeHash> longest_;
+};
+
+}  // namespace detent

@@ -1,0 +1,195 @@
+// Completions after a pre-token boundary.
+//
+// 1. Naively: the shortest text that the language completes with, and that the pre-tokenizer accepts, by breadth-first
+//    search over (language state, position of the pre-tokenizer) (search).
+// 2. Most often the greedy text of the language is one. It is tried first (greedy_text), on all placements of
+//    boundaries at once. It is accepted without a look at the text if the pre-tokenizer is unconstrained after the
+//    first character.
+// 3. The search stops early in the same way: where the pre-tokenizer is unconstrained, the greedy completion follows.
+// 4. Whether some text goes on at all (has_text) is a search with memory. The path to a success is remembered as
+//    successes, all states of a failed search as failures.
+#include "runtime/completions.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "base/error.h"
+
+namespace detent {
+
+bool Completions::may_start_pretoken(ExprId state, PreTokenizer::State boundary) {
+  if (language_.automaton.accepting(state) && language_.pretokenizer().may_end(boundary)) return true;
+  return has_text(state, PositionId::at_start(boundary));
+}
+
+bool Completions::has_text(ExprId state, PositionId position) {
+  if (const auto known = has_text_.find(state_key(state, position)); known != has_text_.end()) return known->second;
+  struct Open {
+    ExprId state;
+    PositionId position;
+    std::size_t from;
+  };
+  const PreTokenizer& pretokenizer = language_.pretokenizer();
+  std::vector<Open> open{{state, position, 0}};
+  std::unordered_set<StateKey> seen{state_key(state, position)};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const Open from = open[i];
+    const bool found = language_.any_byte(from.state, [&](std::uint8_t byte, ExprId next) {
+      const PositionId to = language_.transitions.step(from.position, byte);
+      if (to == PretokenTransitions::kDead) return false;
+      const PretokenPosition at = to.decoded();
+      const auto has_known_text = [&](PositionId position_after) {
+        const StateKey key = state_key(next, position_after);
+        if (!seen.insert(key).second) return false;
+        if (const auto known = has_text_.find(key); known != has_text_.end()) return known->second;
+        language_.check_growth(open.size());
+        open.push_back({next, position_after, i});
+        return false;
+      };
+      if (at.inside_character()) return has_known_text(to);
+      if (language_.automaton.accepting(next) && pretokenizer.may_end(at.state)) return true;
+      if (pretokenizer.unconstrained(at.state) && greedy_.exists(next)) return true;
+      return has_known_text(to) || has_known_text(PositionId::at_start(at.state));
+    });
+    if (!found) continue;
+    for (std::size_t on_path = i;; on_path = open[on_path].from) {
+      has_text_[state_key(open[on_path].state, open[on_path].position)] = true;
+      if (on_path == 0) return true;
+    }
+  }
+  language_.meter.allocate(static_cast<std::int64_t>(open.size()) * 48);
+  for (const Open& each : open) has_text_[state_key(each.state, each.position)] = false;
+  return false;
+}
+
+std::optional<std::string> Completions::greedy_text(ExprId state, PreTokenizer::State boundary) {
+  if (greedy_.length(state) == kInfinite) return std::nullopt;
+  std::string text;
+  std::vector<PositionId> positions{PositionId::at_start(boundary)}, next;  // one for each placement of boundaries
+  for (ExprId at = state; !language_.automaton.accepting(at) || positions[0].decoded().inside_character();) {
+    const auto [byte, to] = greedy_.step(at);
+    text += static_cast<char>(byte);
+    next.clear();
+    for (PositionId position : positions) {
+      const PositionId after = language_.transitions.step(position, byte);
+      if (after == PretokenTransitions::kDead) continue;
+      next.push_back(after);
+      if (!after.decoded().inside_character()) next.push_back(PositionId::at_start(after.decoded().state));
+    }
+    std::ranges::sort(next);
+    next.erase(std::unique(next.begin(), next.end()), next.end());
+    if (next.empty()) return std::nullopt;
+    std::swap(positions, next);
+    at = to;
+  }
+  language_.meter.step(static_cast<std::int64_t>(text.size()) + 1);
+  const bool accepted = std::ranges::any_of(positions, [&](PositionId position) {
+    const PretokenPosition at = position.decoded();
+    return !at.starts_pretoken && language_.pretokenizer().may_end(at.state);
+  });
+  return accepted ? std::optional(text) : std::nullopt;
+}
+
+std::string Completions::text(ExprId state, PreTokenizer::State boundary) {
+  if (language_.automaton.accepting(state) && language_.pretokenizer().may_end(boundary)) return {};
+  if (std::optional<std::string> text = greedy_text(state, boundary)) return *std::move(text);
+  if (std::optional<std::string> text = search(state, boundary, Scope::this_language)) return *std::move(text);
+  throw Error(ErrorKind::empty, "canonical");
+}
+
+std::string Completions::text_of(const std::vector<SearchNode>& open, std::size_t last, std::uint8_t byte) const {
+  std::string text{static_cast<char>(byte)};
+  for (std::size_t k = last; k != 0; k = open[k].from) text += static_cast<char>(open[k].byte);
+  std::ranges::reverse(text);
+  return text;
+}
+
+std::optional<std::string> Completions::search(ExprId state, PreTokenizer::State boundary, Scope scope) {
+  Automaton& automaton = language_.automaton;
+  const PreTokenizer& pretokenizer = language_.pretokenizer();
+  const PositionId start = PositionId::at_start(boundary);
+  const std::size_t limit = scope == Scope::any_language ? kMaxAnyLanguage : SIZE_MAX;
+  std::vector<SearchNode> open{{state, start, 0, 0}};
+  std::unordered_set<StateKey> seen{state_key(state, start)};
+  // Where the language accepts, the result depends on what follows it.
+  bool differs = scope == Scope::any_language && automaton.accepting(state);
+  std::optional<std::string> found;
+  for (std::size_t i = 0; i < open.size() && open.size() < limit && !differs; ++i) {
+    const SearchNode from = open[i];
+    const bool done = language_.any_byte(from.state, [&](std::uint8_t byte, ExprId next) {
+      const PositionId to = language_.transitions.step(from.position, byte);
+      if (to == PretokenTransitions::kDead) return false;
+      const PretokenPosition at = to.decoded();
+      const bool accepts = automaton.accepting(next);
+      if (scope == Scope::any_language && accepts) return differs = true;
+      const bool between = !at.inside_character();
+      const bool ends = between && accepts && pretokenizer.may_end(at.state);
+      if (ends || (between && pretokenizer.unconstrained(at.state) && greedy_.length(next) != kInfinite)) {
+        found = text_of(open, i, byte);
+        for (ExprId end = next; !ends && !automaton.accepting(end);) {
+          const auto [more, after] = greedy_.step(end);
+          *found += static_cast<char>(more);
+          end = after;
+        }
+        return true;
+      }
+      const auto push = [&](PositionId position) {
+        if (!seen.insert(state_key(next, position)).second) return;
+        language_.check_growth(open.size());
+        open.push_back({next, position, i, byte});
+      };
+      push(to);
+      if (between) push(PositionId::at_start(at.state));
+      return false;
+    });
+    if (done) return found;
+  }
+  return std::nullopt;
+}
+
+const Completions::Length& Completions::length(ExprId state, PreTokenizer::State boundary) {
+  const StateKey key = state_key(state, PositionId::at_start(boundary));
+  if (const auto known = lengths_.find(key); known != lengths_.end()) return known->second;
+  const std::string text = this->text(state, boundary);
+  const std::vector<std::uint32_t> tokens = language_.transitions.encode(text);
+  std::size_t bytes = text.size();
+  for (std::uint32_t token : tokens) {
+    if (language_.transitions.is_special(token)) bytes -= language_.vocabulary().bytes(token).size() - 1;
+  }
+  const Length found{static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(tokens.size())};
+  language_.meter.step(static_cast<std::int64_t>(text.size()));
+  language_.meter.allocate(64);
+  return lengths_[key] = found;
+}
+
+// Whether the completion is the greedy text whatever follows the language: every text may follow its first character.
+bool Completions::greedy_is_context_free(ExprId state, PreTokenizer::State boundary) {
+  if (language_.automaton.accepting(state) || greedy_.length(state) == kInfinite) return false;
+  PositionId position = PositionId::at_start(boundary);
+  do {
+    const auto [byte, next] = greedy_.step(state);
+    position = language_.transitions.step(position, byte);
+    state = next;
+  } while (position != PretokenTransitions::kDead && position.decoded().inside_character());
+  return position != PretokenTransitions::kDead && language_.pretokenizer().unconstrained(position.decoded().state);
+}
+
+std::uint32_t Completions::context_free_bound(ExprId state, PreTokenizer::State boundary) {
+  if (language_.encoder().single_pretoken()) {
+    const ByteFallbackEndings::Ending& ending = byte_fallback_.find(state);
+    return ending.context_free ? ending.length : kInfinite;
+  }
+  if (greedy_is_context_free(state, boundary)) return greedy_.length(state);
+  const std::optional<std::string> text = search(state, boundary, Scope::any_language);
+  return text ? static_cast<std::uint32_t>(text->size()) : kInfinite;
+}
+
+std::uint32_t Completions::length_bound(ExprId state, PreTokenizer::State boundary) {
+  const std::uint32_t length = greedy_.length(state);
+  if (length == 0 && language_.pretokenizer().may_end(boundary)) return 0;
+  if (length == 0 || length == kInfinite) return this->length(state, boundary).bytes;
+  return greedy_is_context_free(state, boundary) ? length : this->length(state, boundary).bytes;
+}
+
+}  // namespace detent

@@ -1,0 +1,126 @@
+#include "runtime/pretoken_endings.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace detent {
+
+PretokenEndingSet& PretokenEndings::find(ExprId state, PositionId position) {
+  const StateKey key = state_key(state, position);
+  if (const auto known = endings_.find(key); known != endings_.end()) return known->second;
+  const bool single = language_.encoder().single_pretoken();
+  PretokenEndingSet found = single ? of_single_pretoken(state, position) : search(state, position);
+  if (found.endings.empty()) language_.meter.allocate(96);
+  for (const PretokenEnding& each : found.endings) {
+    language_.meter.allocate(static_cast<std::int64_t>(each.text.size()) + 96);
+  }
+  return endings_[key] = std::move(found);
+}
+
+std::uint32_t PretokenEndings::first_token(const std::string& text) {
+  if (const auto known = first_tokens_.find(text); known != first_tokens_.end()) return known->second;
+  language_.meter.allocate(static_cast<std::int64_t>(text.size()) + 64);
+  return first_tokens_[text] = language_.encoder().merge(text).front();
+}
+
+PretokenEnding PretokenEndings::ending_at(const std::vector<SearchNode>& open, std::size_t from, std::uint8_t byte,
+                                          ExprId state, PreTokenizer::State boundary) {
+  std::string text{static_cast<char>(byte)};
+  for (std::size_t k = from; k != 0; k = open[k].from) text += static_cast<char>(open[k].byte);
+  std::ranges::reverse(text);
+  const std::uint32_t first = first_token(text);
+  const auto bytes = static_cast<std::uint32_t>(text.size());
+  return {first, std::move(text), bytes, state, boundary};
+}
+
+// Breadth first over the bytes: the shortest endings, and of equally long ones a few with different first tokens.
+PretokenEndingSet PretokenEndings::search(ExprId state, PositionId position) {
+  std::vector<SearchNode> open{{state, position, 0, 0, 0}};
+  // How often a node was reached, not counting the start, since an ending may lead back to it. Inside a character,
+  // several paths count: the endings that they begin may have different first tokens.
+  std::unordered_map<StateKey, std::size_t> reached;
+  PretokenEndingSet set{{}, false, true};
+  std::vector<PretokenEnding>& found = set.endings;
+  for (std::size_t i = 0; i < open.size() && found.size() < kMaxEndings; ++i) {
+    const SearchNode from = open[i];
+    if (!found.empty() && from.depth >= found[0].text.size()) break;
+    set.exhaustive = set.exhaustive && !language_.automaton.accepting(from.state);
+    language_.any_byte(from.state, [&](std::uint8_t byte, ExprId next) {
+      const PositionId to = language_.transitions.step(from.position, byte);
+      if (to == PretokenTransitions::kDead) return false;
+      const PretokenPosition at = to.decoded();
+      const bool ends = !at.inside_character() && completions_.may_start_pretoken(next, at.state);
+      if (!at.inside_character() && !ends) set.exhaustive = false;
+      if (ends) {
+        PretokenEnding ending = ending_at(open, i, byte, next, at.state);
+        if (std::ranges::find(found, ending.first, &PretokenEnding::first) == found.end()) {
+          found.push_back(std::move(ending));
+        }
+      }
+      const std::size_t most = at.inside_character() ? kMaxEndings : 1;
+      if (found.empty() && reached[state_key(next, to)]++ < most) {
+        language_.check_growth(open.size());
+        open.push_back({next, to, i, from.depth + 1, byte});
+      }
+      return found.size() == kMaxEndings;
+    });
+  }
+  set.impossible = found.empty();
+  return set;
+}
+
+// The greedy completion of the state, and that after a character in byte tokens, which fits after every token.
+PretokenEndingSet PretokenEndings::of_single_pretoken(ExprId state, PositionId position) {
+  PretokenEndingSet set;
+  const auto add = [&](const std::string& character) {
+    const GreedyCompletion rest = single_.find(language_.next(state, character), step(position, character));
+    if (rest.tokens == kInfinite || (rest.tokens == 0 && character.empty())) return;
+    const auto size = static_cast<std::uint32_t>(character.size());
+    const std::uint32_t first =
+        size > 0 ? language_.encoder().byte_token(static_cast<std::uint8_t>(character[0])) : rest.first;
+    set.endings.push_back({first, character, size + rest.bytes, rest.final_state, rest.boundary, size + rest.tokens});
+  };
+  add({});
+  if (!position.decoded().inside_character()) {
+    const ByteFallbackEndings::Ending& ending = byte_fallback_.find(state);
+    if (ending.length != kInfinite) add(ending.character);
+  }
+  return set;
+}
+
+const PretokenEndingSet* PretokenEndings::find_context_free(ExprId state, PositionId position) {
+  const PretokenEndingSet& set = find(state, position);
+  const bool context_free = set.exhaustive && std::ranges::all_of(set.endings, [&](const PretokenEnding& each) {
+                              return each.text.size() <= PretokenTransitions::kMaxEndingBytes &&
+                                     completions_.context_free_bound(each.state, each.boundary) != kInfinite;
+                            });
+  return context_free ? &set : nullptr;
+}
+
+PositionId PretokenEndings::step(PositionId position, std::string_view text) const {
+  for (char byte : text) position = language_.transitions.step(position, static_cast<std::uint8_t>(byte));
+  return position;
+}
+
+std::vector<std::uint32_t> PretokenEndings::tokens(ExprId state, PositionId position, const PretokenEnding& ending) {
+  const Encoder& encoder = language_.encoder();
+  if (!encoder.single_pretoken()) return encoder.merge(ending.text);
+  std::vector<std::uint32_t> tokens;
+  for (char byte : ending.text) tokens.push_back(encoder.byte_token(static_cast<std::uint8_t>(byte)));
+  GreedyCompletion rest = single_.find(language_.next(state, ending.text), step(position, ending.text));
+  for (; rest.tokens > 0; rest = single_.find(rest.state, rest.position)) tokens.push_back(rest.first);
+  return tokens;
+}
+
+UnsplitNode PretokenEndings::unsplit_after(UnsplitNode node, ExprId state, PositionId position,
+                                           const PretokenEnding& ending) {
+  if (!language_.encoder().single_pretoken()) return language_.encoder().unsplit_step(node, ending.text);
+  // Only as far as an unsplit token reaches.
+  GreedyCompletion rest = single_.find(state, position);
+  for (; node != Encoder::kNoUnsplit && rest.tokens > 0; rest = single_.find(rest.state, rest.position)) {
+    node = language_.transitions.unsplit_after(node, rest.first);
+  }
+  return node;
+}
+
+}  // namespace detent

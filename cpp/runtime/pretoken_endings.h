@@ -1,0 +1,74 @@
+// PretokenEndings: for a state of the language and a position of the pre-tokenizer, texts that end the pre-token.
+//
+// After the pre-token every token may follow. So a token sequence goes on from a position if its last token may be
+// followed by the first token of one of these endings. A few are kept that begin with different tokens.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/byte_fallback_endings.h"
+#include "runtime/completions.h"
+#include "runtime/single_pretoken_completions.h"
+#include "runtime/tokenized_language.h"
+
+namespace detent {
+
+struct PretokenEnding {
+  std::uint32_t first;  // token
+  std::string text;     // with a single pre-token: a character in byte tokens, or nothing, before a greedy completion
+  std::uint32_t bytes;  // of all the ending
+  ExprId state;         // after it
+  PreTokenizer::State boundary;
+  std::uint32_t tokens = kInfinite;  // once it was asked for
+};
+
+struct PretokenEndingSet {
+  std::vector<PretokenEnding> endings;
+  bool impossible = false;  // no text ends the pre-token; if false, none may be known
+  bool exhaustive = false;  // all shorter texts were seen: none ends the language or is refused
+};
+
+class PretokenEndings {
+ public:
+  PretokenEndings(const TokenizedLanguage& language, Completions& completions, ByteFallbackEndings& byte_fallback,
+                  SinglePretokenCompletions& single)
+      : language_(language), completions_(completions), byte_fallback_(byte_fallback), single_(single) {}
+
+  // Cost: at the first call, a breadth-first search up to the nearest ending.
+  PretokenEndingSet& find(ExprId state, PositionId position);
+  // The endings if they are the same whatever follows the state's language, or null.
+  const PretokenEndingSet* find_context_free(ExprId state, PositionId position);
+  // The encoding of an ending that was found at this position.
+  std::vector<std::uint32_t> tokens(ExprId state, PositionId position, const PretokenEnding& ending);
+  // How far the pre-token is the beginning of an unsplit token after that ending.
+  UnsplitNode unsplit_after(UnsplitNode node, ExprId state, PositionId position, const PretokenEnding& ending);
+
+ private:
+  static constexpr std::size_t kMaxEndings = 4;
+  struct SearchNode {
+    ExprId state;
+    PositionId position;
+    std::size_t from;
+    std::size_t depth;
+    std::uint8_t byte;
+  };
+
+  PretokenEndingSet search(ExprId state, PositionId position);
+  PretokenEnding ending_at(const std::vector<SearchNode>& open, std::size_t from, std::uint8_t byte, ExprId state,
+                           PreTokenizer::State boundary);
+  PretokenEndingSet of_single_pretoken(ExprId state, PositionId position);
+  std::uint32_t first_token(const std::string& text);
+  PositionId step(PositionId position, std::string_view text) const;
+
+  TokenizedLanguage language_;
+  Completions& completions_;
+  ByteFallbackEndings& byte_fallback_;
+  SinglePretokenCompletions& single_;
+  std::unordered_map<StateKey, PretokenEndingSet> endings_;
+  std::unordered_map<std::string, std::uint32_t> first_tokens_;  // by text of an ending
+};
+
+}  // namespace detent

@@ -1,0 +1,100 @@
+#include "runtime/token_bounds.h"
+
+namespace detent {
+
+TokenBounds::TokenBounds(const TokenizedLanguage& language, CompletionSearch& search, ExprId state,
+                         const SplitPosition& at)
+    : language_(language), search_(search), state_(state), at_(at), row_(language.transitions.row(at.position)) {
+  // A token that starts a pre-token is all of it so far, and no token that merging gives is the text of an unsplit one.
+  const PretokenPosition position = at.position.decoded();
+  const bool at_start = !position.inside_character() && position.starts_pretoken;
+  no_unsplit_ = at_start || at.unsplit == Encoder::kNoUnsplit;
+}
+
+std::uint32_t TokenBounds::of(std::uint32_t token, ExprId next) {
+  const std::uint16_t target = row_.target_of(token);
+  if (target == TransitionRow::kRefused) return kInfinite;
+  const std::uint32_t known = boundary_bound(next, target);
+  if (known != kInfinite && no_unsplit_) return known;
+  const SplitPosition after{row_.targets[target], language_.transitions.unsplit_after(at_.unsplit, token)};
+  return search_.completion_bound({next, after, token});
+}
+
+std::uint32_t TokenBounds::boundary_bound(ExprId next, std::uint16_t target) {
+  if (next != last_next_) {
+    last_next_ = next;
+    const auto [entry, is_new] = boundary_bounds_.try_emplace(next.value);
+    if (is_new) entry->second.assign(row_.targets.size(), kUnknown);
+    of_last_next_ = &entry->second;
+  }
+  std::uint32_t& bound = (*of_last_next_)[target];
+  if (bound == kUnknown) {
+    bound = search_.boundary_bound(next, row_.targets[target]);
+    if (bound == kUnknown) bound = kUnknown - 1;
+  }
+  return bound;
+}
+
+ContextFreeBounds::Targets& ContextFreeBounds::targets_of(ExprId next) {
+  if (next != last_next_) {  // neighbours in the trie often lead to one state
+    last_next_ = next;
+    const auto [entry, is_new] = known_.try_emplace(next.value);
+    of_last_next_ = &entry->second;
+    if (is_new) {
+      of_last_next_->verdicts.assign(row_.targets.size() + 1, Verdict::unknown);
+      of_last_next_->verdicts.back() = Verdict::refused;
+      of_last_next_->targets.resize(row_.targets.size());
+    }
+  }
+  return *of_last_next_;
+}
+
+ContextFreeBounds::Verdict ContextFreeBounds::decide(Target& target, ExprId next, PositionId position) {
+  const PretokenPosition at = position.decoded();
+  if (!at.inside_character()) target.length = completions_.context_free_bound(next, at.state);
+  if (target.length != kInfinite) return Verdict::accepted;
+  target.endings = endings_.find_context_free(next, position);
+  if (!target.endings) return Verdict::uncertain;
+  if (!target.endings->impossible) return Verdict::by_token;
+  return at.inside_character() ? Verdict::refused : Verdict::uncertain;
+}
+
+ContextFreeBounds::Bound ContextFreeBounds::of(std::uint32_t token, ExprId next, std::size_t index) {
+  Targets& targets = targets_of(next);
+  Verdict& verdict = targets.verdicts[index];
+  if (verdict == Verdict::refused) return {verdict};
+  Target& target = targets.targets[index];
+  const PositionId position = row_.targets[index];
+  if (verdict == Verdict::unknown) verdict = decide(target, next, position);
+  if (verdict != Verdict::by_token) return {verdict, target.length};
+  const Encoder& encoder = language_.encoder();
+  const bool inside_character = position.decoded().inside_character();
+  if (!encoder.may_have_neighbours(token)) return {inside_character ? Verdict::refused : Verdict::uncertain};
+  for (const PretokenEnding& ending : target.endings->endings) {
+    if (!encoder.may_follow(token, ending.first)) continue;
+    return {Verdict::accepted, ending.bytes + completions_.context_free_bound(ending.state, ending.boundary)};
+  }
+  if (!inside_character) return {Verdict::uncertain};
+  if (!target.short_tokens) target.short_tokens = short_tokens(next, position);
+  for (const auto& [follower, length] : *target.short_tokens) {
+    if (encoder.may_follow(token, follower)) return {Verdict::accepted, length};
+  }
+  return {Verdict::uncertain};
+}
+
+// The short tokens after which the pre-token may end whatever follows, with their bounds, ascending by bound.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> ContextFreeBounds::short_tokens(ExprId state,
+                                                                                     PositionId position) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+  for (const TokenEdge& edge : search_.edges(state, position)) {
+    const PretokenPosition after = edge.position.decoded();
+    if (after.inside_character()) continue;
+    if (language_.vocabulary().bytes(edge.token).size() > PretokenTransitions::kMaxEndingBytes) continue;
+    const std::uint32_t bound = completions_.context_free_bound(edge.state, after.state);
+    if (bound != kInfinite) found.emplace_back(edge.token, 1 + bound);
+  }
+  std::ranges::stable_sort(found, {}, &std::pair<std::uint32_t, std::uint32_t>::second);
+  return found;
+}
+
+}  // namespace detent

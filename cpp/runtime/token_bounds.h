@@ -1,0 +1,97 @@
+// TokenBounds and ContextFreeBounds: for each token that may follow, a bound on the completion after it.
+//
+// Masks ask for them token by token. Tokens that lead to the same state and position share most of the answer.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/completion_search.h"
+#include "runtime/tokenized_language.h"
+
+namespace detent {
+
+// The bounds after the tokens that follow one state and split position.
+class TokenBounds {
+ public:
+  TokenBounds(const TokenizedLanguage& language, CompletionSearch& search, ExprId state, const SplitPosition& at);
+
+  // The state of the language after a token that it allows.
+  ExprId next(std::uint32_t token) const { return language_.next(state_, language_.vocabulary().bytes(token)); }
+  // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end.
+  std::uint32_t of(std::uint32_t token, ExprId next);
+
+ private:
+  static constexpr std::uint32_t kUnknown = kInfinite - 1;
+  std::uint32_t boundary_bound(ExprId next, std::uint16_t target);
+
+  TokenizedLanguage language_;
+  CompletionSearch& search_;
+  ExprId state_;
+  SplitPosition at_;
+  const TransitionRow& row_;
+  bool no_unsplit_;  // no token can make the pre-token the text of an unsplit token
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
+      boundary_bounds_;  // by state, then by target of the row
+  ExprId last_next_ = ExprSet::kEmpty;
+  std::vector<std::uint32_t>* of_last_next_ = nullptr;
+};
+
+// The bounds after the tokens that follow a prefix of a language (automaton/slice_analysis.h) and a
+// position, if they are the same whatever follows the prefix. Unsplit tokens are not looked at.
+class ContextFreeBounds {
+ public:
+  // accepted: a completion of the prefix is known; refused: every language refuses the token; by_token: the last token
+  // decides; uncertain: what follows the prefix decides.
+  enum class Verdict : std::uint8_t { refused, accepted, unknown, by_token, uncertain };
+  struct Bound {
+    Verdict verdict;
+    std::uint32_t length = kInfinite;
+  };
+
+  ContextFreeBounds(const TokenizedLanguage& language, Completions& completions, PretokenEndings& endings,
+                    CompletionSearch& search, PositionId from)
+      : language_(language),
+        completions_(completions),
+        endings_(endings),
+        search_(search),
+        row_(language.transitions.row(from)) {}
+
+  // The verdicts of a state, by target; the last one is that of tokens that the pre-tokenizer refuses.
+  const std::vector<Verdict>& verdicts(ExprId next) { return targets_of(next).verdicts; }
+  std::size_t target_of(std::uint32_t token) const {
+    return std::min<std::size_t>(row_.target_of(token), row_.targets.size());
+  }
+  // The bound after a token that leads to `next` and the target.
+  Bound of(std::uint32_t token, ExprId next, std::size_t target);
+
+ private:
+  struct Target {
+    std::uint32_t length = kInfinite;  // if it is the same for all tokens that lead there
+    const PretokenEndingSet* endings = nullptr;
+    std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> short_tokens;  // see short_tokens()
+  };
+  struct Targets {
+    std::vector<Verdict> verdicts;
+    std::vector<Target> targets;
+  };
+
+  Targets& targets_of(ExprId next);
+  Verdict decide(Target& target, ExprId next, PositionId position);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> short_tokens(ExprId state, PositionId position);
+
+  TokenizedLanguage language_;
+  Completions& completions_;
+  PretokenEndings& endings_;
+  CompletionSearch& search_;
+  const TransitionRow& row_;
+  std::unordered_map<std::uint32_t, Targets> known_;  // by state
+  ExprId last_next_ = ExprSet::kEmpty;
+  Targets* of_last_next_ = nullptr;
+};
+
+}  // namespace detent

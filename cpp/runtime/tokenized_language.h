@@ -1,0 +1,76 @@
+// TokenizedLanguage: what each part of a canonical constraint reads: the automaton of a language, the transitions of a
+// tokenizer, and the meter of the running call. Parts are used by one thread at a time (CanonicalConstraint locks).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "automaton/automaton.h"
+#include "base/limits.h"
+#include "runtime/pretoken_transitions.h"
+#include "runtime/trie_walk.h"
+
+namespace detent {
+
+inline constexpr std::uint32_t kInfinite = UINT32_MAX;  // the length of what does not exist
+
+// A state of the language at a position of the pre-tokenizer, as a key of memo tables.
+using StateKey = std::uint64_t;
+inline StateKey state_key(ExprId state, PositionId position) {
+  return std::uint64_t{state.value} << 32 | position.value;
+}
+
+struct TokenizedLanguage {
+  Automaton& automaton;
+  PretokenTransitions& transitions;
+  Meter& meter;
+
+  const Vocabulary& vocabulary() const { return transitions.vocabulary(); }
+  const Encoder& encoder() const { return transitions.encoder(); }
+  const PreTokenizer& pretokenizer() const { return transitions.encoder().pretokenizer(); }
+
+  ExprId next(ExprId state, std::uint8_t byte) const { return automaton.row(state)[automaton.class_of()[byte]]; }
+  ExprId next(ExprId state, std::string_view text) const {
+    for (char byte : text) state = next(state, static_cast<std::uint8_t>(byte));
+    return state;
+  }
+
+  // Calls visit(byte, next state) for each byte that the language allows, until one call returns true. Returns whether
+  // one did.
+  template <class Visit>
+  bool any_byte(ExprId state, Visit visit) const {
+    const ExprId* row = automaton.row(state);
+    meter.step(32);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const ExprId to = row[automaton.class_of()[byte]];
+      if (to != ExprSet::kEmpty && visit(static_cast<std::uint8_t>(byte), to)) return true;
+    }
+    return false;
+  }
+
+  // Calls visit(token, next state) for each token that the language allows. Cost: a walk over the trie.
+  template <class Visit>
+  void each_token(ExprId state, Visit visit) const {
+    const std::int64_t visited = walk_tokens(
+        vocabulary(), automaton, state,
+        [&](const TrieNode& node, ExprId to) {
+          if (node.token & TrieNode::kShared) {
+            for (std::uint32_t token : vocabulary().shared_ids(node.token)) visit(token, to);
+          } else {
+            visit(node.token, to);
+          }
+        },
+        [&](const Subtree& subtree, ExprId to) {
+          for (std::uint32_t k = subtree.first; k < subtree.last; ++k) visit(vocabulary().ids_in_order()[k], to);
+        });
+    meter.step(visited / 8 + 1);
+  }
+
+  // Called as a breadth-first search grows to that size; what it allocates is given back at its end.
+  void check_growth(std::size_t size) const {
+    meter.step();
+    if (size % 1024 == 0) meter.check_headroom(static_cast<std::int64_t>(size) * 96);
+  }
+};
+
+}  // namespace detent
