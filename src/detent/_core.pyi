@@ -121,27 +121,29 @@ class Vocabulary:
         """MaskComputer found and made, fragments of masks found and made."""
 
 class Encoder:
-    """A tokenizer; immutable."""
+    """A tokenizer: pre-tokenizer, symbols, merges or scores. Immutable."""
 
-    def __init__(self, pieces: bool, texts: list, base: bytes, byte_pieces: bytes, merges: bytes, ignore_merges: bool, ranges: Sequence[tuple[int, int]], class_count: int, program: Sequence[tuple[int, int, int, int]], one_chunk: bool, scores: bytes = ..., unknown: float = 0.0, words: bool = False) -> None: ...
+    def __init__(self, pieces: bool, texts: list, base_symbols: bytes, byte_tokens: bytes, merges: bytes, ignore_merges: bool, class_ranges: Sequence[tuple[int, int]], class_count: int, pretokenizer: Sequence[tuple[int, int, int, int]], single_pretoken: bool, scores: bytes = ..., unknown_score: float = 0.0, split_at_spaces: bool = False) -> None: ...
 
     def encode(self, text: bytes) -> list[int]: ...
 
-    def live(self, token: int) -> bool: ...
+    def is_reachable(self, token: int) -> bool: ...
 
-    def burst(self, token: int) -> bool: ...
+    def is_non_monotone(self, token: int) -> bool: ...
 
-    def follows(self, left: int, right: int) -> bool:
-        """Whether the two may stand side by side, whatever the split."""
+    def may_follow(self, left: int, right: int) -> bool:
+        """Return whether two tokens may be adjacent in a pre-token."""
 
-    def after(self, left: int) -> list[int]:
-        """The tokens that may stand behind another, whatever the split."""
+    def followers(self, left: int) -> list[int]:
+        """Return the tokens that may follow another one in a pre-token."""
 
     @property
-    def split_states(self) -> int: ...
+    def pretokenizer_states(self) -> int: ...
 
 class PretokenTransitions:
-    """What the tokens of a vocabulary do to the split of its tokenizer."""
+    """
+    The pre-tokenizer of a tokenizer, lifted to the tokens of its vocabulary.
+    """
 
     def __init__(self, vocabulary: Vocabulary, encoder: Encoder) -> None: ...
 
