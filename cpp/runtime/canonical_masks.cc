@@ -167,8 +167,7 @@ CanonicalMasks::SliceTokens CanonicalMasks::slice_tokens(ExprId prefix, Position
 
 CanonicalMasks::SliceTokens CanonicalMasks::compute_slice(ExprId prefix, PositionId from) {
   const Vocabulary& vocabulary = language_.vocabulary();
-  if (const UnboundedState unbounded = masks_.analysis().drop_upper_bound(prefix);
-      unbounded.state != prefix) {
+  if (const UnboundedState unbounded = masks_.analysis().drop_upper_bound(prefix); unbounded.state != prefix) {
     const SliceTokens found = slice_tokens(unbounded.state, from);
     if (std::uint64_t{vocabulary.max_token_length()} + found.accepted->max_completion_bound() <= unbounded.rounds)
       return found;

@@ -52,8 +52,7 @@ class CanonicalMasks {
                   std::uint32_t* row);
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
-  std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at,
-                                                 const SlicedState& sliced);
+  std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const SlicedState& sliced);
   SliceTokens slice_tokens(ExprId prefix, PositionId from);
   SliceTokens compute_slice(ExprId prefix, PositionId from);
   std::shared_ptr<const Mask> make_mask(const std::uint32_t* tokens, std::size_t count, std::uint32_t bound) const;
