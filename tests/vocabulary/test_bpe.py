@@ -71,7 +71,8 @@ def test_pairs_and_texts_on_record(name):
     special = vocabulary.special_token_ids
     dead = {token for token in range(len(vocabulary)) if not encoder.is_reachable(token)} - special
     assert dead == set(record["dead_tokens"]) - special
-    assert [token for token in range(len(vocabulary)) if encoder.is_non_monotone(token)] == sorted(record["burst_tokens"])
+    non_monotone = [token for token in range(len(vocabulary)) if encoder.is_non_monotone(token)]
+    assert non_monotone == sorted(record["burst_tokens"])
 
 
 @needs_shared
