@@ -56,7 +56,7 @@ void bind_vocabulary(nb::module_& m) {
             return nb::make_tuple(masks.hits, masks.misses, slices.hits, slices.misses);
           },
           nb::sig("def cache_counts(self) -> tuple[int, int, int, int]"),
-          "MaskComputer found and made, fragments of masks found and made.");
+          "Hits and misses of masks, hits and misses of the masks of slices.");
 }
 
 }  // namespace detent

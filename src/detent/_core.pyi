@@ -118,7 +118,7 @@ class Vocabulary:
 
     @property
     def cache_counts(self) -> tuple[int, int, int, int]:
-        """MaskComputer found and made, fragments of masks found and made."""
+        """Hits and misses of masks, hits and misses of the masks of slices."""
 
 class Encoder:
     """A tokenizer: pre-tokenizer, symbols, merges or scores. Immutable."""
