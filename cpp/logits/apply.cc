@@ -7,7 +7,7 @@
 namespace detent {
 namespace {
 
-// The bit of each of as many tokens as a lane has bits.
+// kBits<Lane>[i]: the mask bit of the i-th token of a lane.
 template <class Lane>
 constexpr std::array<Lane, 8 * sizeof(Lane)> kBits = [] {
   std::array<Lane, 8 * sizeof(Lane)> bits{};
@@ -15,8 +15,8 @@ constexpr std::array<Lane, 8 * sizeof(Lane)> kBits = [] {
   return bits;
 }();
 
-// Compares and selects in the lanes' own width, which compilers turn into vector instructions: there is no branch to
-// mispredict, so that half of the tokens allowed, in no order, takes little longer than none.
+// Compares and selects in lanes of the logits' width, which compilers vectorise. Without branches, random masks take
+// little longer than empty ones.
 template <class Lane>
 void select(const Lane* from, Lane* to, Lane word, Lane minus_infinity) {
   std::array<Lane, kBits<Lane>.size()> keep, logits;

@@ -8,12 +8,12 @@ namespace detent {
 
 enum class LogitType : std::uint8_t { float32, float16, bfloat16 };
 
-// Sets to -inf every logit of a row whose mask bit is 0, and every logit at `mask_bits` and beyond. Each of `rows` rows
-// has `width` logits; strides are in elements. Reads and writes memory once.
+// Sets every logit whose mask bit is 0, and every logit past the mask, to -inf. Each of `rows` logits rows has `width`
+// logits; strides are in elements. Reads and writes memory once.
 void apply_mask(void* logits, LogitType type, std::size_t rows, std::size_t width, std::size_t logit_stride,
                 const std::uint32_t* mask, std::size_t mask_words, std::size_t mask_stride);
 
-// Does the same to a copy of one row of float32.
+// Copies one row of float32 logits and masks the copy.
 void copy_masked(const float* logits, float* to, std::size_t width, const std::uint32_t* mask, std::size_t mask_words);
 
 }  // namespace detent

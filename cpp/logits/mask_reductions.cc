@@ -7,22 +7,23 @@
 namespace detent {
 namespace {
 
-// Vectors as GCC and Clang have them on every machine: in plain loops, neither keeps these sums in registers.
+// Vector types of GCC and Clang, available on every machine. In plain loops neither compiler keeps these sums in
+// registers.
 using Floats = float __attribute__((vector_size(16)));
 using Words = std::uint32_t __attribute__((vector_size(16)));
 
 constexpr std::size_t kWordsAtOnce = 8;
 
-// Adds the numbers of a word's bits to the one, the others to the other; without a branch for each.
-void add(const float* numbers, std::uint32_t word, Floats& inside, Floats& outside) {
+// Adds the 32 numbers of a mask word to `allowed` or to `masked`, by their bits, without branches.
+void add(const float* numbers, std::uint32_t word, Floats& allowed, Floats& masked) {
   const Words spread = {word, word, word, word};
   Words bits = {1, 2, 4, 8};
   for (unsigned i = 0; i < 32; i += 4, bits <<= 4) {
-    const auto keep = reinterpret_cast<Words>((spread & bits) == bits);
+    const auto selected = reinterpret_cast<Words>((spread & bits) == bits);
     Words four;
     std::memcpy(&four, numbers + i, sizeof(four));
-    inside += reinterpret_cast<Floats>(four & keep);
-    outside += reinterpret_cast<Floats>(four & ~keep);
+    allowed += reinterpret_cast<Floats>(four & selected);
+    masked += reinterpret_cast<Floats>(four & ~selected);
   }
 }
 
@@ -53,12 +54,12 @@ std::optional<std::vector<std::uint32_t>> few_allowed(const std::uint32_t* mask,
 MaskedSums allowed_sums(const float* numbers, std::size_t width, const std::uint32_t* mask, std::size_t words) {
   const std::size_t whole = std::min(width / 32, words);
   MaskedSums sums{0, 0};
-  for (std::size_t at = 0; at < whole; at += kWordsAtOnce) {
-    Floats inside{}, outside{};
-    for (std::size_t i = at; i < std::min(at + kWordsAtOnce, whole); ++i)
-      add(numbers + i * 32, mask[i], inside, outside);
-    sums.allowed += sum(inside);
-    sums.masked += sum(outside);
+  for (std::size_t first = 0; first < whole; first += kWordsAtOnce) {
+    Floats allowed{}, masked{};
+    for (std::size_t i = first; i < std::min(first + kWordsAtOnce, whole); ++i)
+      add(numbers + i * 32, mask[i], allowed, masked);
+    sums.allowed += sum(allowed);
+    sums.masked += sum(masked);
   }
   for (std::size_t i = whole * 32; i < width; ++i) {
     const bool allowed = i / 32 < words && (mask[i / 32] >> (i & 31)) & 1;

@@ -1,4 +1,5 @@
-// Allowed: what a mask leaves of one row in CPU memory, told in one pass and without writing to the row.
+// Mask reductions: the allowed ids of a mask row, and sums over the allowed and the masked numbers. One pass; nothing
+// is written to the row.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +9,15 @@
 
 namespace detent {
 
-// The ids of the bits that are set, ascending, if these are at most `most`.
+// Returns the allowed ids, ascending, if there are at most `most`.
 std::optional<std::vector<std::uint32_t>> few_allowed(const std::uint32_t* mask, std::size_t words, std::size_t most);
 
 struct MaskedSums {
   double allowed, masked;
 };
 
-// The sums of the numbers whose bits are set and of the others, those past the mask among them. In four lanes of
-// float32, which are emptied into float64 after 64 additions each.
+// Returns the sum of the numbers whose bits are set and the sum of all others; numbers past the mask are masked. Four
+// lanes of float32 are added up in float64 after 64 additions each, which bounds the rounding error.
 MaskedSums allowed_sums(const float* numbers, std::size_t width, const std::uint32_t* mask, std::size_t words);
 
 }  // namespace detent

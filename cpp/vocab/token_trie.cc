@@ -1,0 +1,141 @@
+#include "vocab/token_trie.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace detent {
+
+TokenTrie::TokenTrie(std::vector<std::uint32_t> ids, const BytesOf& bytes_of) : ids_in_order_(std::move(ids)) {
+  std::vector<std::pair<std::string_view, std::uint32_t>> tokens;
+  tokens.reserve(ids_in_order_.size());
+  for (std::uint32_t id : ids_in_order_) tokens.emplace_back(bytes_of(id), id);
+  std::sort(tokens.begin(), tokens.end());
+  for (std::size_t i = 0; i < tokens.size(); ++i) ids_in_order_[i] = tokens[i].second;
+  add_nodes(bytes_of);
+  find_heights();
+  find_subtrees();
+  roots_.fill(static_cast<std::uint32_t>(nodes_.size()));
+  for (std::uint32_t i = 0; i < nodes_.size(); i = nodes_[i].next) roots_[nodes_[i].byte] = i;
+}
+
+void TokenTrie::add_nodes(const BytesOf& bytes_of) {
+  std::vector<std::uint32_t> path;  // the nodes from the root to the last token
+  std::string_view last;
+  const auto close = [&](std::size_t depth) {
+    for (; path.size() > depth; path.pop_back()) nodes_[path.back()].next = static_cast<std::uint32_t>(nodes_.size());
+  };
+  for (std::uint32_t id : ids_in_order_) {
+    const std::string_view token = bytes_of(id);
+    max_token_length_ = std::max(max_token_length_, static_cast<std::uint32_t>(token.size()));
+    const auto common = static_cast<std::size_t>(
+        std::mismatch(last.begin(), last.end(), token.begin(), token.end()).second - token.begin());
+    close(common);
+    for (std::size_t depth = common; depth < token.size(); ++depth) {
+      path.push_back(static_cast<std::uint32_t>(nodes_.size()));
+      TrieNode node{};
+      node.token = TrieNode::kNoToken;
+      node.depth = static_cast<std::uint32_t>(depth) & 0xFFFFFF;
+      node.byte = static_cast<std::uint8_t>(token[depth]);
+      nodes_.push_back(node);
+      if (nodes_.size() >= UINT32_MAX) {
+        throw Error(ErrorKind::vocabulary, "trie_nodes", static_cast<std::int64_t>(nodes_.size()), UINT32_MAX);
+      }
+    }
+    add_token(path.back(), id);
+    last = token;
+  }
+  close(0);
+  nodes_.shrink_to_fit();
+}
+
+void TokenTrie::add_token(std::uint32_t node, std::uint32_t id) {
+  std::uint32_t& token = nodes_[node].token;
+  if (token == TrieNode::kNoToken) {
+    token = id;
+    return;
+  }
+  if (!(token & TrieNode::kShared)) {
+    shared_ids_.push_back({token});
+    token = TrieNode::kShared | static_cast<std::uint32_t>(shared_ids_.size() - 1);
+  }
+  shared_ids_[token & ~TrieNode::kShared].push_back(id);
+}
+
+void TokenTrie::find_heights() {
+  heights_.assign(nodes_.size(), 0);
+  for (std::size_t i = nodes_.size(); i-- > 0;) {
+    for (std::size_t k = i + 1; k < nodes_[i].next; k = nodes_[k].next) {
+      heights_[i] = static_cast<std::uint8_t>(std::max<unsigned>(heights_[i], std::min(heights_[k] + 1, 255)));
+    }
+  }
+}
+
+namespace {
+
+// A position inside well-formed UTF-8 (Unicode 15, table 3-7).
+struct Utf8Position {
+  int remaining = 0;                     // continuation bytes until the character is complete
+  std::uint8_t low = 0x80, high = 0xBF;  // range of the next continuation byte
+  bool valid = true;
+
+  Utf8Position after(std::uint8_t byte) const {
+    if (!valid) return *this;
+    if (remaining > 0) return {remaining - 1, 0x80, 0xBF, byte >= low && byte <= high};
+    if (byte < 0x80) return {};
+    if (byte < 0xC2 || byte > 0xF4) return {0, 0x80, 0xBF, false};
+    if (byte < 0xE0) return {1, 0x80, 0xBF, true};
+    if (byte < 0xF0) {
+      return {2, std::uint8_t(byte == 0xE0 ? 0xA0 : 0x80), std::uint8_t(byte == 0xED ? 0x9F : 0xBF), true};
+    }
+    return {3, std::uint8_t(byte == 0xF0 ? 0x90 : 0x80), std::uint8_t(byte == 0xF4 ? 0x8F : 0xBF), true};
+  }
+};
+
+// A node whose subtree is not complete yet, with what is known of the subtree.
+struct OpenNode {
+  std::uint32_t node;
+  Utf8Position before, after;
+  ByteSet used;
+  bool is_text;
+  std::uint32_t height;
+  std::uint32_t first;  // index of its first id
+  bool whole;
+};
+
+}  // namespace
+
+void TokenTrie::find_subtrees() {
+  constexpr std::uint32_t kWorthwhile = 4;  // ids; with fewer, walking the nodes is as fast
+  std::vector<OpenNode> path;
+  std::uint32_t count = 0;  // ids so far
+  const auto close = [&] {
+    const OpenNode done = path.back();
+    path.pop_back();
+    if (done.is_text && done.before.remaining == 0 && count - done.first >= kWorthwhile) {
+      nodes_[done.node].subtree = static_cast<std::uint32_t>(subtrees_.size());
+      subtrees_.push_back({done.used, done.height, done.first, count, done.whole});
+    }
+    if (path.empty()) return;
+    path.back().used = path.back().used | done.used;
+    path.back().is_text &= done.is_text;
+    path.back().whole &= done.whole;
+    path.back().height = std::max(path.back().height, done.height + 1);
+  };
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    while (path.size() > nodes_[i].depth) close();
+    const auto byte = static_cast<std::uint8_t>(nodes_[i].byte);
+    const Utf8Position before = path.empty() ? Utf8Position{} : path.back().after;
+    const Utf8Position after = before.after(byte);
+    const std::uint32_t token = nodes_[i].token;
+    const bool is_whole = token == TrieNode::kNoToken || after.remaining == 0;
+    const ByteSet used = before.remaining == 0 ? ByteSet::of(byte) : ByteSet{};
+    path.push_back({i, before, after, used, after.valid, 1, count, is_whole});
+    if (token == TrieNode::kNoToken) continue;
+    count += token & TrieNode::kShared ? static_cast<std::uint32_t>(shared_ids(token).size()) : 1;
+  }
+  while (!path.empty()) close();
+}
+
+}  // namespace detent

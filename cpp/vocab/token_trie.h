@@ -1,0 +1,80 @@
+// TokenTrie: the text tokens of a vocabulary as a trie over their bytes (docs/algorithms/trie-walk.md).
+//
+// The trie is one array of nodes in depth-first order. Each node has the index of the first node after its subtree, so
+// that a walk that rejects a byte jumps there. Ids with equal bytes share a node.
+//
+// A large subtree that contains nothing but text (prefixes of valid UTF-8) also knows its characters. A state that
+// returns to itself after each of these allows the whole subtree, whose ids are adjacent: a walk takes it in one step.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_set.h"
+
+namespace detent {
+
+struct TrieNode {
+  static constexpr std::uint32_t kNoToken = UINT32_MAX;
+  static constexpr std::uint32_t kShared = 1u << 31;  // the other bits of `token` are an index for shared_ids
+
+  std::uint32_t next;   // the first node after this node's subtree
+  std::uint32_t token;  // an id, kShared plus an index, or kNoToken
+  std::uint32_t depth : 24;
+  std::uint32_t byte : 8;
+  std::uint32_t subtree;  // index for subtrees(), or 0
+};
+
+struct Subtree {
+  ByteSet used;              // the ASCII bytes and lead bytes of the tokens, from this node's byte on
+  std::uint32_t height = 0;  // bytes of the longest token from this node's byte on
+  std::uint32_t first = 0;   // the ids are ids_in_order()[first..last)
+  std::uint32_t last = 0;
+  bool whole = false;  // every token ends with a complete character
+};
+
+class TokenTrie {
+ public:
+  using BytesOf = std::function<std::string_view(std::uint32_t)>;
+
+  TokenTrie() = default;
+  // Builds the trie of `ids`, none of which is empty. Time: n log n comparisons. Throws `vocabulary`.
+  TokenTrie(std::vector<std::uint32_t> ids, const BytesOf& bytes_of);
+
+  const std::vector<TrieNode>& nodes() const { return nodes_; }
+  // The node of a token's first byte; the size of the trie where no token begins with that byte.
+  std::uint32_t root(std::uint8_t byte) const { return roots_[byte]; }
+  std::uint32_t nodes_below(std::uint8_t byte) const {
+    return roots_[byte] == nodes_.size() ? 0 : nodes_[roots_[byte]].next - roots_[byte];
+  }
+  // Bytes from a node to the end of the longest token below it; 255 stands for 255 or more.
+  std::uint8_t height(std::size_t node) const { return heights_[node]; }
+  std::uint32_t max_token_length() const { return max_token_length_; }
+
+  const std::vector<std::uint32_t>& shared_ids(std::uint32_t token) const {
+    return shared_ids_[token & ~TrieNode::kShared];
+  }
+  const std::vector<Subtree>& subtrees() const { return subtrees_; }
+  // The ids, sorted by their bytes, then by number.
+  const std::vector<std::uint32_t>& ids_in_order() const { return ids_in_order_; }
+
+ private:
+  void add_nodes(const BytesOf& bytes_of);
+  void add_token(std::uint32_t node, std::uint32_t id);
+  void find_heights();
+  void find_subtrees();
+
+  std::vector<std::uint32_t> ids_in_order_;
+  std::vector<TrieNode> nodes_;
+  std::array<std::uint32_t, 256> roots_{};
+  std::vector<std::uint8_t> heights_;
+  std::vector<std::vector<std::uint32_t>> shared_ids_;
+  std::vector<Subtree> subtrees_{Subtree{}};  // index 0 stands for none
+  std::uint32_t max_token_length_ = 0;
+};
+
+}  // namespace detent
