@@ -32,7 +32,8 @@ _NAMES = {
     "generation": "Ban Output Report Request generate generate_batch stream",
     "models": "load_model",
     "errors": "ArgumentError BusyError CancelledError DetentError EmptyLanguageError LimitError ModelError "
-    "PatternSyntaxError SchemaError SchemaWarning StateError UnsupportedError UnsupportedSchemaError VocabularyError",
+    "OutputValueError PatternSyntaxError SchemaError SchemaWarning StateError UnsupportedError UnsupportedSchemaError "
+    "VocabularyError",
 }
 _MODULES = ("analysis", "canonical", "errors", "jax", "mask", "models", "tables", "testing", "torch")
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -17,6 +17,7 @@ from detent.errors import DetentError as DetentError
 from detent.errors import EmptyLanguageError as EmptyLanguageError
 from detent.errors import LimitError as LimitError
 from detent.errors import ModelError as ModelError
+from detent.errors import OutputValueError as OutputValueError
 from detent.errors import PatternSyntaxError as PatternSyntaxError
 from detent.errors import SchemaError as SchemaError
 from detent.errors import SchemaWarning as SchemaWarning

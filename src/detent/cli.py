@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from detent import __version__
-from detent.compiler import compile
 from detent.errors import ArgumentError, DetentError, ModelError
 from detent.generation import Ban, stream
 from detent.language import Language
@@ -96,7 +95,9 @@ def _parser() -> argparse.ArgumentParser:
         "--model", metavar="PATH", type=Path, help="folder of a model (default: the one that comes with detent)"
     )
     generate.add_argument("--max-tokens", metavar="N", type=int, default=256, help="most tokens to write (%(default)s)")
-    generate.add_argument("--temperature", metavar="T", type=float, default=1.0, help="0 is greedy (%(default)s)")
+    generate.add_argument(
+        "--temperature", metavar="T", type=float, help="0 is greedy (default: the model's own, or 0.7)"
+    )
     generate.add_argument("--top-k", metavar="K", type=int, help="choose among the K likeliest tokens")
     generate.add_argument(
         "--top-p", metavar="P", type=float, help="choose among the likeliest tokens of total probability P"
@@ -108,7 +109,9 @@ def _parser() -> argparse.ArgumentParser:
         "--ban", metavar="WORD", action="append", help="a word that must not be in the text, in any case; repeat it"
     )
     generate.add_argument(
-        "--canonical", action="store_true", help="write only tokens that the model's tokenizer would write for the text"
+        "--canonical",
+        action=argparse.BooleanOptionalAction,
+        help="write only tokens that the model's tokenizer would write for the text (default: if there is a rule)",
     )
     generate.add_argument(
         "--canonical-approximate",
@@ -128,20 +131,19 @@ def _generate(options: argparse.Namespace) -> int:
     with _progress("loading the model"):
         model = _model(options.model)
     with _progress("compiling the language"):
-        guide = None if language is None else compile(language, model.vocabulary, canonical=options.canonical)
-    pieces = stream(
-        model,
-        prompt,
-        guide,
-        canonical=options.canonical,
-        max_tokens=options.max_tokens,
-        temperature=options.temperature,
-        top_k=options.top_k,
-        top_p=options.top_p,
-        min_p=options.min_p,
-        seed=options.seed,
-        ban=None if options.ban is None else Ban(options.ban, ignore_case=True),
-    )
+        pieces = stream(
+            model,
+            prompt,
+            language,
+            canonical=options.canonical,
+            max_tokens=options.max_tokens,
+            temperature=options.temperature,
+            top_k=options.top_k,
+            top_p=options.top_p,
+            min_p=options.min_p,
+            seed=options.seed,
+            ban=None if options.ban is None else Ban(options.ban, ignore_case=True),
+        )
     live = sys.stdout.isatty()
     for piece in pieces:
         sys.stdout.write(piece)

@@ -12,7 +12,8 @@
     ├── BusyError                         one matcher used by two threads at once: give each its own (`fork`)
     ├── StateError                        a token or call that the present state does not allow
     ├── VocabularyError                   a tokenizer that cannot be read exactly
-    └── ModelError                        a model that cannot be run: wrong files, shapes or logits
+    ├── ModelError                        a model that cannot be run: wrong files, shapes or logits
+    └── OutputValueError                  a generated text without a value: `output` has the text and the report
 
 Every message says what was asked, what was found, where, and what to do; it is at most 512 bytes long. The facts of
 a message are attributes too. Errors of one type, message and attributes are equal; copies and pickles keep all three.
@@ -30,6 +31,7 @@ __all__ = [
     "EmptyLanguageError",
     "LimitError",
     "ModelError",
+    "OutputValueError",
     "PatternSyntaxError",
     "SchemaError",
     "SchemaWarning",
@@ -221,6 +223,22 @@ class ModelError(DetentError):
     """A model cannot be loaded or run, or gave logits that cannot be sampled."""
 
     code = "model"
+
+
+class OutputValueError(DetentError):
+    """The conversion of a generated text to its value raised: a validator of pydantic, for example.
+
+    Attributes
+    ----------
+    output : Output
+        The text, its tokens and its report; nothing of it is lost.
+    """
+
+    code = "output_value"
+
+    def __init__(self, message: str, *, output: Any) -> None:
+        super().__init__(message)
+        self.output = output
 
 
 def _clip(message: str) -> str:

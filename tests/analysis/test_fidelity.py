@@ -247,5 +247,5 @@ def test_refusals() -> None:
     with pytest.raises(ArgumentError, match="model"):
         detent.analysis.fidelity(None, "p", detent.literal("a"))  # type: ignore[arg-type]
     guide = detent.compile(detent.literal("a"), VOCABULARY)
-    with pytest.raises(ArgumentError, match="must be a Language, got Guide"):
+    with pytest.raises(ArgumentError, match="must be a Language, got"):
         detent.analysis.fidelity(model(0), "p", guide)  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ def test_tokens_are_the_tokenizers(model: Any, language: detent.Language | None,
 def test_fixed_texts_cost_no_calls(model: Any) -> None:
     language = detent.json_schema(SCHEMA)
     prompt = "Anna Berg is 34. Write the person as JSON."
-    plain = detent.generate(model, prompt, language, temperature=0, max_tokens=80)
+    plain = detent.generate(model, prompt, language, temperature=0, max_tokens=80, canonical=False)
     out = detent.generate(model, prompt, language, temperature=0, max_tokens=80, canonical=True)
     assert set(json.loads(out.text)) == set(KEYS)
     assert out.report.model_calls <= 12 < plain.report.model_calls - 10
@@ -94,7 +94,7 @@ def test_the_prompt_is_continued_as_the_tokenizer_would() -> None:
 
 def test_refusals(model: Any) -> None:
     plain = detent.compile(detent.date(), model.vocabulary)
-    for wrong in ("yes", 1, None):
+    for wrong in ("yes", 1):
         with pytest.raises(ArgumentError, match="canonical"):
             detent.generate(model, "When?", detent.date(), canonical=wrong)  # type: ignore[arg-type]
     for write in (detent.generate, detent.analysis.sample_conditioned, detent.analysis.beam_search):

@@ -131,7 +131,7 @@ class TestEnds:
         out = detent.generate(preferring(ord("a")), "p", detent.regex("a+(bc)?"), max_tokens=2, temperature=0)
         assert (out.text, out.finish_reason, out.budget_bound_at) == ("aa", "length", 1)  # no room for "bc"
         out = detent.generate(preferring(ord("a")), "p", detent.regex("a+bc"), max_tokens=6, temperature=0)
-        assert (out.text, out.finish_reason, out.budget_bound_at) == ("aaaabc", "stop", 4)
+        assert (out.text, out.finish_reason, out.budget_bound_at) == ("aaaabc", "length", 4)
 
     def test_end_of_text_only_where_the_text_may_end(self) -> None:
         out = detent.generate(preferring(END), "p", detent.regex("[ab]{2}|[ab]{4}"), temperature=0)

@@ -9,13 +9,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
-from detent.compiler import Rule
 from detent.errors import ArgumentError
 from detent.generation.batch import run_batch
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 from detent.generation.partial_json import PartialStream
-from detent.generation.request import Options, PreparedRequest, Request, check_model, make_request
+from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, Request, check_model, make_request
 from detent.generation.sampler import whole_number
 from detent.guide import Canonical, Guide
 from detent.models.base import Model
@@ -43,9 +42,7 @@ def _with_options(function: _Function) -> _Function:
 
 
 @_with_options
-def generate(
-    model: Model, prompt: str | Sequence[int], language: Rule | None = None, **options: Unpack[Options]
-) -> Output:
+def generate(model: Model, prompt: Prompt, language: AnyRule | None = None, **options: Unpack[Options]) -> Output:
     """Continue `prompt` with a text of `language`.
 
     >>> import detent
@@ -79,17 +76,15 @@ def generate(
     Cost: at most one pass of the model a token. A token that is the only one allowed costs no pass of its own, and a
     run of such tokens is read in one pass. A `Language` is compiled at each call; pass a `Guide` to compile once.
     """
-    pieces = PreparedRequest(model, make_request("generate", prompt, language, options)).stream()
-    for _ in pieces:
-        pass
-    return pieces.output
+    request = PreparedRequest(model, make_request("generate", prompt, language, options))
+    return run_batch(model, [(request, 0)], 1)[0]
 
 
 @overload
 def stream(
     model: Model,
-    prompt: str | Sequence[int],
-    language: Rule | None = None,
+    prompt: Prompt,
+    language: AnyRule | None = None,
     *,
     partial: Literal[False] = False,
     **options: Unpack[Options],
@@ -97,8 +92,8 @@ def stream(
 @overload
 def stream(
     model: Model,
-    prompt: str | Sequence[int],
-    language: Rule | None = None,
+    prompt: Prompt,
+    language: AnyRule | None = None,
     *,
     partial: Literal[True],
     **options: Unpack[Options],
@@ -106,8 +101,8 @@ def stream(
 @overload
 def stream(
     model: Model,
-    prompt: str | Sequence[int],
-    language: Rule | None = None,
+    prompt: Prompt,
+    language: AnyRule | None = None,
     *,
     partial: bool,
     **options: Unpack[Options],
@@ -115,8 +110,8 @@ def stream(
 @_with_options
 def stream(
     model: Model,
-    prompt: str | Sequence[int],
-    language: Rule | None = None,
+    prompt: Prompt,
+    language: AnyRule | None = None,
     *,
     partial: bool = False,
     **options: Unpack[Options],
@@ -139,6 +134,8 @@ def stream(
     >>> list(pieces)[-1]
     {'a': [1, 2]}
     """
+    if options.get("retries"):
+        raise ArgumentError("a stream has shown its text and cannot be asked again; leave out retries, or use generate")
     pieces = PreparedRequest(model, make_request("stream", prompt, language, options)).stream()
     return PartialStream(pieces) if partial else pieces
 
@@ -183,7 +180,7 @@ def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int
         raise ArgumentError("generate_batch needs a list of detent.Request(prompt, language, ...)")
     check_model(model)
     batch_size = whole_number("batch_size", batch_size, least=1)
-    guides: dict[tuple[int, Canonical], Guide] = {}
+    guides: dict[tuple[int, Canonical | None], Guide] = {}
     prepared = []
     for request in requests:
         key = id(request.language), request.canonical

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 
 from detent.generation.decode_loop import Stream
@@ -23,7 +24,29 @@ __all__ = ["run_batch"]
 
 
 def run_batch(model: Model, samples: Sequence[tuple[PreparedRequest, int]], batch_size: int) -> list[Output]:
-    """Return the output of each sample (a request and the sample's number), at most `batch_size` at a time."""
+    """Return the output of each sample (a request and the sample's number), at most `batch_size` at a time.
+
+    A sample whose text has no value is written again, as often as its request allows.
+    """
+    current, outputs, attempt = list(samples), _run_once(model, samples, batch_size), 0
+    while True:
+        attempt += 1
+        failed = []
+        for index, (request, sample) in enumerate(current):
+            if outputs[index].value_error is not None and attempt <= request.request.retries:
+                again = request.again(sample, outputs[index], attempt)
+                if again is not None:
+                    current[index] = again, 0
+                    failed.append(index)
+        if not failed:
+            return outputs
+        new = _run_once(model, [current[index] for index in failed], batch_size)
+        for index, output in zip(failed, new, strict=True):
+            earlier = outputs[index]
+            outputs[index] = replace(output, failed_attempts=(*earlier.failed_attempts, earlier))
+
+
+def _run_once(model: Model, samples: Sequence[tuple[PreparedRequest, int]], batch_size: int) -> list[Output]:
     if isinstance(model, BatchModel):
         return _Batch(model, samples).run(batch_size)
     outputs = []

@@ -12,7 +12,9 @@ asking the model. The generator yields None before each pass of the model, so th
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 from time import perf_counter
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +22,43 @@ from numpy.typing import NDArray
 from detent.errors import StateError
 from detent.generation.logits_cache import LogitsCache
 from detent.generation.masked_logits import few_allowed, narrow
-from detent.generation.output import FinishReason, Output
-from detent.generation.report import Report, Step, measure, token_texts
+from detent.generation.output import FinishReason, Output, convert
+from detent.generation.report import Report, Step, alternatives, measure, token_texts
 from detent.generation.sampler import Sampler
 from detent.generation.token_buffer import TokenBuffer
+from detent.generation.unbounded import Unbounded
 from detent.generation.utf8_stream import Utf8Decoder
+from detent.language import Language
 from detent.mask import allocate_mask
+from detent.matcher import Matcher
 from detent.models.base import Session
 from detent.vocabulary import Vocabulary
 
-__all__ = ["Stream"]
+__all__ = ["Settings", "Stream"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The constants of a decoding loop.
+
+    Attributes
+    ----------
+    budget, budget_from, canonical
+        As in `Report`.
+    alternatives : int
+        As in `Request`.
+    language : Language
+        The language, for the value of the text.
+    start_unbounded : callable
+        Returns a matcher without a budget; its argument says whether banned words are masked.
+    """
+
+    budget: int
+    budget_from: Literal["max_tokens", "context"]
+    canonical: bool | Literal["approximate"]
+    alternatives: int
+    language: Language
+    start_unbounded: Callable[[bool], Matcher]
 
 
 class Stream(Iterator[str]):
@@ -41,18 +70,16 @@ class Stream(Iterator[str]):
         logits_cache: LogitsCache,
         buffer: TokenBuffer,
         sampler: Sampler,
-        max_tokens: int,
-        prompt_token_count: int,
-        value: Callable[[str], object] | None,
+        settings: Settings,
     ) -> None:
         self._vocabulary = vocabulary
         self._logits_cache = logits_cache
         self._buffer = buffer
         self._sampler = sampler
-        self._max_tokens = max_tokens
-        self._prompt_token_count = prompt_token_count
-        self._value = value
+        self._settings = settings
         self._mask = allocate_mask(1, len(vocabulary))[0]
+        self._unbounded: Unbounded | None = None
+        self._budget_decided_at: int | None = None
         self._eos = frozenset(vocabulary.eos_token_ids)
         self._most_gathered = max(self._mask.size, len(self._eos))
         self._mask_seconds = 0.0
@@ -87,13 +114,18 @@ class Stream(Iterator[str]):
         Raises
         ------
         StateError
-            There are pieces left.
+            There are pieces left, or the stream was closed.
         """
         if self._output is None:
             raise StateError("The stream has not ended, so it has no output yet; iterate it to its end first")
         return self._output
 
-    def _run(self) -> Iterator[str | None]:
+    def close(self) -> None:
+        """Stop the generation and release the session of the model. Further iteration yields nothing."""
+        self._pieces.close()
+        self._logits_cache.release()
+
+    def _run(self) -> Generator[str | None, None, None]:
         """Yield pieces, and None before each pass of the model."""
         started, suspended = perf_counter(), 0.0
         buffer, decoder = self._buffer, Utf8Decoder()
@@ -130,17 +162,20 @@ class Stream(Iterator[str]):
             self._logits_cache.crop(len(buffer.token_ids))
             return None
         if only_eos:  # no choice is left, also if no id is
-            spent = len(buffer.token_ids) == self._max_tokens
-            cut = spent and bool(buffer.matcher.expected_bytes())
-            return ("length" if cut else "stop") if self._complete() else None
+            spent = len(buffer.token_ids) == self._settings.budget
+            if spent and buffer.matcher.expected_bytes():
+                self._budget_decided_at = len(buffer.token_ids)
+            self._watch_budget(None)
+            return self._finish_reason() if self._complete() else None
         if only is None and self._logits_cache.needs_pass(len(buffer.token_ids)):
             yield
         step = self._choose(few) if only is None else Step(only)
+        self._watch_budget(step)
         if step.token_id in eos:
             if not self._complete():
                 return None
             buffer.steps.append(step)
-            return "stop"
+            return self._finish_reason()
         began = perf_counter()
         if not buffer.append(step):
             self._logits_cache.crop(len(buffer.token_ids))
@@ -149,6 +184,28 @@ class Stream(Iterator[str]):
         self._mask_seconds += perf_counter() - began
         return None if buffer.stopped is None else "stop"
 
+    def _finish_reason(self) -> FinishReason:
+        return "stop" if self._budget_decided_at is None else "length"
+
+    def _watch_budget(self, step: Step | None) -> None:
+        """Record whether the budget excluded the token of the language that the model prefers at this position."""
+        buffer, position = self._buffer, len(self._buffer.token_ids)
+        if self._budget_decided_at is not None:
+            if self._budget_decided_at < position or step is None:
+                return
+            self._budget_decided_at = None  # a rewind took the token back
+        if buffer.matcher.budget_bound_at is None:
+            return
+        if self._unbounded is None:
+            self._unbounded = Unbounded(self._settings.start_unbounded, len(self._vocabulary))
+        logits = (
+            None
+            if step is None or step.is_forced
+            else self._logits_cache.logits(buffer.token_ids, keep=buffer.may_rewind)
+        )
+        if self._unbounded.prefers_other(buffer, self._mask, logits):
+            self._budget_decided_at = position
+
     def _choose(self, few: NDArray[np.uint32] | None) -> Step:
         logits = self._logits_cache.logits(self._buffer.token_ids, keep=self._buffer.may_rewind)
         log_mass, log_total, top = measure(logits, self._mask)
@@ -156,7 +213,8 @@ class Stream(Iterator[str]):
         values, ids = narrow(logits, self._mask, few, top if self._sampler.temperature == 0 else None)
         self._mask_seconds += perf_counter() - began
         token_id = self._sampler.pick(values, ids)
-        return Step(token_id, top, log_mass, float(logits[token_id]) - log_total)
+        likely = alternatives(logits, self._mask, log_total, self._settings.alternatives)
+        return Step(token_id, top, log_mass, float(logits[token_id]) - log_total, likely)
 
     def _complete(self) -> bool:
         if self._buffer.complete():
@@ -167,20 +225,25 @@ class Stream(Iterator[str]):
     def _make_output(self, text: str, finish_reason: FinishReason, seconds: float) -> Output:
         buffer, logits_cache = self._buffer, self._logits_cache
         stopped = buffer.stopped
-        budget_bound_at = buffer.matcher.budget_bound_at
+        budget_bound_at, settings = buffer.matcher.budget_bound_at, self._settings
+        value, value_error = convert(settings.language, text)
         return Output(
-            text=text,
-            token_ids=tuple(buffer.token_ids),
-            finish_reason=finish_reason,
-            value=text if self._value is None else self._value(text),
-            budget_bound_at=budget_bound_at,
-            prompt_token_count=self._prompt_token_count,
+            text,
+            tuple(buffer.token_ids),
+            finish_reason,
+            value,
+            budget_bound_at,
+            len(logits_cache.prompt_ids),
+            value_error=value_error,
             stop_string=None if stopped is None else buffer.text[stopped.start : stopped.end].decode(),
             report=Report(
                 steps=tuple(buffer.steps),
                 rewinds=tuple(buffer.rewinds),
                 masked_from=buffer.masked_from,
                 budget_bound_at=budget_bound_at,
+                budget=settings.budget,
+                budget_from=settings.budget_from,
+                canonical=settings.canonical,
                 model_calls=logits_cache.calls,
                 seconds=seconds,
                 model_seconds=logits_cache.seconds,

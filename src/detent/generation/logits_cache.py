@@ -107,6 +107,11 @@ class LogitsCache:
         session, self._session = self._session, None
         return session
 
+    def release(self) -> None:
+        """Drop the session and all cached logits."""
+        self._session = None
+        self._logits.clear()
+
     def session(self, token_ids: Sequence[int]) -> Session:
         """Return the session, with the tokens appended."""
         if self._session is None:

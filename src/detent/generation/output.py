@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
+from detent.errors import OutputValueError
 from detent.generation.report import Report
 from detent.generation.utf8_stream import Utf8Decoder
 from detent.language import Language
 from detent.vocabulary import Vocabulary
 
-__all__ = ["FinishReason", "Output", "make_output"]
+__all__ = ["FinishReason", "Output", "convert", "make_output"]
 
-FinishReason = Literal["stop", "length"]
+FinishReason: TypeAlias = Literal["stop", "length"]
 
 _NO_REPORT = Report()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Output:
     """A generated text.
 
@@ -29,28 +30,71 @@ class Output:
         The ids of the text, without an end-of-text id. If a stop string ended the text, the ids contain it too, up to
         the end of its last token.
     finish_reason : "stop" or "length"
-        "stop": the model, the language or a stop string ended the text. "length": `max_tokens` did. A text of a
-        language is complete even then; without a language, a partial character at the end is dropped.
-    value : object
-        The Python value of the text: an int, a date, an instance of a type; the text itself if the language has none.
+        "length": the budget decided the end. Either it was spent before the end of the text, or it excluded a token
+        that the model preferred, or left one token of several. A text of a language is complete even then; without a
+        language, a partial character at the end is dropped. "stop": the model, the language or a stop string ended the
+        text.
     budget_bound_at : int or None
-        How many tokens were written when `max_tokens` first removed a token from the mask; None if it never did.
+        How many tokens were written when the budget first removed a token from the mask; None if it never did.
     prompt_token_count : int
         Number of tokens of the prompt.
     stop_string : str or None
         The stop string that ended the text.
     report : Report
         Probabilities, model calls and times. Outputs are compared without it.
+    value_error : Exception or None
+        The error of the conversion of the text to its value, of a validator for example.
+    failed_attempts : tuple of Output
+        With ``retries``: the outputs before this one, each with its `value_error`.
     """
 
     text: str
     token_ids: tuple[int, ...]
     finish_reason: FinishReason
-    value: object
+    _value: object = field(hash=False)
     budget_bound_at: int | None
     prompt_token_count: int
     stop_string: str | None = None
-    report: Report = field(default=_NO_REPORT, compare=False, repr=False)
+    report: Report = field(default=_NO_REPORT, compare=False)
+    value_error: Exception | None = field(default=None, compare=False)
+    failed_attempts: tuple[Output, ...] = field(default=(), compare=False)
+
+    @property
+    def value(self) -> object:
+        """The Python value of the text: an int, a date, an instance of a type; the text itself if there is no other.
+
+        Raises
+        ------
+        OutputValueError
+            The conversion failed: see `value_error`. The error has the output.
+        """
+        if self.value_error is not None:
+            kind, reason = type(self.value_error).__name__, str(self.value_error)
+            raise OutputValueError(
+                f"the text has no value, {kind}: {reason}; the text is in out.text, the error in out.value_error",
+                output=self,
+            ) from self.value_error
+        return self._value
+
+    @property
+    def log_probabilities(self) -> tuple[float | None, ...]:
+        """The logarithm of the model's probability of each token, before masking; None for a forced token.
+
+        The last entry may be that of a chosen end-of-text token. The sum is `Report.log_probability`.
+        """
+        return tuple(step.log_probability for step in self.report.steps)
+
+    def __repr__(self) -> str:
+        value = f"value_error={self.value_error!r}" if self.value_error else f"value={self._value!r}"
+        return f"Output(text={self.text!r}, {value}, finish_reason={self.finish_reason!r})"
+
+
+def convert(language: Language, text: str) -> tuple[object, Exception | None]:
+    """Return the value of a text, or the error of its conversion."""
+    try:
+        return (text if language.value is None else language.value(text)), None
+    except Exception as error:  # validators of users raise anything
+        return None, error
 
 
 def make_output(
@@ -60,12 +104,14 @@ def make_output(
     ids = [step.token_id for step in report.steps if step.token_id not in vocabulary.eos_token_ids]
     decoder = Utf8Decoder()
     text = decoder.feed(vocabulary.decode(ids)) + decoder.finish(cut=finish_reason == "length")
+    value, value_error = convert(language, text)
     return Output(
-        text=text,
-        token_ids=tuple(ids),
-        finish_reason=finish_reason,
-        value=text if language.value is None else language.value(text),
-        budget_bound_at=report.budget_bound_at,
-        prompt_token_count=prompt_token_count,
+        text,
+        tuple(ids),
+        finish_reason,
+        value,
+        report.budget_bound_at,
+        prompt_token_count,
         report=report,
+        value_error=value_error,
     )

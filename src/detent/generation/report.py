@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,25 @@ from detent.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Report", "Rewind", "Step", "measure", "token_texts"]
+__all__ = ["Alternative", "Report", "Rewind", "Step", "alternatives", "measure", "token_texts"]
+
+
+class Alternative(NamedTuple):
+    """One of the most likely tokens of a step.
+
+    Attributes
+    ----------
+    token_id : int
+        The token.
+    log_probability : float
+        Natural logarithm of the model's probability of the token, before masking, at temperature 1.
+    is_allowed : bool
+        Whether the mask allows it.
+    """
+
+    token_id: int
+    log_probability: float
+    is_allowed: bool
 
 
 class Step(NamedTuple):
@@ -38,12 +56,15 @@ class Step(NamedTuple):
         logits have NaN or infinity; None if the model was not asked.
     log_probability : float or None
         Natural logarithm of the model's probability of the token, before masking, at temperature 1.
+    alternatives : tuple of Alternative
+        The most likely tokens, allowed or not, the most likely first, as many as the option `alternatives` says.
     """
 
     token_id: int
     top_token_id: int | None = None
     log_mass: float | None = None
     log_probability: float | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def is_forced(self) -> bool:
@@ -85,6 +106,12 @@ class Report:
         Texts that `detent.analysis.sample_conditioned` rejected before this one.
     budget_bound_at : int or None
         As `Output.budget_bound_at`.
+    budget : int or None
+        The most tokens of the text: the smaller of `max_tokens` and the context of the model without the prompt.
+    budget_from : "max_tokens" or "context"
+        The smaller of the two.
+    canonical : bool or "approximate"
+        Whether only canonical tokens were allowed.
     model_calls : int
         Passes of the model, that of the prompt among them.
     seconds, model_seconds, mask_seconds : float
@@ -98,6 +125,9 @@ class Report:
     masked_from: int | None = None
     retries: int = 0
     budget_bound_at: int | None = None
+    budget: int | None = None
+    budget_from: Literal["max_tokens", "context"] = "max_tokens"
+    canonical: bool | Literal["approximate"] = False
     model_calls: int = 0
     seconds: float = 0.0
     model_seconds: float = 0.0
@@ -160,8 +190,9 @@ class Report:
             lines.append(f"banned words masked after {self.masked_from} tokens")
         if self.retries:
             lines.append(f"{self.retries} texts rejected")
-        if self.budget_bound_at is not None:
-            lines.append(f"bound by max_tokens after {self.budget_bound_at} tokens")
+        if self.budget_bound_at is not None or self.budget_from == "context":
+            bound = "" if self.budget_bound_at is None else f" bound after {self.budget_bound_at} tokens"
+            lines.append(f"budget of {self.budget} tokens ({self.budget_from}){bound}")
         return "\n".join(lines)
 
 
@@ -196,3 +227,20 @@ def measure(logits: NDArray[np.float32], mask: NDArray[np.int32]) -> tuple[float
     if not math.isfinite(best):
         return best, log_total, top
     return best + float(np.log(np.exp(values - best).sum())) - log_total, log_total, top
+
+
+def alternatives(
+    logits: NDArray[np.float32], mask: NDArray[np.int32], log_total: float, count: int
+) -> tuple[Alternative, ...]:
+    """Return the `count` most likely tokens, the most likely first."""
+    count = min(count, logits.size)
+    if count == 0:
+        return ()
+    ids = np.argpartition(-logits, count - 1)[:count]
+    ids = ids[np.lexsort((ids, -logits[ids]))]
+    return tuple(
+        Alternative(
+            token_id, float(logits[token_id]) - log_total, bool(int(mask[token_id >> 5]) >> (token_id & 31) & 1)
+        )
+        for token_id in ids.tolist()
+    )

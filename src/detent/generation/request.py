@@ -8,35 +8,37 @@ from __future__ import annotations
 
 import difflib
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from threading import Lock
-from typing import TYPE_CHECKING, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from detent.compiler import Rule, compile
-from detent.errors import ArgumentError, EmptyLanguageError
+from detent.errors import ArgumentError, EmptyLanguageError, LimitError, UnsupportedError
 from detent.generation.aho_corasick import AhoCorasick
 from detent.generation.bans import Ban, BanMode, BannedWords, Words, banned_words
-from detent.generation.decode_loop import Stream
+from detent.generation.decode_loop import Settings, Stream
 from detent.generation.logits_cache import LogitsCache
+from detent.generation.output import Output
 from detent.generation.sampler import Sampler, whole_number
 from detent.generation.token_buffer import TokenBuffer, Watch
 from detent.guide import Canonical, Guide, check_canonical
 from detent.language import Language
 from detent.matcher import Matcher
-from detent.models.base import Model
+from detent.models.base import ChatModel, Message, Model, context_of, temperature_of
+from detent.sources.json_schema import json_schema
 from detent.sources.nodes import ANY_BYTES, UTF8
+from detent.sources.words import choice
 from detent.tables import TokenConstraint, UserDfa
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = [
+    "AnyRule",
     "Options",
     "PreparedRequest",
+    "Prompt",
     "Request",
     "check_model",
     "guide_without_bans",
@@ -47,6 +49,12 @@ __all__ = [
     "token_ids_of",
 ]
 
+#: A prompt: text, token ids, or the messages of a conversation.
+Prompt: TypeAlias = str | Sequence[int] | Sequence[Message]
+
+#: A constraint, or an object that `json_schema` or `choice` reads.
+AnyRule: TypeAlias = Rule | type | dict[str, Any] | list[str]
+
 _GUIDES_PER_LANGUAGE = 8
 _lock = Lock()
 _guides_without_bans: WeakKeyDictionary[Guide, OrderedDict[Hashable, Guide]] = WeakKeyDictionary()
@@ -55,9 +63,9 @@ _guides_without_bans: WeakKeyDictionary[Guide, OrderedDict[Hashable, Guide]] = W
 class Options(TypedDict, total=False):
     """The keyword arguments of `generate`, `stream` and `Request`; the fields of `Request` describe them."""
 
-    canonical: Canonical
-    max_tokens: int
-    temperature: float
+    canonical: Canonical | None
+    max_tokens: int | None
+    temperature: float | None
     top_k: int | None
     top_p: float | None
     min_p: float | None
@@ -65,6 +73,8 @@ class Options(TypedDict, total=False):
     stop: str | Sequence[str] | None
     ban: Words | Ban | None
     ban_mode: BanMode | None
+    retries: int
+    alternatives: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,19 +86,26 @@ class Request:
 
     Parameters
     ----------
-    prompt : str or sequence of int
-        Text, or token ids as the model's `encode` would give them.
-    language : Language, token_table, Guide or None
-        The texts that may be written. None: any text; special ids other than end-of-text never.
+    prompt : str, sequence of int, or sequence of messages
+        Text, token ids as the model's `encode` returns them, or the messages of a conversation:
+        ``[{"role": "user", "content": "Hi"}]``, for a model with a chat template.
+    language : Language, token_table, Guide, type, dict, list of str, or None
+        The texts that may be written. A type or a dict is read by `json_schema`, a list by `choice`. None: any text;
+        special ids other than end-of-text never.
     samples : int
         How many texts `generate_batch` writes; the i-th has the seed ``seed + i``.
-    canonical : bool or "approximate"
-        Write only the tokens that the tokenizer itself would write for the prompt and the text; see `compile`. The
-        tokens of a fixed text are then fixed too, and are written without a model call.
-    max_tokens : int
-        The most tokens to write, without end-of-text. A text of a language is complete by then: a token is written
-        only if the rest fits into the tokens left.
-    temperature, top_k, top_p, min_p, seed
+    canonical : bool or "approximate", optional
+        Write only the tokens that the tokenizer itself would write for the text; see `compile`. The tokens of a fixed
+        text are then fixed too, and are written without a model call. None: yes, if there is a language and the
+        tokenizer can be followed exactly; the text is then tokenized by itself. True: yes or an error; the text is then
+        tokenized after the prompt, so that both are what the tokenizer would write for the whole.
+    max_tokens : int, optional
+        The most tokens to write, without end-of-text. None: the context of the model. The budget is the smaller of
+        `max_tokens` and the context without the prompt. A text of a language is complete by then: a token is written
+        only if the rest fits into the budget.
+    temperature : float, optional
+        See `Sampler`. None: the temperature of the model's generation config if it has one, else 0.7.
+    top_k, top_p, min_p, seed
         See `Sampler`.
     stop : str or sequence of str, optional
         The text ends before the first of these; only without a language, which defines the end of its texts.
@@ -96,14 +113,19 @@ class Request:
         Words that the text must not contain, however tokens divide them, alone or inside a longer word.
     ban_mode : "rewind" or "mask", optional
         The `Ban.mode` of a list of words; "rewind" by default.
+    retries : int
+        How often the model is asked again if the conversion of the text to its value raises. The error is in the prompt
+        then, if the model has a chat template; otherwise the seed changes. A stream has no retries.
+    alternatives : int
+        How many of the most likely tokens each `Step` of the report lists.
     """
 
-    prompt: str | Sequence[int]
-    language: Rule | None = None
+    prompt: Prompt
+    language: AnyRule | None = None
     samples: int = 1
-    canonical: Canonical = False
-    max_tokens: int = 256
-    temperature: float = 1.0
+    canonical: Canonical | None = None
+    max_tokens: int | None = 256
+    temperature: float | None = None
     top_k: int | None = None
     top_p: float | None = None
     min_p: float | None = None
@@ -111,12 +133,14 @@ class Request:
     stop: str | Sequence[str] | None = None
     ban: Words | Ban | None = None
     ban_mode: BanMode | None = None
+    retries: int = 0
+    alternatives: int = 0
 
 
 _OPTIONS = [each.name for each in fields(Request)][3:]
 
 
-def make_request(caller: str, prompt: str | Sequence[int], language: Rule | None, options: Options) -> Request:
+def make_request(caller: str, prompt: Prompt, language: AnyRule | None, options: Options) -> Request:
     """Return the request of a call of `generate` or `stream`; raise TypeError for an unknown option."""
     for name in options:
         if name not in _OPTIONS:
@@ -142,13 +166,14 @@ class PreparedRequest:
     def __init__(self, model: Model, request: Request, guide: Guide | None = None) -> None:
         self.request = request
         self._model = model
-        self._sampler(0)
-        whole_number("samples", request.samples, least=0)
-        self._max_tokens = whole_number("max_tokens", request.max_tokens, least=1)
         check_model(model)
+        self._sampler(0)
+        for name in ("samples", "retries", "alternatives"):
+            whole_number(name, getattr(request, name), least=0)
         self._bans = banned_words(request.ban, request.ban_mode)
         self._stops = _stop_automaton(request.stop, request.language)
         self.prompt_ids = token_ids_of(request.prompt, model)
+        self._budget, self._budget_from = _budget(request.max_tokens, model, len(self.prompt_ids))
         self._prompt_text = text_after_special(model, self.prompt_ids)
         text_only = self._bans is not None or self._stops is not None
         self.guide = guide or resolve_guide(request.language, model, text_only=text_only, canonical=request.canonical)
@@ -164,27 +189,91 @@ class PreparedRequest:
             logits_cache or LogitsCache(self._model, self.prompt_ids),
             self._token_buffer(),
             self._sampler(sample),
-            self._max_tokens,
-            len(self.prompt_ids),
-            self.guide.language.value,
+            Settings(
+                budget=self._budget,
+                budget_from=self._budget_from,
+                canonical=self.guide.canonical,
+                alternatives=self.request.alternatives,
+                language=self.guide.language,
+                start_unbounded=lambda is_strict: self._matcher(is_strict=is_strict, budget=None),
+            ),
         )
+
+    def again(self, sample: int, output: Output, attempt: int) -> PreparedRequest | None:
+        """Return the request of the next attempt, after an output without a value; None if it could not differ."""
+        request, prompt = self.request, self.request.prompt
+        seed = request.seed
+        if isinstance(self._model, ChatModel) and (
+            _is_conversation(prompt) or (isinstance(prompt, str) and self._model.chat)
+        ):
+            messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+            messages += [
+                {"role": "assistant", "content": output.text},
+                {"role": "user", "content": f"This is not valid: {output.value_error}\nAnswer again."},
+            ]
+            prompt = messages  # type: ignore[assignment]
+        elif self._sampler(0).temperature == 0:
+            return None
+        if seed is not None:
+            seed = int(np.random.SeedSequence([seed + sample, attempt]).generate_state(1)[0])
+        return PreparedRequest(self._model, replace(request, prompt=prompt, seed=seed, samples=1), self.guide)
 
     def _sampler(self, sample: int) -> Sampler:
         request = self.request
         seed = None if request.seed is None else whole_number("seed", request.seed, least=0) + sample
-        return Sampler(request.temperature, request.top_k, request.top_p, seed, request.min_p)
+        temperature = temperature_of(self._model) if request.temperature is None else request.temperature
+        return Sampler(temperature, request.top_k, request.top_p, seed, request.min_p)
+
+    def _matcher(self, *, is_strict: bool, budget: int | None) -> Matcher:
+        guide = self._strict if is_strict else self.guide
+        assert guide is not None  # noqa: S101 - there is a strict guide if there are bans
+        # A canonical guide that was not asked for must not lose texts: the prompt's tokens would exclude some.
+        is_explicit = self.request.canonical is not None or isinstance(self.request.language, Guide)
+        return start_matcher(guide, budget, self.prompt_ids if is_explicit else ())
 
     def _token_buffer(self) -> TokenBuffer:
-        matcher = start_matcher(self.guide, self._max_tokens, self.prompt_ids)
-        if self._bans is None or self._strict is None:
-            return TokenBuffer(self._model.vocabulary, matcher, None, self._stops)
-        strict = start_matcher(self._strict, self._max_tokens, self.prompt_ids)
+        try:
+            matcher = self._matcher(is_strict=False, budget=self._budget)
+            if self._bans is None:
+                return TokenBuffer(self._model.vocabulary, matcher, None, self._stops)
+            strict = self._matcher(is_strict=True, budget=self._budget)
+        except LimitError as error:
+            if self._budget_from == "max_tokens" or error.subject != "max_tokens":
+                raise
+            raise LimitError(
+                f"the context of the model has {self._budget} tokens left after the prompt of {len(self.prompt_ids)}, "
+                f"too few for the shortest text of the language, {error.given}; shorten the prompt",
+                subject="context",
+                limit=self._budget,
+                given=error.given,
+            ) from None
         if self._bans.mode == "rewind":
             watch = Watch(strict, self._bans.start(self._prompt_text), self._bans.max_rewinds)
             return TokenBuffer(self._model.vocabulary, matcher, watch, self._stops)
         buffer = TokenBuffer(self._model.vocabulary, strict, None, self._stops)
         buffer.masked_from = 0
         return buffer
+
+
+def _budget(max_tokens: int | None, model: Model, prompt_length: int) -> tuple[int, Literal["max_tokens", "context"]]:
+    """Return the most tokens of a text, and the option or property that bounds it."""
+    context = context_of(model)
+    if max_tokens is None and context is None:
+        raise ArgumentError("max_tokens=None means the context of the model, but the model has none; pass max_tokens")
+    if max_tokens is not None:
+        max_tokens = whole_number("max_tokens", max_tokens, least=1)
+    if context is None:
+        return max_tokens or 1, "max_tokens"
+    left = context - prompt_length
+    if left < 1:
+        raise LimitError(
+            f"the prompt has {prompt_length} tokens, and the context of the model {context}, so no token can be "
+            "written; shorten the prompt",
+            subject="context",
+            limit=context,
+            given=prompt_length,
+        )
+    return (left, "context") if max_tokens is None or left < max_tokens else (max_tokens, "max_tokens")
 
 
 def check_model(model: object) -> None:
@@ -196,7 +285,7 @@ def check_model(model: object) -> None:
         )
 
 
-def _stop_automaton(stop: str | Sequence[str] | None, language: Rule | None) -> AhoCorasick | None:
+def _stop_automaton(stop: str | Sequence[str] | None, language: object) -> AhoCorasick | None:
     strings = [stop] if isinstance(stop, str) else stop
     if strings is None:
         return None
@@ -232,7 +321,7 @@ def guide_without_bans(bans: BannedWords, guide: Guide, prompt: bytes, stops: Ah
     return strict
 
 
-def start_matcher(guide: Guide, max_tokens: int, prompt_ids: Sequence[int]) -> Matcher:
+def start_matcher(guide: Guide, max_tokens: int | None, prompt_ids: Sequence[int]) -> Matcher:
     """Return a matcher with a budget; the matcher of a canonical guide continues the prompt's tokens."""
     return guide.matcher(max_tokens, prompt_tokens=prompt_ids if guide.canonical else ())
 
@@ -244,58 +333,99 @@ def text_after_special(model: Model, prompt_ids: Sequence[int]) -> bytes:
     return model.vocabulary.decode(prompt_ids[last + 1 :])
 
 
-def resolve_guide(language: Rule | None, model: Model, *, text_only: bool, canonical: Canonical) -> Guide:
+def resolve_guide(language: AnyRule | None, model: Model, *, text_only: bool, canonical: Canonical | None) -> Guide:
     """Return the guide of a language for a model's vocabulary.
 
     Parameters
     ----------
-    language : Language, token_table, Guide or None
+    language : Language, token_table, Guide, type, dict, list of str, or None
         None: any text if `text_only` or `canonical`, else any bytes.
     model : Model
         A guide that is compiled already must be for its vocabulary.
     text_only : bool
         Whether the bytes must be UTF-8.
-    canonical : bool or "approximate"
-        As in `compile`.
+    canonical : bool or "approximate", optional
+        As in `compile`; None as in `Request`.
     """
-    check_canonical(canonical)
+    if canonical is not None:
+        check_canonical(canonical)
+    if isinstance(language, Guide):
+        return _check_guide(language, model, canonical)
+    is_free = language is None
     if language is None:
         language = Language(UTF8, "text") if text_only or canonical else Language(ANY_BYTES, "any bytes")
+    rule = _as_rule(language)
+    over_tokens = isinstance(rule, TokenConstraint) or (isinstance(rule, UserDfa) and rule.over == "tokens")
+    if canonical is None and not over_tokens and not (is_free and not text_only):
+        try:
+            return compile(rule, model.vocabulary, canonical=True)
+        except (UnsupportedError, EmptyLanguageError, LimitError):  # without canonical, it may be possible
+            pass
+    return compile(rule, model.vocabulary, canonical=canonical or False)
+
+
+def _as_rule(language: object) -> Language | UserDfa | TokenConstraint:
     if isinstance(language, (Language, UserDfa, TokenConstraint)):
-        return compile(language, model.vocabulary, canonical=canonical)
-    if not isinstance(language, Guide):
+        return language
+    if isinstance(language, list) and all(isinstance(text, str) for text in language):
+        return choice(*language)
+    if isinstance(language, (type, dict)):
+        return json_schema(language)
+    raise ArgumentError(
+        f"language must be a Language, what detent.compile makes of one, a type, a JSON Schema or a list of choices, "
+        f"got {type(language).__name__}; write detent.regex(pattern), detent.literal(text) or detent.json_schema(type)"
+    )
+
+
+def _check_guide(guide: Guide, model: Model, canonical: Canonical | None) -> Guide:
+    if guide.vocabulary is not model.vocabulary and guide.vocabulary.fingerprint != model.vocabulary.fingerprint:
         raise ArgumentError(
-            f"language must be a Language, what detent.compile makes of one, or None, got {type(language).__name__}; "
-            "write detent.regex(pattern)"
-        )
-    if language.vocabulary is not model.vocabulary and language.vocabulary.fingerprint != model.vocabulary.fingerprint:
-        raise ArgumentError(
-            f"{language!r} is for {language.vocabulary!r} but the model has {model.vocabulary!r}; "
+            f"{guide!r} is for {guide.vocabulary!r} but the model has {model.vocabulary!r}; "
             "compile it with detent.compile(language, model.vocabulary)"
         )
-    if canonical and language.canonical not in (True, canonical):
+    if canonical and guide.canonical not in (True, canonical):
         raise ArgumentError(
-            f"canonical={canonical!r} is a choice of compile, and {language!r} is compiled already; "
+            f"canonical={canonical!r} is a choice of compile, and {guide!r} is compiled already; "
             f"write detent.compile(language, model.vocabulary, canonical={canonical!r})"
         )
-    return language
+    return guide
 
 
-def token_ids_of(prompt: str | Sequence[int], model: Model) -> list[int]:
+def token_ids_of(prompt: Prompt, model: Model) -> list[int]:
     """Return the token ids of a prompt."""
     if isinstance(prompt, str):
-        try:
-            prompt.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ArgumentError(
-                f"The prompt has a lone surrogate at character {error.start}, which is not text"
-            ) from None
+        _check_text(prompt)
         return list(model.encode(prompt))
     if isinstance(prompt, (bytes, bytearray)) or not isinstance(prompt, (Sequence, np.ndarray)):
-        raise ArgumentError(f"prompt must be a str or a sequence of token ids, got {type(prompt).__name__}")
+        raise ArgumentError(
+            f"prompt must be a str, a sequence of token ids or of messages, got {type(prompt).__name__}"
+        )
+    if _is_conversation(prompt):
+        return _encode_messages(prompt, model)
     ids = [whole_number("each token id of the prompt", token_id, least=0) for token_id in prompt]
     if ids and max(ids) >= len(model.vocabulary):
         raise ArgumentError(
             f"The prompt has token id {max(ids)}, but the model's vocabulary has {len(model.vocabulary)}"
         )
     return ids
+
+
+def _encode_messages(messages: Sequence[Any], model: Model) -> list[int]:
+    if not isinstance(model, ChatModel):
+        raise ArgumentError("a prompt of messages needs a model with encode_chat(messages); pass the prompt as a str")
+    for message in messages:
+        if not isinstance(message, Mapping) or not all(isinstance(message.get(k), str) for k in ("role", "content")):
+            raise ArgumentError(f"each message of the prompt must have a role and a content, both str, got {message!r}")
+        _check_text(message["content"])
+    return list(model.encode_chat(messages))
+
+
+def _is_conversation(prompt: object) -> bool:
+    return isinstance(prompt, (list, tuple)) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
+
+
+def _check_text(prompt: str) -> None:
+    try:
+        prompt.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ArgumentError(f"The prompt has a lone surrogate at character {error.start}, which is not text") from None

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from detent.models.base import BatchModel, Model, Session
+from detent.models.base import BatchModel, ChatModel, Message, Model, Session
 from detent.models.callable import CallableModel
 from detent.models.embedded import EmbeddedModel, load_model
 from detent.models.transformers import Transformers
 
-__all__ = ["BatchModel", "CallableModel", "EmbeddedModel", "Model", "Session", "Transformers", "load_model"]
+__all__ = [
+    "BatchModel",
+    "CallableModel",
+    "ChatModel",
+    "EmbeddedModel",
+    "Message",
+    "Model",
+    "Session",
+    "Transformers",
+    "load_model",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -11,7 +11,16 @@ if TYPE_CHECKING:
 
     from detent.vocabulary.vocabulary import Vocabulary
 
-__all__ = ["BatchModel", "Model", "Session"]
+__all__ = ["BatchModel", "ChatModel", "Message", "Model", "Session", "context_of", "temperature_of"]
+
+DEFAULT_TEMPERATURE = 0.7
+
+
+class Message(TypedDict):
+    """One message of a conversation: the role, such as "user" or "assistant", and the text."""
+
+    role: str
+    content: str
 
 
 @runtime_checkable
@@ -40,6 +49,9 @@ class Session(Protocol):
 class Model(Protocol):
     """A language model.
 
+    A model may have two more attributes. ``context`` is the most tokens of a session; `generate` then fits the text
+    into it. ``temperature`` is the default temperature; without it, it is 0.7.
+
     >>> import detent
     >>> model = detent.load_model()
     >>> session = model.start(model.encode("Can we talk?"))
@@ -67,3 +79,27 @@ class BatchModel(Model, Protocol):
 
     def fork(self, session: Session) -> Session:
         """Return an independent session with the same tokens, without reading them again."""
+
+
+@runtime_checkable
+class ChatModel(Model, Protocol):
+    """A model with a chat template; `generate` then takes messages as a prompt."""
+
+    @property
+    def chat(self) -> bool:
+        """Whether `encode` wraps a prompt in the template, as the message of a user."""
+
+    def encode_chat(self, messages: Sequence[Message]) -> list[int]:
+        """Return the token ids of a conversation, up to the start of the next answer."""
+
+
+def context_of(model: Model) -> int | None:
+    """Return the most tokens of a session, or None if the model does not know."""
+    context = getattr(model, "context", None)
+    return context if isinstance(context, int) and context > 0 else None
+
+
+def temperature_of(model: Model) -> float:
+    """Return the default temperature of a model."""
+    temperature = getattr(model, "temperature", None)
+    return DEFAULT_TEMPERATURE if temperature is None else temperature

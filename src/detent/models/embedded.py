@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, ModelError
-from detent.models.base import Session
+from detent.models.base import Message, Session
 from detent.models.bpe import ByteLevelBPE
 from detent.models.llama import Cache, Config, Llama
 from detent.models.safetensors import read_safetensors
@@ -67,6 +67,9 @@ class EmbeddedModel:
     Threads may share it; a session belongs to one thread at a time.
     """
 
+    chat = True
+    """`encode` uses the chat template."""
+
     def __init__(self, folder: Path) -> None:
         config = _read_config(folder / "config.json")
         self._network = Llama(Config.from_json(config), read_safetensors(folder / "model.safetensors"))
@@ -74,7 +77,7 @@ class EmbeddedModel:
         special, width = self._bpe.special_ids, self._network.config.vocab_size
         try:
             template = config["chat_template"]
-            self._user, self._assistant, end = (special[template[name]] for name in ("user", "assistant", "end"))
+            self._user, self._assistant, self._end = (special[template[name]] for name in ("user", "assistant", "end"))
         except (KeyError, TypeError) as error:
             raise ModelError(f"{folder}: config.json has no chat_template of known special tokens: {error!r}") from None
         tokens = self._bpe.tokens
@@ -83,7 +86,7 @@ class EmbeddedModel:
         table = LoadedTokens(
             list(tokens), frozenset(special.values()), open_encoder=open_encoder(folder / "tokenizer.json")
         )
-        self._vocabulary = Vocabulary._load(lambda _: table, folder, [end], width)
+        self._vocabulary = Vocabulary._load(lambda _: table, folder, [self._end], width)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -112,6 +115,31 @@ class EmbeddedModel:
         if not isinstance(prompt, str):
             raise ArgumentError(f"a prompt must be a str, got {type(prompt).__name__}")
         return [self._user, *self._bpe.encode(prompt), self._assistant]
+
+    def encode_chat(self, messages: Sequence[Message]) -> list[int]:
+        """Return the token ids of a conversation in the chat template.
+
+        >>> model = load_model()
+        >>> turns = [("user", "Hi"), ("assistant", "Hello."), ("user", "Who?")]
+        >>> model.decode(model.encode_chat([{"role": role, "content": text} for role, text in turns]))
+        '<|user|>Hi<|assistant|>Hello.<|end|><|user|>Who?<|assistant|>'
+
+        Raises
+        ------
+        ArgumentError
+            A role is neither "user" nor "assistant", or the last message is not of the user.
+        """
+        ids: list[int] = []
+        for message in messages:
+            if message["role"] == "user":
+                ids += [self._user, *self._bpe.encode(message["content"])]
+            elif message["role"] == "assistant":
+                ids += [self._assistant, *self._bpe.encode(message["content"]), self._end]
+            else:
+                raise ArgumentError(f"the embedded model knows the roles user and assistant, got {message['role']!r}")
+        if not messages or messages[-1]["role"] != "user":
+            raise ArgumentError("the last message must be of the user, for the assistant to answer")
+        return [*ids, self._assistant]
 
     def encode_text(self, text: str) -> list[int]:
         """Return the token ids of a text without the chat template.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from detent.errors import ArgumentError, ModelError
-from detent.models.base import Session
+from detent.models.base import Message, Session
 from detent.models.kv_cache import CachedSession, read_sessions
 from detent.vocabulary import Vocabulary
 
@@ -79,13 +79,42 @@ class Transformers:
 
     def encode(self, prompt: str) -> list[int]:
         """Return the token ids of a prompt, with the special tokens that the tokenizer puts around a text."""
-        encoding: Any
         if self.chat:
-            turns = [{"role": "user", "content": prompt}]
-            encoding = self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=True)
-        else:
-            encoding = self.tokenizer(prompt)
+            return self.encode_chat([{"role": "user", "content": prompt}])
+        encoding: Any = self.tokenizer(prompt)
         return list(encoding["input_ids"])
+
+    def encode_chat(self, messages: Sequence[Message]) -> list[int]:
+        """Return the token ids of a conversation in the tokenizer's chat template.
+
+        Raises
+        ------
+        ModelError
+            The tokenizer has no chat template.
+        """
+        if not getattr(self.tokenizer, "chat_template", None):
+            raise ModelError("The tokenizer has no chat template for a list of messages; pass the prompt as a str")
+        encoding: Any = self.tokenizer.apply_chat_template(
+            [{"role": each["role"], "content": each["content"]} for each in messages],
+            add_generation_prompt=True,
+            return_dict=True,
+        )
+        return list(encoding["input_ids"])
+
+    @property
+    def context(self) -> int | None:
+        """The most tokens of a session, as the model's config has it."""
+        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        return limit if isinstance(limit, int) and limit > 0 else None
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature of the model's generation config; 0 where that config turns sampling off; else None."""
+        config = getattr(self.model, "generation_config", None)
+        temperature = getattr(config, "temperature", None)
+        if getattr(config, "do_sample", None) is False:
+            return 0.0
+        return None if temperature is None else float(temperature)
 
     def start(self, token_ids: Sequence[int]) -> Session:
         """Start a session with the ids of a prompt."""
