@@ -28,6 +28,11 @@ std::string print_count(std::uint32_t minimum, std::uint32_t maximum) {
   return text_of({"{", std::to_string(minimum), ",", maximum == kUnbounded ? "" : std::to_string(maximum), "}"});
 }
 
+// Nothing where any number of members is allowed.
+std::string print_member_count(std::uint32_t minimum, std::uint32_t maximum) {
+  return minimum == 0 && maximum == Node::kUnbounded ? "" : print_count(minimum, maximum);
+}
+
 std::string print_byte(unsigned byte, std::string_view escaped) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   if (byte == '\n') return "\\n";
@@ -107,7 +112,7 @@ void append_members(const Node& node, std::vector<NodePrinter::Piece>& pieces) {
   }
   pieces.emplace_back(")");
   if (node.kind() == NodeKind::unordered) {
-    pieces.emplace_back(print_count(node.minimum(), node.maximum()));
+    pieces.emplace_back(print_member_count(node.minimum(), node.maximum()));
   } else if (node.minimum() > 0) {
     pieces.emplace_back("+");
   }
@@ -236,7 +241,7 @@ void append_members(const ExprSet& exprs, ExprId id, std::vector<ExprPrinter::Pi
   }
   pieces.emplace_back(")");
   if (is_ordered) return;
-  pieces.emplace_back(print_count(exprs.unordered_state(id).minimum, exprs.unordered_state(id).maximum));
+  pieces.emplace_back(print_member_count(exprs.unordered_state(id).minimum, exprs.unordered_state(id).maximum));
 }
 
 // One case for each operator.

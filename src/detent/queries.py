@@ -1,7 +1,8 @@
-"""ByteDfa about a language, answered on its automaton over bytes; no vocabulary, no model.
+"""ByteDfa: a language as an automaton over bytes, and questions about it; no vocabulary, no model.
 
-States are the core's integers, 0 is dead and every other state is live. Counting and sampling are dynamic programs over
-(state, bytes left) with Python's unbounded integers. (Flajolet, Zimmermann & Van Cutsem 1994, for uniform sampling.)
+States are the core's integers. State 0 is dead; every other state is live. Counting and sampling are dynamic programs
+over (state, remaining bytes) with Python's unbounded integers. (Flajolet, Zimmermann & Van Cutsem 1994, for uniform
+sampling.)
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ __all__ = ["ByteDfa"]
 
 
 class ByteDfa:
-    """The automaton of one node, with the questions that a `Language` passes on."""
+    """The deterministic automaton of one node, built as far as a question visits it."""
 
     def __init__(self, node: _core.Node, limits: Limits | None = None) -> None:
         bounds = limits or Limits()
         self._core = _core.Automaton(node, bounds.states, bounds.memory_bytes, bounds.work)
         self._rows: dict[int, list[int]] = {}
-        self._ways: dict[tuple[int, int], int] = {}
+        self._counts: dict[tuple[int, int], int] = {}
 
     @cached_property
     def _class_of(self) -> bytes:
@@ -48,20 +49,16 @@ class ByteDfa:
         return row
 
     def is_empty(self) -> bool:
-        """Whether no string is in the language."""
+        """Return whether the language has no string."""
         return self._core.start == 0
 
     def accepts(self, text: bytes) -> bool:
-        """Whether `text` is in the language."""
-        state = self._core.start
-        for byte in text:
-            if state == 0:
-                return False
-            state = self._row(state)[self._class_of[byte]]
+        """Return whether `text` is in the language."""
+        state = self._after(text)
         return state != 0 and self._core.accepting(state)
 
     def first_bytes(self) -> tuple[bool, bytes]:
-        """Whether the empty string is in, and the bytes that a member may begin with: equal for equal languages."""
+        """Return whether the empty string is a member, and the first bytes of members; equal for equal languages."""
         start = self._core.start
         if start == 0:
             return False, b""
@@ -72,12 +69,58 @@ class ByteDfa:
         """Return the shortest member, of several the first in byte order, or None."""
         return None if self.is_empty() else self._core.shortest_completion(self._core.start)
 
+    def state_text(self, text: bytes = b"", max_bytes: int = 200) -> str:
+        """Return the expression of the state after `text`, cut at `max_bytes` bytes.
+
+        >>> import detent
+        >>> ByteDfa(detent.regex("abc|ad")._node).state_text(b"a")
+        '[d]|"bc"'
+        """
+        return self._core.state_text(self._after(text), max_bytes)
+
+    def dump(self, max_states: int = 20) -> str:
+        """Return the states, breadth first, with their expressions and transitions.
+
+        >>> import detent
+        >>> print(ByteDfa(detent.regex("a*b")._node).dump())
+        s0: [a]* [b]
+          [a] -> s0
+          [b] -> s1
+        s1: ε (accepting)
+        """
+        numbers = {self._core.start: 0}
+        order = [self._core.start]
+        lines = []
+        for state in order:
+            if len(lines) and numbers[state] == max_states:
+                return "\n".join([*lines, f"... {len(order) - max_states} more states seen"])
+            mark = " (accepting)" if state and self._core.accepting(state) else ""
+            lines.append(f"s{numbers[state]}: {self._core.state_text(state)}{mark}")
+            targets: dict[int, bytes] = {}
+            for members, target in zip(self._members, self._row(state) if state else [], strict=bool(state)):
+                if target:
+                    targets[target] = targets.get(target, b"") + members
+            for target, values in targets.items():
+                if target not in numbers:
+                    numbers[target] = len(order)
+                    order.append(target)
+                lines.append(f"  {_core.byte_set(values).text()} -> s{numbers[target]}")
+        return "\n".join(lines)
+
+    def _after(self, text: bytes) -> int:
+        state = self._core.start
+        for byte in text:
+            if state == 0:
+                return 0
+            state = self._row(state)[self._class_of[byte]]
+        return state
+
     def count(self, max_bytes: int) -> int:
         """Count the members of at most `max_bytes` bytes."""
-        return sum(self._counts(max_bytes))
+        return sum(self._counts_by_length(max_bytes))
 
-    def _counts(self, max_bytes: int) -> Iterator[int]:
-        """The number of members of each length from 0 on, as far as the language goes."""
+    def _counts_by_length(self, max_bytes: int) -> Iterator[int]:
+        """Yield the number of members of each length from 0 on, up to the longest."""
         ways: Counter[int] = Counter({self._core.start: 1}) if self._core.start else Counter()
         for _ in range(max_bytes + 1):
             if not ways:
@@ -116,32 +159,34 @@ class ByteDfa:
 
     def _count_from(self, state: int, length: int) -> int:
         """Count the strings of exactly `length` bytes that lead from `state` to acceptance."""
-        known = self._ways.get((state, length))
+        known = self._counts.get((state, length))
         if known is not None:
             return known
         pending = [(state, length)]
         while pending:
             at, left = pending[-1]
-            if (at, left) in self._ways:
+            if (at, left) in self._counts:
                 pending.pop()
             elif left == 0:
-                self._ways[at, left] = int(self._core.accepting(at))
+                self._counts[at, left] = int(self._core.accepting(at))
             else:
                 row = self._row(at)
-                missing = [(target, left - 1) for target in set(row) if target and (target, left - 1) not in self._ways]
+                missing = [
+                    (target, left - 1) for target in set(row) if target and (target, left - 1) not in self._counts
+                ]
                 if missing:
                     pending.extend(missing)
                     continue
-                self._ways[at, left] = sum(
-                    len(members) * self._ways[target, left - 1]
+                self._counts[at, left] = sum(
+                    len(members) * self._counts[target, left - 1]
                     for members, target in zip(self._members, row, strict=True)
                     if target
                 )
-        return self._ways[state, length]
+        return self._counts[state, length]
 
     def sample(self, rng: Random, max_bytes: int) -> bytes | None:
         """Draw a length among those that occur, then a member of that length, each uniformly."""
-        lengths = [length for length, number in enumerate(self._counts(max_bytes)) if number]
+        lengths = [length for length, number in enumerate(self._counts_by_length(max_bytes)) if number]
         if not lengths:
             return None
         length = rng.choice(lengths)

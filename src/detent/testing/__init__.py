@@ -14,7 +14,16 @@ Each raises `LawViolation`, an AssertionError, with what breaks the law. The sin
 from __future__ import annotations
 
 from detent.testing.languages import check_algebra, check_language, check_membership, check_operators
+from detent.testing.masks import describe_mask
 from detent.testing.matchers import check_matcher
 from detent.testing.violation import LawViolation
 
-__all__ = ["LawViolation", "check_algebra", "check_language", "check_matcher", "check_membership", "check_operators"]
+__all__ = [
+    "LawViolation",
+    "check_algebra",
+    "check_language",
+    "check_matcher",
+    "check_membership",
+    "check_operators",
+    "describe_mask",
+]
