@@ -24,6 +24,7 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* tokenizable, std::uint3
   if (tokenizable) compiler.register_byte_sets(*tokenizable);
   derivatives_.freeze_byte_classes();
   derivatives_.set_live([this](ExprId id) { return liveness_.live(id); });
+  if (compiler.uses_all_texts()) exprs_.set_utf8_star(compiler.compile(compiler.all_texts()));
   start_ = compiler.compile(root);
   if (compiler.has_json_strings()) all_texts_ = compiler.compile(compiler.all_texts());
   if (tokenizable) tokenizable_ = compiler.compile(*tokenizable);

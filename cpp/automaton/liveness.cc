@@ -8,6 +8,7 @@
 
 #include "automaton/cfg_intersection.h"
 #include "expr/json_string.h"
+#include "expr/lengths.h"
 
 namespace detent {
 
@@ -155,13 +156,22 @@ std::uint32_t Liveness::length(ExprId state) {
   return known(state);
 }
 
+// A guess of the bytes that are left. Each operand of an intersection needs bytes of its own: with the largest of the
+// operands' lengths as the guess, n patterns that may match anywhere take 2^n states; with the sum they take n.
+std::uint32_t Liveness::distance_guess(ExprId id) const {
+  if (exprs_[id].op != Op::intersection) return exprs_[id].min_length;
+  std::uint32_t guess = 0;
+  for (ExprId operand : exprs_.operands(id)) guess = saturating_add(guess, exprs_[operand].min_length);
+  return guess;
+}
+
 // If no state that is known to be live is reachable, each state of the search is dead. Otherwise each state that was
 // seen to reach one is live.
 void Liveness::search(ExprId state) {
   constexpr std::size_t kPatience = 5000;
   Search search;
   search.order.push_back(state);
-  search.pending.emplace(exprs_[state].min_length, 0);
+  search.pending.emplace(distance_guess(state), 0);
   search.sources[state.value];
   const bool may_be_infinite = exprs_[state].op == Op::intersection && exprs_[state].has_rule;
   bool is_live = false;
@@ -201,7 +211,7 @@ bool Liveness::expand(Search& search, ExprId from) {
     const auto [source, is_new] = search.sources.try_emplace(to.value);
     source->second.push_back(from.value);
     if (!is_new) continue;
-    search.pending.emplace(exprs_[to].min_length, search.order.size());
+    search.pending.emplace(distance_guess(to), search.order.size());
     search.order.push_back(to);
   }
   if (shortest == kUnknown) return false;

@@ -54,6 +54,7 @@ class Liveness {
   std::uint32_t with_separators(std::uint64_t length, std::uint32_t count, MemberPosition position,
                                 ExprId separator) const;
 
+  std::uint32_t distance_guess(ExprId id) const;
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.
   bool expand(Search& search, ExprId from);

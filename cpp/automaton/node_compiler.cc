@@ -13,6 +13,7 @@
 namespace detent {
 
 void NodeCompiler::register_byte_sets(const NodeRef& root) {
+  static const NodeRef utf8 = Node::repeat(utf8_chars({{0, 0x10FFFF}}), 0, Node::kUnbounded);
   bool has_grammar = false, has_complement = false, has_string = false;
   ByteSet literal_bytes;
   std::unordered_set<const Node*> seen{root.get()};
@@ -23,14 +24,15 @@ void NodeCompiler::register_byte_sets(const NodeRef& root) {
     meter_.step();
     has_grammar |= node->kind() == NodeKind::grammar;
     has_complement |= node->kind() == NodeKind::complement;
+    has_all_texts_ |= node->hash() == utf8->hash();
     if (node->kind() == NodeKind::json_string && !has_string) register_escape_bytes(exprs_);
     has_string |= node->kind() == NodeKind::json_string;
     register_node(*node, literal_bytes);
     for (const NodeRef& child : node->children()) {
       if (seen.insert(child.get()).second) pending.push_back(child.get());
     }
-    if (pending.empty() && ((has_grammar && has_complement) || has_string) && !all_texts_.get()) {
-      all_texts_ = Node::repeat(utf8_chars({{0, 0x10FFFF}}), 0, Node::kUnbounded);
+    if (pending.empty() && ((has_grammar && has_complement) || has_string || has_all_texts_) && !all_texts_.get()) {
+      all_texts_ = utf8;
       pending.push_back(all_texts_.get());
     }
   }
@@ -103,7 +105,9 @@ ExprId NodeCompiler::compile(const NodeRef& root) {
     }
     std::vector<ExprId> parts;
     for (const Node* operand : operands) parts.push_back(compiled_[operand]);
-    compiled_[node] = build(*node, std::move(parts));
+    const ExprId id = build(*node, std::move(parts));
+    if (node->is_text() && !node->has_special() && !node->has_assertion()) exprs_.mark_text(id);
+    compiled_[node] = id;
   }
   return compiled_[root.get()];
 }

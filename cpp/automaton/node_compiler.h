@@ -26,7 +26,10 @@ class NodeCompiler {
   ExprId compile(const NodeRef& root);
 
   bool has_json_strings() const { return has_json_strings_; }
-  // All texts (valid UTF-8) if a JSON string, or a grammar with a complement, was registered; else all byte strings.
+  // Whether all texts are a part of a registered root, or JSON strings are.
+  bool uses_all_texts() const { return has_json_strings_ || has_all_texts_; }
+  // All texts (valid UTF-8) if they, a JSON string, or a grammar with a complement were registered; else all byte
+  // strings.
   const NodeRef& all_texts() const { return all_texts_; }
 
  private:
@@ -45,6 +48,7 @@ class NodeCompiler {
   std::unordered_map<const Node*, ExprId> compiled_;
   NodeRef all_texts_;
   bool has_json_strings_ = false;
+  bool has_all_texts_ = false;
   int scope_depth_ = 0;
 };
 

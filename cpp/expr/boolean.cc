@@ -6,6 +6,9 @@
 //   may
 //      start anywhere has exponentially many states.
 //   3. Sequences that call rules are left-factored: x y | x z is x (y | z).
+//   4. All UTF-8 texts, T, absorb what is text by its form: x | T is T, x & T is x, and x & ~T is empty. A pattern that
+//   may match anywhere, T a T, has the residual T a T | T after its first match. Without this rule, a choice of n such
+//   patterns has 2^n states where n would do.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -130,12 +133,28 @@ void ExprSet::left_factor(std::vector<ExprId>& parts) {
   if (is_factored) flatten(parts, Op::union_of);
 }
 
+void ExprSet::set_utf8_star(ExprId all_texts) {
+  mark_text(all_texts);
+  utf8_star_ = all_texts;
+  not_utf8_star_ = complement(all_texts);
+}
+
+// Rule 4 applies to expressions whose meaning does not depend on the text around them.
+bool ExprSet::is_known_text(ExprId id) const {
+  const Expr& expr = exprs_[id.value];
+  return expr.is_text && !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end;
+}
+
 ExprId ExprSet::union_of(std::vector<ExprId> parts) {
   flatten(parts, Op::union_of);
   std::erase(parts, kEmpty);
   if (parts.size() < 2) return parts.empty() ? kEmpty : parts[0];
   meter_.step(static_cast<std::int64_t>(parts.size()) / 16);
   if (std::binary_search(parts.begin(), parts.end(), sigma_star_)) return sigma_star_;
+  if (utf8_star_ != kEmpty && std::binary_search(parts.begin(), parts.end(), utf8_star_)) {
+    std::erase_if(parts, [this](ExprId part) { return part != utf8_star_ && is_known_text(part); });
+    if (parts.size() == 1) return parts[0];
+  }
   merge_single_bytes(parts);
   absorb_epsilon(parts);
   merge_counts(parts);
@@ -144,7 +163,7 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
 
   Expr expr;
   expr.op = Op::union_of;
-  expr.nonempty = expr.infinite = true;
+  expr.nonempty = expr.infinite = expr.is_text = true;
   expr.max_length = 0;
   expr.min_length = UINT32_MAX;
   expr.b_ = static_cast<std::uint32_t>(parts.size());
@@ -153,6 +172,7 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
     const Expr& operand = exprs_[part.value];
     expr.nullable |= operand.nullable;
     expr.nonempty &= operand.nonempty;
+    expr.is_text &= operand.is_text;
     inherit_flags(expr, operand);
     expr.largest_count = std::max(expr.largest_count, operand.largest_count);
     expr.largest_minimum = std::max(expr.largest_minimum, operand.largest_minimum);
@@ -175,6 +195,14 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
   if (parts[0] == kEmpty) return kEmpty;
   meter_.step(static_cast<std::int64_t>(parts.size()) / 16);
 
+  if (utf8_star_ != kEmpty) {
+    const bool has_text =
+        std::ranges::any_of(parts, [this](ExprId part) { return part != utf8_star_ && is_known_text(part); });
+    if (has_text) std::erase(parts, utf8_star_);
+    const bool is_text = has_text || std::binary_search(parts.begin(), parts.end(), utf8_star_);
+    if (is_text && std::binary_search(parts.begin(), parts.end(), not_utf8_star_)) return kEmpty;
+    if (parts.size() == 1) return parts[0];
+  }
   ByteSet set = ByteSet::all();
   int set_count = 0;
   for (ExprId part : parts) {
@@ -200,6 +228,7 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
   for (ExprId part : parts) {
     const Expr& operand = exprs_[part.value];
     expr.nullable &= operand.nullable;
+    expr.is_text |= operand.is_text;
     inherit_flags(expr, operand);
     expr.min_length = std::max(expr.min_length, operand.min_length);
     total = sum(total, mix(Hash128{}, operand.hash));

@@ -66,6 +66,7 @@ ExprId ExprSet::cons(ExprId head, ExprId tail) {
   expr.op = Op::concat;
   expr.nullable = h.nullable && t.nullable;
   expr.nonempty = h.nonempty && t.nonempty;
+  expr.is_text = h.is_text && t.is_text;
   inherit_flags(expr, h);
   inherit_flags(expr, t);
   expr.largest_count = std::max(h.largest_count, t.largest_count);
@@ -112,6 +113,7 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.op = Op::repeat;
   expr.nullable = minimum == 0;
   expr.nonempty = inner.nonempty;
+  expr.is_text = inner.is_text;
   inherit_flags(expr, inner);
   expr.min_length = saturating_multiply(inner.min_length, minimum);
   expr.max_completion_bound =

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "expr/utf8.h"
+
 namespace detent {
 namespace {
 
@@ -17,11 +19,13 @@ ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
   Expr empty;
   empty.nonempty = true;
   empty.max_length = 0;
+  empty.is_text = true;
   exprs_.emplace_back() = empty;
   Expr epsilon;
   epsilon.op = Op::epsilon;
   epsilon.nullable = epsilon.nonempty = true;
   epsilon.max_length = 0;
+  epsilon.is_text = true;
   epsilon.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::epsilon));
   find_or_add(epsilon, {});
   sigma_star_ = repeat(bytes(ByteSet::all()), 0, kUnbounded);
@@ -96,6 +100,7 @@ ExprId ExprSet::bytes(const ByteSet& set) {
   expr.op = Op::bytes;
   expr.nonempty = true;
   expr.min_length = expr.max_completion_bound = expr.max_length = 1;
+  expr.is_text = set.is_subset_of(ByteSet::range(0, 0x7F));
   expr.a_ = set_index(set);
   expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::bytes));
   for (std::uint64_t word : set.words()) expr.hash = mix(expr.hash, word);
@@ -124,6 +129,7 @@ ExprId ExprSet::text(std::uint32_t begin, std::uint32_t length) {
   expr.nonempty = true;
   expr.a_ = begin;
   expr.b_ = expr.min_length = expr.max_completion_bound = expr.max_length = length;
+  expr.is_text = is_utf8(std::string_view(texts_).substr(begin, length));
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::text)), length);
   for (std::size_t i = 0; i < length; i += 8) {
     std::uint64_t word = 0;
@@ -139,6 +145,7 @@ ExprId ExprSet::rule(const Expr& traits) {
   Expr expr = traits;
   expr.op = Op::rule;
   expr.has_rule = true;
+  expr.is_text = false;  // what the definition contains may change until it is defined
   expr.a_ = static_cast<std::uint32_t>(definitions_.size());
   meter_.allocate(sizeof(ExprId));
   definitions_.push_back(kEmpty);

@@ -48,6 +48,10 @@ class ExprSet {
   ExprId intersection(std::vector<ExprId> parts);
   ExprId complement(ExprId part);
   ExprId sigma_star() const { return sigma_star_; }  // all byte strings
+  // Names the expression of all UTF-8 texts, so that unions and intersections absorb it (boolean.cc, rule 4).
+  void set_utf8_star(ExprId all_texts);
+  // States that every string of an expression is valid UTF-8. To be called before derivatives are computed.
+  void mark_text(ExprId id) { exprs_[id.value].is_text = true; }
 
   // Operators of front ends (members.cc, guards.cc).
   ExprId json_escaped(ExprId texts, std::uint32_t position, std::uint32_t bits);
@@ -104,6 +108,7 @@ class ExprSet {
   void flatten(std::vector<ExprId>& parts, Op op) const;
   void merge_single_bytes(std::vector<ExprId>& parts);
   void absorb_epsilon(std::vector<ExprId>& parts);
+  bool is_known_text(ExprId id) const;
   void merge_counts(std::vector<ExprId>& parts);
   void left_factor(std::vector<ExprId>& parts);
   void bound_infinite_intersection(Expr& expr, std::span<const ExprId> parts) const;
@@ -129,6 +134,8 @@ class ExprSet {
   std::string texts_;
   int factoring_depth_ = 0;  // nested calls of left_factor
   ExprId sigma_star_;
+  ExprId utf8_star_ = kEmpty;      // all UTF-8 texts, if the owner named it
+  ExprId not_utf8_star_ = kEmpty;  // its complement
 };
 
 }  // namespace detent

@@ -105,4 +105,25 @@ NodeRef utf8_chars(Ranges ranges) {
   return builder.finish();
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto at = [&](std::size_t k) { return k < text.size() ? static_cast<std::uint8_t>(text[k]) : 0u; };
+    const unsigned lead = at(i++);
+    if (lead < 0x80) continue;
+    if (lead < 0xC2 || lead > 0xF4) return false;
+    const unsigned low = lead == 0xE0   ? 0xA0
+                         : lead == 0xF0 ? 0x90
+                                        : 0x80,
+                   high = lead == 0xED   ? 0x9F
+                          : lead == 0xF4 ? 0x8F
+                                         : 0xBF;
+    if (at(i) < low || at(i) > high) return false;
+    const std::size_t end = i + (lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3);
+    while (++i < end) {
+      if (at(i) < 0x80 || at(i) > 0xBF) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace detent
