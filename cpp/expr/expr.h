@@ -45,8 +45,9 @@ struct Expr {
   // The form shows whether the language is empty: it is not, unless this is the empty expression. True of expressions
   // without complement, intersection or scope inside, and of an infinite language minus a finite one.
   bool nonempty : 1 = false;
-  bool infinite : 1 = false;            // nonempty, and every residual contains an unbounded repeat that follows
-  // The form shows that every string is valid UTF-8. Set by the owner where only the origin of a part tells (mark_text).
+  bool infinite : 1 = false;  // nonempty, and every residual contains an unbounded repeat that follows
+  // The form shows that every string is valid UTF-8. Set by the owner where only the origin of a part tells
+  // (mark_text).
   bool is_text : 1 = false;
   bool has_lookbehind : 1 = false;      // contains a lookbehind_condition: has a meaning only inside a context
   bool has_lookbehind_end : 1 = false;  // contains a lookbehind_end
