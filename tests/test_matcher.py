@@ -401,3 +401,56 @@ def test_one_matcher_in_two_threads_is_busy() -> None:
     again = detent.allocate_mask(1, len(vocabulary))[0]
     matcher.fill_mask(again)
     assert np.array_equal(row, again)
+
+
+# --- Histories share their tail
+
+
+def test_forks_and_rollbacks_of_long_histories() -> None:
+    """Against lists of tokens: forks of forks, rolled back over chunks, each independent of the others."""
+    vocabulary = detent.Vocabulary([b"a", b"b", b"c", b""], eos_token_ids=[3])
+    rng = random.Random(0)
+    pairs = [(detent.compile(detent.regex("[abc]*"), vocabulary).matcher(), [])]
+    for _ in range(4_000):
+        matcher, tokens = pairs[rng.randrange(len(pairs))]
+        kind = rng.random()
+        if kind < 0.3 and len(pairs) < 12:
+            pairs.append((matcher.fork(), list(tokens)))
+        elif kind < 0.4 and len(pairs) > 1:
+            pairs.remove((matcher, tokens))
+        elif kind < 0.6:
+            steps = rng.choice((0, 1, 5, rng.randint(0, len(tokens))))
+            steps = min(steps, len(tokens))
+            matcher.rollback(steps)
+            del tokens[len(tokens) - steps :]
+        else:
+            for _ in range(rng.choice((1, 63, 64, 65, 200))):
+                tokens.append(rng.randrange(3))
+                matcher.advance(tokens[-1])
+        for each, expected in pairs:
+            assert len(each) == len(expected)
+            assert each.has_taken(np.array(expected, np.int64))
+        if tokens:
+            other = np.array(tokens, np.int64)
+            other[rng.randrange(len(other))] = 3
+            assert not matcher.has_taken(other)
+            assert not matcher.has_taken(other[:-1])
+    for matcher, tokens in pairs:
+        assert matcher.token_ids == tokens
+
+
+def test_long_histories_are_freed_without_recursion_on_any_thread() -> None:
+    vocabulary = detent.Vocabulary([b"a", b""], eos_token_ids=[1])
+    matcher = detent.compile(detent.regex("a*"), vocabulary).matcher()
+    for _ in range(500_000):  # a frame for each chunk would take the stack
+        matcher.advance(0)
+    forks = [matcher.fork() for _ in range(64)]
+    del matcher
+    threads = [threading.Thread(target=forks.clear) for _ in range(2)] + [
+        threading.Thread(target=lambda: forks and forks.pop()) for _ in range(32)
+    ]
+    for thread in threads[2:] + threads[:2]:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not forks

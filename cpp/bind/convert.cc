@@ -86,6 +86,18 @@ ArrayBuffer::ArrayBuffer(nb::handle object, std::string_view formats, std::size_
   throw nb::type_error("expected a contiguous array of another type (int32, int64 or float32)");
 }
 
+MatrixBuffer::MatrixBuffer(nb::handle object, std::size_t item_bytes, int flags) {
+  if (PyObject_GetBuffer(object.ptr(), &view_, flags | PyBUF_STRIDES) != 0) throw nb::python_error();
+  const auto item = static_cast<Py_ssize_t>(item_bytes);
+  bool fits = view_.itemsize == item && (view_.ndim == 1 || view_.ndim == 2) && view_.shape && view_.strides &&
+              reinterpret_cast<std::uintptr_t>(view_.buf) % item_bytes == 0;
+  fits = fits && (view_.shape[view_.ndim - 1] <= 1 || view_.strides[view_.ndim - 1] == item);
+  fits = fits && (view_.ndim == 1 || (view_.strides[0] >= 0 && view_.strides[0] % item == 0));
+  if (fits) return;
+  PyBuffer_Release(&view_);
+  throw nb::type_error("expected one or two dimensions with contiguous rows, of another type");
+}
+
 std::shared_ptr<const ArrayBuffer> shared_array(nb::handle object, std::string_view formats, std::size_t item_bytes) {
   const auto release = [](const ArrayBuffer* array) {
     const nb::gil_scoped_acquire gil;

@@ -86,9 +86,30 @@ class ArrayBuffer {
     return static_cast<T*>(view_.buf);
   }
   std::size_t size() const { return static_cast<std::size_t>(view_.len / view_.itemsize); }
+  bool is_readonly() const { return view_.readonly != 0; }
   template <class T>
   std::span<const T> span() const {
     return {data<const T>(), size()};
+  }
+
+ private:
+  Py_buffer view_{};
+};
+
+// A matrix, or a vector as its only row, whose rows are contiguous; of any type of so many bytes.
+class MatrixBuffer {
+ public:
+  MatrixBuffer(nanobind::handle object, std::size_t item_bytes, int flags = 0);
+  ~MatrixBuffer() { PyBuffer_Release(&view_); }
+  MatrixBuffer(const MatrixBuffer&) = delete;
+  MatrixBuffer& operator=(const MatrixBuffer&) = delete;
+
+  void* data() const { return view_.buf; }
+  std::size_t rows() const { return view_.ndim == 2 ? static_cast<std::size_t>(view_.shape[0]) : 1; }
+  std::size_t width() const { return static_cast<std::size_t>(view_.shape[view_.ndim - 1]); }
+  // From one row to the next, in items.
+  std::size_t row_stride() const {
+    return view_.ndim == 2 ? static_cast<std::size_t>(view_.strides[0] / view_.itemsize) : 0;
   }
 
  private:

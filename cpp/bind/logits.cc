@@ -14,12 +14,16 @@ using namespace nb::literals;
 namespace detent {
 namespace {
 
-// Pointers come from Python, which has checked type, device, shape and contiguity for NumPy and torch alike.
-void apply(std::uintptr_t logits, int type, std::size_t rows, std::size_t width, std::size_t logit_stride,
-           std::uintptr_t mask, std::size_t mask_words, std::size_t mask_stride) {
+// detent.mask has checked the arrays and says what is wrong with them; what is checked here keeps to their memory.
+void apply(nb::handle logits, int type, nb::handle mask) {
+  const std::size_t item_bytes = type == static_cast<int>(LogitType::float32) ? 4 : 2;
+  if (type < 0 || type > static_cast<int>(LogitType::bfloat16)) throw Error(ErrorKind::argument, "logits");
+  const MatrixBuffer to(logits, item_bytes, PyBUF_WRITABLE), bits(mask, sizeof(std::uint32_t));
+  const bool rows_overlap = to.rows() > 1 && to.row_stride() < to.width();
+  if (rows_overlap || (bits.rows() != 1 && bits.rows() != to.rows())) throw Error(ErrorKind::argument, "logits");
   const WithoutGil release;
-  apply_mask(reinterpret_cast<void*>(logits), static_cast<LogitType>(type), rows, width, logit_stride,
-             reinterpret_cast<const std::uint32_t*>(mask), mask_words, mask_stride);
+  apply_mask(to.data(), static_cast<LogitType>(type), to.rows(), to.width(), to.row_stride(),
+             static_cast<const std::uint32_t*>(bits.data()), bits.width(), bits.rows() == 1 ? 0 : bits.row_stride());
 }
 
 std::optional<nb::bytes> few(nb::handle mask, std::size_t most) {
@@ -45,8 +49,9 @@ void copy(nb::handle logits, nb::handle mask, nb::handle to) {
 }  // namespace
 
 void bind_logits(nb::module_& m) {
-  m.def("apply_mask", &apply, "logits"_a, "type"_a, "rows"_a, "width"_a, "logit_stride"_a, "mask"_a, "mask_words"_a,
-        "mask_stride"_a);
+  m.def("apply_mask", &apply, "logits"_a, "type"_a, "mask"_a,
+        nb::sig("def apply_mask(logits: object, type: int, mask: object) -> None"),
+        "Set the logits [rows, width] that a mask does not allow to -inf; `type` is a LogitType (cpp/logits/apply.h).");
   m.def("few_allowed", &few, "mask"_a, "most"_a, "The ids that a mask row allows, if at most so many.",
         nb::sig("def few_allowed(mask: object, most: int) -> bytes | None"));
   m.def("allowed_sums", &sums, "numbers"_a, "mask"_a,

@@ -34,11 +34,11 @@ std::shared_ptr<LanguageMachine> make_language_machine(const NodeRef& language,
 
 std::shared_ptr<CanonicalMachine> make_canonical_machine(const NodeRef& language,
                                                          std::shared_ptr<const Vocabulary> vocabulary,
-                                                         std::shared_ptr<PretokenTransitions> token_steps,
+                                                         std::shared_ptr<PretokenTransitions> transitions,
                                                          std::int64_t states, std::int64_t memory_bytes,
                                                          std::int64_t steps, std::shared_ptr<CancelFlag> cancel) {
   const WithoutGil release;
-  return std::make_shared<CanonicalMachine>(language, std::move(vocabulary), std::move(token_steps),
+  return std::make_shared<CanonicalMachine>(language, std::move(vocabulary), std::move(transitions),
                                             Limits{states, memory_bytes, steps}, std::move(cancel));
 }
 
@@ -47,6 +47,7 @@ std::shared_ptr<TokenDfa> make_token_dfa(nb::handle next, nb::handle token_class
   std::vector<std::shared_ptr<const ArrayBuffer>> arrays;
   for (nb::handle array : {next, token_class, masks, mask_index, distance}) {
     arrays.push_back(shared_array(array, kInt32, sizeof(std::int32_t)));
+    if (!arrays.back()->is_readonly()) throw nb::type_error("expected arrays that cannot be written to");
   }
   TokenDfa::Arrays spans;
   spans.next = arrays[0]->span<std::uint32_t>();
@@ -105,7 +106,7 @@ void bind_machines(nb::module_& m) {
           nb::call_guard<WithoutGil>(), "The tokens of the longest text, if there is one.");
 
   nb::class_<CanonicalMachine, TokenMachine>(m, "CanonicalMachine")
-      .def(nb::new_(&make_canonical_machine), "language"_a, "vocabulary"_a, "token_steps"_a, "states"_a,
+      .def(nb::new_(&make_canonical_machine), "language"_a, "vocabulary"_a, "transitions"_a, "states"_a,
            "memory_bytes"_a, "steps"_a, "cancel"_a.none() = nb::none());
 
   nb::class_<TokenDfaMachine, TokenMachine>(m, "TokenDfaMachine")

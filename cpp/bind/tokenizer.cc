@@ -31,6 +31,14 @@ std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const 
   config.size = static_cast<std::uint32_t>(texts.size());
   for (const nb::handle text : texts) config.texts.push_back(view(nb::cast<nb::bytes>(text)));
   const std::vector<std::uint32_t> pairs = numbers(base_symbols), merge_numbers = numbers(merges);
+  if (pairs.size() % 2 != 0 || merge_numbers.size() % 4 != 0 || scores.size() % sizeof(double) != 0) {
+    throw Error(ErrorKind::argument, "numbers");
+  }
+  for (const auto& [first, of_class] : class_ranges) {
+    if (of_class >= class_count && of_class != CharacterDfa::kNoClass) {
+      throw Error(ErrorKind::argument, "character_class", of_class, class_count);
+    }
+  }
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) config.base_symbols.emplace_back(pairs[i], pairs[i + 1]);
   for (std::size_t i = 0; i + 3 < merge_numbers.size(); i += 4)
     config.merges.push_back({merge_numbers[i], merge_numbers[i + 1], merge_numbers[i + 2], merge_numbers[i + 3]});

@@ -8,12 +8,23 @@
 
 namespace detent {
 
+namespace {
+
+std::shared_ptr<PretokenTransitions> of_vocabulary(std::shared_ptr<PretokenTransitions> transitions,
+                                                   const Vocabulary& vocabulary) {
+  if (&transitions->vocabulary() != &vocabulary) throw Error(ErrorKind::argument, "transitions");
+  return transitions;
+}
+
+}  // namespace
+
 CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                                    std::shared_ptr<PretokenTransitions> transitions, const Limits& limits,
                                    std::shared_ptr<const CancelFlag> cancel)
     : TokenMachine(std::move(vocabulary)),
       language_(language, vocabulary_, limits, cancel),
-      constraint_(language_.automaton(), language_.masks(), std::move(transitions), limits, std::move(cancel)) {
+      constraint_(language_.automaton(), language_.masks(), of_vocabulary(std::move(transitions), *vocabulary_), limits,
+                  std::move(cancel)) {
   if (constraint_.start(language_.start(), {}).positions == CanonicalConstraint::kRefused) {
     throw Error(ErrorKind::empty, "canonical");
   }

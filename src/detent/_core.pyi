@@ -193,7 +193,7 @@ class LanguageMachine(TokenMachine):
         """The tokens of the longest text, if there is one."""
 
 class CanonicalMachine(TokenMachine):
-    def __init__(self, language: Node, vocabulary: Vocabulary, token_steps: PretokenTransitions, states: int, memory_bytes: int, steps: int, cancel: CancelFlag | None = None) -> None: ...
+    def __init__(self, language: Node, vocabulary: Vocabulary, transitions: PretokenTransitions, states: int, memory_bytes: int, steps: int, cancel: CancelFlag | None = None) -> None: ...
 
 class TokenDfaMachine(TokenMachine):
     def __init__(self, dfa: TokenDfa, vocabulary: Vocabulary, start: int = 2) -> None: ...
@@ -279,7 +279,10 @@ def equal_ids(ids: object, others: object) -> bool:
 
 def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None: ...
 
-def apply_mask(logits: int, type: int, rows: int, width: int, logit_stride: int, mask: int, mask_words: int, mask_stride: int) -> None: ...
+def apply_mask(logits: object, type: int, mask: object) -> None:
+    """
+    Set the logits [rows, width] that a mask does not allow to -inf; `type` is a LogitType (cpp/logits/apply.h).
+    """
 
 def few_allowed(mask: object, most: int) -> bytes | None:
     """The ids that a mask row allows, if at most so many."""

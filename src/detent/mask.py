@@ -6,6 +6,7 @@ width of the logits, which may exceed the number of tokens; the bits of padding 
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -115,7 +116,7 @@ def apply_mask(logits: LogitsLike, mask: MaskLike) -> None:
         raise ArgumentError(f"logits must be float32, float16 or bfloat16, got {dtype}")
     if isinstance(logits, np.ndarray) and not logits.flags.writeable:
         raise ArgumentError("logits must be writeable; pass a copy")
-    mask_pointer, mask_dtype, mask_shape, mask_strides = _layout(mask, "mask")
+    mask_pointer, mask_dtype, mask_shape, _ = _layout(mask, "mask")
     if mask_dtype != "int32":
         raise ArgumentError(f"the mask must be int32, got {mask_dtype}")
     code, item = _LOGIT_TYPES[dtype]
@@ -124,11 +125,18 @@ def apply_mask(logits: LogitsLike, mask: MaskLike) -> None:
     rows = shape[0] if len(shape) == 2 else 1
     if len(mask_shape) == 2 and mask_shape[0] not in (1, rows):
         raise ArgumentError(f"the mask has {mask_shape[0]} rows, the logits {rows}; give one row, or one for each")
-    mask_stride = mask_strides[0] if len(mask_shape) == 2 and mask_shape[0] > 1 else 0
-    logit_stride = strides[0] if rows > 1 else 0
-    if rows > 1 and logit_stride < shape[-1]:
+    if rows > 1 and strides[0] < shape[-1]:
         raise ArgumentError("the rows of the logits share memory, so that one mask would land on all; pass a copy")
-    _core.apply_mask(pointer, code, rows, shape[-1], logit_stride, mask_pointer, mask_shape[-1], mask_stride)
+    _core.apply_mask(_buffer(logits, dtype), code, _buffer(mask, mask_dtype))
+
+
+def _buffer(array: Any, dtype: str) -> npt.NDArray[Any]:
+    """Return a NumPy view of a tensor; of bfloat16, which NumPy does not have, as int16."""
+    if isinstance(array, np.ndarray):
+        return array
+    tensor = array.detach()
+    numbers: npt.NDArray[Any] = (tensor.view(sys.modules["torch"].int16) if dtype == "bfloat16" else tensor).numpy()
+    return numbers
 
 
 def _layout(array: Any, noun: str) -> tuple[int, str, tuple[int, ...], tuple[int, ...]]:
