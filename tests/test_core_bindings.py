@@ -59,7 +59,8 @@ def encoder() -> _core.Encoder:
 ENCODER: dict[str, Any] = {
     "pieces": False, "texts": TOKENS, "base_symbols": struct.pack("<6I", 97, 0, 98, 1, 120, 4), "byte_tokens": b"",
     "merges": struct.pack("<4I", 0, 1, 0, 2), "ignore_merges": False, "class_ranges": [(0, 0)], "class_count": 1,
-    "pretokenizer": [(1, 1, 1, 0), (0, 0, 0, 0)], "single_pretoken": False, "scores": b"", "unknown_score": 0.0, "split_at_spaces": False,
+    "unknown_score": 0.0,
+    "pretokenizer": [(1, 1, 1, 0), (0, 0, 0, 0)], "single_pretoken": False, "scores": b"", "split_at_spaces": False,
 }  # fmt: skip
 DFA: dict[str, Any] = {
     "next": readonly([[0, 0, 0], [0, 0, 1], [0, 2, 1]]), "token_class": readonly([1, 0, 0, 2, 0]),
