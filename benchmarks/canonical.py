@@ -3,7 +3,7 @@
     python -m benchmarks.canonical
     python -m benchmarks.canonical --tokenizers llama3 gpt2 --instances 500
 
-1. *tokenizer*: merges, pairs and split, once a tokenizer, from a file that is parsed already.
+1. *tokenizer*: merge table, adjacency and pre-tokenizer, once a tokenizer, from a file that is parsed already.
 2. *compile*: a JSON Schema to a guide: function calls with typed arguments, written for this file.
 3. *first walk*: the masks along random texts, each seen for the first time; the source searches all states beforehand.
 4. *warm mask*: the same walks again.
@@ -11,8 +11,8 @@
 Then the valid instances of MaskBench, as `json.dumps` writes them: which share of their tokens and bytes one mask alone
 decides, under plain masks and canonical ones, and which llguidance forces, where it is installed, on the instances that
 both take. Every instance's own tokens are walked, so that one that a mask refused would stop the run. Times are CPU
-times of one thread. Source: Tran-Thien 2024 (see `detent.canonical`): 20.9 s, 0.687 s, 27.3 s and 1.53 ms with the
-vocabulary of Mistral 7B.
+times of one thread. Source: Tran-Thien 2024 (see `detent.canonical_automata`): 20.9 s, 0.687 s, 27.3 s and 1.53 ms
+with the vocabulary of Mistral 7B.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import random
 import pytest
 
 import detent
-from detent.canonical import TokenAutomaton, cartesian_merge, direct_merge, explore, lift
+from detent.canonical_automata import TokenAutomaton, add_merged_edges, cartesian_merge, direct_merge, explore
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.vocabulary.core_encoder import CoreEncoder
 from tests.support.shared_data import needs_shared, tokenizer_file
@@ -65,7 +65,7 @@ def test_merging_the_automaton_is_merging_its_texts(seed):
         direct, product = direct_merge(automaton, merges), cartesian_merge(automaton, merges)
         assert language_of(direct, 6, spelled) == expected
         assert language_of(product, 6, spelled) == expected
-        every = language_of(lift(automaton, merges), 6, spelled)
+        every = language_of(add_merged_edges(automaton, merges), 6, spelled)
         assert expected <= every
         assert {tuple(itertools.chain.from_iterable(spelled[token] for token in row)) for row in every} == texts
         assert all(direct.accepts(row) and product.accepts(row) for row in expected)
@@ -103,7 +103,7 @@ def test_what_a_guide_visits():
     with pytest.raises(LimitError, match="max_transitions"):
         explore(guide, max_transitions=2)
     plain = explore(detent.compile(detent.regex("a*b*"), vocabulary))
-    assert language_of(plain, 5) == language_of(lift(stars, [(0, 1, 2), (0, 0, 3)]), 5)
+    assert language_of(plain, 5) == language_of(add_merged_edges(stars, [(0, 1, 2), (0, 0, 3)]), 5)
 
 
 @needs_shared
@@ -146,7 +146,7 @@ def test_the_boolean_of_the_source_by_merging():
             merges.append((left, right, token))
     vocabulary = detent.Vocabulary.from_file(path)
     own = {tuple(vocabulary.encode_canonical(text.replace("\u2581", " "))) for text in texts}
-    assert lift(spellings, merges).transition_count > 40
+    assert add_merged_edges(spellings, merges).transition_count > 40
     for merged in (direct_merge(spellings, merges), cartesian_merge(spellings, merges)):
         assert language_of(merged, 13) == own
         assert (merged.state_count, merged.transition_count) == (5, 4)
@@ -170,7 +170,7 @@ def test_what_is_built_is_bounded():
             build(stars, doubling, max_transitions=20_000)
     # Only merges that the texts can have count, however many the table has.
     absent = [(7, 1, 1000 + number) for number in range(50_000)]
-    for build in (direct_merge, cartesian_merge, lift):
+    for build in (direct_merge, cartesian_merge, add_merged_edges):
         assert build(stars, absent, max_transitions=10).transition_count == 1
     chain = TokenAutomaton(0, frozenset({20_000}), {state: {0: state + 1} for state in range(20_000)})
     assert direct_merge(chain, doubling[:10]).transition_count == 21  # 19 times 1,024, 512, 32
@@ -184,7 +184,7 @@ def test_what_is_built_is_bounded():
 def test_malformed_arguments():
     letters = TokenAutomaton(0, frozenset({0}), {0: {0: 0}})
     assert repr(letters) == "TokenAutomaton(1 states, 1 transitions)"
-    for build in (direct_merge, cartesian_merge, lift):
+    for build in (direct_merge, cartesian_merge, add_merged_edges):
         for wrong in ((0, 0), "abc", (0, 0, 1.5), None):
             with pytest.raises(ArgumentError, match="merge 1 must be three token ids"):
                 build(letters, [(0, 0, 1), wrong])

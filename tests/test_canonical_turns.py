@@ -7,7 +7,7 @@ import random
 import pytest
 
 import detent
-from detent.canonical import explore
+from detent.canonical_automata import explore
 from detent.errors import EmptyLanguageError, UnsupportedError
 from tests.support.shared_data import needs_shared, tokenizer_file
 from tests.support.toy_tokenizers import of_bytes, opened, special, spelled

@@ -35,7 +35,7 @@ _NAMES = {
     "OutputValueError PatternSyntaxError SchemaError SchemaWarning StateError UnsupportedError UnsupportedSchemaError "
     "VocabularyError",
 }
-_MODULES = ("analysis", "canonical", "errors", "jax", "mask", "models", "tables", "testing", "torch")
+_MODULES = ("analysis", "canonical_automata", "errors", "jax", "mask", "models", "tables", "testing", "torch")
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["__version__", *sorted(_MODULE_OF)]

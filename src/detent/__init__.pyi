@@ -1,6 +1,6 @@
 # Written by tools/write_package_stub.py from the list in __init__.py.
 from detent import analysis as analysis
-from detent import canonical as canonical
+from detent import canonical_automata as canonical_automata
 from detent import errors as errors
 from detent import jax as jax
 from detent import mask as mask

@@ -1,16 +1,16 @@
-"""The tokenizer's own rows of tokens as an explicit automaton: DirectMerge, CartesianMerge, and what a guide visits.
+"""Automata over tokens, built explicitly: DirectMerge, CartesianMerge, and the states that a guide visits.
 
-`detent.compile(..., canonical=True)` needs none of this: it never builds the automaton. These transformations are for
-small automata that are to be looked at, drawn or proved about, and for merge tables that are no file's. All that they
-build is counted, and bounded.
+`detent.compile(..., canonical=True)` uses none of this: it never builds the automaton. These functions serve small
+automata that are inspected, drawn or used in proofs, and merge tables that come from no file. They count the
+transitions that they build, up to a limit.
 
-*DirectMerge* applies each merge to the automaton in turn. A merge of a and b to ab takes each row of tokens to another;
-as an automaton: behind an a that stays by itself no b may follow (and, where a = b, no aa either). So each state splits
-in two, behind such an a and behind anything else, and what is not reached goes. This is right for proper tables only,
-in which each token is made by one merge and its parts are made before.
+*DirectMerge* applies the merges to the automaton one by one. A merge of a and b to ab maps token sequences to token
+sequences. As an automaton: after an a that is not merged, no b may follow (and, if a = b, no aa). So each state is
+split in two, after such an a and after anything else, and unreachable states are removed. This is correct for proper
+tables only: each token is made by one merge, after its parts.
 
-*CartesianMerge* keeps the language and the tokenizer apart: the language's automaton over tokens, and DirectMerge of
-the automaton of all texts, which is made once. The rows that both take are wanted: their product, without dead ends.
+*CartesianMerge* keeps the language and the tokenizer apart. It applies DirectMerge to the automaton of all texts, once,
+and intersects the result with the language's automaton over tokens.
 
 Source: Vivien Tran-Thien 2024, Fast, High-Fidelity LLM Decoding with Regex Constraints,
 https://vivien000.github.io/blog/journal/llm-decoding-with-regex-constraints.html.
@@ -27,10 +27,10 @@ from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.guide import Guide
 from detent.tables import UserDfa, token_table
 
-__all__ = ["TokenAutomaton", "cartesian_merge", "direct_merge", "explore", "lift"]
+__all__ = ["TokenAutomaton", "add_merged_edges", "cartesian_merge", "direct_merge", "explore"]
 
 Merge = tuple[int, int, int]
-"""Left token, right token, the token that they are merged to."""
+"""Left token, right token, merged token."""
 MAX_TRANSITIONS = 1_000_000
 _State = TypeVar("_State", bound=Hashable)
 _Pair = tuple[Hashable, Hashable]
@@ -38,7 +38,7 @@ _Pair = tuple[Hashable, Hashable]
 
 @dataclass(frozen=True, repr=False)
 class TokenAutomaton:
-    """A deterministic automaton over token ids, as it came about: states are not merged.
+    """Hold a deterministic automaton over token ids; it is not minimised.
 
     >>> TokenAutomaton(0, frozenset({1}), {0: {7: 1}}).accepts([7])
     True
@@ -48,9 +48,9 @@ class TokenAutomaton:
     start : hashable
         The state before the first token.
     accepting : frozenset
-        The states where a row of tokens may end.
+        The states in which a token sequence may end.
     rows : mapping
-        For each state, the next state by token; a state without a row has none.
+        The transition row of each state: the next state by token. A state without a row has no transitions.
     """
 
     start: Hashable
@@ -59,16 +59,16 @@ class TokenAutomaton:
 
     @property
     def state_count(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return len({self.start, *self.rows, *(state for row in self.rows.values() for state in row.values())})
 
     @property
     def transition_count(self) -> int:
-        """How many transitions there are."""
+        """The number of transitions."""
         return sum(map(len, self.rows.values()))
 
     def accepts(self, tokens: Iterable[int]) -> bool:
-        """Whether a row of tokens leads to an accepting state."""
+        """Return whether a token sequence leads to an accepting state."""
         state = self.start
         for token in tokens:
             row = self.rows.get(state, {})
@@ -78,9 +78,9 @@ class TokenAutomaton:
         return state in self.accepting
 
     def table(self) -> UserDfa:
-        """Return it as a `token_table`, minimised, which compiles to a constraint and draws itself (`dot`)."""
-        moves = [(state, token, to) for state, row in self.rows.items() for token, to in row.items()]
-        return token_table(moves, self.start, self.accepting)
+        """Return the minimised automaton as a `token_table`, which compiles to a constraint and can be drawn."""
+        transitions = [(state, token, to) for state, row in self.rows.items() for token, to in row.items()]
+        return token_table(transitions, self.start, self.accepting)
 
     def __repr__(self) -> str:
         return f"TokenAutomaton({self.state_count} states, {self.transition_count} transitions)"
@@ -89,9 +89,9 @@ class TokenAutomaton:
 def direct_merge(
     automaton: TokenAutomaton, merges: Sequence[Merge], *, max_transitions: int = MAX_TRANSITIONS
 ) -> TokenAutomaton:
-    """Apply merges to an automaton over the first tokens, in their order.
+    """Apply merges, in their order, to an automaton over unmerged tokens.
 
-    In ``a*b*`` with the merges ab, aa, only one of the a's goes together with a b:
+    In ``a*b*`` with the merges ab, aa, one a merges with a b before two a's merge:
 
     >>> texts = TokenAutomaton("a", frozenset({"a", "b"}), {"a": {0: "a", 1: "b"}, "b": {1: "b"}})
     >>> merged = direct_merge(texts, [(0, 1, 2), (0, 0, 3)])
@@ -101,45 +101,45 @@ def direct_merge(
     Parameters
     ----------
     automaton : TokenAutomaton
-        Its tokens are those that no merge makes.
+        An automaton over the tokens that no merge makes.
     merges : sequence of (int, int, int)
-        Left, right and merged token of each, the first to be applied first; each token is made by one merge, before it
-        is a part of another.
+        Left, right and merged token of each merge, in the order of application. Each token is made by one merge, before
+        it is a part of another.
     max_transitions : int
-        Bound on the transitions that are made, those of each automaton in between included.
+        Limit on the transitions that are built, those of intermediate automata included.
 
     Raises
     ------
     ArgumentError
-        A merge is no three ids; or the table is improper: a token is made twice, or made after it was a part, or the
-        automaton has it already.
+        A merge is not three ids, or the table is improper: a token is made twice, or after it was a part, or is in the
+        automaton already.
     EmptyLanguageError
-        The automaton takes nothing.
+        The automaton accepts nothing.
     LimitError
-        There are more than `max_transitions`.
+        There are more than `max_transitions` transitions.
 
     Notes
     -----
-    Linear in the merges; and for each merge of two tokens that are there, in the automaton, of which it at most doubles
-    the states behind its left token.
+    Time: linear in the merges and, for each merge whose parts both occur, in the automaton. Such a merge at most
+    doubles the states after its left token.
     """
     meter, table = _Meter(max_transitions), _checked(automaton, merges)
-    merged = _relevant(automaton.start, automaton.accepting, automaton.rows)
+    merged = trim(automaton.start, automaton.accepting, automaton.rows)
     present = _tokens(merged)
     for left, right, token in table:
         if left in present and right in present:
-            merged = _apply(merged, (left, right, token), meter)
+            merged = apply_merge(merged, (left, right, token), meter)
             present = _tokens(merged)
     return merged
 
 
-def lift(
+def add_merged_edges(
     automaton: TokenAutomaton, merges: Sequence[Merge], *, max_transitions: int = MAX_TRANSITIONS
 ) -> TokenAutomaton:
-    """Add a transition for each merged token where its parts lead: all rows of tokens that spell the same texts.
+    """Add a transition for each merged token: the automaton of all token sequences with the same texts.
 
     >>> texts = TokenAutomaton(0, frozenset({2}), {0: {0: 1}, 1: {1: 2}})
-    >>> lift(texts, [(0, 1, 2)]).transition_count
+    >>> add_merged_edges(texts, [(0, 1, 2)]).transition_count
     3
 
     Parameters
@@ -154,7 +154,7 @@ def lift(
 
     Notes
     -----
-    Linear in the merges; and for each merge of two tokens that are there, in the states.
+    Time: linear in the merges and, for each merge whose parts both occur, in the states.
     """
     meter, table = _Meter(max_transitions), _checked(automaton, merges)
     rows = {state: dict(row) for state, row in automaton.rows.items()}
@@ -173,7 +173,7 @@ def lift(
 def cartesian_merge(
     automaton: TokenAutomaton, merges: Sequence[Merge], *, max_transitions: int = MAX_TRANSITIONS
 ) -> TokenAutomaton:
-    """Give the same rows of tokens as `direct_merge`, as a product.
+    """Build the same automaton as `direct_merge`, as a product.
 
     >>> texts = TokenAutomaton("a", frozenset({"a", "b"}), {"a": {0: "a", 1: "b"}, "b": {1: "b"}})
     >>> merges = [(0, 1, 2), (0, 0, 3)]
@@ -192,34 +192,36 @@ def cartesian_merge(
 
     Notes
     -----
-    The automaton of all texts is made with the merges that the automaton's own texts can have: others change nothing in
-    the product.
+    The automaton of all texts is built with those merges only that occur in texts of the given automaton. Others do not
+    change the product.
     """
-    lifted = lift(automaton, merges, max_transitions=max_transitions)
-    spelled = _tokens(lifted)
+    lifted = add_merged_edges(automaton, merges, max_transitions=max_transitions)
+    occurring = _tokens(lifted)
     texts = TokenAutomaton(0, frozenset({0}), {0: dict.fromkeys(_tokens(automaton), 0)})
-    needed = [merge for merge in merges if merge[2] in spelled]
+    needed = [merge for merge in merges if merge[2] in occurring]
     proper = direct_merge(texts, needed, max_transitions=max_transitions)
     meter = _Meter(max_transitions)
     start: _Pair = (lifted.start, proper.start)
     rows: dict[_Pair, dict[int, _Pair]] = {}
     pending = [start]
     while pending:
-        state, own = pair = pending.pop()
+        state, proper_state = pair = pending.pop()
         if pair in rows:
             continue
-        ways = proper.rows.get(own, {})
+        proper_row = proper.rows.get(proper_state, {})
         following = lifted.rows.get(state, {})
-        both: dict[int, _Pair] = {token: (to, ways[token]) for token, to in following.items() if token in ways}
+        both: dict[int, _Pair] = {
+            token: (to, proper_row[token]) for token, to in following.items() if token in proper_row
+        }
         rows[pair] = both
         meter.add(len(both))
         pending.extend(both.values())
     accepting = frozenset(pair for pair in rows if pair[0] in lifted.accepting and pair[1] in proper.accepting)
-    return _relevant(start, accepting, rows)
+    return trim(start, accepting, rows)
 
 
 def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAutomaton:
-    """Return the automaton that a guide's matchers walk in, all of it.
+    """Return the automaton of all states that a guide's matchers can reach.
 
     >>> import detent
     >>> vocabulary = detent.load_model().vocabulary
@@ -231,47 +233,47 @@ def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAut
     Parameters
     ----------
     guide : Guide
-        The states are those of the text, with ``canonical=True`` together with the last token, numbered in the order in
-        which they are met.
+        States of the result are states of the text, together with the last token if the guide is canonical. They are
+        numbered in the order of the visit.
     max_transitions : int
-        Bound on the transitions.
+        Limit on the transitions.
 
     Raises
     ------
     ArgumentError
-        It is no guide.
+        The argument is not a guide.
     LimitError
-        There are more than `max_transitions`.
+        There are more than `max_transitions` transitions.
 
     Notes
     -----
-    A mask for each state, a step for each transition.
+    Time: a mask for each state and a step for each transition.
     """
     if not isinstance(guide, Guide):
         raise ArgumentError(f"explore needs a Guide, got {type(guide).__name__}; compile the language for a vocabulary")
     meter = _Meter(max_transitions)
-    ends = set(guide.vocabulary.eos_token_ids)
+    eos = set(guide.vocabulary.eos_token_ids)
     matcher = guide.matcher()
     start = matcher.state_key
     rows: dict[Hashable, dict[int, Hashable]] = {}
     accepting = set()
-    # Depth first with one matcher; open_rows has the tokens that are left at each place on the way to its own.
-    open_rows: list[Iterator[int]] = []
+    # Depth first with one matcher; for each state on its path, the tokens that are still to be tried.
+    untried: list[Iterator[int]] = []
 
     def enter() -> None:
         rows[matcher.state_key] = {}
         allowed = matcher.allowed().tolist()
-        if matcher.is_accepting or not ends.isdisjoint(allowed):  # the language may ask for the end
+        if matcher.is_accepting or not eos.isdisjoint(allowed):  # a language may contain eos itself
             accepting.add(matcher.state_key)
-        following = [token for token in allowed if token not in ends]
+        following = [token for token in allowed if token not in eos]
         meter.add(len(following))
-        open_rows.append(iter(following))
+        untried.append(iter(following))
 
     enter()
-    while open_rows:
-        token = next(open_rows[-1], None)
+    while untried:
+        token = next(untried[-1], None)
         if token is None:
-            open_rows.pop()
+            untried.pop()
             matcher.rollback(min(1, len(matcher)))
             continue
         row = rows[matcher.state_key]
@@ -281,7 +283,7 @@ def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAut
             matcher.rollback()
         else:
             enter()
-    return _relevant(start, frozenset(accepting), rows)
+    return trim(start, frozenset(accepting), rows)
 
 
 class _Meter:
@@ -294,8 +296,8 @@ class _Meter:
         self._left -= count
         if self._left < 0:
             raise LimitError(
-                f"the automaton, with those on the way to it, has over {self._limit} transitions; raise "
-                "max_transitions, or walk with the matchers of a guide, which build no automaton",
+                f"the automaton, with intermediate ones, has over {self._limit} transitions; raise "
+                "max_transitions, or use the matchers of a guide, which build no automaton",
                 subject="max_transitions",
                 limit=self._limit,
             )
@@ -306,7 +308,7 @@ def _tokens(automaton: TokenAutomaton) -> set[int]:
 
 
 def _checked(automaton: TokenAutomaton, merges: Sequence[Merge]) -> list[Merge]:
-    """Return the merges if they are proper."""
+    """Return the merges; refuse an improper table."""
     if not isinstance(automaton, TokenAutomaton):
         raise ArgumentError(f"expected a TokenAutomaton, got {type(automaton).__name__}")
     made = _tokens(automaton)
@@ -322,43 +324,41 @@ def _checked(automaton: TokenAutomaton, merges: Sequence[Merge]) -> list[Merge]:
         parts |= {left, right}
         if token in made or token in parts:
             raise ArgumentError(
-                f"merge {number} makes token {token} after it was there or was a part of another: the table is "
-                "improper, and applying its merges one by one is not what a tokenizer does; of several ways to make a "
-                "token, keep the one that the tokenizer takes for the token's own text"
+                f"merge {number} makes token {token}, which already occurred: the table is improper, and applying its "
+                "merges one by one differs from what a tokenizer does; of several merges that make a token, keep the "
+                "last one that the tokenizer applies to the token's text"
             )
         made.add(token)
         found.append((left, right, token))
     return found
 
 
-def _apply(automaton: TokenAutomaton, merge: Merge, meter: _Meter) -> TokenAutomaton:
-    """Split the states in those behind a left token that stays by itself, (state, True), and the others."""
+def apply_merge(automaton: TokenAutomaton, merge: Merge, meter: _Meter) -> TokenAutomaton:
+    """Split each state: (state, True) after a left token that was not merged, (state, False) otherwise."""
     left, right, merged = merge
     rows = automaton.rows
     split: dict[_Pair, dict[int, _Pair]] = {}
     pending: list[_Pair] = [(automaton.start, False)]
     while pending:
-        place = pending.pop()
-        if place in split:
+        pair = pending.pop()
+        if pair in split:
             continue
-        state, alone = place
+        state, unmerged = pair
         row = rows.get(state, {})
-        ways: dict[int, _Pair] = {
-            token: (to, token == left) for token, to in row.items() if not (alone and token == right)
+        transitions: dict[int, _Pair] = {
+            token: (to, token == left) for token, to in row.items() if not (unmerged and token == right)
         }
-        # Of three in a row the first two are merged: behind one that stays alone there is no pair of the same.
-        if left in row and right in rows.get(row[left], ()) and not (alone and left == right):
-            ways[merged] = (rows[row[left]][right], False)
-        split[place] = ways
-        meter.add(len(ways))
-        pending.extend(ways.values())
-    return _relevant((automaton.start, False), frozenset(at for at in split if at[0] in automaton.accepting), split)
+        # Of three equal tokens the first two merge: after an unmerged one there is no pair of them.
+        if left in row and right in rows.get(row[left], ()) and not (unmerged and left == right):
+            transitions[merged] = (rows[row[left]][right], False)
+        split[pair] = transitions
+        meter.add(len(transitions))
+        pending.extend(transitions.values())
+    return trim((automaton.start, False), frozenset(at for at in split if at[0] in automaton.accepting), split)
 
 
-def _relevant(
-    start: _State, accepting: frozenset[_State], rows: Mapping[_State, Mapping[int, _State]]
-) -> TokenAutomaton:
-    """Keep the states from the start to an accepting one, numbered in the order in which they are met."""
+def trim(start: _State, accepting: frozenset[_State], rows: Mapping[_State, Mapping[int, _State]]) -> TokenAutomaton:
+    """Remove the states that are not on a path from the start to an accepting one; number the others as visited."""
     into: dict[_State, list[_State]] = {}
     for state, row in rows.items():
         for to in row.values():
@@ -370,7 +370,7 @@ def _relevant(
                 live.add(state)
                 pending.append(state)
     if start not in live:
-        raise EmptyLanguageError("the automaton takes no row of tokens: no accepting state can be reached")
+        raise EmptyLanguageError("the automaton accepts no token sequence: no accepting state can be reached")
     numbers = {start: 0}
     order = [start]
     found: dict[Hashable, dict[int, Hashable]] = {}
