@@ -27,12 +27,18 @@ build:
 test *arguments:
     {{ python }} -m pytest "$@"
 
-# Check style, formatting, layers, and that the committed stubs have not drifted
+# Check style, formatting, layers, C++ files that are not committed, and that the committed stubs have not drifted
 lint: layers
     ruff check
     ruff format --check
+    git ls-files 'cpp/*.h' 'cpp/*.cc' | xargs clang-format --dry-run --Werror
+    git diff --name-only HEAD -- 'cpp/*.cc' | xargs --no-run-if-empty just tidy
     diff -u src/detent/_core.pyi {{ build }}/_core.pyi || (echo "the stub has drifted: run just stubs" && false)
     {{ python }} tools/write_package_stub.py --check
+
+# Check C++ files for mistakes with clang-tidy; all of them take a minute
+tidy *files:
+    printf '%s\n' "${@:-$(git ls-files 'cpp/*.cc')}" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 clang-tidy -p {{ build }} --quiet
 
 # Check that imports and includes run one way
 layers:
@@ -47,6 +53,7 @@ types:
 format:
     ruff check --fix
     ruff format
+    git ls-files 'cpp/*.h' 'cpp/*.cc' | xargs clang-format -i
 
 # Write the committed stubs: the core's is a copy of the built one, the package's lists its public names
 stubs: build
@@ -88,4 +95,4 @@ _instrumented name libraries *arguments:
     LD_PRELOAD="${preload[*]}" exec setarch --addr-no-randomize {{ python }} -S "${@:3}"
 
 # All that is checked before a change is handed in
-check: build lint types docs test
+check: build lint tidy types docs test

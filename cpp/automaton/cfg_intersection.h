@@ -24,7 +24,7 @@ class CfgIntersection {
  public:
   CfgIntersection(ExprSet& exprs, Derivatives& derivatives, Meter& meter)
       : exprs_(exprs), derivatives_(derivatives), meter_(meter) {}
-  ~CfgIntersection() { meter_.allocate(-bytes_); }
+  ~CfgIntersection() { meter_.release(bytes_); }
   CfgIntersection(const CfgIntersection&) = delete;
   CfgIntersection& operator=(const CfgIntersection&) = delete;
 

@@ -45,6 +45,8 @@ class Meter {
     }
   }
 
+  void release(std::int64_t bytes) noexcept { bytes_ -= bytes; }
+
   // Checks memory that a search holds temporarily.
   void check_headroom(std::int64_t bytes) const {
     if (bytes_ + bytes > limits_.memory_bytes)

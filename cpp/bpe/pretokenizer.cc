@@ -260,7 +260,7 @@ void PreTokenizer::find_unconstrained() {
     }
     return entry->second;
   };
-  for (std::uint16_t s = 0; s < states_.size(); ++s) add({s});
+  for (std::size_t s = 0; s < states_.size(); ++s) add({static_cast<std::uint16_t>(s)});
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const Threads set = sets[i];
     for (unsigned c = 0; c < class_count_; ++c) {
@@ -287,7 +287,9 @@ void PreTokenizer::find_unconstrained() {
       }
     }
   }
-  for (std::uint16_t s = 0; s < states_.size(); ++s) states_[s].unconstrained = !bad[known.at({s})];
+  for (std::size_t s = 0; s < states_.size(); ++s) {
+    states_[s].unconstrained = !bad[known.at({static_cast<std::uint16_t>(s)})];
+  }
 }
 
 }  // namespace detent

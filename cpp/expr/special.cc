@@ -136,7 +136,7 @@ NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names,
     return any_number(Node::union_of(std::move(units)));
   };
   bool has_complement = false;
-  const NodeRef lifted = rebuild(root, [&](const Node& node, std::vector<NodeRef> children) {
+  NodeRef lifted = rebuild(root, [&](const Node& node, std::vector<NodeRef> children) {
     const auto has_none = [&node](std::size_t i) { return !node.children()[i]->has_special(); };
     switch (node.kind()) {
       case NodeKind::special:

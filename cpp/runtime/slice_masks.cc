@@ -43,7 +43,7 @@ std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMa
   MaskBuilder builder(vocabulary_.word_count());
   if (reference.mask) builder.copy_from(*reference.mask);
   if (reference.equal_inside) {  // the walk visits exits only; a token may end inside a character
-    builder.note_length(saturating_add(automaton_.completion_bound(prefix), 4 * kMaxEscapeLength));
+    builder.note_length(saturating_add(automaton_.completion_bound(prefix), std::uint64_t{4} * kMaxEscapeLength));
   }
   ExitDelta delta;
   ReferenceWalk(vocabulary_, automaton_, reference, builder, &delta).run(prefix);
