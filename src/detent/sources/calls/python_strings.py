@@ -43,7 +43,7 @@ _NO_APOSTROPHE = _core.complement(concat(ANY_BYTES, "'", ANY_BYTES))
 
 
 def any_string(low: int, high: int | None) -> _core.Node:
-    r"""Give all literals of `low` to `high` characters, in every spelling.
+    r"""Return all literals of `low` to `high` characters, in every spelling.
 
     >>> from detent.language import Language
     >>> two = Language(any_string(2, 2), "two")
@@ -54,7 +54,7 @@ def any_string(low: int, high: int | None) -> _core.Node:
 
 
 def constant_string(text: str) -> _core.Node:
-    r"""Give the two literals of one text, spelled as `repr` would: with escapes only where they are needed.
+    r"""Return the two literals of one text, spelled as `repr` would: with escapes only where they are needed.
 
     >>> from detent.language import Language
     >>> sorted(Language(constant_string("it's"), "it's").enumerate())
@@ -64,7 +64,7 @@ def constant_string(text: str) -> _core.Node:
 
 
 def string_matching(texts: _core.Node) -> _core.Node:
-    r"""Give the literals of the texts of a node, which is within UTF-8.
+    r"""Return the literals of the texts of a node, which is within UTF-8.
 
     Spelled with the escapes that JSON and Python share; in single quotes only texts without an apostrophe.
 

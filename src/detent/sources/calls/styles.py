@@ -44,7 +44,7 @@ JSON_STYLES = {
 
 
 def json_calls(style: JsonStyle, functions: tuple[Function, ...], most: int | None, marker: bool) -> _core.Node:
-    """Give the texts of one call to `most` calls."""
+    """Return the texts of one call to `most` calls."""
     call = _core.union([_call(style, function) for function in functions])
     separator = style.separator if style.separator == "\n" else concat(style.separator, _SPACE)
     row = concat(call, repeat(concat(separator, call), 0, None if most is None else most - 1))

@@ -1,9 +1,10 @@
 r"""JSON Schema's `pattern`: the texts in which an ECMA-262 regular expression matches somewhere.
 
-`parse` gives the tree, in which matching *somewhere* is then written out: any text before and after, except where an
-anchor stands. `^a|b$` becomes `^a.*|.*b$`, also inside groups, so that the anchors of nearly every pattern in use
-vanish in translation and no assertion is left. Lookaheads at the start of the text (`^(?!.*--)...`) become plain
-intersections, as do lookbehinds at its end. What remains is translated as assertions in a scope.
+1. `parse` returns the tree of the pattern.
+2. Matching *somewhere* becomes explicit: any text before and after, except at an anchor. `^a|b$` becomes `^a.*|.*b$`,
+   also inside groups. So the anchors of nearly all patterns in use disappear, and no assertion is left.
+3. Lookaheads at the start of the text (`^(?!.*--)...`), and lookbehinds at its end, become intersections.
+4. All other assertions are translated as assertions in a scope.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _CACHED_PATTERNS, _CACHED_LENGTH = 1000, 1000
 
 
 def pattern_node(pattern: str, *, limits: Limits | None = None) -> _core.Node:
-    r"""Give the texts in which an ECMA-262 regular expression matches somewhere.
+    r"""Return the texts in which an ECMA-262 regular expression matches somewhere.
 
     >>> from detent.language import Language
     >>> word = Language(pattern_node(r"^\d+[a-z]"), "pattern")
@@ -114,7 +115,7 @@ def _open(whole: Body, direction: int) -> None:
 
 
 def _parts(items: list[Item], index: int) -> list[Body]:
-    """Give the bodies inside an item of which one has an anchor at its edge."""
+    """Return the bodies inside an item of which one has an anchor at its edge."""
     kind, value = items[index]
     if kind is op.BRANCH:
         branches: list[Body] = value[1]
@@ -153,7 +154,7 @@ def _branch(items: list[Item], positions: int) -> _core.Node:
 
 
 def _asserted(item: Item, positions: int) -> _core.Node:
-    """Give the whole texts for which an assertion holds at the start (or the end)."""
+    """Return the whole texts for which an assertion holds at the start (or the end)."""
     kind, (direction, body) = item
     _open(body, direction)
     group: Item = (op.SUBPATTERN, (None, 0, 0, body))

@@ -1,4 +1,4 @@
-r"""Escapes of ECMA-262 regular expressions: what stands behind a backslash, inside a class and outside.
+r"""Escapes of ECMA-262 regular expressions: the meaning of what follows a backslash, inside a class and outside.
 
 The meaning is that of the flag u. Where that flag makes an escape an error, Annex B's meaning is taken for punctuation
 (`\-`, `\_`, `\@`: the character itself); letters and digits without a meaning are refused, since patterns that have
@@ -82,7 +82,7 @@ class Escapes:
         self.properties: set[str] = set()
 
     def read(self, offset: int) -> tuple[int | list[Item], int]:
-        """Give what an escape stands for, a code point or the items of a class, and where it ends."""
+        """Return what an escape stands for, a code point or the items of a class, and where it ends."""
         pattern = self.pattern
         letter = pattern[offset + 1 : offset + 2]
         if not letter:

@@ -54,7 +54,7 @@ _ASSERTIONS = {
 
 
 def parse(pattern: str, limits: Limits) -> Body:
-    """Give the tree of a pattern.
+    """Return the tree of a pattern.
 
     Takes time linear in the pattern, about 1 us a character.
 
@@ -291,7 +291,7 @@ def _inside(item: Item) -> list[Body]:
 
 
 def _no_boundary() -> Item:
-    r"""Give `\B`: a word character on both sides, or on none. Unlike Python's, it holds in the empty text."""
+    r"""Return `\B`: a word character on both sides, or on none. Unlike Python's, it holds in the empty text."""
     word: Item = (op.IN, [(op.CATEGORY, op.CATEGORY_WORD)])
     both = [(kind, (direction, Body([word]))) for kind in (op.ASSERT, op.ASSERT_NOT) for direction in (-1, 1)]
     choice: Branches = (None, [Body(both[:2]), Body(both[2:])])

@@ -1,8 +1,7 @@
-"""A set of numbers as cuts of the number line: what bounds and excluded values leave.
+"""Sets of numbers as unions of intervals: the numbers between two bounds, without some excluded values.
 
-Each sign has a `HalfLine` of its own, read as magnitudes: sorted positive cuts, and for each cut and each gap beside
-them whether it belongs to the set. With n cuts these are 2n + 1 places: gap, cut, gap, cut, ..., gap. Zero is told
-apart, since JSON writes it in both signs.
+Each sign has a `HalfLine` of magnitudes: n sorted positive cuts, and 2n + 1 flags of membership for gap, cut, gap, cut,
+..., gap. Zero is a case of its own, since JSON writes it with both signs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ __all__ = ["HalfLine", "Interval", "NumberLine", "cut"]
 
 
 class Interval(NamedTuple):
-    """Magnitudes between two ends; `low` 0 (never in it) and `high` None are no bounds."""
+    """Magnitudes between two bounds. `low` 0, which is never a member, and `high` None are no bounds."""
 
     low: Decimal
     has_low: bool
@@ -27,42 +26,42 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class HalfLine:
-    """Positive magnitudes: sorted cuts, and the places that belong to the set."""
+    """Positive magnitudes: sorted cuts, and the membership of the gaps and cuts in turn."""
 
     cuts: tuple[Decimal, ...]
-    places: tuple[bool, ...]
+    membership: tuple[bool, ...]
 
     def is_empty(self) -> bool:
         """Whether no magnitude belongs to the set."""
-        return not any(self.places)
+        return not any(self.membership)
 
     def is_whole(self) -> bool:
         """Whether every magnitude does."""
-        return all(self.places)
+        return all(self.membership)
 
     def intervals(self) -> list[Interval]:
-        """Give the longest runs of places that belong to the set."""
+        """Return the maximal intervals of members."""
         found: list[Interval] = []
-        ends = (Decimal(0), *self.cuts)
+        cuts_from_zero = (Decimal(0), *self.cuts)
         start = 0
-        places = (*self.places, False)
-        for index, inside in enumerate(places):
+        membership = (*self.membership, False)
+        for index, inside in enumerate(membership):
             if inside:
                 continue
             if index > start:
                 last = index - 1
-                # Odd places are cuts; a gap at 2i lies between the ends i and i + 1.
+                # Cuts have odd indices; the gap at 2i is between the cuts i and i + 1, where cut 0 is zero.
                 has_high = last % 2 == 1
                 top = (last + 1) // 2 if has_high else last // 2 + 1
-                high = ends[top] if top < len(ends) else None
-                found.append(Interval(ends[(start + 1) // 2], start % 2 == 1, high, has_high))
+                high = cuts_from_zero[top] if top < len(cuts_from_zero) else None
+                found.append(Interval(cuts_from_zero[(start + 1) // 2], start % 2 == 1, high, has_high))
             start = index + 1
         return found
 
 
 @dataclass(frozen=True)
 class NumberLine:
-    """A set of numbers: its magnitudes of each sign, and whether zero is in it."""
+    """A set of numbers: its magnitudes of each sign, and whether zero is a member."""
 
     positive: HalfLine
     negative: HalfLine
@@ -76,7 +75,7 @@ def cut(
     has_high: bool,
     excluded: Iterable[Decimal],
 ) -> NumberLine:
-    """Give the numbers between two bounds, less some.
+    """Return the numbers between two bounds, without the excluded ones.
 
     >>> cut(Decimal(-1), True, None, False, [Decimal(5)]).positive.intervals()
     [Interval(low=Decimal('0'), has_low=False, high=Decimal('5'), has_high=False), \
@@ -89,30 +88,30 @@ Interval(low=Decimal('5'), has_low=False, high=None, has_high=False)]
         below = high is None or value < high or (has_high and value == high)
         return above and below and value not in holes
 
-    ends = [end for end in (low, high) if end is not None]
-    inner = [hole for hole in holes if has_around(hole, low, high)]
+    bounds = [bound for bound in (low, high) if bound is not None]
+    inner = [hole for hole in holes if _is_between(hole, low, high)]
     halves: list[HalfLine] = []
     for sign in (1, -1):
-        cuts = sorted({end.copy_abs() for end in (*ends, *inner) if (end > 0) == (sign > 0) and end != 0})
+        cuts = sorted({cut.copy_abs() for cut in (*bounds, *inner) if (cut > 0) == (sign > 0) and cut != 0})
         edges: list[Decimal | None] = [Decimal(0), *cuts, None]
-        places: list[bool] = []
+        membership: list[bool] = []
         for left, right in pairwise(edges):
-            places.append(_has_gap(left, right, sign, low, high))
+            membership.append(_has_gap(left, right, sign, low, high))
             if right is not None:
-                places.append(has(right if sign > 0 else right.copy_negate()))
-        halves.append(HalfLine(tuple(cuts), tuple(places)))
+                membership.append(has(right if sign > 0 else right.copy_negate()))
+        halves.append(HalfLine(tuple(cuts), tuple(membership)))
     return NumberLine(halves[0], halves[1], has(Decimal(0)))
 
 
-def has_around(value: Decimal, low: Decimal | None, high: Decimal | None) -> bool:
-    """Whether a value lies between the bounds, or on one."""
+def _is_between(value: Decimal, low: Decimal | None, high: Decimal | None) -> bool:
+    """Whether a value is between the bounds, or equal to one."""
     return (low is None or value >= low) and (high is None or value <= high)
 
 
 def _has_gap(left: Decimal | None, right: Decimal | None, sign: int, low: Decimal | None, high: Decimal | None) -> bool:
-    """Whether the open gap of magnitudes lies within the bounds; both are among the cuts, or of the other sign."""
+    """Whether an open gap of magnitudes is within the bounds; a bound is a cut, or has the other sign."""
     if sign < 0:
-        low, high = (None if end is None else end.copy_negate() for end in (high, low))
+        low, high = (None if bound is None else bound.copy_negate() for bound in (high, low))
     above = low is None or (left is not None and left >= low)
     below = high is None or (right is not None and right <= high)
     return above and below

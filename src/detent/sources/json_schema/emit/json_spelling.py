@@ -43,7 +43,11 @@ class JsonSpelling(Spelling):
         self.empty_array = concat("[", inside, "]")
         self.empty_object = concat("{", inside, "}")
         self.close_empty_object = _core.literal(b"}")
-        self.any_name = concat(_QUOTE, _core.json_string(UTF8), concat(_QUOTE, space.colon))
+
+    @cached_property
+    def any_name(self) -> _core.Node:
+        """Any name of a member, and the colon."""
+        return concat(_QUOTE, _core.json_string(UTF8), concat(_QUOTE, self.colon))
 
     def name(self, name: str) -> _core.Node:
         """See `Spelling.name`: the text is that of `json.dumps(..., ensure_ascii=False)`."""

@@ -1,12 +1,14 @@
-"""Decimal magnitudes read digit by digit: compared with cuts, and divided by divisors, at the same time.
+"""Automaton over the digits of decimal magnitudes: comparison with cuts and division by divisors at the same time.
 
-A deterministic automaton is built state by state. While digits of the integer part come, a cut is longer, shorter or of
-the same length: so the count of digits (up to one above the longest cut) and the comparison so far tell all. Remainders
-are those of the number scaled by a power of ten, so that everything is an integer; two remainders are one state if no
-further digits tell them apart. (That is what keeps multiples of 1,000 at 4 states.)
+The deterministic automaton is built state by state.
 
-The automaton is given as a node: as an expression where its only loops are at single states, and else as a grammar of
-right-linear rules, whose configurations are the automaton's states.
+1. Integer part: a cut has more digits, fewer, or as many. So a state needs the number of digits so far, up to one above
+   the longest cut, and the comparison of the digits so far with each cut.
+2. Remainders are those of the number times a power of ten, so that all arithmetic is on integers.
+3. Two remainders are one state if no further digits distinguish them. Multiples of 1,000 then have 4 states.
+
+The result is an expression if the only loops are at single states. Otherwise it is a grammar of right-linear rules,
+whose configurations are the states of the automaton.
 """
 
 from __future__ import annotations
@@ -39,75 +41,75 @@ class Divisors(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Where reading stands, and what it has found."""
+    """The position in the number, and the results so far."""
 
-    phase: int  # 0 the start, 1 a single 0, 2 the integer part, 3 right behind the point, 4 further behind it
-    count: int  # type: ignore[assignment]  # digits of the part that is being read, as far as they matter
-    order: tuple[int, ...]  # the number so far against each cut
-    remainders: _Remainders | None  # None: further digits make it a multiple of nothing
+    phase: int  # 0 start, 1 a single 0, 2 integer part, 3 after the point, 4 after a digit of the fraction
+    count: int  # type: ignore[assignment]  # digits of the current part, as far as they matter
+    order: tuple[int, ...]  # the comparison of the number so far with each cut
+    remainders: _Remainders | None  # None: no continuation is a multiple
 
 
-class _Row(NamedTuple):
+class _Transitions(NamedTuple):
     accepting: bool
     edges: list[int]  # by digit, then by the point; -1 is none
 
 
 @lru_cache(maxsize=200)
 def magnitudes(line: HalfLine, divisors: Divisors | None = None, *, one_digit: bool = False) -> _core.Node | None:
-    """Give the plain decimals above zero whose place on the line is in the set, or None if there are none.
+    """Return the decimals above zero, without exponent, that are members of a set; None if there are none.
 
-    With `one_digit`, they are mantissas: one digit before the point, which is not 0.
+    With `one_digit`, they are mantissas: one digit other than 0 before the point.
 
     Raises
     ------
     LimitError
         More than 5,000 states.
     """
-    rows = _trim(_Builder(line, divisors or Divisors(), one_digit).rows())
-    return _node(rows) if rows else None
+    transitions = _trim(_Builder(line, divisors or Divisors(), one_digit).transitions())
+    return _node(transitions) if transitions else None
 
 
 def split(value: Decimal) -> tuple[str, str]:
-    """Give the digits of a magnitude before the point, and behind it without zeros at the end."""
+    """Return the digits of a magnitude before the point, and those after it without trailing zeros."""
     whole, _, fraction = format(value, "f").partition(".")
     return whole, fraction.rstrip("0")
 
 
 class _Builder:
     def __init__(self, line: HalfLine, divisors: Divisors, one_digit: bool) -> None:
-        # Zero is one more cut, and out: "0.00" is no magnitude.
-        self.places = (False, False, *line.places)
+        # Zero is a cut that is not a member, since "0.00" is no magnitude.
+        self.membership = (False, False, *line.membership)
         cuts = [("0", ""), *(split(value) for value in line.cuts)]
         self.wholes = [[int(digit) for digit in whole] for whole, _ in cuts]
         self.fractions = [[int(digit) for digit in fraction] for _, fraction in cuts]
         self.longest = max(map(len, self.wholes))
         self.deepest = max(map(len, self.fractions))
         self.one_digit = one_digit
-        # A divisor of 1 has no remainders, only an end of the digits that may differ from 0.
+        # A divisor of 1 has no remainders; it only limits the digits that may differ from 0.
         self.has_end = bool(divisors.of)
         self.of = (divisors.of,) if divisors.of > 1 else ()
         self.moduli = (*self.of, *divisors.none_of)
         self.scale = divisors.places if self.has_end or self.moduli else 0
         self.horizon = max(self.scale, max((len(str(modulus)) for modulus in self.moduli), default=0))
         self.ids: dict[object, int] = {}
-        self.ends: dict[object, object] = {}
+        self._completions: dict[object, object] = {}
         self.states: list[_State] = []
 
-    def rows(self) -> list[_Row]:
+    def transitions(self) -> list[_Transitions]:
         self.number(_State(0, 0, (_EQUAL,) * len(self.wholes), (0,) * len(self.moduli)))
-        rows: list[_Row] = []
-        while len(rows) < len(self.states):
-            state = self.states[len(rows)]
+        transitions: list[_Transitions] = []
+        while len(transitions) < len(self.states):
+            state = self.states[len(transitions)]
             edges: list[int] = []
-            for first, last in self.alike_digits(state):
+            for first, last in self.digit_ranges(state):
                 edges += [self.digit(state, first)] * (last - first + 1)
             edges.append(self.point(state))
-            rows.append(_Row(self.accepts(state), edges))
-        return rows
+            transitions.append(_Transitions(self.accepts(state), edges))
+        return transitions
 
     def number(self, state: _State) -> int:
-        """Give the id of a state; states that no further text tells apart have one."""
-        key = (state.phase, state.count, state.order, self.told_apart(state) if self.moduli else state.remainders)
+        """Return the id of a state; equivalent states have one id."""
+        key = (state.phase, state.count, state.order, self.distinguishing(state) if self.moduli else state.remainders)
         known = self.ids.get(key)
         if known is None:
             if len(self.states) == _MAX_STATES:
@@ -119,25 +121,25 @@ class _Builder:
             self.states.append(state)
         return known
 
-    def told_apart(self, state: _State) -> object:
-        """Give what further digits can tell about the remainders: which ends, of each length, make a multiple."""
+    def distinguishing(self, state: _State) -> object:
+        """Return, for each remainder and number of further digits, the digits that complete a multiple."""
         if state.remainders is None:
             return None
         left = -1 if state.phase < 3 else self.scale - state.count
         key = (left, state.remainders)
-        known = self.ends.get(key)
+        known = self._completions.get(key)
         if known is None:
             lengths = range(self.scale, self.horizon + 1) if left < 0 else range(left, left + 1)
-            ends = []
+            completions = []
             for remainder, modulus in zip(state.remainders, self.moduli, strict=True):
                 for length in lengths:
-                    end = -remainder * 10**length % modulus
-                    ends.append(end if end < 10**length else -1)
-            known = self.ends[key] = tuple(ends)
+                    completion = -remainder * 10**length % modulus
+                    completions.append(completion if completion < 10**length else -1)
+            known = self._completions[key] = tuple(completions)
         return known
 
-    def alike_digits(self, state: _State) -> list[tuple[int, int]]:
-        """Give the ranges of digits that lead to one state each."""
+    def digit_ranges(self, state: _State) -> list[tuple[int, int]]:
+        """Return the ranges of digits with one successor each."""
         if state.remainders and self.moduli:
             return [(digit, digit) for digit in range(10)]
         in_fraction, index = state.phase >= 3, state.count
@@ -190,7 +192,7 @@ class _Builder:
                 other = digits[index] if index < len(digits) else 0
                 order[cut] = (digit > other) - (digit < other)
                 is_open |= digit == other
-        # The count matters until every cut is decided and the divisors' digits have come.
+        # The count matters until every comparison is decided and the digits of the divisors are read.
         enough = 0 if remainders is None else self.scale
         if is_open:
             enough = max(enough, self.deepest)
@@ -208,9 +210,9 @@ class _Builder:
         below, exact = 0, False
         for known, fraction in zip(order, self.fractions, strict=True):
             below += known == _MORE
-            # A cut with digits that are still to come is above.
+            # A cut with further digits is above.
             exact |= known == _EQUAL and read >= len(fraction)
-        if not self.places[2 * below + exact]:
+        if not self.membership[2 * below + exact]:
             return False
         if not state.remainders:
             return True
@@ -219,14 +221,14 @@ class _Builder:
         return all(whole[: len(self.of)]) and not any(whole[len(self.of) :])
 
 
-def _trim(rows: list[_Row]) -> list[_Row]:
-    """Take out the states from which nothing is accepted; nothing is left if the start is one."""
-    into: list[list[int]] = [[] for _ in rows]
-    for index, row in enumerate(rows):
+def _trim(transitions: list[_Transitions]) -> list[_Transitions]:
+    """Remove the states that accept nothing; the result is empty if the start is one of them."""
+    into: list[list[int]] = [[] for _ in transitions]
+    for index, row in enumerate(transitions):
         for target in row.edges:
             if target >= 0:
                 into[target].append(index)
-    live = {index for index, row in enumerate(rows) if row.accepting}
+    live = {index for index, row in enumerate(transitions) if row.accepting}
     work = list(live)
     while work:
         for source in into[work.pop()]:
@@ -237,20 +239,22 @@ def _trim(rows: list[_Row]) -> list[_Row]:
         return []
     left = sorted(live)
     ids = {old: new for new, old in enumerate(left)}
-    return [_Row(rows[old].accepting, [ids.get(edge, -1) for edge in rows[old].edges]) for old in left]
+    return [
+        _Transitions(transitions[old].accepting, [ids.get(edge, -1) for edge in transitions[old].edges]) for old in left
+    ]
 
 
-def _node(rows: list[_Row]) -> _core.Node:
-    order = _inside_out(rows)
+def _node(transitions: list[_Transitions]) -> _core.Node:
+    order = _reverse_topological(transitions)
     if order is None:
-        references = [_core.reference(index) for index in range(len(rows))]
-        return _core.grammar([_rule(row, references) for row in rows], 0)
+        references = [_core.reference(index) for index in range(len(transitions))]
+        return _core.grammar([_rule(row, references) for row in transitions], 0)
     nodes: dict[int, _core.Node] = {}
     same: dict[object, _core.Node] = {}
     for index in order:
-        row = rows[index]
+        row = transitions[index]
         staying = _label([label for label, target in enumerate(row.edges) if target == index])
-        leaving = _Row(row.accepting, [-1 if target == index else target for target in row.edges])
+        leaving = _Transitions(row.accepting, [-1 if target == index else target for target in row.edges])
         key = (staying, row.accepting, *(nodes[target] if target >= 0 else None for target in leaving.edges))
         if key not in same:
             rest = _rule(leaving, nodes)
@@ -259,16 +263,16 @@ def _node(rows: list[_Row]) -> _core.Node:
     return nodes[0]
 
 
-def _rule(row: _Row, nodes: Sequence[_core.Node] | dict[int, _core.Node]) -> _core.Node:
-    """Give what may follow in a state: nothing, or a label and what follows in the next."""
+def _rule(row: _Transitions, nodes: Sequence[_core.Node] | dict[int, _core.Node]) -> _core.Node:
+    """Return the continuations of a state: none, or a label and the continuations of the next state."""
     labels: dict[int, list[int]] = {}
     for label, target in enumerate(row.edges):
         if target >= 0:
             labels.setdefault(target, []).append(label)
-    ways = [_core.concat([_byte_set(_label(edge)), nodes[target]]) for target, edge in labels.items()]
+    alternatives = [_core.concat([_byte_set(_label(edge)), nodes[target]]) for target, edge in labels.items()]
     if row.accepting:
-        ways.append(_core.epsilon())
-    return _core.union(ways) if ways else _core.empty()
+        alternatives.append(_core.epsilon())
+    return _core.union(alternatives) if alternatives else _core.empty()
 
 
 @cache
@@ -280,18 +284,19 @@ def _label(edges: list[int]) -> bytes:
     return bytes(0x2E if edge == _POINT else _DIGITS[edge] for edge in edges)
 
 
-def _inside_out(rows: list[_Row]) -> list[int] | None:
-    """Give the states so that each comes after those it leads to; None if there is a loop of more than one."""
-    waiting = [len({target for target in row.edges if target not in (-1, index)}) for index, row in enumerate(rows)]
-    into: list[set[int]] = [set() for _ in rows]
-    for index, row in enumerate(rows):
-        for target in row.edges:
-            if target not in (-1, index):
-                into[target].add(index)
+def _reverse_topological(transitions: list[_Transitions]) -> list[int] | None:
+    """Return the states in an order in which successors come first; None if a loop has two or more states."""
+    waiting = [
+        len({target for target in row.edges if target not in (-1, index)}) for index, row in enumerate(transitions)
+    ]
+    into: list[set[int]] = [set() for _ in transitions]
+    for index, targets in enumerate(successors):
+        for target in targets:
+            into[target].add(index)
     order = [index for index, count in enumerate(waiting) if not count]
     for index in order:
         for source in into[index]:
             waiting[source] -= 1
             if not waiting[source]:
                 order.append(source)
-    return order if len(order) == len(rows) else None
+    return order if len(order) == len(transitions) else None

@@ -88,7 +88,7 @@ def number_node(
     not_multiples: tuple[Decimal, ...] = (),
     excluded: frozenset[Decimal] = frozenset(),
 ) -> _core.Node | None:
-    """Give the JSON spellings of a set of numbers, or None if the set is empty.
+    """Return the JSON spellings of a set of numbers, or None if the set is empty.
 
     >>> from detent.language import Language
     >>> share = Language(number_node(integer=False, minimum=Decimal(0), exclusive_maximum=Decimal(1)), "share")
@@ -124,7 +124,7 @@ def number_node(
 
 
 def number_literal(value: Decimal) -> _core.Node:
-    """Give the JSON spellings of one value: plain, with zeros behind the point, and as `json.dumps` writes the float.
+    """Return the JSON spellings of one value: plain, with zeros behind the point, and as `json.dumps` writes the float.
 
     >>> from detent.language import Language
     >>> one = Language(number_literal(Decimal(1)), "1")
@@ -177,7 +177,7 @@ _cached = lru_cache(maxsize=500)(_build)
 
 
 def _stricter(inclusive: Decimal | None, exclusive: Decimal | None, direction: int) -> tuple[Decimal | None, bool]:
-    """Give the bound that both amount to, and whether it is itself in the set."""
+    """Return the bound that both amount to, and whether it is itself in the set."""
     if inclusive is not None:
         inclusive = _checked(inclusive)
         if exclusive is None:
@@ -220,7 +220,7 @@ def _decimals(half: HalfLine) -> _core.Node:
 
 @lru_cache(maxsize=200)
 def _scientific(interval: Interval) -> _core.Node:
-    """Give the spellings with one digit before the point and an exponent."""
+    """Return the spellings with one digit before the point and an exponent."""
     low, has_low, high, has_high = interval
     least, most = (low.adjusted() if low else None), (None if high is None else high.adjusted())
     bottom = Interval(_mantissa(low), has_low, None, False) if low else None
@@ -240,7 +240,7 @@ def _scientific(interval: Interval) -> _core.Node:
 
 
 def _at_exponent(interval: Interval, exponent: int | None) -> _core.Node:
-    """Give the mantissas of a interval, with one exponent."""
+    """Return the mantissas of a interval, with one exponent."""
     cuts = tuple(sorted({end for end in (interval.low, interval.high) if end}))
     places: tuple[bool, ...]
     if len(cuts) == 2:
@@ -259,7 +259,7 @@ def _mantissa(value: Decimal) -> Decimal:
 
 
 def _exponents(first: int | None, last: int | None) -> _core.Node:
-    """Give the exponents in a range, with any sign of zero and zeros in front."""
+    """Return the exponents in a range, with any sign of zero and zeros in front."""
     ways: list[_core.Node] = []
     if (first is None or first <= 0) and (last is None or last >= 0):
         ways.append(concat(optional(_core.byte_set(b"+-")), "0", _ZEROS))

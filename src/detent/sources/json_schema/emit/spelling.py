@@ -35,8 +35,11 @@ class Spelling(ABC):
     empty_object: _core.Node
     close_empty_object: _core.Node
     """What closes an object after `open_object`, where no member has been written."""
-    any_name: _core.Node
-    """Any name of a member, and the colon."""
+
+    @property
+    @abstractmethod
+    def any_name(self) -> _core.Node:
+        """Any name of a member, and the colon."""
 
     @abstractmethod
     def name(self, name: str) -> _core.Node:

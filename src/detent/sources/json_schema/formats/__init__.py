@@ -1,9 +1,9 @@
 """JSON Schema's `format`: the texts of each format that the specification names.
 
-What each format means is its RFC's grammar, not any checker's habit. Where a regular language cannot hold it whole, it
-is the part of it that one can, with nothing wrong in it: `hostname` is without Punycode, `regex` without what relates
-distant parts, a leap second has an offset of whole quarters of an hour. `idn-email` takes letters of any script in a
-domain, where RFC 5890 has tables; and `idn-hostname`, which is all of those tables, is refused.
+Each format is the grammar of its RFC. Where the RFC's language is not regular, the format is a regular subset without
+wrong texts: `hostname` has no Punycode, `regex` no back-references and no comparisons of distant parts, and a leap
+second has an offset of whole quarters of an hour. `idn-email` takes letters of any script in a domain, where RFC 5890
+has tables. `idn-hostname`, which consists of these tables, is refused.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _FORMATS: dict[str, Callable[[], _core.Node]] = {
     "regex": syntax.regular_expression,
 }
 
-# Of OpenAPI's registry: those about numbers, and hints for display or transport. `byte` is Base64 there, but real
-# documents hold PEM and plain text in such members, and validators of JSON Schema let them.
+# Formats of OpenAPI's registry about numbers, display or transport. `byte` is Base64 there, but real documents have PEM
+# and plain text in such members, and validators of JSON Schema accept them.
 _FREE = frozenset({"password", "binary", "byte", "int32", "int64", "float", "double"})
 
 
@@ -50,7 +50,7 @@ def _known(name: str) -> _core.Node:
 
 
 def format_node(name: str) -> _core.Node | None:
-    """Give the texts of a format, or None if it is none that the specification or OpenAPI's registry names.
+    """Return the texts of a format, or None if it is none that the specification or OpenAPI's registry names.
 
     >>> from detent.language import Language
     >>> dates = Language(format_node("date"), "date")

@@ -1,9 +1,9 @@
 """Formats of dates, times and durations: RFC 3339, its appendix A included.
 
-Beside `detent.date` and its like, which hold what Python's `datetime` can, these have the whole of the RFC: the year
-0000, any number of digits of a second, small `t` and `z`, and leap seconds. A second 60 is one exactly where it is
-23:59:60 in UTC, on whatever day; which days get one is decided by others, half a year ahead. With it the offset is one
-of whole quarters of an hour, as that of every zone has been since there are leap seconds: so the times are 96.
+`detent.date` and the like have the values of Python's `datetime`. These formats have the whole RFC: the year 0000, any
+number of digits of a second, lower-case `t` and `z`, and leap seconds. A second 60 is valid where the time is 23:59:60
+in UTC, on any day, since the days of leap seconds are announced only half a year ahead. Its offset is a whole number of
+quarters of an hour, as in every time zone since the first leap second; so there are 96 such times.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ _DURATION = rf"P(?:(?:\d+Y(?:{_MONTHS})?|{_MONTHS}|{_DAYS})(?:{_CLOCK})?|{_CLOCK
 
 
 def date() -> _core.Node:
-    """Give the dates of the calendar, as ``YYYY-MM-DD``, from the year 0000 to 9999."""
+    """Return the dates of the calendar, as ``YYYY-MM-DD``, from the year 0000 to 9999."""
     return _node(_DATE)
 
 
 def time() -> _core.Node:
-    """Give the times of RFC 3339's full-time: with an offset."""
+    """Return the times of RFC 3339's full-time: with an offset."""
     return union(_node(_TIME), _leap_seconds())
 
 
 def date_time() -> _core.Node:
-    """Give the moments of RFC 3339."""
+    """Return the moments of RFC 3339."""
     return concat(_node(f"{_DATE}[Tt]"), time())
 
 
 def duration() -> _core.Node:
-    """Give the durations of appendix A: units in order and without gaps, no fractions; capitals, as ISO 8601 has."""
+    """Return the durations of appendix A: units in order and without gaps, no fractions; capitals, as ISO 8601 has."""
     return _node(_DURATION)
 
 
 def _leap_seconds() -> _core.Node:
-    """Give the times that are 23:59:60 in UTC, with offsets of whole quarters of an hour."""
+    """Return the times that are 23:59:60 in UTC, with offsets of whole quarters of an hour."""
     offsets: dict[int, list[str]] = {_LAST_MINUTE: ["Z", "z"]}
     for ahead in range(0, _DAY, 15):
         for sign, local in (("+", _LAST_MINUTE + ahead), ("-", _LAST_MINUTE - ahead)):

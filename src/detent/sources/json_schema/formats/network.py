@@ -1,6 +1,6 @@
 """Formats of names and addresses: mail, hosts, IP, URI and IRI with their references and templates.
 
-Each follows its RFC's grammar. Lengths are intersections with plain counts, beside expressions that do not count.
+Each follows the grammar of its RFC. Limits of length are intersections with counts of characters.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _IPV6 = "|".join(
     ]
 )
 
-# RFC 5321, section 4.1.3: other zeros in front, and :: stands for two groups or more.
+# RFC 5321, section 4.1.3: other leading zeros, and :: replaces two groups or more.
 _SNUM = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})"
 _MAIL_IPV4 = rf"{_SNUM}(?:\.{_SNUM}){{3}}"
 _FIRST_GROUPS = ["", *(f"{_GROUP}(?::{_GROUP}){{{n}}}" for n in range(6))]
@@ -56,7 +56,7 @@ _MAIL_IPV6 = "|".join(
 )
 _ADDRESS_LITERAL = rf"\[(?:{_MAIL_IPV4}|(?i:IPv6:)(?:{_MAIL_IPV6}))\]"
 
-# RFC 5321, section 4.1.2; RFC 6531, section 3.3, lets every character above ASCII in.
+# RFC 5321, section 4.1.2; RFC 6531, section 3.3, adds every character above ASCII.
 _ABOVE_ASCII = "\x80-\U0010ffff"
 _LETTERS = r"\p{L}\p{N}"
 _ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-"
@@ -79,26 +79,26 @@ def _node(pattern: str) -> _core.Node:
 
 
 def hostname() -> _core.Node:
-    """Give the host names of RFC 1123: labels of up to 63 characters, up to 253 in all, none in Punycode.
+    """Return the host names of RFC 1123: labels of up to 63 characters, up to 253 in all, none in Punycode.
 
-    ``xn--`` begins Punycode, whose validity no regular language can tell: so such labels are left out.
+    Labels in Punycode, which begin with ``xn--``, are left out: their validity is not regular.
     """
     punycode = _node(r"(?:.*\.)?(?i:xn--).*")
     return _core.intersection([_domain(_ALNUM, _ALNUM, 253), _core.complement(punycode)])
 
 
 def email() -> _core.Node:
-    """Give the mailboxes of RFC 5321: with quoted local parts and address literals, at most 64 and 255 octets."""
+    """Return the mailboxes of RFC 5321: with quoted local parts and address literals, at most 64 and 255 octets."""
     return _mailbox("", _ALNUM, _ALNUM)
 
 
 def idn_email() -> _core.Node:
-    """Give the mailboxes of RFC 6531; labels of domains have letters, marks and digits of any script."""
+    """Return the mailboxes of RFC 6531; labels of domains have letters, marks and digits of any script."""
     return _mailbox(_ABOVE_ASCII, rf"[{_LETTERS}]", rf"[{_LETTERS}\p{{M}}]")
 
 
 def _domain(first: str, other: str, length: int) -> _core.Node:
-    """Give labels with points between; a character of a label is `first` or, behind that, `other` or a hyphen."""
+    """Return labels with points between; a label has a `first` character, then `other` characters and hyphens."""
     label = f"{first}{other}*(?:-+{other}+)*"
     lengths = concat(repeat(_NO_POINT, 1, 63), repeat(concat(".", repeat(_NO_POINT, 1, 63)), 0, None))
     return _core.intersection([_node(rf"{label}(?:\.{label})*"), lengths, repeat(_BYTE, 0, length)])
@@ -111,32 +111,32 @@ def _mailbox(above: str, first: str, other: str) -> _core.Node:
 
 
 def ipv4() -> _core.Node:
-    """Give the IPv4 addresses: four numbers from 0 to 255, without leading zeros."""
+    """Return the IPv4 addresses: four numbers from 0 to 255, without leading zeros."""
     return _node(_IPV4)
 
 
 def ipv6() -> _core.Node:
-    """Give the IPv6 addresses of RFC 4291, without zones."""
+    """Return the IPv6 addresses of RFC 4291, without zones."""
     return _node(_IPV6)
 
 
 def uri() -> _core.Node:
-    """Give the URIs of RFC 3986."""
+    """Return the URIs of RFC 3986."""
     return _node(_absolute("", ""))
 
 
 def uri_reference() -> _core.Node:
-    """Give the URIs and relative references of RFC 3986."""
+    """Return the URIs and relative references of RFC 3986."""
     return _node(f"{_absolute('', '')}|{_relative('', '')}")
 
 
 def iri() -> _core.Node:
-    """Give the IRIs of RFC 3987."""
+    """Return the IRIs of RFC 3987."""
     return _node(_absolute(_UCS, _PRIVATE))
 
 
 def iri_reference() -> _core.Node:
-    """Give the IRIs and relative references of RFC 3987."""
+    """Return the IRIs and relative references of RFC 3987."""
     return _node(f"{_absolute(_UCS, _PRIVATE)}|{_relative(_UCS, _PRIVATE)}")
 
 
@@ -172,7 +172,7 @@ def _tail(above: str, private: str) -> str:
 
 
 def uri_template() -> _core.Node:
-    """Give the templates of RFC 6570, of every level."""
+    """Return the templates of RFC 6570, of every level."""
     literal = rf"[!#$&(-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{_HEX}"
     name = rf"(?:[A-Za-z0-9_]|{_HEX})+(?:\.(?:[A-Za-z0-9_]|{_HEX})+)*"
     variable = rf"{name}(?::[1-9][0-9]{{0,3}}|\*)?"

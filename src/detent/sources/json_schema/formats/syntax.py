@@ -1,9 +1,9 @@
 r"""Formats that are small languages: JSON pointers, UUIDs, and regular expressions.
 
-Regular expressions nest, and relate what stands far apart (the ends of a range, the counts of a repeat, names of
-groups). `regular_expression` gives those patterns of `pattern_node`'s syntax in which a regular language can see that
-they are right: groups nested up to `_DEPTH` deep, ranges within ASCII and from ASCII to above, counts of up to two
-digits or with more digits in the second, and no back-references.
+Regular expressions nest, and compare distant parts (the bounds of a range, the counts of a repeat, names of groups).
+`regular_expression` returns the patterns of `pattern_node` that a regular language can prove valid: groups nested up to
+`_DEPTH` deep, ranges within ASCII and from ASCII to above, counts of up to two digits or with more digits in the
+second, and no back-references.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ _POINTER = "(?:/(?:[^~/]|~[01])*)*"
 
 
 def uuid() -> _core.Node:
-    """Give the UUIDs of RFC 9562, in letters of either case."""
+    """Return the UUIDs of RFC 9562, in letters of either case."""
     return _node("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 def json_pointer() -> _core.Node:
-    """Give the pointers of RFC 6901."""
+    """Return the pointers of RFC 6901."""
     return _node(_POINTER)
 
 
 def relative_json_pointer() -> _core.Node:
-    """Give the relative pointers of draft-bhutton-relative-json-pointer-00, which may move among the items."""
+    """Return the relative pointers of draft-bhutton-relative-json-pointer-00, which may move among the items."""
     return _node(f"(?:0|[1-9][0-9]*)(?:[+-][1-9][0-9]*)?(?:#|{_POINTER})")
 
 
 def regular_expression() -> _core.Node:
-    """Give the patterns that `pattern_node` takes, as far as a regular language can tell them."""
+    """Return the patterns that `pattern_node` takes, as far as a regular language can describe them."""
     atom = union(_node(rf"[^\\^$.*+?()\[\]{{}}|]|[.\]}}]|{_ESCAPE}"), _character_class())
     quantifier = concat(union(_node("[*+?]"), _counts()), optional("?"))
     anchor = _node(r"[\^$]|\\[bB]")
-    # Innermost first: a pattern whose groups are nested up to n deep holds those up to n - 1 deep, shared.
+    # From the inside out: patterns with groups up to n deep contain, shared, those up to n - 1 deep.
     pattern = _alternatives(union(concat(atom, optional(quantifier)), anchor))
     for _ in range(_DEPTH):
         group = concat(_node(r"\((?:\?(?::|<[A-Za-z_][A-Za-z0-9_]*>|[=!]))?"), pattern, ")")
-        behind = concat(_node(r"\(\?<[=!]"), pattern, ")")
-        pattern = _alternatives(union(concat(union(atom, group), optional(quantifier)), behind, anchor))
+        lookbehind = concat(_node(r"\(\?<[=!]"), pattern, ")")
+        pattern = _alternatives(union(concat(union(atom, group), optional(quantifier)), lookbehind, anchor))
     return pattern
 
 
@@ -62,10 +62,10 @@ def _alternatives(term: _core.Node) -> _core.Node:
 
 def _character_class() -> _core.Node:
     single = rf"[^\\\]\-]|{_ESCAPE}|\\b"
-    # From a character of ASCII up: to one at least as high.
+    # The upper bound of a range from an ASCII character is at least that character.
     lows = [chr(code) for code in range(0x20, 0x7F) if chr(code) not in "\\]-"]
     ranges = "|".join(f"{re.escape(low)}-[{_class_from(low)}]" for low in lows)
-    # A hyphen that is none of a range stands first or last.
+    # A hyphen that is not part of a range is first or last.
     return _node(rf"\[\^?-?(?:{ranges}|{single})*-?\]")
 
 

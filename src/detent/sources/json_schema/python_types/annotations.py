@@ -1,8 +1,8 @@
-"""Python types as JSON schemas, each with the parser that turns a text of the schema into an instance.
+"""Python types as JSON Schemas, each with a converter from texts of the schema to instances.
 
-Annotations become schemas and, side by side, plans (`python_plans`) of the standard library's types only. Classes with
-names of their own become definitions that are worked off a list, so that a type may hold itself. Pydantic's types are
-left to pydantic (`pydantic_types`). What JSON cannot hold, or a schema cannot say, is refused with the field's name.
+Annotations of the standard library's types become schemas and converters (`converters`) at the same time. A named class
+becomes a definition; a work list of classes allows recursive types. Pydantic makes the schemas of its own types
+(`pydantic_models`). A type without a form in JSON or in JSON Schema is refused with the name of the field.
 """
 
 from __future__ import annotations
@@ -22,28 +22,30 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
-from typing import Any, NoReturn, Union
+from typing import Any, NoReturn, TypeAlias, Union
 
 from detent.errors import LimitError, UnsupportedError
 from detent.sources.json_schema.python_types import pydantic_models
 from detent.sources.json_schema.python_types.converters import (
-    Anything,
-    Choice,
-    Converter,
-    Fields,
-    Items,
-    Mapping,
-    Model,
-    Named,
-    Parsed,
-    Plan,
-    Scalar,
-    Values,
+    AnyValue,
+    ArrayOf,
+    Definition,
+    FirstOf,
+    ObjectOf,
+    ObjectWith,
+    OneValueOf,
+    ParsedString,
+    PydanticValue,
+    ScalarOf,
+    TextConverter,
+    ValueConverter,
 )
 from detent.sources.nodes import short_repr
 from detent.sources.types import datetime, duration, time
 
 __all__ = ["is_model", "schema_of"]
+
+SchemaAndConverter: TypeAlias = tuple[dict[str, Any], ValueConverter]
 
 _DEPTH = 64
 _NOTHING = object()
@@ -85,7 +87,7 @@ def _read_duration(text: str) -> object:
     return duration().value(text)  # type: ignore[misc]
 
 
-# Strings that are read: the schema, and what reads them. datetime holds no leap seconds and no year 0000, and a
+# Types that are read from strings: the schema, and the reader. datetime holds no leap seconds and no year 0000, and a
 # timedelta no years and months.
 _READ: dict[Any, tuple[dict[str, Any], Callable[[str], object]]] = {
     dt.datetime: ({"format": "date-time", "not": {"pattern": "^0000|:60"}}, _read_datetime),
@@ -112,7 +114,7 @@ def is_model(source: object) -> bool:
 
 
 def schema_of(source: object) -> tuple[dict[str, Any], Callable[[str], object]] | None:
-    """Give the schema of a Python type or of a function's arguments, and the parser of its texts.
+    """Return the schema of a Python type or of a function's arguments, and the parser of its texts.
 
     >>> schema, parse = schema_of(list[int])
     >>> schema, parse("[1, 2.0]")
@@ -144,42 +146,42 @@ def schema_of(source: object) -> tuple[dict[str, Any], Callable[[str], object]] 
         return pydantic_models.adapted_schema(source)
     if pydantic_models.is_pydantic_type(source):
         return pydantic_models.type_schema(source)
-    reader = _Reader()
+    reader = _SchemaBuilder()
     is_function = inspect.isroutine(source)
     name = getattr(source, "__name__", None) or short_repr(source)
-    schema, plan = reader.arguments(source, name) if is_function else reader.read(source, name, 0)
+    schema, converter = reader.arguments(source, name) if is_function else reader.read(source, name, 0)
     definitions = reader.finish()
     if reader.schemas:
         schema = {**schema, "$defs": reader.schemas}
-    return schema, Converter(plan, definitions, f"arguments of {name}" if is_function else name)
+    return schema, TextConverter(converter, definitions, f"arguments of {name}" if is_function else name)
 
 
-class _Reader:
+class _SchemaBuilder:
     """Annotations on the way to schemas; classes with names are worked off a list."""
 
     def __init__(self) -> None:
         self.names: dict[Any, str] = {}
         self.waiting: list[Any] = []
         self.schemas: dict[str, Any] = {}
-        self.plans: dict[str, Plan] = {}
+        self.converters: dict[str, ValueConverter] = {}
 
-    def finish(self) -> tuple[tuple[str, Plan], ...]:
+    def finish(self) -> tuple[tuple[str, ValueConverter], ...]:
         while self.waiting:
             kind = self.waiting.pop()
             name = self.names[kind]
-            self.schemas[name], self.plans[name] = self.body(kind, name)
-        return tuple(self.plans.items())
+            self.schemas[name], self.converters[name] = self.body(kind, name)
+        return tuple(self.converters.items())
 
-    def body(self, kind: Any, name: str) -> tuple[dict[str, Any], Plan]:
+    def body(self, kind: Any, name: str) -> SchemaAndConverter:
         if _is_record(kind):
             return self.record(kind, kind.__name__)
         if not pydantic_models.is_pydantic_type(kind):
             return self.read(kind.__value__, name, 0)  # an alias
         schema, read = pydantic_models.type_schema(kind, f"{name}.")
         self.schemas.update(schema.pop("$defs", {}))
-        return schema, Model(read)
+        return schema, PydanticValue(read)
 
-    def named(self, kind: Any) -> tuple[dict[str, Any], Plan]:
+    def named(self, kind: Any) -> SchemaAndConverter:
         name = self.names.get(kind)
         if name is None:
             name = str(kind.__name__)
@@ -187,14 +189,14 @@ class _Reader:
                 name += "_"
             self.names[kind] = name
             self.waiting.append(kind)
-        return {"$ref": f"#/$defs/{name}"}, Named(name)
+        return {"$ref": f"#/$defs/{name}"}, Definition(name)
 
-    def read(self, kind: Any, where: str, depth: int) -> tuple[dict[str, Any], Plan]:
-        """Give the schema and the plan of one annotation; `where` names the field that has it."""
+    def read(self, kind: Any, where: str, depth: int) -> SchemaAndConverter:
+        """Return the schema and the converter of one annotation; `where` names the field that has it."""
         if depth > _DEPTH:
             raise LimitError(f"{_clip(where)}: annotations nest more than {_DEPTH} deep; name a part of them")
         if kind in (Any, object):
-            return {}, Anything()
+            return {}, AnyValue()
         if isinstance(kind, (str, typing.ForwardRef)):
             _refuse(where, kind, "its name was not found", "define it where the type is defined")
         if kind is None or isinstance(kind, type):
@@ -209,23 +211,23 @@ class _Reader:
             return self.read(str, where, depth)
         return self.generic(kind, typing.get_origin(kind) or kind, where, depth + 1)
 
-    def plain(self, kind: Any, where: str) -> tuple[dict[str, Any], Plan] | None:
-        """Give the schema and the plan of a class without parts, or None."""
+    def plain(self, kind: Any, where: str) -> SchemaAndConverter | None:
+        """Return the schema and the converter of a class without parts, or None."""
         kind = kind or type(None)
         if kind in _SCALARS:
-            return {"type": _SCALARS[kind]}, Scalar(kind)
+            return {"type": _SCALARS[kind]}, ScalarOf(kind)
         if kind in _READ:
             schema, read = _READ[kind]
-            return {"type": "string", **schema}, Parsed(read)
+            return {"type": "string", **schema}, ParsedString(read)
         return self.values(list(kind), where) if issubclass(kind, Enum) else None
 
-    def generic(self, kind: Any, origin: Any, where: str, depth: int) -> tuple[dict[str, Any], Plan]:
+    def generic(self, kind: Any, origin: Any, where: str, depth: int) -> SchemaAndConverter:
         arguments = typing.get_args(kind)
         if _is_special(origin, "Literal"):
             return self.values(arguments, where)
         if origin in _UNIONS:
             read = [self.read(argument, where, depth) for argument in arguments]
-            return {"anyOf": [schema for schema, _ in read]}, Choice(tuple(plan for _, plan in read))
+            return {"anyOf": [schema for schema, _ in read]}, FirstOf(tuple(converter for _, converter in read))
         if origin is typing.Annotated:
             return self.annotated(arguments, where, depth)
         if arguments and any(_is_special(origin, name) for name in _QUALIFIERS):
@@ -233,25 +235,25 @@ class _Reader:
         if origin is tuple and not (len(arguments) == 2 and arguments[1] is Ellipsis):
             return self.fixed(arguments, kind, where, depth)
         if origin in _LISTS or origin in _SETS or origin in (tuple, collections.deque):
-            item, plan = self.read(arguments[0] if arguments else Any, f"an item of {where}", depth)
+            item, converter = self.read(arguments[0] if arguments else Any, f"an item of {where}", depth)
             build: Any = _SETS.get(origin, list if origin in _LISTS else origin)
-            return {"type": "array", **({"items": item} if item else {})}, Items((), plan, build)
+            return {"type": "array", **({"items": item} if item else {})}, ArrayOf((), converter, build)
         if origin in _DICTS:
             return self.mapping(arguments or (str, Any), where, depth)
         _refuse(where, kind, "it has no form in JSON", "use types of the standard library, a dataclass or pydantic")
 
-    def fixed(self, arguments: tuple[Any, ...], kind: Any, where: str, depth: int) -> tuple[dict[str, Any], Plan]:
+    def fixed(self, arguments: tuple[Any, ...], kind: Any, where: str, depth: int) -> SchemaAndConverter:
         if kind is tuple:
-            return {"type": "array"}, Items((), Anything(), tuple)
+            return {"type": "array"}, ArrayOf((), AnyValue(), tuple)
         read = [self.read(part, f"item {index} of {where}", depth) for index, part in enumerate(arguments)]
         schema: dict[str, Any] = {"type": "array", "minItems": len(read), "maxItems": len(read)}
         if read:
             schema["prefixItems"] = [part for part, _ in read]
-        return schema, Items(tuple(plan for _, plan in read), None, tuple)
+        return schema, ArrayOf(tuple(converter for _, converter in read), None, tuple)
 
-    def mapping(self, arguments: tuple[Any, ...], where: str, depth: int) -> tuple[dict[str, Any], Plan]:
-        names, name_plan = self.read(arguments[0], f"a name of {where}", depth)
-        values, plan = self.read(arguments[1], f"a value of {where}", depth)
+    def mapping(self, arguments: tuple[Any, ...], where: str, depth: int) -> SchemaAndConverter:
+        names, name_converter = self.read(arguments[0], f"a name of {where}", depth)
+        values, converter = self.read(arguments[1], f"a value of {where}", depth)
         if names.get("type") != "string" and not all(isinstance(name, str) for name in names.get("enum", [0])):
             _refuse(f"a name of {where}", arguments[0], "JSON's names are strings", "use str, or a list of pairs")
         schema: dict[str, Any] = {"type": "object"}
@@ -259,52 +261,54 @@ class _Reader:
             schema["propertyNames"] = names
         if values:
             schema["additionalProperties"] = values
-        return schema, Mapping(name_plan, plan, dict)
+        return schema, ObjectOf(name_converter, converter, dict)
 
-    def values(self, members: Any, where: str) -> tuple[dict[str, Any], Plan]:
+    def values(self, members: Any, where: str) -> SchemaAndConverter:
         scalars = [member.value if isinstance(member, Enum) else member for member in members]
         for member, scalar in zip(members, scalars, strict=True):
             if not isinstance(scalar, (str, int, float, bool, type(None))):
                 _refuse(where, member, "its value is no JSON scalar", "use strings or numbers")
-        return {"enum": scalars}, Values(tuple(members))
+        return {"enum": scalars}, OneValueOf(tuple(members))
 
-    def annotated(self, arguments: tuple[Any, ...], where: str, depth: int) -> tuple[dict[str, Any], Plan]:
-        schema, plan = self.read(arguments[0], where, depth)
-        held: dict[str, Any] = {}
+    def annotated(self, arguments: tuple[Any, ...], where: str, depth: int) -> SchemaAndConverter:
+        schema, converter = self.read(arguments[0], where, depth)
+        keywords: dict[str, Any] = {}
         work = list(reversed(arguments[1:]))
         while work:
             data = work.pop()
             if isinstance(data, str):
-                held["description"] = data
+                keywords["description"] = data
                 continue
-            # Annotated's data is for whoever knows it: annotated-types and pydantic's Field, which holds more of them.
+            # Known here: the metadata of annotated-types and of pydantic's Field, which contains other metadata.
             work.extend(reversed(getattr(data, "metadata", ()) or ()))
             description = getattr(data, "description", None)
             if isinstance(description, str):
-                held["description"] = description
-            known = self.bounds(data, schema, held)
+                keywords["description"] = description
+            known = self.bounds(data, schema, keywords)
             module = type(data).__module__.partition(".")[0]
             if not known and module in ("annotated_types", "pydantic") and type(data).__name__ != "FieldInfo":
                 _refuse(where, data, "a schema cannot say it", "leave it out, or use a pydantic model")
-        return ({**schema, **held} if "$ref" not in schema else {"allOf": [schema], **held}) if held else schema, plan
+        return (
+            {**schema, **keywords} if "$ref" not in schema else {"allOf": [schema], **keywords}
+        ) if keywords else schema, converter
 
     @staticmethod
-    def bounds(data: object, schema: dict[str, Any], held: dict[str, Any]) -> bool:
+    def bounds(data: object, schema: dict[str, Any], keywords: dict[str, Any]) -> bool:
         known = False
         for attribute, keyword in _BOUNDS.items():
             bound = getattr(data, attribute, None)
             if isinstance(bound, (int, float, Decimal, str)) and isinstance(bound, str) == (attribute == "pattern"):
-                held[keyword] = float(bound) if isinstance(bound, Decimal) else bound
+                keywords[keyword] = float(bound) if isinstance(bound, Decimal) else bound
                 known = True
         for attribute, side in (("min_length", "min"), ("max_length", "max")):
             bound = getattr(data, attribute, None)
             noun = _LENGTHS.get(str(schema.get("type")))
             if isinstance(bound, int) and noun:
-                held[side + noun] = bound
+                keywords[side + noun] = bound
                 known = True
         return known
 
-    def record(self, kind: Any, where: str) -> tuple[dict[str, Any], Plan]:
+    def record(self, kind: Any, where: str) -> SchemaAndConverter:
         try:
             hints = typing.get_type_hints(kind, include_extras=True)
         except NameError as error:
@@ -322,7 +326,7 @@ class _Reader:
         build = dict if hasattr(kind, "__required_keys__") else kind
         return self.fields([(name, hints[name]) for name in names], required, build, where)
 
-    def arguments(self, function: Any, where: str) -> tuple[dict[str, Any], Plan]:
+    def arguments(self, function: Any, where: str) -> SchemaAndConverter:
         try:
             parameters = inspect.signature(function).parameters.values()
             hints = typing.get_type_hints(function, include_extras=True)
@@ -341,15 +345,15 @@ class _Reader:
 
     def fields(
         self, hints: list[tuple[str, Any]], required: list[str], build: Callable[..., Any], where: str
-    ) -> tuple[dict[str, Any], Plan]:
+    ) -> SchemaAndConverter:
         schema: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
-        plans: list[tuple[str, Plan]] = []
+        converters: list[tuple[str, ValueConverter]] = []
         for name, kind in hints:
-            schema["properties"][name], plan = self.read(kind, f"{where}.{name}", 0)
-            plans.append((name, plan))
+            schema["properties"][name], converter = self.read(kind, f"{where}.{name}", 0)
+            converters.append((name, converter))
         if required:
             schema["required"] = required
-        return schema, Fields(tuple(plans), frozenset(required), build)
+        return schema, ObjectWith(tuple(converters), frozenset(required), build)
 
 
 def _is_special(kind: object, name: str) -> bool:

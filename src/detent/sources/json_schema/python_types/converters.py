@@ -1,9 +1,9 @@
-"""Plans: how a JSON value becomes an instance of a Python type.
+"""Converters: from a JSON value to an instance of a Python type.
 
-A plan is plain data, so that it can be pickled; its `steps` is a generator that asks for the parts of a value to be
-turned with other plans, and gives the whole. `Converter` runs the generators on a stack of its own, so that a value
-nests as deep as it likes, and remembers what became of each part, so that alternatives which all read the same part
-cost no more than one.
+A converter is plain data, so that it can be pickled. Its `convert` is a generator: it yields a part of the value with
+the part's converter, is sent the result, and returns the whole. `TextConverter` runs the generators on an explicit
+stack, so that values may nest deeply. It keeps the result for each part, so that alternatives that read the same part
+cost one conversion.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from detent.sources.json_schema.parse.decoder import decode
 from detent.sources.nodes import short_repr
 
 __all__ = [
-    "Choice",
-    "Converter",
-    "Fields",
-    "Items",
-    "Mapping",
-    "Model",
-    "Named",
-    "Plan",
-    "Scalar",
-    "Values",
+    "ArrayOf",
+    "Definition",
+    "FirstOf",
+    "ObjectOf",
+    "ObjectWith",
+    "OneValueOf",
+    "PydanticValue",
+    "ScalarOf",
+    "TextConverter",
+    "ValueConverter",
 ]
-__all__ += ["Anything", "Parsed", "_key"]
+__all__ += ["AnyValue", "ParsedString", "_key"]
 
-Steps: TypeAlias = Generator["tuple[Plan, Any]", Any, Any]
-
-
-class _Mismatch(Exception):  # noqa: N818 - it never leaves a Converter
-    """The value is not one that the plan takes."""
+Conversion: TypeAlias = Generator["tuple[ValueConverter, Any]", Any, Any]
 
 
-class Plan:
+class _Mismatch(Exception):  # noqa: N818 - it never leaves a TextConverter
+    """The converter does not take the value."""
+
+
+class ValueConverter:
     """What turns a JSON value into a Python value."""
 
     __slots__ = ()
 
-    def steps(self, value: Any) -> Steps:
-        """Yield parts with their plans, get their values, and return the whole; raise `_Mismatch` for others."""
+    def convert(self, value: Any) -> Conversion:
+        """Yield parts with their converters, receive the results, and return the whole; or raise `_Mismatch`."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Anything(Plan):
+class AnyValue(ValueConverter):
     """Any JSON value, with floats for the numbers that are not integers."""
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
         if isinstance(value, list):
             found = []
             for item in value:
@@ -69,13 +69,13 @@ class Anything(Plan):
 
 
 @dataclass(frozen=True)
-class Scalar(Plan):
+class ScalarOf(ValueConverter):
     """A str, int, float, bool, Decimal or None."""
 
     kind: type
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
         yield from ()
         kind = self.kind
         if kind in (int, float, Decimal):
@@ -92,13 +92,13 @@ class Scalar(Plan):
 
 
 @dataclass(frozen=True)
-class Parsed(Plan):
+class ParsedString(ValueConverter):
     """A string, read by a function that raises ValueError for those that it does not take."""
 
     read: Callable[[str], Any]
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
         yield from ()
         if not isinstance(value, str):
             raise _Mismatch
@@ -109,7 +109,7 @@ class Parsed(Plan):
 
 
 def _key(value: object) -> object:
-    """Give what is equal for equal JSON scalars only: true is not 1, and 1.0 is 1."""
+    """Return what is equal for equal JSON scalars only: true is not 1, and 1.0 is 1."""
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, bool) or value is None:
@@ -120,13 +120,13 @@ def _key(value: object) -> object:
 
 
 @dataclass(frozen=True)
-class Values(Plan):
+class OneValueOf(ValueConverter):
     """One of some scalars, or of the members of an Enum."""
 
     values: tuple[Any, ...]
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
         yield from ()
         if not isinstance(value, (list, dict)):
             wanted = _key(value)
@@ -137,36 +137,36 @@ class Values(Plan):
 
 
 @dataclass(frozen=True)
-class Items(Plan):
-    """An array: the first items by plans of their own, the others by one; `build` takes the list."""
+class ArrayOf(ValueConverter):
+    """An array: the first items have a converter each, all others one; `build` takes the list."""
 
-    first: tuple[Plan, ...]
-    others: Plan | None
+    first: tuple[ValueConverter, ...]
+    others: ValueConverter | None
     build: Callable[[list[Any]], Any]
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
         if not isinstance(value, list) or len(value) < len(self.first):
             raise _Mismatch
         if self.others is None and len(value) > len(self.first):
             raise _Mismatch
         found = []
         for index, item in enumerate(value):
-            plan = self.first[index] if index < len(self.first) else self.others
-            found.append((yield plan, item))  # type: ignore[misc]
+            converter = self.first[index] if index < len(self.first) else self.others
+            found.append((yield converter, item))  # type: ignore[misc]
         return self.build(found)
 
 
 @dataclass(frozen=True)
-class Mapping(Plan):
+class ObjectOf(ValueConverter):
     """An object of any names."""
 
-    names: Plan
-    values: Plan
+    names: ValueConverter
+    values: ValueConverter
     build: Callable[[dict[Any, Any]], Any]
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
         if not isinstance(value, dict):
             raise _Mismatch
         found = {}
@@ -176,34 +176,34 @@ class Mapping(Plan):
 
 
 @dataclass(frozen=True)
-class Fields(Plan):
+class ObjectWith(ValueConverter):
     """An object of these names; `build` takes them as keyword arguments."""
 
-    fields: tuple[tuple[str, Plan], ...]
+    fields: tuple[tuple[str, ValueConverter], ...]
     required: frozenset[str]
     build: Callable[..., Any]
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
         if not isinstance(value, dict) or not self.required <= value.keys():
             raise _Mismatch
-        plans = dict(self.fields)
-        if not value.keys() <= plans.keys():
+        converters = dict(self.fields)
+        if not value.keys() <= converters.keys():
             raise _Mismatch
         found = {}
         for name, item in value.items():
-            found[name] = yield plans[name], item
+            found[name] = yield converters[name], item
         return self.build(**found)
 
 
 @dataclass(frozen=True)
-class Choice(Plan):
-    """The first of some plans that takes the value."""
+class FirstOf(ValueConverter):
+    """The result of the first converter that takes the value."""
 
-    options: tuple[Plan, ...]
+    options: tuple[ValueConverter, ...]
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
         for option in self.options:
             try:
                 return (yield option, value)
@@ -213,26 +213,26 @@ class Choice(Plan):
 
 
 @dataclass(frozen=True)
-class Named(Plan):
-    """The plan of that name in the converter's definitions."""
+class Definition(ValueConverter):
+    """The converter of that name in the converter's definitions."""
 
     name: str
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
         raise AssertionError("a converter looks names up")
         yield
 
 
 @dataclass(frozen=True)
-class Model(Plan):
+class PydanticValue(ValueConverter):
     """An object of a pydantic type inside a type of the standard library; `read` takes JSON text."""
 
     read: Callable[[Any], Any]
 
-    def steps(self, value: Any) -> Steps:
-        """See `Plan.steps`."""
-        plain = yield Anything(), value
+    def convert(self, value: Any) -> Conversion:
+        """See `ValueConverter.convert`."""
+        plain = yield AnyValue(), value
         try:
             return self.read(plain)
         except ValueError:
@@ -240,15 +240,15 @@ class Model(Plan):
 
 
 @dataclass(frozen=True)
-class Converter:
+class TextConverter:
     """From JSON text to an instance of a type.
 
-    >>> Converter(Items((), Scalar(int), list), (), "list[int]")("[1, 2.0]")
+    >>> TextConverter(ArrayOf((), ScalarOf(int), list), (), "list[int]")("[1, 2.0]")
     [1, 2]
     """
 
-    plan: Plan
-    definitions: tuple[tuple[str, Plan], ...]
+    converter: ValueConverter
+    definitions: tuple[tuple[str, ValueConverter], ...]
     description: str
 
     def __call__(self, text: str) -> Any:
@@ -260,27 +260,27 @@ class Converter:
 
     def _run(self, value: Any) -> Any:
         definitions = dict(self.definitions)
-        # By plan and part, both alive meanwhile: the result, or that there is none.
+        # By converter and part, which both stay alive: whether there is a result, and the result.
         known: dict[tuple[int, int], tuple[bool, Any]] = {}
-        stack: list[tuple[tuple[int, int] | None, Steps]] = []
-        plan, part = self.plan, value
+        stack: list[tuple[tuple[int, int] | None, Conversion]] = []
+        converter, part = self.converter, value
         while True:
-            while isinstance(plan, Named):
-                plan = definitions[plan.name]
-            key = (id(plan), id(part)) if isinstance(part, (list, dict)) else None
+            while isinstance(converter, Definition):
+                converter = definitions[converter.name]
+            key = (id(converter), id(part)) if isinstance(part, (list, dict)) else None
             outcome = known.get(key) if key else None
             if outcome is None:
-                stack.append((key, plan.steps(part)))
+                stack.append((key, converter.convert(part)))
                 outcome = (True, None)
-            # Hand the outcome to who waits for it, until one asks for another part.
+            # Send the outcome to the waiting generators, until one yields another part.
             while True:
                 if not stack:
                     if outcome[0]:
                         return outcome[1]
                     raise _Mismatch
-                key, steps = stack[-1]
+                key, convert = stack[-1]
                 try:
-                    plan, part = steps.send(outcome[1]) if outcome[0] else steps.throw(_Mismatch())
+                    converter, part = convert.send(outcome[1]) if outcome[0] else convert.throw(_Mismatch())
                     break
                 except StopIteration as end:
                     outcome = (True, end.value)

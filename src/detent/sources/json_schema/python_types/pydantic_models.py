@@ -1,7 +1,7 @@
-"""Pydantic's models and type adapters as schemas; pydantic is never imported here, only found where it is in use.
+"""Pydantic's models and type adapters as schemas. Pydantic is never imported here; it is used where it is loaded.
 
-Pydantic writes the schema and reads the text, so that aliases, validators and its own types are as it has them. One
-thing is added: its times hold no leap second and its dates no year 0000, and neither does the schema then.
+Pydantic makes the schema and parses the text, so that aliases, validators and its own types work. One restriction is
+added: pydantic's times have no leap second and its dates no year 0000, so the schema excludes them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["adapted_schema", "is_adapter", "is_pydantic_type", "type_schema", "without_odd_times"]
 
-_NO_SCHEMAS = frozenset({"not", "const", "enum", "default", "examples"})
+_DATA_KEYWORDS = frozenset({"not", "const", "enum", "default", "examples"})
 _ODD_TIMES = {"date": "^0000", "time": ":60", "date-time": "^0000|:60"}
 
 
@@ -65,12 +65,12 @@ def is_adapter(source: object) -> bool:
 
 
 def adapted_schema(adapter: Any) -> tuple[dict[str, Any], Callable[[str], object]]:
-    """Give the schema of a TypeAdapter and the parser of its texts."""
+    """Return the schema of a TypeAdapter and the parser of its texts."""
     return without_odd_times(adapter.json_schema()), _Adapter(adapter)
 
 
 def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[Any], object]]:
-    """Give the schema of a pydantic type, and the parser of its texts; with a prefix, for use inside another type.
+    """Return the schema of a pydantic type, and the parser of its texts; with a prefix, for use inside another type.
 
     Names of definitions then begin with the prefix, and the parser takes a JSON value.
     """
@@ -85,7 +85,7 @@ def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[
 
 
 def without_odd_times(schema: dict[str, Any]) -> dict[str, Any]:
-    """Take out of a schema the times and dates that `datetime` does not hold."""
+    """Exclude from a schema the times and dates that `datetime` cannot represent."""
     work: list[Any] = [schema]
     while work:
         part = work.pop()
@@ -95,8 +95,6 @@ def without_odd_times(schema: dict[str, Any]) -> dict[str, Any]:
             odd = _ODD_TIMES.get(str(part.get("format")))
             if odd and part.get("type") == "string" and "not" not in part:
                 part["not"] = {"pattern": odd}
-            # What is data and no schema may look like one; it is left alone.
-            work.extend(
-                value for name, value in part.items() if name not in ("not", "const", "enum", "default", "examples")
-            )
+            # Data may look like a schema; it is left alone.
+            work.extend(value for name, value in part.items() if name not in _DATA_KEYWORDS)
     return schema
