@@ -239,9 +239,8 @@ def _trim(transitions: list[_Transitions]) -> list[_Transitions]:
         return []
     left = sorted(live)
     ids = {old: new for new, old in enumerate(left)}
-    return [
-        _Transitions(transitions[old].accepting, [ids.get(edge, -1) for edge in transitions[old].edges]) for old in left
-    ]
+    kept = [transitions[old] for old in left]
+    return [_Transitions(row.accepting, [ids.get(edge, -1) for edge in row.edges]) for row in kept]
 
 
 def _node(transitions: list[_Transitions]) -> _core.Node:
@@ -286,9 +285,8 @@ def _label(edges: list[int]) -> bytes:
 
 def _reverse_topological(transitions: list[_Transitions]) -> list[int] | None:
     """Return the states in an order in which successors come first; None if a loop has two or more states."""
-    waiting = [
-        len({target for target in row.edges if target not in (-1, index)}) for index, row in enumerate(transitions)
-    ]
+    successors = [set(row.edges) - {-1, index} for index, row in enumerate(transitions)]
+    waiting = [len(targets) for targets in successors]
     into: list[set[int]] = [set() for _ in transitions]
     for index, targets in enumerate(successors):
         for target in targets:

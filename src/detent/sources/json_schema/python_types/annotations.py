@@ -288,9 +288,9 @@ class _SchemaBuilder:
             module = type(data).__module__.partition(".")[0]
             if not known and module in ("annotated_types", "pydantic") and type(data).__name__ != "FieldInfo":
                 _refuse(where, data, "a schema cannot say it", "leave it out, or use a pydantic model")
-        return (
-            {**schema, **keywords} if "$ref" not in schema else {"allOf": [schema], **keywords}
-        ) if keywords else schema, converter
+        if not keywords:
+            return schema, converter
+        return {**({"allOf": [schema]} if "$ref" in schema else schema), **keywords}, converter
 
     @staticmethod
     def bounds(data: object, schema: dict[str, Any], keywords: dict[str, Any]) -> bool:
