@@ -1,12 +1,12 @@
-"""How much of their masks schemas share: fragments, which are what lies between two delimiters, and whole masks.
+"""Measure which part of their masks schemas share: whole masks, and masks of slices (docs/algorithms/slices.md).
 
     python -m benchmarks.sharing
     python -m benchmarks.sharing --tokenizers mistral-v3 --instances 500
 
-Calls of functions with typed arguments as JSON and as YAML, and valid instances of MaskBench, always in the same order:
-each language is compiled, and texts of it are walked, token by token, as the tokenizer writes them. The cache of masks
-is the vocabulary's, and empty before the first language of a row. *Made* are the masks that no earlier step or language
-had left there; for these, plain masks ask for the fragments that a state begins with. Times are CPU times.
+The cases are calls of functions with typed arguments, as JSON and as YAML, and valid instances of MaskBench, always in
+the same order. Each language is compiled and texts of it are walked, token by token, as the tokenizer writes them. The
+cache of masks belongs to the vocabulary and is empty before the first language of a table row. *Misses* are masks that
+no earlier step or language has computed; for these, plain masks look up the slices of the state. Times are CPU times.
 """
 
 from __future__ import annotations
@@ -111,19 +111,19 @@ def measure(vocabulary: detent.Vocabulary, cases: list[Case], *, canonical: bool
         for text in texts:
             matcher = guide.matcher()
             for token in vocabulary.encode_canonical(text):
-                made = vocabulary._core.cache_counts[1]
+                misses = vocabulary._core.cache_counts[1]
                 seconds, _ = timed(lambda matcher=matcher: matcher.fill_mask(row))
-                if vocabulary._core.cache_counts[1] > made:
+                if vocabulary._core.cache_counts[1] > misses:
                     first.append(seconds)
                 matcher.advance(token)
                 steps += 1
             if not matcher.is_accepting:
                 raise AssertionError(f"{text} is not complete")
-    _, made, found, walked = vocabulary._core.cache_counts
-    asked = found + walked
-    fragments = f"{found} of {asked}, {found / asked:.1%}" if asked else "none are asked for"
+    _, misses, slice_hits, slice_misses = vocabulary._core.cache_counts
+    lookups = slice_hits + slice_misses
+    slices = f"{slice_hits} of {lookups}, {slice_hits / lookups:.1%}" if lookups else "no look-ups"
     median, mean = statistics.median(first) * 1e6, statistics.mean(first) * 1e6
-    return f"{steps} | {made}, {made / steps:.1%} | {fragments} | {median:.0f}, {mean:.0f} µs"
+    return f"{steps} | {misses}, {misses / steps:.1%} | {slices} | {median:.0f}, {mean:.0f} µs"
 
 
 def main() -> int:
@@ -142,7 +142,7 @@ def main() -> int:
         corpora["MaskBench"] = [(detent.json_schema(schema), [text]) for schema, text in found]
     for tokenizer in options.tokenizers:
         print(f"\n{tokenizer}:\n")
-        print("| languages | masks | steps | made | fragments found | a mask that is made: median, mean |")
+        print("| languages | masks | steps | misses | slices found | time of a miss: median, mean |")
         print("|---|---|---|---|---|---|")
         for name, cases in corpora.items():
             for canonical in (False, True):

@@ -1,4 +1,4 @@
-"""Masks put together from fragments, models and like states, against each token's own way through the automaton."""
+"""Masks from slices and reference masks, compared with the naive masks: each token followed byte by byte."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_masks_are_the_naive_ones(chunk: int) -> None:
 
 @pytest.mark.parametrize("pattern", _PATTERNS)
 def test_masks_of_patterns_are_the_naive_ones(pattern: str) -> None:
-    """Along random walks; the second guide finds the fragments of the first."""
+    """Along random walks; the second guide finds the slices of the first."""
     language = detent.regex(pattern)
     automaton = ByteDfa(language._node)._core
     rows: dict[int, list[int]] = {}
@@ -163,7 +163,7 @@ def test_masks_of_patterns_are_the_naive_ones(pattern: str) -> None:
                 state = automaton.row(state)[automaton.class_of[byte]]
 
 
-def test_a_mask_does_not_depend_on_what_was_asked_before() -> None:
+def test_a_mask_does_not_depend_on_earlier_masks() -> None:
     """The same states, reached in different orders on fresh vocabularies."""
     schemas = [{"type": "string", **string} for string in _STRINGS]
     texts = [b'"', b'"a', b'"ab', b'"foo-', '"é'.encode()]
@@ -186,7 +186,7 @@ def test_a_mask_does_not_depend_on_what_was_asked_before() -> None:
     assert found[0] == found[1]
 
 
-def test_what_lies_between_delimiters_is_shared() -> None:
+def test_the_masks_of_slices_are_shared() -> None:
     vocabulary = _vocabulary(7)
 
     def counts_of_first_string(names: list[str]) -> tuple[int, ...]:
@@ -198,7 +198,7 @@ def test_what_lies_between_delimiters_is_shared() -> None:
         matcher.allowed()
         return tuple(after - at for after, at in zip(vocabulary._core.cache_counts, before, strict=True))
 
-    # Masks found and made, fragments found and made.
+    # Hits and misses of masks, hits and misses of slices.
     found, made, _, walked = counts_of_first_string(["name", "b"])
     assert (found, made) == (0, 1)
     assert walked > 0
