@@ -173,7 +173,7 @@ def _build(
     return union(*ways) if ways else None
 
 
-_cached = lru_cache(maxsize=500)(_build)
+_cached = lru_cache(maxsize=500, typed=True)(_build)
 
 
 def _stricter(inclusive: Decimal | None, exclusive: Decimal | None, direction: int) -> tuple[Decimal | None, bool]:
