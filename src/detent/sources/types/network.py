@@ -12,6 +12,7 @@ from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import short_repr
 from detent.sources.regex import regex
+from detent.sources.rfc_grammars import IPV4, IPV6, SCHEME, absolute_uri
 
 __all__ = ["email", "hostname", "ipv4", "ipv6", "uri", "uuid"]
 
@@ -22,35 +23,6 @@ _HOSTNAME = rf"{_LABEL}(?:\.{_LABEL})*"
 # RFC 5321, section 4.1.2: Dot-string and Domain.
 _ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _MAILBOX = rf"{_ATOM}(?:\.{_ATOM})*@{_HOSTNAME}"
-
-# RFC 3986, section 3.2.2, which has the forms of RFC 4291.
-_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
-_GROUP = "[0-9A-Fa-f]{1,4}"
-_LAST_TWO = f"(?:{_GROUP}:{_GROUP}|{_IPV4})"
-_IPV6 = "|".join(
-    [
-        f"(?:{_GROUP}:){{6}}{_LAST_TWO}",
-        *(f"(?:(?:{_GROUP}:){{0,{4 - n}}}{_GROUP})?::(?:{_GROUP}:){{{n}}}{_LAST_TWO}" for n in range(4, -1, -1)),
-        f"::(?:{_GROUP}:){{5}}{_LAST_TWO}",
-        f"(?:(?:{_GROUP}:){{0,5}}{_GROUP})?::{_GROUP}",
-        f"(?:(?:{_GROUP}:){{0,6}}{_GROUP})?::",
-    ]
-)
-
-# RFC 3986, appendix A.
-_UNRESERVED, _SUB_DELIMS, _PERCENT = r"A-Za-z0-9\-._~", "!$&'()*+,;=", "%[0-9A-Fa-f]{2}"
-_CHARACTER = f"(?:[{_UNRESERVED}{_SUB_DELIMS}:@]|{_PERCENT})"
-_SCHEME = r"[A-Za-z][A-Za-z0-9+\-.]*"
-_USER = f"(?:[{_UNRESERVED}{_SUB_DELIMS}:]|{_PERCENT})*"
-_NAME = f"(?:[{_UNRESERVED}{_SUB_DELIMS}]|{_PERCENT})*"  # an IPv4 address is one, too
-_FUTURE = rf"v[0-9A-Fa-f]+\.[{_UNRESERVED}{_SUB_DELIMS}:]+"
-_AUTHORITY = rf"(?:{_USER}@)?(?:{_NAME}|\[(?:{_IPV6}|{_FUTURE})\])(?::[0-9]*)?"
-_PATH = f"{_CHARACTER}+(?:/{_CHARACTER}*)*"
-_AFTER_SCHEME = (
-    f":(?://{_AUTHORITY}(?:/{_CHARACTER}*)*|/(?:{_PATH})?|{_PATH}|)"
-    rf"(?:\?(?:{_CHARACTER}|[/?])*)?(?:#(?:{_CHARACTER}|[/?])*)?"
-)
 
 _ANY_BYTE = _core.byte_set(bytes(range(256)))
 
@@ -128,7 +100,7 @@ def ipv4() -> Language:
     Language
         Its value is an `ipaddress.IPv4Address`.
     """
-    return Language(regex(_IPV4)._node, "IPv4 address", _IPv4Value())
+    return Language(regex(IPV4)._node, "IPv4 address", _IPv4Value())
 
 
 def ipv6() -> Language:
@@ -145,7 +117,7 @@ def ipv6() -> Language:
     Language
         Its value is an `ipaddress.IPv6Address`.
     """
-    return Language(regex(_IPV6)._node, "IPv6 address", _IPv6Value())
+    return Language(regex(IPV6)._node, "IPv6 address", _IPv6Value())
 
 
 def uuid(version: int | None = None) -> Language:
@@ -206,11 +178,11 @@ def uri(*schemes: str) -> Language:
         A scheme is not written as RFC 3986 has it.
     """
     for scheme in schemes:
-        if not isinstance(scheme, str) or not re.fullmatch(_SCHEME, scheme):
+        if not isinstance(scheme, str) or not re.fullmatch(SCHEME, scheme):
             raise ArgumentError(f"uri needs schemes such as 'https', without the colon; got {short_repr(scheme)}")
-    start = "|".join(map(re.escape, schemes)) or _SCHEME
+    start = "|".join(map(re.escape, schemes)) or SCHEME
     described = f"URI ({', '.join(schemes)})" if schemes else "URI"
-    return Language(regex(f"(?:{start}){_AFTER_SCHEME}")._node, described)
+    return Language(regex(absolute_uri(scheme=f"(?:{start})"))._node, described)
 
 
 def _at_most(length: int, language: Language) -> _core.Node:

@@ -5,11 +5,19 @@ Each follows the grammar of its RFC. Limits of length are intersections with cou
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from detent import _core
 from detent.sources.nodes import concat, repeat, union
 from detent.sources.regex import regex
+from detent.sources.rfc_grammars import (
+    IPV4,
+    IPV6,
+    IPV6_GROUP,
+    PERCENT_ENCODED,
+    PRIVATE_CHARACTERS,
+    UCS_CHARACTERS,
+    absolute_uri,
+    relative_reference,
+)
 
 __all__ = [
     "email",
@@ -26,32 +34,17 @@ __all__ = [
 
 _ALNUM = "[A-Za-z0-9]"
 
-# RFC 3986, section 3.2.2, which has the forms of RFC 4291.
-_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
-_GROUP = "[0-9A-Fa-f]{1,4}"
-_LAST_TWO = f"(?:{_GROUP}:{_GROUP}|{_IPV4})"
-_IPV6 = "|".join(
-    [
-        f"(?:{_GROUP}:){{6}}{_LAST_TWO}",
-        *(f"(?:(?:{_GROUP}:){{0,{4 - n}}}{_GROUP})?::(?:{_GROUP}:){{{n}}}{_LAST_TWO}" for n in range(4, -1, -1)),
-        f"::(?:{_GROUP}:){{5}}{_LAST_TWO}",
-        f"(?:(?:{_GROUP}:){{0,5}}{_GROUP})?::{_GROUP}",
-        f"(?:(?:{_GROUP}:){{0,6}}{_GROUP})?::",
-    ]
-)
-
 # RFC 5321, section 4.1.3: other leading zeros, and :: replaces two groups or more.
 _SNUM = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})"
 _MAIL_IPV4 = rf"{_SNUM}(?:\.{_SNUM}){{3}}"
-_FIRST_GROUPS = ["", *(f"{_GROUP}(?::{_GROUP}){{{n}}}" for n in range(6))]
+_FIRST_GROUPS = ["", *(f"{IPV6_GROUP}(?::{IPV6_GROUP}){{{n}}}" for n in range(6))]
 _MAIL_IPV6 = "|".join(
     [
-        f"{_GROUP}(?::{_GROUP}){{7}}",
-        f"{_GROUP}(?::{_GROUP}){{5}}:{_MAIL_IPV4}",
-        *(f"{groups}::(?:{_GROUP}(?::{_GROUP}){{0,{5 - n}}})?" for n, groups in enumerate(_FIRST_GROUPS[:6])),
+        f"{IPV6_GROUP}(?::{IPV6_GROUP}){{7}}",
+        f"{IPV6_GROUP}(?::{IPV6_GROUP}){{5}}:{_MAIL_IPV4}",
+        *(f"{groups}::(?:{IPV6_GROUP}(?::{IPV6_GROUP}){{0,{5 - n}}})?" for n, groups in enumerate(_FIRST_GROUPS[:6])),
         f"{_FIRST_GROUPS[6]}::",
-        *(f"{groups}::(?:{_GROUP}:){{0,{4 - n}}}{_MAIL_IPV4}" for n, groups in enumerate(_FIRST_GROUPS[:5])),
+        *(f"{groups}::(?:{IPV6_GROUP}:){{0,{4 - n}}}{_MAIL_IPV4}" for n, groups in enumerate(_FIRST_GROUPS[:5])),
     ]
 )
 _ADDRESS_LITERAL = rf"\[(?:{_MAIL_IPV4}|(?i:IPv6:)(?:{_MAIL_IPV6}))\]"
@@ -60,15 +53,6 @@ _ADDRESS_LITERAL = rf"\[(?:{_MAIL_IPV4}|(?i:IPv6:)(?:{_MAIL_IPV6}))\]"
 _ABOVE_ASCII = "\x80-\U0010ffff"
 _LETTERS = r"\p{L}\p{N}"
 _ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-"
-
-# RFC 3986, appendix A, and RFC 3987, section 2.2.
-_HEX = "%[0-9A-Fa-f]{2}"
-_SCHEME = r"[A-Za-z][A-Za-z0-9+\-.]*"
-_SUB_DELIMS = "!$&'()*+,;="
-_UCS = "\xa0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
-    f"{chr(plane * 0x10000 + (0x1000 if plane == 14 else 0))}-{chr(plane * 0x10000 + 0xFFFD)}" for plane in range(1, 15)
-)
-_PRIVATE = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 
 _BYTE = _core.byte_set(bytes(range(256)))
 _NO_POINT = _core.byte_set(bytes(value for value in range(256) if value != 0x2E))
@@ -112,68 +96,39 @@ def _mailbox(above: str, first: str, other: str) -> _core.Node:
 
 def ipv4() -> _core.Node:
     """Return the IPv4 addresses: four numbers from 0 to 255, without leading zeros."""
-    return _node(_IPV4)
+    return _node(IPV4)
 
 
 def ipv6() -> _core.Node:
     """Return the IPv6 addresses of RFC 4291, without zones."""
-    return _node(_IPV6)
+    return _node(IPV6)
 
 
 def uri() -> _core.Node:
     """Return the URIs of RFC 3986."""
-    return _node(_absolute("", ""))
+    return _node(absolute_uri())
 
 
 def uri_reference() -> _core.Node:
     """Return the URIs and relative references of RFC 3986."""
-    return _node(f"{_absolute('', '')}|{_relative('', '')}")
+    return _node(f"{absolute_uri()}|{relative_reference()}")
 
 
 def iri() -> _core.Node:
     """Return the IRIs of RFC 3987."""
-    return _node(_absolute(_UCS, _PRIVATE))
+    return _node(absolute_uri(UCS_CHARACTERS, PRIVATE_CHARACTERS))
 
 
 def iri_reference() -> _core.Node:
     """Return the IRIs and relative references of RFC 3987."""
-    return _node(f"{_absolute(_UCS, _PRIVATE)}|{_relative(_UCS, _PRIVATE)}")
-
-
-def _absolute(above: str, private: str) -> str:
-    path = _paths(above)
-    return f"{_SCHEME}:(?:{path.rooted}|{path.segment}+(?:/{path.segment}*)*|){_tail(above, private)}"
-
-
-def _relative(above: str, private: str) -> str:
-    path = _paths(above)
-    return f"(?:{path.rooted}|{path.no_colon}+(?:/{path.segment}*)*|){_tail(above, private)}"
-
-
-class _Paths(NamedTuple):
-    rooted: str  # an authority and its path, or a path from the root
-    segment: str  # one character of a segment
-    no_colon: str
-
-
-def _paths(above: str) -> _Paths:
-    plain = rf"A-Za-z0-9\-._~{above}{_SUB_DELIMS}"
-    segment = f"(?:[{plain}:@]|{_HEX})"
-    user, name = f"(?:[{plain}:]|{_HEX})*", f"(?:[{plain}]|{_HEX})*"  # an IPv4 address is a name, too
-    future = rf"[vV][0-9A-Fa-f]+\.[A-Za-z0-9\-._~{_SUB_DELIMS}:]+"
-    authority = rf"(?:{user}@)?(?:{name}|\[(?:{_IPV6}|{future})\])(?::[0-9]*)?"
-    rooted = f"//{authority}(?:/{segment}*)*|/(?:{segment}+(?:/{segment}*)*)?"
-    return _Paths(rooted, segment, f"(?:[{plain}@]|{_HEX})")
-
-
-def _tail(above: str, private: str) -> str:
-    plain = rf"A-Za-z0-9\-._~{above}{_SUB_DELIMS}:@/?"
-    return rf"(?:\?(?:[{plain}{private}]|{_HEX})*)?(?:#(?:[{plain}]|{_HEX})*)?"
+    return _node(
+        f"{absolute_uri(UCS_CHARACTERS, PRIVATE_CHARACTERS)}|{relative_reference(UCS_CHARACTERS, PRIVATE_CHARACTERS)}"
+    )
 
 
 def uri_template() -> _core.Node:
-    """Return the templates of RFC 6570, of every level."""
-    literal = rf"[!#$&(-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{_HEX}"
-    name = rf"(?:[A-Za-z0-9_]|{_HEX})+(?:\.(?:[A-Za-z0-9_]|{_HEX})+)*"
+    """Return the templates of RFC 6570, of every level; apostrophes are literals too, as in its errata."""
+    literal = rf"[!#$&-;=?-\[\]_a-z~{UCS_CHARACTERS}{PRIVATE_CHARACTERS}]|{PERCENT_ENCODED}"
+    name = rf"(?:[A-Za-z0-9_]|{PERCENT_ENCODED})+(?:\.(?:[A-Za-z0-9_]|{PERCENT_ENCODED})+)*"
     variable = rf"{name}(?::[1-9][0-9]{{0,3}}|\*)?"
     return _node(rf"(?:{literal}|\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}})*")
