@@ -10,6 +10,7 @@ import detent
 from detent.language import Language
 from detent.limits import Limits
 from detent.sources.grammar.leftmost_match import leftmost_match
+from detent.sources.regex.parser import parse_with_widths
 from tests.support.derivation import strings
 
 PATTERNS = [
@@ -51,7 +52,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_longest_tentative_beginning_is_what_re_takes(pattern):
-    match = leftmost_match(pattern, Limits())
+    match = leftmost_match(parse_with_widths(pattern, Limits()))
     assert match.after is None
     tentative, full = Language(match.tentative, ""), Language(match.full, "")
     for text in strings("abc", 5):
@@ -62,17 +63,17 @@ def test_the_longest_tentative_beginning_is_what_re_takes(pattern):
 
 
 def test_the_usual_terminals():
-    comment = Language(leftmost_match(r"/\*(?:.|\n)*?\*/", Limits()).tentative, "")
+    comment = Language(leftmost_match(parse_with_widths(r"/\*(?:.|\n)*?\*/", Limits())).tentative, "")
     assert comment.accepts("/* a */")
     assert not comment.accepts("/* a */ b */")
-    string = Language(leftmost_match(r'".*?(?<!\\)(\\\\)*?"', Limits()).tentative, "")
+    string = Language(leftmost_match(parse_with_widths(r'".*?(?<!\\)(\\\\)*?"', Limits())).tentative, "")
     assert string == detent.regex(r'"([^"\\\n]|\\[^\n])*"')
-    word = leftmost_match(r"[a-z_]\w*", Limits())
+    word = leftmost_match(parse_with_widths(r"[a-z_]\w*", Limits()))
     assert word.tentative is word.full
 
 
 def test_a_lookahead_at_the_end():
-    match = leftmost_match("ab*(?!c)", Limits())
+    match = leftmost_match(parse_with_widths("ab*(?!c)", Limits()))
     assert match.after is not None
     assert Language(match.after, "").accepts("c")
 
@@ -95,9 +96,9 @@ def test_a_lookahead_at_the_end():
 )
 def test_what_cannot_be_held(pattern):
     with pytest.raises(detent.UnsupportedError):
-        leftmost_match(pattern, Limits())
+        leftmost_match(parse_with_widths(pattern, Limits()))
 
 
 def test_nesting():
     deep = "(" * 200 + "a" + ")" * 200 + "*"
-    assert Language(leftmost_match(deep, Limits()).tentative, "").accepts("aaa")
+    assert Language(leftmost_match(parse_with_widths(deep, Limits())).tentative, "").accepts("aaa")

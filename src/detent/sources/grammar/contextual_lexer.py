@@ -80,7 +80,7 @@ class Terminals:
                 self._matches[number] = LeftmostMatch(pattern.node, pattern.node, None)
             else:
                 try:
-                    self._matches[number] = leftmost_match(pattern.regexp, self.limits)
+                    self._matches[number] = leftmost_match(pattern.parsed)
                 except UnsupportedError as error:
                     what, _, remedy = str(error).partition("\n")
                     source.unsupported(f"terminal {terminal.name}: {what}", terminal.offset, remedy)

@@ -1,15 +1,13 @@
-"""What a terminal of a Lark grammar matches: as the text and regex that Lark would make of it, and as a node.
+"""The pattern of a terminal of a Lark grammar: a text or a regex, as Lark builds it, and a node.
 
-Lark joins a terminal's definition into one regex; its length and widths decide which terminal is tried first. The same
-text is built here (lark 1.3, `TerminalTreeToPattern`), so that the order is Lark's. With `&` and `~`, which Lark lacks,
-a terminal is a node only, and sorts like a regex without an upper width.
+Lark joins the definition of a terminal into one regex. The length and the widths of that regex decide which terminal
+the lexer tries first, so this module builds the same regex (lark 1.3, `TerminalTreeToPattern`). A terminal with `&` or
+`~`, which Lark lacks, is a node only, and sorts like a regex without an upper width.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Callable, Generator
 from functools import cached_property
 from typing import TypeAlias
@@ -22,38 +20,47 @@ from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.lark_syntax import Literal, Range, Special, TerminalName
 from detent.sources.grammar.tree import Complement, Intersection, Repeat, Sequence, TerminalNode, Tree, Union
 from detent.sources.nodes import UTF8
-from detent.sources.regex import regex
-from detent.sources.regex.new_stack import on_new_stack
+from detent.sources.regex.parser import ParsedPattern, op, parse_with_widths
+from detent.sources.regex.translate import translate
 from detent.sources.trampoline import trampoline
 
 __all__ = ["Pattern", "literal_pattern", "terminal_pattern"]
 
-_parser = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
-_UNBOUNDED = int(_parser.MAXREPEAT)
+_UNBOUNDED = int(op.MAXREPEAT)
 
-# Longer regexes would take long to be concatenation and measured.
+_DEFAULT_LIMITS = Limits()
+
 _MAX_REGEXP = 200_000
+"""Characters of the regex of a terminal."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _CONTROL = {"n": "\n", "f": "\f", "t": "\t", "r": "\r"}
 _SIGNS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 
 class Pattern:
-    """A text or a regex with its flags; with `node`, a language that no regex of Lark's spells."""
+    """A text or a regex with its flags; with `node`, a language that Lark has no pattern for."""
 
-    def __init__(self, value: str, flags: str = "", is_text: bool = False, node: _core.Node | None = None) -> None:
+    def __init__(
+        self,
+        value: str,
+        flags: str = "",
+        is_text: bool = False,
+        node: _core.Node | None = None,
+        limits: Limits = _DEFAULT_LIMITS,
+    ) -> None:
         self.value, self.flags, self.is_text = value, "".join(dict.fromkeys(flags)), is_text
-        self._given = node
+        self._given, self._limits = node, limits
 
     @property
     def is_plain(self) -> bool:
-        """Whether Lark has it too."""
+        """Whether Lark has a pattern for the terminal."""
         return self._given is None
 
     @property
     def key(self) -> tuple[bool, bool, str, frozenset[str]]:
-        """What makes two patterns the same terminal."""
+        """The key under which equal patterns are the same terminal."""
         return self.is_plain, self.is_text, self.value, frozenset(self.flags)
 
     @cached_property
@@ -73,17 +80,21 @@ class Pattern:
             return len(self.value), len(self.value)
         if not self.is_plain:
             return int(not ByteDfa(self.node).accepts(b"")), _UNBOUNDED
-        low, high = on_new_stack(lambda: _parser.parse(self.regexp).getwidth())
-        return int(low), int(high)
+        return self.parsed.widths
+
+    @cached_property
+    def parsed(self) -> ParsedPattern:
+        """The tree of the regex."""
+        return parse_with_widths(self.regexp, self._limits)
 
     @cached_property
     def node(self) -> _core.Node:
-        """The texts that it matches in full."""
+        """The texts that the pattern matches in full."""
         if self._given is not None:
             return self._given
         if self.is_text and not self.flags:
             return _core.literal(self.value.encode())
-        return regex(self.regexp)._node
+        return translate(self.parsed.tree, self.parsed.flags, self._limits.pattern_size)
 
 
 def unescaped(text: str, source: GrammarText, offset: int) -> str:
@@ -98,12 +109,12 @@ def unescaped(text: str, source: GrammarText, offset: int) -> str:
             return _CONTROL[letter]
         if letter not in "xuU":
             return escape
-        place = offset + 1 + found.start()
+        position = offset + 1 + found.start()
         if len(escape) == 2:
-            source.malformed(f"\\{letter} needs more hex digits", place, r"as in \x41, \u00e9 or \U0001F600")
+            source.malformed(f"\\{letter} needs more hex digits", position, r"as in \x41, \u00e9 or \U0001F600")
         value = int(escape[2:], 16)
         if value > 0x10FFFF or 0xD800 <= value <= 0xDFFF:
-            source.malformed(f"U+{value:04X} is no character of UTF-8 text", place, "write the character itself")
+            source.malformed(f"U+{value:04X} is no character of UTF-8 text", position, "write the character itself")
         return chr(value)
 
     return _ESCAPE.sub(evaluate, text)
@@ -115,15 +126,23 @@ def literal_pattern(value: object, offset: int, source: GrammarText, limits: Lim
     Raises
     ------
     PatternSyntaxError
-        It is empty, or no regex.
+        The literal is empty, is not a regex, or contains a surrogate.
     """
+    written = value.name if isinstance(value, Special) else value.text if isinstance(value, Literal) else ""
+    if found := _SURROGATE.search(written):
+        problem = "half of a surrogate pair, which UTF-8 text never holds"
+        source.malformed(
+            problem, offset + (not isinstance(value, Special)) + found.start(), "write the character itself"
+        )
     if isinstance(value, Special):
         return Pattern(value.name, node=_core.special(value.name.encode()))
     if isinstance(value, Range):
         ends = [unescaped(end, source, offset) for end in (value.first, value.last)]
         if any(len(end) != 1 for end in ends):
             source.malformed("a range goes from one character to another", offset, 'write "a".."z"')
-        pattern = Pattern(f"[{value.first}-{value.last}]")
+        if any(_SURROGATE.search(end) for end in ends):
+            source.malformed("half of a surrogate pair in a range", offset, "write the character itself")
+        pattern = Pattern(f"[{value.first}-{value.last}]", limits=limits)
     else:
         assert isinstance(value, Literal)  # noqa: S101 - the reader puts nothing else there
         if value.is_regex and "\n" in value.text and "x" not in value.flags:
@@ -131,31 +150,33 @@ def literal_pattern(value: object, offset: int, source: GrammarText, limits: Lim
         text = unescaped(value.text, source, offset)
         if not text:
             source.malformed("an empty terminal", offset, "make what it stands in optional: [...] or (...)?")
-        pattern = Pattern(text if value.is_regex else text.replace("\\\\", "\\"), value.flags, not value.is_regex)
+        text = text if value.is_regex else text.replace("\\\\", "\\")
+        pattern = Pattern(text, value.flags, not value.is_regex, limits=limits)
     if not pattern.is_text:
         try:
-            regex(pattern.regexp, limits=limits)
+            _ = pattern.node
         except (PatternSyntaxError, UnsupportedError) as error:
-            raise _placed(error, source, offset) from None
+            raise _in_grammar(error, source, offset) from None
     return pattern
 
 
-def _placed(error: DetentError, source: GrammarText, offset: int) -> DetentError:
+def _in_grammar(error: DetentError, source: GrammarText, offset: int) -> DetentError:
+    """Return the error of a regex as an error about its position in the grammar."""
     first, _, rest = str(error).partition("\n")
     remedy = rest.rsplit("\n", 1)[-1] or "correct the regex there"
     what = f"the regex is refused: {first.partition(', at character')[0]}"
     return type(error)(source.message(what, offset, remedy), position=offset, source=source.text)
 
 
-_Walk: TypeAlias = "Generator[Tree, Pattern, Pattern]"
+_Recursion: TypeAlias = "Generator[Tree, Pattern, Pattern]"
 
 
 def terminal_pattern(
     tree: Tree, called: Callable[[TerminalName, int], Pattern], literal: Callable[[TerminalNode], Pattern]
 ) -> Pattern:
-    """Return the pattern of a terminal's definition; `called` gives those of the terminals that it calls."""
+    """Return the pattern of the definition of a terminal; `called` returns the pattern of a terminal that it calls."""
 
-    def walk(part: Tree) -> _Walk:
+    def convert(part: Tree) -> _Recursion:
         if isinstance(part, TerminalNode):
             return called(part.value, part.offset) if isinstance(part.value, TerminalName) else literal(part)
         if isinstance(part, Repeat):
@@ -166,10 +187,10 @@ def terminal_pattern(
         patterns: list[Pattern] = []
         for child in part.options if isinstance(part, Union) else part.parts:
             patterns.append((yield child))
-        make = _choice if isinstance(part, Union) else _both if isinstance(part, Intersection) else _row
-        return make(patterns)
+        combine = _union if isinstance(part, Union) else _intersection if isinstance(part, Intersection) else _sequence
+        return combine(patterns)
 
-    return trampoline(walk, tree)
+    return trampoline(convert, tree)
 
 
 def _complement(pattern: Pattern) -> Pattern:
@@ -177,12 +198,12 @@ def _complement(pattern: Pattern) -> Pattern:
     return Pattern(f"~{pattern.value}", node=node)
 
 
-def _both(patterns: list[Pattern]) -> Pattern:
+def _intersection(patterns: list[Pattern]) -> Pattern:
     node = _core.intersection([pattern.node for pattern in patterns])
     return Pattern("&".join(pattern.value for pattern in patterns), node=node)
 
 
-def _row(patterns: list[Pattern]) -> Pattern:
+def _sequence(patterns: list[Pattern]) -> Pattern:
     if len(patterns) == 1:
         return patterns[0]
     if all(pattern.is_plain for pattern in patterns):
@@ -191,7 +212,7 @@ def _row(patterns: list[Pattern]) -> Pattern:
     return Pattern("".join(pattern.value for pattern in patterns), node=node)
 
 
-def _choice(patterns: list[Pattern]) -> Pattern:
+def _union(patterns: list[Pattern]) -> Pattern:
     if all(pattern.is_plain for pattern in patterns):
         patterns = sorted(patterns, key=lambda p: (-p.widths[1], -p.widths[0], -len(p.value)))
         return Pattern(f"(?:{'|'.join(pattern.regexp for pattern in patterns)})")

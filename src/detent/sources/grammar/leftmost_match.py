@@ -1,16 +1,18 @@
-r"""What `re.match` takes: the first way to match, in the order in which `re` tries, not every text that fits a pattern.
+r"""The match of `re.match` as a language: the leftmost alternative first, not every text that fits a pattern.
 
-Of `"a" | "ab"` it takes `a` even before a `b`, and of `/\*.*?\*/` the shortest. Call a text *tentative* if, once it has
-been read and nothing else, `re` would match all of it. What `re` takes of a longer text is its longest tentative
-beginning: ways that come later in the order never win over one that comes before and has already matched, and ways that
-come before may still win with more text. So a terminal is the language of its tentative texts, matched greedily.
+`"a" | "ab"` matches `a` even before a `b`, and `/\*.*?\*/` matches the shortest comment. A text is *tentative* if
+`re.match`, given this text and nothing after it, matches all of it. For a longer text, `re` returns the longest
+tentative prefix: an alternative of lower priority never replaces a match of higher priority, and an alternative of
+higher priority may still match with more text. So the matches of a terminal are its tentative texts by maximal munch.
 
-That language is the pattern with a negative lookahead before each choice that comes second: `x|y` followed by K becomes
-`x | (?!x K) y`, `x*` leaves its loop where `(?!x x* K)`, `x*?` goes on where `(?!K)`, all inside the terminal's own
-text. Most of these can never fail, which the algebra tells, and are left out.
+1. The tentative texts are the pattern with a negative lookahead before each choice of lower priority.
+2. `x|y` followed by K becomes `x | (?!x K) y`; `x*` leaves its loop where `(?!x x* K)` holds; `x*?` continues where
+   `(?!K)` holds. All lookaheads stay inside the terminal's text.
+3. A lookahead is left out where the algebra proves that it always holds, which is the common case.
+4. Alternatives that are literals need lookaheads only against literals of which one is a prefix of the other.
 
-Assertions of the pattern must stay inside the terminal, or be a negative lookahead at its very end, which becomes one
-of the grammar's.
+Assertions of the pattern must stay inside the terminal. The exception is a negative lookahead at its very end, which
+becomes a lookahead of the grammar.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from detent.queries import ByteDfa
 from detent.sources.nodes import CHARACTER
 from detent.sources.regex.assertions import anchor
 from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, make_class
-from detent.sources.regex.parser import ONE_CHARACTER, POSSESSIVE_REPEAT, Item, Operator, Tree, op, parse
+from detent.sources.regex.parser import ONE_CHARACTER, POSSESSIVE_REPEAT, Item, Operator, ParsedPattern, Tree, op
 from detent.sources.trampoline import trampoline
 
 __all__ = ["LeftmostMatch", "is_empty", "leftmost_match"]
@@ -38,7 +40,7 @@ _ATOMIC = getattr(op, "ATOMIC_GROUP", None)
 _REPEATS = frozenset({op.MAX_REPEAT, op.MIN_REPEAT, POSSESSIVE_REPEAT})
 _BOUNDARIES = frozenset({op.AT_BOUNDARY, op.AT_NON_BOUNDARY})
 
-# A count is written out for its choices up to here.
+# A count whose choices depend on the order is unrolled up to this bound.
 _MAX_STEPS = 64
 
 # ByteDfa of this file are about single terminals; one that needs more is answered with "perhaps".
@@ -46,7 +48,19 @@ _LIMITS = Limits(states=5_000, work=500_000)
 
 
 class LeftmostMatch(NamedTuple):
-    """The texts of a terminal, those that are tentative, what must not follow, and what its end repeats."""
+    """The languages that describe the matches of a terminal.
+
+    Attributes
+    ----------
+    full : Node
+        All texts that the pattern matches.
+    tentative : Node
+        The texts that `re.match` matches in full if nothing follows.
+    after : Node or None
+        A text after the match must not begin with one of these.
+    loop : Node or None
+        The character set that the pattern repeats without bound at its end.
+    """
 
     full: _core.Node
     tentative: _core.Node
@@ -55,7 +69,7 @@ class LeftmostMatch(NamedTuple):
 
 
 class _Texts(NamedTuple):
-    """All texts of a part, with its assertions, and a larger set without them."""
+    """The texts of a part with its assertions (`full`), and a superset without assertions (`loose`)."""
 
     full: _core.Node
     loose: _core.Node
@@ -63,7 +77,7 @@ class _Texts(NamedTuple):
 
 @dataclass(frozen=True)
 class _Context:
-    """What surrounds a part: the rest of the terminal, and the fewest characters before it."""
+    """The surroundings of a part: the rest of the terminal, and the least number of characters before the part."""
 
     rest: _Texts
     before: int
@@ -76,24 +90,24 @@ _Walk: TypeAlias = "Generator[tuple[Tree, _Context], _core.Node, _core.Node]"
 _PlainWalk: TypeAlias = "Generator[tuple[Tree, int], _Texts, _Texts]"
 
 
-def leftmost_match(regexp: str, limits: Limits) -> LeftmostMatch:
-    """Return what `re` takes of a text by a pattern.
+def leftmost_match(pattern: ParsedPattern) -> LeftmostMatch:
+    """Return the texts that `re.match` takes by a pattern.
 
     Raises
     ------
     UnsupportedError
         An assertion looks beyond the match, or the order of choices under a count is too much to hold.
     """
-    tree, flags = parse(regexp, 0, limits)
+    tree, flags = pattern.tree, pattern.flags
     search = _Search(tree, flags)
     loose = search.plain[id(tree)].loose
-    # Where no text begins another, there is only one match, and the order does not matter.
+    # If no text is a proper prefix of another, there is one match, and the order has no influence.
     search.has_one_match = is_empty(_core.intersection([loose, _core.concat([loose, _SOME_BYTES])]))
     first = search.run(tree, _Context(_NOTHING, 0, flags, at_end=True))
     if search.is_ordered and search.after is not None:
         _refuse("a lookahead ends a terminal in which the order of choices counts", "take the lookahead away")
     close = _core.text_scope if search.has_assertion else lambda node: node
-    # The lookahead at the end is said by `after` alone.
+    # `after` alone represents the lookahead at the end.
     full = close(first if search.after is not None else search.plain[id(tree)].full)
     return LeftmostMatch(full, close(first) if search.is_ordered else full, search.after, search.last_loop(tree))
 
@@ -107,17 +121,17 @@ def is_empty(node: _core.Node) -> bool:
 
 
 class _Search:
-    """One walk over a pattern for all texts of its parts, and one, with what follows them, for the tentative ones."""
+    """Two traversals of a pattern: one for the texts of each part, one for the tentative texts."""
 
     def __init__(self, tree: Tree, flags: int) -> None:
         self.has_assertion = False
         self.is_ordered = self.has_one_match = False
         self.after: _core.Node | None = None
         self.plain: dict[int, _Texts] = {}
-        trampoline(self.plain_row, (tree, flags))
+        trampoline(self.plain_sequence, (tree, flags))
 
     def last_loop(self, items: Tree) -> _core.Node | None:
-        """Return what the end of a pattern repeats without a bound, if it is one character."""
+        """Return the character set that a pattern repeats without bound at its end, or None."""
         while items:
             kind, value = items[-1]
             if kind is op.SUBPATTERN or kind is _ATOMIC:
@@ -129,12 +143,12 @@ class _Search:
             return body if is_empty(_core.intersection([body, _core.complement(CHARACTER)])) else None
         return None
 
-    def plain_row(self, task: tuple[Tree, int]) -> _PlainWalk:
+    def plain_sequence(self, task: tuple[Tree, int]) -> _PlainWalk:
         items, flags = task
         parts: list[_Texts] = []
         for item in items:
             parts.append((yield from self.plain_item(item, flags)))
-        self.plain[id(items)] = texts = _row(parts)
+        self.plain[id(items)] = texts = _sequence(parts)
         return texts
 
     def plain_item(self, item: Item, flags: int) -> _PlainWalk:
@@ -149,11 +163,11 @@ class _Search:
             options: list[_Texts] = []
             for body in value[1]:
                 options.append((yield body.data, flags))
-            return _choice(options)
+            return _union(options)
         if kind in _REPEATS:
             least, most, body = value
             inner = yield body.data, flags
-            return _times(inner, least, None if most == op.MAXREPEAT else int(most))
+            return _repeat(inner, least, None if most == op.MAXREPEAT else int(most))
         if kind is op.AT:
             node = anchor(value, bool(flags & re.MULTILINE), bool(flags & re.ASCII))
             return _Texts(node, _EPSILON)
@@ -164,22 +178,22 @@ class _Search:
         return _Texts(_core.empty(), _core.empty())  # (?!)
 
     def run(self, tree: Tree, context: _Context) -> _core.Node:
-        return trampoline(self.row, (tree, context))
+        return trampoline(self.sequence, (tree, context))
 
-    def row(self, task: tuple[Tree, _Context]) -> _Walk:
+    def sequence(self, task: tuple[Tree, _Context]) -> _Walk:
         items, context = task
         before = context.before
-        places: list[int] = []
+        starts: list[int] = []
         for item in items:
-            places.append(before)
+            starts.append(before)
             before += _least(item)
         nodes: list[_core.Node] = []
         rest, at_end = context.rest, context.at_end
         for index in range(len(items) - 1, -1, -1):
             item = items[index]
-            nodes.append((yield from self.item(item, _Context(rest, places[index], context.flags, at_end))))
+            nodes.append((yield from self.item(item, _Context(rest, starts[index], context.flags, at_end))))
             at_end = at_end and item[0] in (op.AT, op.ASSERT_NOT)
-            rest = _row([self.texts(item, context.flags), rest])
+            rest = _sequence([self.texts(item, context.flags), rest])
         return _core.concat(nodes[::-1])
 
     def texts(self, item: Item, flags: int) -> _Texts:
@@ -217,18 +231,22 @@ class _Search:
 
     def branch(self, bodies: list[Tree], context: _Context) -> _Walk:
         nodes: list[_core.Node] = []
+        comparable = _comparable_literals(bodies, context.flags)
         for index, body in enumerate(bodies):
             node = yield body, context
-            earlier = [self.plain[id(other)] for other in bodies[:index]]
-            if earlier:
-                rival = _row([_choice(earlier), context.rest])
-                node = self.unless(rival, node, _row([self.plain[id(body)], context.rest]).loose)
+            rivals = range(index) if comparable is None else comparable[index]
+            if rivals:
+                rival = _sequence([_union([self.plain[id(bodies[other])] for other in rivals]), context.rest])
+                node = self.unless(rival, node, _sequence([self.plain[id(body)], context.rest]).loose)
             nodes.append(node)
         return _core.union(nodes)
 
     def unless(self, rival: _Texts, node: _core.Node, texts: _core.Node) -> _core.Node:
-        """Put before a node that no rival may begin there, if one can; `texts` are what may come up to the end."""
-        # A rival that takes the very same text changes nothing.
+        """Return the node with a negative lookahead at the rival, if the rival can match a proper prefix.
+
+        `texts` are the texts of the node up to the end of the terminal. A rival that matches the same text has no
+        influence.
+        """
         if self.has_one_match or is_empty(_core.intersection([texts, _core.concat([rival.loose, _SOME_BYTES])])):
             return node
         self.is_ordered = self.has_assertion = True
@@ -237,9 +255,9 @@ class _Search:
     def greedy(self, body: Tree, least: int, maximum: int | None, context: _Context) -> _Walk:
         texts = self.plain[id(body)]
         more = None if maximum is None else max(maximum - 1, 0)
-        loop = _row([_times(texts, 0, more), context.rest])
+        loop = _sequence([_repeat(texts, 0, more), context.rest])
         step = yield body, _Context(loop, context.before, context.flags)
-        leave = self.unless(_row([texts, loop]), _EPSILON, context.rest.loose)
+        leave = self.unless(_sequence([texts, loop]), _EPSILON, context.rest.loose)
         if leave is _EPSILON:
             return _core.repeat(step, least, maximum)
         if maximum is None:
@@ -251,16 +269,16 @@ class _Search:
             )
         node = _EPSILON
         for left in range(1, maximum - least + 1):
-            rival = _row([texts, _times(texts, 0, left - 1), context.rest])
+            rival = _sequence([texts, _repeat(texts, 0, left - 1), context.rest])
             node = _core.union([_core.concat([step, node]), _core.lookahead(rival.full, True)])
         return _core.concat([_core.repeat(step, least, least), node])
 
     def lazy(self, body: Tree, least: int, maximum: int | None, context: _Context) -> _Walk:
         texts = self.plain[id(body)]
         more = None if maximum is None else max(maximum - 1, 0)
-        loop = _row([_times(texts, 0, more), context.rest])
+        loop = _sequence([_repeat(texts, 0, more), context.rest])
         inner = yield body, _Context(loop, context.before, context.flags)
-        step = self.unless(context.rest, inner, _row([texts, loop]).loose)
+        step = self.unless(context.rest, inner, _sequence([texts, loop]).loose)
         if step is inner:
             return _core.repeat(inner, least, maximum)
         tail = _core.repeat(step, 0, None if maximum is None else maximum - least)
@@ -305,23 +323,43 @@ class _Search:
         return texts.full
 
     def check_inside(self, texts: _core.Node, context: _Context, what: str) -> None:
-        """Raise if a text could reach beyond the rest of the terminal."""
+        """Raise `UnsupportedError` if a text may be longer than the rest of the terminal."""
         if not is_empty(_core.intersection([texts, _core.concat([context.rest.loose, _SOME_BYTES])])):
             remedy = "only a negative lookahead may stand at the very end of a terminal"
             _refuse(f"{what} looks beyond the terminal", remedy)
 
 
-def _row(parts: list[_Texts]) -> _Texts:
+def _comparable_literals(bodies: list[Tree], flags: int) -> list[list[int]] | None:
+    """Return for each literal the earlier ones that are a prefix of it or that it is a prefix of.
+
+    None if an alternative is not a literal. Takes time linear in the lengths, plus the number of pairs.
+    """
+    if flags & re.IGNORECASE or any(kind is not op.LITERAL for body in bodies for kind, _ in body):
+        return None
+    literals = [tuple(value for _, value in body) for body in bodies]
+    numbers: dict[tuple[int, ...], list[int]] = {}
+    for index, literal in enumerate(literals):
+        numbers.setdefault(literal, []).append(index)
+    found: list[list[int]] = [[] for _ in bodies]
+    for index, literal in enumerate(literals):
+        for length in range(len(literal) + 1):
+            for other in numbers.get(literal[:length], ()):
+                if other != index:
+                    found[max(index, other)].append(min(index, other))
+    return [sorted(set(pairs)) for pairs in found]
+
+
+def _sequence(parts: list[_Texts]) -> _Texts:
     if len(parts) == 1:
         return parts[0]
     return _Texts(_core.concat([part.full for part in parts]), _core.concat([part.loose for part in parts]))
 
 
-def _choice(options: list[_Texts]) -> _Texts:
+def _union(options: list[_Texts]) -> _Texts:
     return _Texts(_core.union([part.full for part in options]), _core.union([part.loose for part in options]))
 
 
-def _times(texts: _Texts, least: int, maximum: int | None) -> _Texts:
+def _repeat(texts: _Texts, least: int, maximum: int | None) -> _Texts:
     return _Texts(_core.repeat(texts.full, least, maximum), _core.repeat(texts.loose, least, maximum))
 
 

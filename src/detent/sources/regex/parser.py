@@ -18,8 +18,9 @@ import builtins
 import importlib.util
 import re
 import sys
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from detent.errors import DetentError, LimitError, PatternSyntaxError, UnsupportedError
 from detent.limits import Limits
@@ -28,7 +29,18 @@ from detent.sources.regex.characters import Property, has_property
 from detent.sources.regex.errors import syntax_error
 from detent.sources.regex.new_stack import on_new_stack
 
-__all__ = ["ONE_CHARACTER", "POSSESSIVE_REPEAT", "Item", "Operator", "SubPattern", "Tree", "op", "parse"]
+__all__ = [
+    "ONE_CHARACTER",
+    "POSSESSIVE_REPEAT",
+    "Item",
+    "Operator",
+    "ParsedPattern",
+    "SubPattern",
+    "Tree",
+    "op",
+    "parse",
+    "parse_with_widths",
+]
 
 # Objects of the standard parser, which has no type annotations.
 Operator: TypeAlias = Any
@@ -36,6 +48,17 @@ SubPattern: TypeAlias = Any
 State: TypeAlias = Any
 Item: TypeAlias = tuple[Operator, Any]
 Tree: TypeAlias = list[Item]
+
+_Result = TypeVar("_Result")
+
+
+class ParsedPattern(NamedTuple):
+    """The tree of a pattern, its flags, the parser's root object, and the widths of a match if they were asked for."""
+
+    tree: Tree
+    flags: int
+    root: SubPattern
+    widths: tuple[int, int] = (0, 0)
 
 
 class _Warned(Exception):  # noqa: N818 - it never leaves this file
@@ -261,12 +284,29 @@ def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
     LimitError
         Groups are nested too deep, parts are too many, or a repeat count is too large.
     """
+    parsed = _independent_of_stack(lambda: _parse(pattern, flags, limits), limits)
+    return parsed.tree, parsed.flags
+
+
+def parse_with_widths(pattern: str, limits: Limits) -> ParsedPattern:
+    """Return the tree of a pattern, its flags, and the least and most characters of a match as `re` counts them."""
+
+    def work() -> ParsedPattern:
+        parsed = _parse(pattern, 0, limits)
+        least, most = parsed.root.getwidth()
+        return parsed._replace(widths=(int(least), int(most)))
+
+    return _independent_of_stack(work, limits)
+
+
+def _independent_of_stack(work: Callable[[], _Result], limits: Limits) -> _Result:
+    """Call a recursive function; its result must not depend on the depth of the caller's stack."""
     try:
-        return _parse(pattern, flags, limits)
+        return work()
     except RecursionError:
-        pass  # the caller's stack may be deep, and the result must not depend on it
+        pass
     try:
-        return on_new_stack(lambda: _parse(pattern, flags, limits))
+        return on_new_stack(work)
     except RecursionError:
         raise LimitError(
             f"groups {limits.depth} deep are too deep for Python's recursion limit of {sys.getrecursionlimit()}; "
@@ -276,7 +316,7 @@ def parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
         ) from None
 
 
-def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
+def _parse(pattern: str, flags: int, limits: Limits) -> ParsedPattern:
     source = None
     try:
         source = _PatternTokenizer(pattern, limits)
@@ -287,7 +327,7 @@ def _parse(pattern: str, flags: int, limits: Limits) -> tuple[Tree, int]:
         tree = op._parse_sub(source, state, flags & op.SRE_FLAG_VERBOSE, 0)
         if source.next is not None:
             raise source.error("unbalanced parenthesis")
-        return tree.data, _all_flags(source, state.flags)
+        return ParsedPattern(tree.data, _all_flags(source, state.flags), tree)
     except _VERBOSE_RESTART:
         return _parse(pattern, flags | op.SRE_FLAG_VERBOSE, limits)
     except re.error as error:
