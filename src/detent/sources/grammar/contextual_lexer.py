@@ -59,6 +59,7 @@ class Terminals:
         self.rules, self.limits = rules, limits
         self._matches: dict[int, LeftmostMatch] = {}
         self._first: dict[int, bytes] = {}
+        self._tentative: dict[int, ByteDfa] = {}
         self._answers: dict[tuple[object, ...], bool] = {}
         self.guards: list[_core.Node] = [_core.empty()]
         self._guards: dict[tuple[str, object], int] = {}
@@ -95,18 +96,36 @@ class Terminals:
     def first_bytes(self, number: int) -> bytes:
         """Return the bytes that a terminal may begin with."""
         if number not in self._first:
-            self._first[number] = ByteDfa(self.match(number).full).first_bytes()[1]
+            literal = self[number].pattern.literal
+            node = self.match(number).full
+            self._first[number] = ByteDfa(node).first_bytes()[1] if literal is None else literal[:1]
         return self._first[number]
 
     def is_keyword(self, text: int, regex: int) -> bool:
         """Whether a regex reads a text exactly."""
-        return self._ask(("keyword", text, regex), lambda: self._reads(text, regex))
+        if regex not in self._tentative:
+            self._tentative[regex] = ByteDfa(self.match(regex).tentative)
+        return self._tentative[regex].accepts(self[text].pattern.value.encode())
 
-    def _reads(self, text: int, regex: int) -> bool:
-        return ByteDfa(self.match(regex).tentative).accepts(self[text].pattern.value.encode())
+    def meeting(self, numbers: frozenset[int], number: int) -> frozenset[int]:
+        """Return the terminals among `numbers` that some text begins with besides `number`."""
+        candidates = numbers & set().union(*(self._by_first_byte[byte] for byte in self.first_bytes(number)))
+        return frozenset(other for other in candidates if self.may_meet(other, number))
+
+    @cached_property
+    def _by_first_byte(self) -> list[set[int]]:
+        """The terminals that may begin with each byte."""
+        found: list[set[int]] = [set() for _ in range(256)]
+        for number in range(len(self.rules.terminals)):
+            for byte in self.first_bytes(number):
+                found[byte].add(number)
+        return found
 
     def may_meet(self, left: int, right: int) -> bool:
         """Whether some text begins with both terminals."""
+        texts = [self[number].pattern.literal for number in (left, right)]
+        if texts[0] is not None and texts[1] is not None:
+            return texts[0].startswith(texts[1]) or texts[1].startswith(texts[0])
         if not set(self.first_bytes(left)) & set(self.first_bytes(right)):
             return False
         key = ("meet", min(left, right), max(left, right))
@@ -139,13 +158,11 @@ class Terminals:
 
     def narrowed(self, terminal: int, path: Path, following: bytes) -> tuple[Path, int] | None:
         """Return a path with the rivals that can matter, and what must not follow; None if no text takes the path."""
-        path = path._replace(others=frozenset(other for other in path.others if self.may_meet(other, path.entry)))
+        path = path._replace(others=self.meeting(path.others, path.entry))
         texts = self.texts(terminal, path)
         kept: list[int] = []
         tail = _core.concat([texts, _core.union([_core.epsilon(), _begins(following)])])
-        for rival in sorted(path.rivals):
-            if not self.may_meet(rival, path.entry):
-                continue
+        for rival in sorted(self.meeting(path.rivals, path.entry)):
             prefixed_by = self.prefixed_by(rival)
             met = _core.intersection([tail, prefixed_by])
             if self._ask(("tail", terminal, path.entry, path.others, following, rival), partial(is_empty, met)):

@@ -1,11 +1,14 @@
-"""The texts that Lark's LALR parser with its contextual lexer accepts, as productions.
+"""The texts that Lark's LALR parser accepts with its contextual lexer, as productions.
 
-That lexer tries only the terminals that the parser's state after the last shift expects. A grammar knows that state if
-its rules are annotated: (A, p, k) is rule A begun in state p of the LALR automaton when the lexer was in a state of
-class k, and (A, p, k, m) those of its texts that leave the lexer in class m. Lexer states are of one class as long as
-each terminal that may come is read alike in them; in most grammars there are few classes, often one. A class also says
-what must not follow the last token (its guard): it is taken out of what comes next, so that nothing looks ahead. Rules
-that come out alike are one again.
+That lexer tries only the terminals that the parser expects in its state after the last shift: its *context*. The
+productions know the context, since their rules are annotated:
+
+1. (A, p, k) is rule A, begun in state p of the LALR automaton with the lexer in class k. (A, p, k, m) are its texts
+   that leave the lexer in class m.
+2. Contexts are in one class if each terminal that may follow is read alike in them. Most grammars have few classes.
+3. A lexer state also holds the guard of the last token: a restriction of the text after it (`Guard`). The guard is
+   applied to the next terminal, so that no production looks ahead.
+4. Annotated rules with equal productions are merged at the end.
 """
 
 from __future__ import annotations
@@ -21,14 +24,16 @@ from detent.sources.grammar.strongly_connected import closed
 __all__ = ["annotate_lexer_states"]
 
 _EPSILON = _core.epsilon()
-_ANY = -1  # every class of lexer states
+_ANY = -1  # every class of contexts
 
 _Reading = frozenset[tuple[Path, int]]
+"""The paths by which a terminal is read, each with its guard."""
+
 _Token = tuple["frozenset[tuple[int, _Reading]]", _Reading]
-"""How what is ignored before a terminal is read, and the terminal."""
+"""The readings of the ignored terminals before a terminal, and of the terminal itself."""
 
 _Lexer = tuple[int, int]
-"""A class of lexer states, and the guard of the last token."""
+"""A class of contexts, and the guard of the last token."""
 
 _Key = tuple[int, int, _Lexer]
 _Rule = tuple[int, int, _Lexer, _Lexer]
@@ -45,62 +50,75 @@ class _Annotation:
         self.automaton, self.terminals = automaton, terminals
         self.ignored = terminals.rules.ignored
         self.budget = Grammar(limit=limit)
-        self.lexers: dict[frozenset[int], ContextualLexer] = {}
-        self.following: dict[frozenset[int], bytes] = {}
         self.symbols: dict[tuple[int, _Token, int, int], Terminal | None] = {}
-        # For each state and terminal, how it is read in each class of lexer states; or in any.
+        # For each state and terminal, how it is read in each class of contexts; or in any.
         self.tokens: dict[tuple[int, int], dict[int, _Token]] = {}
-        # The terminals that the lexer tries in each state.
-        self.expected = [
-            frozenset(~symbol for symbol in symbols if symbol != END) | set(self.ignored)
-            for symbols in automaton.expected
+        # The terminals that the parser expects, by context, and the context of each state.
+        numbers: dict[frozenset[int], int] = {}
+        self.context_of = [numbers.setdefault(frozenset(symbols), len(numbers)) for symbols in automaton.expected]
+        self.contexts = list(numbers)
+        self.lexers = [
+            ContextualLexer(terminals, frozenset(~symbol for symbol in symbols if symbol != END) | set(self.ignored))
+            for symbols in self.contexts
         ]
+        self.following: dict[tuple[frozenset[int], int | None], bytes] = {}
+        self.narrowed_readings: dict[tuple[int, int, bool, bytes], _Reading] = {}
+        self.known_tokens: dict[tuple[int, int, int, frozenset[int]], _Token] = {}
         self.class_of = self.classify()
         self.exits: dict[_Key, set[_Lexer]] = {}
         self.readings: dict[_Key, list[tuple[_Lexer, Terminal]]] = {}
 
     def classify(self) -> list[int]:
-        """Find how terminals are read, and the classes of lexer states."""
+        """Find how terminals are read, and return the class of each state's context."""
         automaton = self.automaton
-        views: list[list[object]] = [[] for _ in automaton.goto]
+        views: list[list[object]] = [[] for _ in self.contexts]
         split: list[tuple[int, int, dict[int, _Token]]] = []
-        for state, lexed_in in enumerate(_lexer_states(automaton)):
+        for state, lexed_in in enumerate(_contexts_before(automaton, self.context_of)):
             symbols = [symbol for symbol in automaton.goto[state] if symbol < 0]
             if state == automaton.goto[0].get(0):
                 symbols.append(END)
             for symbol in symbols:
-                states = sorted(other for other in lexed_in if symbol in automaton.expected[other])
-                tokens = {other: self.token(symbol, state, other, states) for other in states}
+                contexts = frozenset(context for context in lexed_in if symbol in self.contexts[context])
+                tokens = {context: self.token(symbol, state, context, contexts) for context in sorted(contexts)}
                 if len(set(tokens.values())) <= 1:
                     self.tokens[state, symbol] = dict(zip([_ANY], tokens.values(), strict=False))
                     continue
-                self.budget.charge(len(states))
+                self.budget.charge(len(contexts))
                 split.append((state, symbol, tokens))
-                for other, token in tokens.items():
-                    views[other].append((state, symbol, token))
+                for context, token in tokens.items():
+                    views[context].append((state, symbol, token))
         numbers: dict[tuple[object, ...], int] = {}
         classes = [numbers.setdefault(tuple(view), len(numbers)) for view in views]
         for state, symbol, tokens in split:
-            self.tokens[state, symbol] = {classes[other]: token for other, token in tokens.items()}
-        return classes
+            self.tokens[state, symbol] = {classes[context]: token for context, token in tokens.items()}
+        return [classes[context] for context in self.context_of]
 
-    def token(self, symbol: int, state: int, lexed_in: int, states: list[int]) -> _Token:
-        """Return how a terminal is read where it is shifted in `state` and the lexer, of `states`, is in `lexed_in`."""
-        lexer_of = self.lexer_of(self.expected[lexed_in])
-        before: list[tuple[int, _Reading]] = []
-        for number in self.ignored:
-            skip = number if self.terminals.is_repeatable(number) else None
-            reading = self.narrowed(number, lexer_of.skipped[number], self.first_after(states, skip))
-            if reading:
-                before.append((number, reading))
-        if symbol == END:
-            return frozenset(before), frozenset()
-        after = self.first_after([self.automaton.goto[state][symbol]], None)
-        return frozenset(before), self.narrowed(~symbol, lexer_of.paths[~symbol], after)
+    def token(self, symbol: int, state: int, context: int, contexts: frozenset[int]) -> _Token:
+        """Return how a terminal is read in a context that is one of `contexts`, if `state` shifts it."""
+        after = -1 if symbol == END else self.context_of[self.automaton.goto[state][symbol]]
+        key = (symbol, after, context, contexts)
+        if key not in self.known_tokens:
+            before: list[tuple[int, _Reading]] = []
+            for number in self.ignored:
+                skip = number if self.terminals.is_repeatable(number) else None
+                reading = self.narrowed(number, context, True, self.bytes_after(contexts, skip))
+                if reading:
+                    before.append((number, reading))
+            reading = frozenset()
+            if symbol != END:
+                reading = self.narrowed(~symbol, context, False, self.bytes_after(frozenset([after]), None))
+            self.known_tokens[key] = frozenset(before), reading
+        return self.known_tokens[key]
 
-    def narrowed(self, number: int, paths: list[Path], following: bytes) -> _Reading:
-        alternatives = (self.terminals.narrowed(number, path, following) for path in paths)
-        return frozenset(way for way in alternatives if way is not None)
+    def narrowed(self, number: int, context: int, is_skipped: bool, following: bytes) -> _Reading:
+        """Return the paths of a terminal that exist in a context, if these bytes may follow."""
+        key = (number, context, is_skipped, following)
+        if key not in self.narrowed_readings:
+            lexer = self.lexers[context]
+            paths = lexer.skipped[number] if is_skipped else lexer.paths[number]
+            readings = (self.terminals.narrowed(number, path, following) for path in paths)
+            self.narrowed_readings[key] = frozenset(reading for reading in readings if reading is not None)
+        return self.narrowed_readings[key]
 
     def read(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
         """Return the ways to read a terminal in a state, each with how it leaves the lexer."""
@@ -265,18 +283,14 @@ class _Annotation:
                 ends[state] = _core.concat([loop, end])
         return ends[pending]
 
-    def lexer_of(self, expected: frozenset[int]) -> ContextualLexer:
-        if expected not in self.lexers:
-            self.lexers[expected] = ContextualLexer(self.terminals, expected)
-        return self.lexers[expected]
-
-    def first_after(self, states: list[int], without: int | None) -> bytes:
-        """Return the bytes that may come next in some lexer states."""
-        expected: frozenset[int] = frozenset().union(*(self.expected[state] for state in states)) - {without}
-        if expected not in self.following:
-            firsts = (self.terminals.first_bytes(number) for number in expected)
-            self.following[expected] = bytes(sorted(set().union(*firsts)))
-        return self.following[expected]
+    def bytes_after(self, contexts: frozenset[int], without: int | None) -> bytes:
+        """Return the bytes that may come next in some contexts, a terminal excepted."""
+        key = (contexts, without)
+        if key not in self.following:
+            numbers = frozenset().union(*(self.lexers[context].expected for context in contexts)) - {without}
+            found = set().union(*(self.terminals.first_bytes(number) for number in numbers))
+            self.following[key] = bytes(sorted(found))
+        return self.following[key]
 
 
 def _any(nodes: list[_core.Node | None]) -> _core.Node | None:
@@ -290,17 +304,17 @@ def _some(nodes: list[_core.Node | None]) -> _core.Node:
     return found[0] if len(found) == 1 else _core.union(found)
 
 
-def _lexer_states(automaton: Lalr) -> list[set[int]]:
-    """Return for each state those in which the shift before it may have ended: itself, if a terminal leads there."""
+def _contexts_before(automaton: Lalr, context_of: list[int]) -> list[set[int]]:
+    """Return for each state the contexts of the last shift before it: its own, if a terminal leads to the state."""
     moves = automaton.moves
     offset = len(automaton.goto)
     sets: list[set[int]] = [set() for _ in range(offset + len(moves))]
     edges: list[list[int]] = [[] for _ in sets]
-    sets[0].add(0)
+    sets[0].add(context_of[0])
     for state, targets in enumerate(automaton.goto):
         for symbol, target in targets.items():
             if symbol < 0:
-                sets[target].add(target)
+                sets[target].add(context_of[target])
             else:
                 edges[target].append(offset + moves[state, symbol])
     for (state, symbol), number in moves.items():
@@ -310,7 +324,7 @@ def _lexer_states(automaton: Lalr) -> list[set[int]]:
             if not symbols:
                 edges[offset + number].append(state)
             elif symbols[-1] < 0:
-                sets[offset + number].add(path[-1])
+                sets[offset + number].add(context_of[path[-1]])
             else:
                 edges[offset + number].append(offset + moves[path[-2], symbols[-1]])
     return closed(sets, edges)[:offset]

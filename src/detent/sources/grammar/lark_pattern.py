@@ -59,6 +59,11 @@ class Pattern:
         return self._given is None
 
     @property
+    def literal(self) -> bytes | None:
+        """The only text that the pattern matches, if it is one text."""
+        return self.value.encode() if self.is_text and not self.flags else None
+
+    @property
     def key(self) -> tuple[bool, bool, str, frozenset[str]]:
         """The key under which equal patterns are the same terminal."""
         return self.is_plain, self.is_text, self.value, frozenset(self.flags)
