@@ -27,6 +27,11 @@ build:
 test *arguments:
     {{ python }} -m pytest "$@"
 
+# Run the tests and report the lines of the package that none of them runs (Python; processes that tests start are not seen)
+coverage *arguments:
+    coverage run -m pytest "$@"
+    coverage report
+
 # Check style, formatting, layers, C++ files that are not committed, and that the committed stubs have not drifted
 lint: layers
     ruff check

@@ -61,7 +61,8 @@ def lines(most: int) -> Iterator[str]:
 
 def drawn(guide: detent.Guide, weights: list[float] | None, rng: Random) -> list[int]:
     """Draw a text; behind `LONGEST` tokens it ends as soon as it may."""
-    matcher, row = guide.matcher(), []
+    matcher = guide.matcher()
+    row: list[int] = []
     ends = guide.vocabulary.eos_token_ids
     while not matcher.is_finished:
         allowed = matcher.allowed().tolist()

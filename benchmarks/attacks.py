@@ -63,10 +63,12 @@ def cases(kinds: list[str], names: list[str]) -> Iterator[dict[str, Any]]:
 def build(kind: str, source: Any) -> detent.Language:
     """Return the language of a case; the corpus has Python expressions and schemas written as such."""
     if kind == "py":
-        return eval(source, {"detent": detent})
+        language: detent.Language = eval(source, {"detent": detent})
+        return language
     if kind == "json_schema" and isinstance(source, str) and source.startswith("{'"):
         source = eval(source, {})
-    return BUILDERS[kind](source)
+    made: detent.Language = BUILDERS[kind](source)
+    return made
 
 
 @dataclass

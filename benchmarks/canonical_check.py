@@ -108,7 +108,8 @@ def check(name: str, outputs: int) -> str:
     tokens_of_all = checked = 0
     for output in range(outputs):
         guide, plain = guides[output % len(guides)]
-        matcher, tokens, budget = guide.matcher(), [], rng.randint(1, 60)
+        tokens: list[int] = []
+        matcher, budget = guide.matcher(), rng.randint(1, 60)
         while len(tokens) < budget and not (matcher.is_accepting and rng.random() < 0.1):
             following = [token for token in matcher.allowed().tolist() if token not in vocabulary.eos_token_ids]
             if not following:

@@ -63,13 +63,15 @@ def large(folder: Path) -> Model:
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     file = folder / "tokenizer.json" if folder.is_dir() else folder
-    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(file), eos_token="<|end_of_text|>")
+    make_tokenizer: Any = PreTrainedTokenizerFast
+    tokenizer = make_tokenizer(tokenizer_file=str(file), eos_token="<|end_of_text|>")
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=192, intermediate_size=512, num_hidden_layers=6, num_attention_heads=6,
         tie_word_embeddings=True, bos_token_id=None, eos_token_id=tokenizer.eos_token_id, initializer_range=0.1,
     )  # fmt: skip
-    return Transformers(LlamaForCausalLM(config).eval(), tokenizer)
+    model: Any = LlamaForCausalLM(config)
+    return Transformers(model.eval(), tokenizer)
 
 
 def plain_loop(model: Model, count: int) -> detent.Report:

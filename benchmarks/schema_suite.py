@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import detent
 from benchmarks.process import ROOT
@@ -68,7 +68,7 @@ def arranged(data: Any, names: list[str]) -> Any:
     return {key: arranged(data[key], names) for key in keys}
 
 
-def judge(case: dict[str, Any], order: str) -> Iterator[tuple[str, str]]:
+def judge(case: dict[str, Any], order: Literal["schema", "any"]) -> Iterator[tuple[str, str]]:
     """Yield the column and the details of each test of a case."""
     # The file format.json holds formats to be annotations, as they are by default; detent asserts them.
     formats = dict.fromkeys(FORMATS, detent.text()) if case["file"] == "format.json" else {}

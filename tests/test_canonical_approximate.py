@@ -55,7 +55,7 @@ def random_case(rng, path):
 def test_rows_are_those_of_the_pairs(seed, tmp_path):
     """All rows of which each two neighbours are right are allowed, the tokenizer's own among them, and no others."""
     for rng, case, guide in guides(random_case, seed, 8, tmp_path):
-        backend = case.model.backend()
+        backend = case.model.backend()  # type: ignore[attr-defined]
         for word in case.words:
             own = tuple(backend.encode(word, add_special_tokens=False).ids)
             assert own in case.rows_of(word)
@@ -67,7 +67,7 @@ def test_rows_are_those_of_the_pairs(seed, tmp_path):
 def test_rows_go_on_from_a_prompt(seed, tmp_path):
     for rng, case, guide in guides(random_case, 100 + seed, 8, tmp_path):
         prompt = "".join(rng.choices(case.letters, k=rng.randint(1, 5)))
-        if case.model.writable(prompt):
+        if case.model.writable(prompt):  # type: ignore[attr-defined]
             check_from_prompt(rng, case, guide, tuple(guide.vocabulary.encode_canonical(prompt)))
 
 

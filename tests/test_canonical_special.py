@@ -168,7 +168,7 @@ def test_white_space_that_special_tokens_strip_is_not_there(seed, tmp_path):
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_go_on_from_a_prompt(seed, tmp_path):
     for rng, case, guide in guides(random_case, 100 + seed, 8, tmp_path):
-        check_prompts(rng, case, guide, case.encode)
+        check_prompts(rng, case, guide, case.encode)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -256,7 +256,7 @@ def test_a_violation_is_an_assertion_and_a_detent_error() -> None:
     with pytest.raises(AssertionError) as caught:
         check_membership(detent.regex("a"), lambda text: True, [b"a", b"b"])
     assert isinstance(caught.value, detent.DetentError)
-    assert caught.value.counterexample == b"b"
+    assert caught.value.counterexample == b"b"  # type: ignore[attr-defined]
     assert str(caught.value) == "membership: b'b' is in Language(regex 'a')"
 
 
@@ -277,7 +277,7 @@ class FaultyGuide:
         self.language, self.vocabulary = guide.language, guide.vocabulary
 
     def matcher(self, max_tokens: int | None = None, *, count_eos: bool = False) -> Faulty:
-        matcher = self.kind(self.guide._core)
+        matcher = self.kind(self.guide._core)  # type: ignore[attr-defined]
         matcher.guide = self.guide
         return matcher
 

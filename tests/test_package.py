@@ -77,8 +77,8 @@ def test_the_stub_lists_the_public_names() -> None:
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
     }
-    modules = dict.fromkeys(detent._MODULES, "detent")
-    assert imported == modules | {name: f"detent.{module}" for name, module in detent._MODULE_OF.items()}
+    modules = dict.fromkeys(vars(detent)["_MODULES"], "detent")
+    assert imported == modules | {name: f"detent.{module}" for name, module in vars(detent)["_MODULE_OF"].items()}
 
 
 def test_names_load_their_module_at_first_use() -> None:

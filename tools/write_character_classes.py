@@ -49,7 +49,8 @@ def _matches(split: tokenizers.pre_tokenizers.Split, piece: str) -> bool:
 
 def runs(points: list[int]) -> str:
     """Return the lengths of the runs outside and inside, in base 36."""
-    lengths, at = [], 0
+    lengths: list[int] = []
+    at = 0
     for point in points:
         if lengths and point == at:
             lengths[-1] += 1

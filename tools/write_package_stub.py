@@ -18,8 +18,8 @@ HEAD = "# Written by tools/write_package_stub.py from the list in __init__.py.\n
 
 def stub() -> str:
     """Return the text of the stub."""
-    lines = [f"from detent import {module} as {module}\n" for module in detent._MODULES]
-    for module, names in sorted(detent._NAMES.items()):
+    lines = [f"from detent import {module} as {module}\n" for module in vars(detent)["_MODULES"]]
+    for module, names in sorted(vars(detent)["_NAMES"].items()):
         lines += [f"from detent.{module} import {name} as {name}\n" for name in names.split()]
     return HEAD + "".join(lines) + "\n__version__: str\n__all__: list[str]\n"
 

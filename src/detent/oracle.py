@@ -34,7 +34,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, TypeAlias
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 if sys.version_info >= (3, 11):
     from re import _compiler, _constants, _parser  # type: ignore[attr-defined]

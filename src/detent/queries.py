@@ -90,7 +90,7 @@ class ByteDfa:
         """
         numbers = {self._core.start: 0}
         order = [self._core.start]
-        lines = []
+        lines: list[str] = []
         for state in order:
             if len(lines) and numbers[state] == max_states:
                 return "\n".join([*lines, f"... {len(order) - max_states} more states seen"])

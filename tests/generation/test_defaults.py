@@ -97,7 +97,7 @@ def test_misspelt_options() -> None:
     model = detent.load_model()
     for write in (detent.generate, detent.stream):
         with pytest.raises(TypeError, match="'max_token'; did you mean 'max_tokens'"):
-            write(model, "Go", max_token=5)  # type: ignore[operator]
+            write(model, "Go", max_token=5)  # type: ignore[call-arg, operator]
     for name in ("retries", "alternatives"):
         with pytest.raises(ArgumentError, match=name):
             detent.generate(model, "Go", **{name: -1})  # type: ignore[arg-type]

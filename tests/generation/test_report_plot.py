@@ -29,10 +29,10 @@ def test_tokens_and_what_the_model_would_have_written() -> None:
     assert shown.count("·help") == shown.count("·listen") == 1
     assert shown[-1] == "(end)"
     worst = out.report.worst(1)[0]
-    bars = {bar.get_x() + bar.get_width() / 2: bar for bar in masses.patches}
+    bars = {bar.get_x() + bar.get_width() / 2: bar for bar in masses.patches}  # type: ignore[attr-defined, attr-defined]
     assert len(bars) == len(out.report.steps)
     bar = bars[out.report.steps.index(worst)]
-    assert bar.get_y() + bar.get_height() == pytest.approx(math.exp(worst.log_mass or 0))
+    assert bar.get_y() + bar.get_height() == pytest.approx(math.exp(worst.log_mass or 0))  # type: ignore[attr-defined, attr-defined]
     assert [text.get_text() for text in figure.legends[0].texts] == [
         "the model's most likely token", "another token (the model's below it)", "rewound to here",
     ]  # fmt: skip

@@ -416,7 +416,7 @@ def test_an_encoder_decoder() -> None:
     from transformers import T5Config, T5ForConditionalGeneration
 
     torch.manual_seed(0)
-    config = T5Config(
+    config = T5Config(  # type: ignore[call-arg]
         vocab_size=WIDTH, d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=4,
         pad_token_id=PAD, eos_token_id=EOS, decoder_start_token_id=PAD,
     )  # fmt: skip

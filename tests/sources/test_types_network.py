@@ -139,7 +139,7 @@ def test_every_address_once():
     assert detent.ipv4().count(15) == 2**32
     assert detent.uuid().count(36) == 16**32
     assert all(detent.uuid(version).count(36) == 16**30 * 4 for version in range(1, 9))
-    assert detent.uuid(4).parse(str(uuid.UUID(int=5, version=4))).version == 4
+    assert detent.uuid(4).parse(str(uuid.UUID(int=5, version=4))).version == 4  # type: ignore[attr-defined]
 
 
 def test_groups_of_an_ipv6_address():

@@ -160,7 +160,7 @@ def check_prompts(rng: random.Random, case: Case, guide: detent.Guide, encode: C
     for _ in range(3):
         tokens = encode("".join(rng.choices(case.letters, k=rng.randint(1, 6))))
         tokens = tokens[: rng.randint(1, len(tokens))]
-        if not case.unknown(tokens):
+        if not case.unknown(tokens):  # type: ignore[attr-defined]
             check_from_prompt(rng, case, guide, tokens)
 
 

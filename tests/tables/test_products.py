@@ -135,11 +135,11 @@ def test_the_operators() -> None:
     expected = detent.compile(rules[0], SMALL)
     for rule in rules:
         table = detent.compile(rule, SMALL)
-        assert np.array_equal(table.next, expected.next)
-        assert np.array_equal(table.token_class, expected.token_class)
+        assert np.array_equal(table.next, expected.next)  # type: ignore[attr-defined]
+        assert np.array_equal(table.token_class, expected.token_class)  # type: ignore[attr-defined]
     table = tokens.table(SMALL)
     for narrowed in (table & language, language & table, table & detent.compile(language, SMALL)):
-        assert np.array_equal(narrowed.next, expected.next)
+        assert np.array_equal(narrowed.next, expected.next)  # type: ignore[attr-defined]
     assert detent.compile(tokens & "ab", SMALL).matcher().completion() == [0, 1]
     assert (table & b"ab").matcher().completion() == ("ab" & table).matcher().completion() == [0, 1]
     assert detent.compile("ab" & tokens, SMALL).matcher().completion() == [0, 1]
@@ -223,7 +223,7 @@ def test_with_the_tokenizer(split: str) -> None:
                 for token in row:
                     matcher.advance(token)
                 assert set(matcher.allowed().tolist()) == following
-            assert each.matcher().guide.distance[each.start()] == min(map(len, rows))
+            assert each.matcher().guide.distance[each.start()] == min(map(len, rows))  # type: ignore[attr-defined, attr-defined]
     assert checked
 
 

@@ -80,7 +80,7 @@ def test_compiled_in_one_piece() -> None:
     processor = TableProcessor(stack(TWO_ENDS, seed=4))
     rows = torch.arange(6)
 
-    def decode(scores: torch.Tensor, state: object) -> torch.Tensor:
+    def decode(scores: torch.Tensor, state: object) -> torch.Tensor:  # type: ignore[name-defined]
         chosen = []
         for step in scores:
             tokens = processor(step, state).argmax(dim=1)
@@ -114,7 +114,7 @@ def test_in_place() -> None:
 def test_one_graph_serves_all_constraints_and_states() -> None:
     processor = TableProcessor(stack(TWO_ENDS, seed=4))
 
-    def step(logits: torch.Tensor, state: object, back: torch.Tensor) -> object:
+    def step(logits: torch.Tensor, state: object, back: torch.Tensor) -> object:  # type: ignore[name-defined]
         state = processor.rollback(state, back)
         tokens = processor.mask_(logits, state).argmax(dim=1)
         return tokens, processor.advance(state, tokens)

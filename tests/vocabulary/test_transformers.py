@@ -114,7 +114,7 @@ def test_slow_sentencepiece(sentencepiece_model, tmp_path):
     check_round_trip(vocabulary, [text for text in SAMPLES if "\x00" not in text and "<0x41>" not in text])
 
 
-class SlowByteLevel(transformers.PreTrainedTokenizer):
+class SlowByteLevel(transformers.PreTrainedTokenizer):  # type: ignore[name-defined]
     """As the slow byte-level tokenizers of transformers 4: a byte table, but no merges (every byte is a token)."""
 
     def __init__(self, **options):

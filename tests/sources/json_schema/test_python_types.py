@@ -270,7 +270,7 @@ class Odd(enum.Enum):
 
 @dataclasses.dataclass
 class Missing:
-    other: Nowhere  # noqa: F821
+    other: Nowhere  # noqa: F821  # type: ignore[name-defined]  # type: ignore[name-defined]
 
 
 def starred(*numbers: int):
@@ -293,7 +293,7 @@ def bare(number):
         (3.5, "no form in JSON"),
         (bytes, "no form in JSON"),
         (typing.Callable[[int], int], "no form in JSON"),
-        (list["Nowhere"], "its name was not found"),  # noqa: F821
+        (list["Nowhere"], "its name was not found"),  # noqa: F821  # type: ignore[name-defined]  # type: ignore[name-defined]
     ],
 )
 def test_unsupported(source, said):
@@ -382,7 +382,7 @@ def test_decode_is_json_loads(seed):
 pydantic = pytest.importorskip("pydantic")
 
 
-class Person(pydantic.BaseModel):
+class Person(pydantic.BaseModel):  # type: ignore[name-defined]
     full_name: str = pydantic.Field(alias="fullName", min_length=1)
     born: dt.datetime
     friends: list[Person] = pydantic.Field(default_factory=list)

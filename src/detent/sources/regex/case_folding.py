@@ -10,7 +10,7 @@ above U+FFFF, such as `[𐐀x]`, does not match that capital.
 
 from __future__ import annotations
 
-import _sre  # type: ignore[import-not-found]
+import _sre
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator

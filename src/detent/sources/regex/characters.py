@@ -69,7 +69,7 @@ def has_property(name: str) -> bool:
 
 
 def _engine() -> ModuleType:
-    import regex  # type: ignore[import-untyped] # imported here, since only properties need it
+    import regex  # imported here, since only properties need it
 
     return regex  # type: ignore[no-any-return]
 
