@@ -117,7 +117,7 @@ class LogitsProcessor:
         Raises
         ------
         StateError
-            The ids behind the prompt are not the beginning of a text of the guide.
+            The ids after the prompt are not the beginning of a text of the guide.
         ModelError
             All that the guide allows a row is at minus infinity already, or NaN.
         ArgumentError

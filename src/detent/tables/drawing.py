@@ -170,7 +170,7 @@ def _by_bytes(language: Language) -> TokenDfa:
 
 def _of_automaton(rule: UserDfa, vocabulary: Vocabulary | None, max_states: int) -> Drawing:
     _check_count(len(rule.names), max_states)
-    number = {name: place for place, name in enumerate(rule.names)}
+    number = {name: index for index, name in enumerate(rule.names)}
     symbols: dict[tuple[int, int], list[str]] = {}
     counts: dict[tuple[int, int], int] = {}
     for source, (low, high), target in rule.transitions:
@@ -191,7 +191,7 @@ def _of_table(table: TokenDfa, max_states: int, *, in_bytes: bool) -> Drawing:
     for state in order:  # grows while it is read
         order += [after for after in dict.fromkeys(table.next[state].tolist()) if after >= START and after not in order]
         _check_count(len(order), max_states)
-    number = {state: place for place, state in enumerate(order)}
+    number = {state: index for index, state in enumerate(order)}
     edges = []
     for source in order:
         row = table.next[source]
@@ -221,7 +221,7 @@ def _check_count(count: int, max_states: int) -> None:
 
 def _runs(values: Sequence[int]) -> list[str]:
     """Show the runs of a set of bytes, such as ``a-z``."""
-    cuts = [place for place in range(1, len(values)) if values[place] != values[place - 1] + 1]
+    cuts = [index for index in range(1, len(values)) if values[index] != values[index - 1] + 1]
     ends = zip([0, *cuts], [*cuts, len(values)], strict=True) if values else ()
     return [describe_bytes(bytes(values[first:last])) for first, last in ends]
 
@@ -234,7 +234,7 @@ def _shown(vocabulary: Vocabulary, token: int) -> str:
 def _lines(symbols: Sequence[str], count: int) -> list[str]:
     """Break a label: three lines of some twenty characters, and how many symbols there are if not all are shown."""
     lines: list[str] = []
-    for place, symbol in enumerate(symbols):
+    for index, symbol in enumerate(symbols):
         shown = symbol if len(symbol) <= 24 else symbol[:23] + "…"
         if lines and len(lines[-1]) + len(shown) < 20:
             lines[-1] += " " + shown
@@ -242,7 +242,7 @@ def _lines(symbols: Sequence[str], count: int) -> list[str]:
             return [*lines, f"… {count} in all"]
         else:
             lines.append(shown)
-        if place == len(symbols) - 1 and count > len(symbols):
+        if index == len(symbols) - 1 and count > len(symbols):
             lines.append(f"… {count} in all")
     return lines
 

@@ -17,7 +17,7 @@ __all__ = ["explore"]
 
 
 def explore(machine: _core.TokenMachine, max_states: int, max_bytes: int, table: TokenDfa | None = None) -> Dfa:
-    """Return the automaton over tokens of a machine; with a table, the automaton of what both allow.
+    """Return the automaton over tokens of a machine; with a table, that of their product.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Compression: from the states that a walk has found to the smallest arrays that say the same.
+"""Minimisation: the smallest automaton that is equivalent to one given as arrays.
 
 An automaton is a matrix `next[state, class]`. State 0 is where refused tokens lead, 1 where end-of-text leads, 2 the
-start. What leads nowhere is cut off; states from which the same can follow are merged (Hopcroft, in the core);
-then classes with equal columns, and at last the masks of states that allow the same tokens.
+start. States without a completion are dropped; equivalent states are merged (Hopcroft, in the core), then classes
+with equal columns.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Dfa(NamedTuple):
 def distances(next_state: Ints, accepting: npt.ArrayLike) -> Ints:
     """Return for each state the least number of steps to an accepting one, or `UNREACHABLE`. O(edges).
 
-    An end-of-text that is a part of the text is a step to `FINISHED`, from a state that does not accept.
+    A step to `FINISHED` from a state that does not accept is an end-of-text token that the text itself contains.
     """
     states = len(next_state)
     live = next_state > FINISHED
@@ -64,21 +64,21 @@ def distances(next_state: Ints, accepting: npt.ArrayLike) -> Ints:
 
 
 def compress(next_state: Ints, symbol_class: Ints, distance: Ints) -> tuple[Dfa, Ints]:
-    """Return the smallest automaton that accepts the same, and the new number of each state.
+    """Return the smallest equivalent automaton, and the new number of each state.
 
     States keep the order of their first members, and lead to the start with number `START`.
     """
     classes = next_state.shape[1]
-    kept = np.where(distance[next_state] != UNREACHABLE, next_state, np.int32(REFUSED)).astype(np.int32)
+    live = np.where(distance[next_state] != UNREACHABLE, next_state, np.int32(REFUSED)).astype(np.int32)
     labels = np.where(distance == UNREACHABLE, 0, distance + np.int64(2)).astype(np.uint32)
-    part = _core.merge_states(np.ascontiguousarray(kept, np.uint32).tobytes(), labels.tobytes(), classes)
+    part = _core.merge_states(np.ascontiguousarray(live, np.uint32).tobytes(), labels.tobytes(), classes)
     _, first, number = np.unique(np.frombuffer(part, np.uint32), return_index=True, return_inverse=True)
     order = np.argsort(first)
     renumbered: Ints = np.argsort(order)[number].astype(np.int32)
     first = first[order]
-    # Class 0, of what is allowed nowhere, comes first: its column is the least.
+    # Class 0, of the tokens that no state allows, comes first: its column is the least.
     used, kind = np.unique(symbol_class, return_inverse=True)
-    columns = np.concatenate([np.zeros((len(first), 1), np.int32), renumbered[kept[first]][:, used]], axis=1)
+    columns = np.concatenate([np.zeros((len(first), 1), np.int32), renumbered[live[first]][:, used]], axis=1)
     columns, merged = np.unique(columns, axis=1, return_inverse=True)
     dfa = Dfa(np.ascontiguousarray(columns), merged.reshape(-1)[kind + 1].astype(np.int32), distance[first])
     return dfa, renumbered

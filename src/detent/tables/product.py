@@ -1,4 +1,4 @@
-"""Products: what two tables, or a table and a language, both allow, with what leads nowhere cut off."""
+"""Products of two tables, or of a table and a language, without dead ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["intersect", "intersect_guide"]
 def intersect(
     a: TokenDfa, b: TokenDfa | Language, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES
 ) -> TokenDfa:
-    """Return the table of what both allow: every token that leaves a way to end in both, and no other.
+    """Return the product: it allows exactly the tokens after which both have a common completion.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
@@ -30,8 +30,8 @@ def intersect(
     >>> bin(both.mask(both.step(both.start(), 0))[0])
     '0b11'
 
-    The text that tokens write may be held to a `Language` as well. Special ids have no text and stay the table's,
-    unless the language asks for special tokens itself (`detent.special_token`); then it says where they are too.
+    The other operand may be a `Language` of the text that the tokens write. Special ids have no text, so the table
+    alone constrains them, unless the language asks for special tokens itself (`detent.special_token`).
 
     >>> both = intersect(even, detent.regex("ab|aab|b"))
     >>> [both.step(both.start(), 0), both.mask(both.start())]
@@ -56,8 +56,8 @@ def intersect(
     check_alike([a, b])
     token_class, (of_a, of_b) = joint_classes([a, b])
     found, rows = _pairs(a.next[:, of_a], b.next[:, of_b], (a.start(), b.start()), max_states, max_bytes)
-    ends = (a.distance[found[:, 0]] == 0) & (b.distance[found[:, 1]] == 0)
-    distance = distances(rows, np.flatnonzero(ends))
+    accepting = (a.distance[found[:, 0]] == 0) & (b.distance[found[:, 1]] == 0)
+    distance = distances(rows, np.flatnonzero(accepting))
     dfa, number = compress(rows, token_class, distance)
     if number[START] == REFUSED:
         raise EmptyLanguageError("no text of tokens is in both tables")
@@ -74,7 +74,7 @@ def intersect_guide(
     max_states: int,
     max_bytes: int,
 ) -> TokenDfa:
-    """Return the table of what both allow; the machine is of the language, for the table's vocabulary."""
+    """Return the product of a table and a machine of the language, which is for the table's vocabulary."""
     dfa = explore(machine, max_states, max_bytes, table)
     both = table.language & language
     return TokenDfa(dfa, table.vocabulary, [both], canonical=canonical, max_bytes=max_bytes)

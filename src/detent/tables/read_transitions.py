@@ -1,4 +1,4 @@
-"""Transitions: what a user gives as an automaton, read into one form and checked.
+"""Transitions: the automaton of a user in one form, checked.
 
 The form is a list of moves (source, low, high, target): every symbol from low to high leads from source to target.
 Symbols are token ids, code points or bytes; states are numbered in the order of their first mention, and keep their
@@ -61,10 +61,10 @@ def shown_name(name: object) -> str:
 
 def shown_symbols(low: int, high: int, over: Over) -> str:
     """Show a range of symbols, such as ``7``, ``'a'-'z'`` or ``0x00-0x1f``."""
-    ends = (low,) if low == high else (low, high)
+    bounds = (low,) if low == high else (low, high)
     if over == "tokens":
-        return "-".join(map(str, ends))
-    return "-".join(repr(chr(end)) if over == "characters" else f"0x{end:02x}" for end in ends)
+        return "-".join(map(str, bounds))
+    return "-".join(repr(chr(end)) if over == "characters" else f"0x{end:02x}" for end in bounds)
 
 
 def _from_tuples(given: object, over: Over, states: int | None, limits: Limits) -> Transitions:
@@ -75,52 +75,54 @@ def _from_tuples(given: object, over: Over, states: int | None, limits: Limits) 
         )
     numbers: dict[Hashable, int] = {}
     moves = []
-    for place, item in enumerate(given):
-        if place >= limits.work:
+    for number, item in enumerate(given):
+        if number >= limits.work:
             raise LimitError(
                 f"over {limits.work} transitions, which is the limit; raise Limits(work=...)",
                 subject="work",
                 limit=limits.work,
             )
         if not isinstance(item, (tuple, list)) or len(item) != 3:
-            raise ArgumentError(f"transition {place} must be (state, symbol, next state), got {shown_name(item)}")
-        low, high = _symbols(item[1], over, place)
-        ends = []
+            raise ArgumentError(f"transition {number} must be (state, symbol, next state), got {shown_name(item)}")
+        low, high = _symbols(item[1], over, number)
+        endpoints = []
         for name in (item[0], item[2]):
             if states is not None and not (isinstance(name, int) and 0 <= name < states):
-                raise ArgumentError(f"transition {place} names state {shown_name(name)}, but there are {states} states")
+                raise ArgumentError(
+                    f"transition {number} names state {shown_name(name)}, but there are {states} states"
+                )
             try:
-                ends.append(numbers.setdefault(name, len(numbers)))
+                endpoints.append(numbers.setdefault(name, len(numbers)))
             except TypeError:
-                raise ArgumentError(f"transition {place}: a state must be hashable, got {shown_name(name)}") from None
+                raise ArgumentError(f"transition {number}: a state must be hashable, got {shown_name(name)}") from None
         _check_count(len(numbers), limits)
-        moves.append((ends[0], low, high, ends[1]))
+        moves.append((endpoints[0], low, high, endpoints[1]))
     names = list(numbers)
     table = np.array(sorted(set(moves)), np.int64).reshape(-1, 4)
     return Transitions(names, *_merged(table, names, over).T)
 
 
-def _symbols(given: Any, over: Over, place: int) -> tuple[int, int]:
-    ends = given if isinstance(given, (tuple, list)) else (given, given)
-    if len(ends) != 2:
-        raise ArgumentError(f"transition {place}: a range of symbols has two ends, got {shown_name(given)}")
+def _symbols(given: Any, over: Over, number: int) -> tuple[int, int]:
+    bounds = given if isinstance(given, (tuple, list)) else (given, given)
+    if len(bounds) != 2:
+        raise ArgumentError(f"transition {number}: a range of symbols has two bounds, got {shown_name(given)}")
     if over == "characters":
-        if not all(isinstance(end, str) and len(end) == 1 for end in ends):
+        if not all(isinstance(end, str) and len(end) == 1 for end in bounds):
             raise ArgumentError(
-                f"transition {place}: a symbol must be one character or a pair of them, got {shown_name(given)}"
+                f"transition {number}: a symbol must be one character or a pair of them, got {shown_name(given)}"
             )
-        low, high = (ord(end) for end in ends)
+        low, high = (ord(end) for end in bounds)
     else:
         try:
-            if any(isinstance(end, bool) for end in ends):
+            if any(isinstance(end, bool) for end in bounds):
                 raise TypeError
-            low, high = (index(end) for end in ends)
+            low, high = (index(end) for end in bounds)
         except TypeError:
             noun = "a token id" if over == "tokens" else "a byte value"
-            raise ArgumentError(f"transition {place}: a symbol must be {noun}, got {shown_name(given)}") from None
+            raise ArgumentError(f"transition {number}: a symbol must be {noun}, got {shown_name(given)}") from None
     if not 0 <= low <= high <= _LARGEST[over]:
         problem = "is reversed" if low > high else f"is not from 0 to {_LARGEST[over]}"
-        raise ArgumentError(f"transition {place}: symbol {shown_name(given)} {problem}")
+        raise ArgumentError(f"transition {number}: symbol {shown_name(given)} {problem}")
     return low, high
 
 
@@ -197,7 +199,7 @@ def _runs(names: list[Hashable], source: Longs, symbol: Longs, target: Longs) ->
 
 
 def _merged(moves: Longs, names: list[Hashable], over: Over) -> Longs:
-    """Join what overlaps or adjoins and leads to the same state; raise where it leads to another."""
+    """Join intervals that overlap or adjoin and lead to the same state; raise for a contradiction."""
     merged: list[list[int]] = []
     for source, low, high, target in moves.tolist():
         last = merged[-1] if merged and merged[-1][0] == source else None

@@ -1,7 +1,7 @@
 """What a batch does with a table, in NumPy: the functions that `detent.torch` and `detent.jax` are tested against.
 
 States, tokens and budgets are int32[batch]. A token that a state does not allow, and an id outside the vocabulary,
-lead to state 0, which allows nothing: on a device nothing can be raised, and what is wrong must not go unnoticed.
+lead to state 0, which allows nothing: on a device nothing can be raised, and a wrong token must not pass unnoticed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def apply(table: TokenDfa, logits: npt.NDArray[Any], states: Ints, left: Ints | 
     """Return a copy of logits[batch, L] with -inf where the states do not allow the token.
 
     Logits past the vocabulary become -inf too. `left` is the number of tokens that each row may still take, without
-    end-of-text: what would not end within them is not allowed.
+    end-of-text: a token without a completion within them is not allowed.
     """
     bits = np.unpackbits(table.masks[table.mask_row[states]].view(np.uint8), axis=1, bitorder="little")
     allowed = np.zeros(logits.shape, bool)

@@ -1,4 +1,4 @@
-"""Stacking: several constraints in one table, so that each row of a batch may have its own."""
+"""Stacking: several constraints in one table, one for each row of a batch."""
 
 from __future__ import annotations
 
@@ -37,17 +37,19 @@ def stack_tables(tables: Sequence[TokenDfa], *, max_bytes: int = MAX_BYTES) -> T
         raise ArgumentError("stack_tables needs a sequence of tables, one at least")
     check_alike(tables)
     token_class, parts = joint_classes(tables)
-    states = START + sum(len(table.next) - START for table in tables)
-    TableSize(states, len(parts[0]), masks=1, width=len(token_class)).check(max_bytes)  # the masks are counted later
+    state_count = START + sum(len(table.next) - START for table in tables)
+    TableSize(state_count, len(parts[0]), masks=1, width=len(token_class)).check(
+        max_bytes
+    )  # the masks are counted later
     first = tables[0]
     rows, distance, starts = [first.next[:START, parts[0]]], [first.distance[:START]], []
     offset = 0
     for table, part in zip(tables, parts, strict=True):
-        own = table.next[START:, part]
-        rows.append(np.where(own >= START, own + np.int32(offset), own))
+        transitions = table.next[START:, part]
+        rows.append(np.where(transitions >= START, transitions + np.int32(offset), transitions))
         distance.append(table.distance[START:])
         starts += [int(start) + offset for start in table.starts]
-        offset += len(own)
+        offset += len(transitions)
     dfa = Dfa(np.concatenate(rows), token_class, np.concatenate(distance))
     languages = [language for table in tables for language in table.languages]
     canonical = first.canonical if all(table.canonical == first.canonical for table in tables) else False

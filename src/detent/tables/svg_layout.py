@@ -1,7 +1,7 @@
 """Layout: a small directed graph as an SVG document, in layers from left to right.
 
 A node's layer is its distance from the first node, so that no edge skips a layer forwards. Within layers, nodes are
-ordered by the mean place of their neighbours (Sugiyama, Tagawa & Toda 1981), in a few sweeps. Edges back bow below,
+ordered by the mean position of their neighbours (Sugiyama, Tagawa & Toda 1981), in a few sweeps. Edges back bow below,
 edges within a layer to the side, loops above.
 """
 
@@ -47,8 +47,8 @@ def svg(names: Sequence[str], accepting: Set[int], edges: Edges) -> str:
         box = _box(curve, lines, taken)
         taken.append(box)
         left, top, width, height = box
-        place = f'x="{left:.0f}" y="{top:.0f}" width="{width:.0f}" height="{height:.0f}"'
-        labels.append(f'<rect {place} fill="#fff" fill-opacity="0.85"/>')
+        rectangle = f'x="{left:.0f}" y="{top:.0f}" width="{width:.0f}" height="{height:.0f}"'
+        labels.append(f'<rect {rectangle} fill="#fff" fill-opacity="0.85"/>')
         for row, line in enumerate(lines):
             labels.append(_text(left + width / 2, top + (row + 0.8) * _LINE, line, "label"))
         corners += [(left, top), (left + width, top + height)]
@@ -93,7 +93,7 @@ class _Curve(NamedTuple):
 
 
 def _box(curve: _Curve, lines: Sequence[str], taken: Sequence[Box]) -> Box:
-    """Return where a label goes: the first of its places that covers least of others."""
+    """Return where a label goes: the first of its candidate positions that covers the least of other labels."""
     width, height = max(map(len, lines)) * _CHARACTER, _LINE * len(lines)
     boxes: list[Box] = []
     for x, y in curve.label:
@@ -143,13 +143,13 @@ def _places(names: Sequence[str], edges: Edges) -> list[Point]:
     looped = {source for source, target in edges if source == target}
     at: list[Point] = [(0.0, 0.0)] * len(names)
     x = 0.0
-    for place, nodes in enumerate(layers):
+    for depth, nodes in enumerate(layers):
         labels = [
             max(map(len, lines))
             for (source, target), lines in edges.items()
-            if {layer[source], layer[target]} == {place, place - 1} or (layer[source], layer[target]) == (place, place)
+            if {layer[source], layer[target]} == {depth, depth - 1} or (layer[source], layer[target]) == (depth, depth)
         ]
-        x += (2 * _RADIUS + max(_GAP, max(labels, default=0) * _CHARACTER + 32)) if place else 0
+        x += (2 * _RADIUS + max(_GAP, max(labels, default=0) * _CHARACTER + 32)) if depth else 0
         heights = [
             2 * _RADIUS + _GAP * 1.1 + (_LINE * len(edges[node, node]) + 24 if node in looped else 0) for node in nodes
         ]
@@ -161,25 +161,25 @@ def _places(names: Sequence[str], edges: Edges) -> list[Point]:
 
 
 def _order(layers: list[list[int]], layer: Sequence[int], edges: Edges) -> None:
-    """Sort each layer by the mean place of the neighbours in the one before, then in the one after, four times."""
+    """Sort each layer by the mean position of the neighbours in the one before, then in the one after, four times."""
     beside: dict[int, set[int]] = {}
     for source, target in edges:
         beside.setdefault(source, set()).add(target)
         beside.setdefault(target, set()).add(source)
     for sweep in range(8):
         step = 1 if sweep % 2 == 0 else -1
-        for place in range(len(layers))[::step]:
-            fixed = place - step
+        for depth in range(len(layers))[::step]:
+            fixed = depth - step
             if not 0 <= fixed < len(layers):
                 continue
             row = {node: number / len(layers[fixed]) for number, node in enumerate(layers[fixed])}
-            own = {node: number / len(layers[place]) for number, node in enumerate(layers[place])}
+            order = {node: number / len(layers[depth]) for number, node in enumerate(layers[depth])}
 
-            def mean(node: int, row: dict[int, float] = row, own: dict[int, float] = own) -> float:
+            def mean(node: int, row: dict[int, float] = row, order: dict[int, float] = order) -> float:
                 found = [row[other] for other in beside.get(node, ()) if other in row]
-                return sum(found) / len(found) if found else own[node]
+                return sum(found) / len(found) if found else order[node]
 
-            layers[place].sort(key=mean)
+            layers[depth].sort(key=mean)
 
 
 def _curve(at: Sequence[Point], source: int, target: int) -> _Curve:
@@ -197,7 +197,7 @@ def _curve(at: Sequence[Point], source: int, target: int) -> _Curve:
         bend, where = (x1 + down * (30 + abs(y2 - y1) / 4), (y1 + y2) / 2), "on"
     else:
         bend, where = ((x1 + x2) / 2, max(y1, y2) + 50 + (x1 - x2) / 5), "below"
-        others = [place for place in at if place not in (at[source], at[target])]
+        others = [point for point in at if point not in (at[source], at[target])]
         for _ in range(24):  # deeper, until the curve is clear of other nodes
             curve = [_along(at[source], bend, at[target], part / 24) for part in range(1, 24)]
             if all(hypot(x - a, y - b) > _RADIUS + 6 for x, y in curve for a, b in others):

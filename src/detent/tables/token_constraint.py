@@ -1,4 +1,4 @@
-"""TokenConstraint: automata over tokens, and languages of the text that these write, held to together."""
+"""TokenConstraint: the intersection of automata over tokens and of languages of their text, not yet compiled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNRESTRICTED = Language(ANY_BYTES, "any bytes")
 
 @final
 class TokenConstraint:
-    """What ``&`` makes of automata over tokens and languages: rows of tokens that all of them take.
+    """The intersection of automata over tokens and languages: the token sequences that all of them accept.
 
     An automaton says which tokens may follow each other, a language what their text must be. Special ids have no text
     and are the automata's alone, unless the language asks for special tokens itself. `detent.compile` makes it a

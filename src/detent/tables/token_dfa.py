@@ -1,14 +1,14 @@
-"""TokenDfa: a constraint over tokens as a few arrays, and the NumPy reference of what is done with them.
+"""TokenDfa: a guide as arrays.
 
     next        int32[S, C]           the state after a token of a class; 0 where the token is not allowed
     token_class int32[V]              the class of each token id; class 0 is of those that no state allows
     masks       int32[M, ceil(V/32)]  the different masks; bit ``t & 31`` of word ``t >> 5`` is 1 for an allowed id t
-    mask_row    int32[S]              the row of `masks` that is a state's
-    distance    int32[S]              fewest tokens to the end of the text, without end-of-text
+    mask_row    int32[S]              the mask row of each state
+    distance    int32[S]              fewest tokens of a completion, without end-of-text
     starts      int32[K]              where each of the constraints in the table starts
 
-State 0 allows nothing and is never left: what is wrong stays refused. State 1 is after end-of-text: it allows
-end-of-text alone, and whatever a host pads with leaves it where it is. `next[s, token_class[t]] != 0` says the same as
+State 0 allows nothing and is never left: a refused sequence stays refused. State 1 is after end-of-text: it allows
+end-of-text alone, and any padding leads back to it. `next[s, token_class[t]] != 0` says the same as
 bit t of the mask of s. A budget is `distance[next[s]] < tokens left`, by class, before classes are spread to tokens.
 """
 
@@ -76,12 +76,11 @@ class TableSize:
 
 @final
 class TokenDfa(Guide):
-    """A constraint as arrays: states are numbers, masks are rows, a step is a look-up. Immutable.
+    """A guide as arrays: states are numbers, a step is a look-up. Immutable.
 
     Made by `Guide.to_table`, or by `compile` from a `token_table` over tokens. `detent.torch` and `detent.jax` put it
-    on a device; the methods here are what they are tested against. `generate`, `BatchMatcher` and the processor for
-    transformers take it where they take a `Guide`. ``table & other`` allows what both allow, without dead ends: another
-    table, or a `Language` that the text is held to.
+    on a device; their tests compare with the methods here. ``table & other`` is the product
+    with another table or a `Language`, without dead ends.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])

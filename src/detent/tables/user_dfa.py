@@ -47,7 +47,7 @@ class UserDfa:
     def __init__(self, over: Over, names: tuple[Hashable, ...], dfa: Dfa, bounds: Longs) -> None:
         self.over = over
         self.names = names
-        # The classes of the k-th interval of symbols, from bounds[k] to bounds[k + 1] - 1. Its last symbol is the end.
+        # The classes of the k-th interval of symbols, from bounds[k] to bounds[k + 1] - 1. The last one is eos.
         self._dfa = dfa
         self._bounds = bounds
 
@@ -81,8 +81,10 @@ class UserDfa:
             targets[source].setdefault(target, []).append((low, high))
         definitions = []
         for row, far in zip(targets, self._dfa.distance[START:].tolist(), strict=True):
-            ways = [_core.concat([self._symbols(ranges), _core.reference(target)]) for target, ranges in row.items()]
-            definitions.append(_core.union(ways + [_core.epsilon()] * (far == 0)))
+            alternatives = [
+                _core.concat([self._symbols(ranges), _core.reference(target)]) for target, ranges in row.items()
+            ]
+            definitions.append(_core.union(alternatives + [_core.epsilon()] * (far == 0)))
         return Language(_core.grammar(definitions, 0), repr(self))
 
     def table(self, vocabulary: Vocabulary, *, max_bytes: int = MAX_BYTES) -> TokenDfa:
@@ -97,7 +99,7 @@ class UserDfa:
         """
         if self.over != "tokens":
             raise ArgumentError(f"an automaton over {self.over} is a language; use detent.compile(it, vocabulary)")
-        ends = np.array(vocabulary.eos_token_ids, np.int64)
+        eos_ids = np.array(vocabulary.eos_token_ids, np.int64)
         token_class = np.zeros(len(vocabulary), np.int32)
         spans = zip(
             self._bounds[:-1].tolist(), self._bounds[1:].tolist(), self._dfa.symbol_class.tolist(), strict=False
@@ -105,7 +107,7 @@ class UserDfa:
         for low, high, part in spans:
             if part == 0:
                 continue
-            at = ends[(low <= ends) & (ends < high)]
+            at = eos_ids[(low <= eos_ids) & (eos_ids < high)]
             if at.size or high > len(vocabulary):
                 wrong = int(at[0]) if at.size else high - 1
                 reason = "ends a text, which `accepting` says" if at.size else f"is not among its {len(vocabulary)} ids"
@@ -115,7 +117,7 @@ class UserDfa:
                     f"but in the vocabulary that id {reason}"
                 )
             token_class[low:high] = part
-        token_class[ends] = self._dfa.symbol_class[-1]
+        token_class[eos_ids] = self._dfa.symbol_class[-1]
         texts = Language(ANY_BYTES, repr(self))
         return TokenDfa(self._dfa._replace(symbol_class=token_class), vocabulary, [texts], max_bytes=max_bytes)
 
@@ -241,7 +243,7 @@ def _number(name: Hashable, role: str, numbers: dict[Hashable, int], given: Tran
 def _minimal(given: Transitions, first: int, last: list[int], over: Over, *, trim: bool, max_bytes: int) -> UserDfa:
     # State numbers: the initial state becomes START, and the others follow in the order of their mention.
     order = np.array([first, *(state for state in range(len(given.names)) if state != first)])
-    place = np.argsort(order) + START
+    number_of = np.argsort(order) + START
     cuts = np.unique(np.concatenate([given.low, given.high + 1]))
     intervals = max(len(cuts) - 1, 0)
     size = 4 * (len(order) + START) * (intervals + 1)
@@ -253,19 +255,19 @@ def _minimal(given: Transitions, first: int, last: list[int], over: Over, *, tri
             limit=max_bytes,
             given=size,
         )
-    table = np.zeros((len(order) + START, intervals + 1), np.int32)  # the last column is the end's
+    table = np.zeros((len(order) + START, intervals + 1), np.int32)  # the last column is that of end-of-text
     begin, end = np.searchsorted(cuts, given.low), np.searchsorted(cuts, given.high + 1)
     lengths = end - begin
     columns = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - begin, lengths)
-    table[np.repeat(place[given.source], lengths), columns] = np.repeat(place[given.target], lengths)
-    accepting = place[np.array(last, np.int64)]
+    table[np.repeat(number_of[given.source], lengths), columns] = np.repeat(number_of[given.target], lengths)
+    accepting = number_of[np.array(last, np.int64)]
     table[accepting, -1] = table[FINISHED, -1] = FINISHED
     distance = distances(table, accepting)
     names = [given.names[state] for state in order.tolist()]
     table, distance, names = _reached(table, distance, names, trim=trim)
     dfa, number = compress(table, np.arange(intervals + 1, dtype=np.int32), distance)
-    kept = [name for name, new in zip(names, _firsts(number[START:]), strict=True) if new]
-    return UserDfa(over, tuple(kept), dfa, cuts)
+    names = [name for name, new in zip(names, _firsts(number[START:]), strict=True) if new]
+    return UserDfa(over, tuple(names), dfa, cuts)
 
 
 def _reached(table: Ints, distance: Ints, names: list[Hashable], *, trim: bool) -> tuple[Ints, Ints, list[Hashable]]:
@@ -290,9 +292,9 @@ def _reached(table: Ints, distance: Ints, names: list[Hashable], *, trim: bool) 
                 name = names[int(np.flatnonzero(bad)[0]) - START]
                 raise ArgumentError(f"state {shown_name(name)} {problem}; drop it or pass trim=True")
     number = np.cumsum(seen, dtype=np.int32) - 1
-    kept = [name for name, is_seen in zip(names, seen[START:].tolist(), strict=True) if is_seen]
+    names = [name for name, is_seen in zip(names, seen[START:].tolist(), strict=True) if is_seen]
     reached: Ints = np.where(seen[table], number[table], 0)[seen].astype(np.int32)
-    return reached, distance[seen], kept
+    return reached, distance[seen], names
 
 
 def _firsts(numbers: Ints) -> list[bool]:
