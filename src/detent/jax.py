@@ -15,8 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
+try:
+    import jax
+    import jax.numpy as jnp
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("detent.jax needs JAX: pip install 'detent[jax]'", name=error.name) from error
 
 from detent.errors import ArgumentError, LimitError
 from detent.tables import TokenDfa

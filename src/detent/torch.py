@@ -16,8 +16,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
-from torch.nn.functional import pad
+try:
+    import torch
+    from torch.nn.functional import pad
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("detent.torch needs PyTorch: pip install 'detent[torch]'", name=error.name) from error
 
 from detent.errors import ArgumentError
 from detent.mask import apply_mask

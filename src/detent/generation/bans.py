@@ -68,7 +68,7 @@ class Ban:
     def __post_init__(self) -> None:
         if isinstance(self.words, (str, bytes)) or not isinstance(self.words, (Sequence, set, frozenset)):
             raise ArgumentError(f"ban must be a list of words, got {type(self.words).__name__}; write ban=[...]")
-        if self.mode not in get_args(BanMode):
+        if not isinstance(self.mode, str) or self.mode not in get_args(BanMode):
             raise ArgumentError(f"the mode of a ban must be 'rewind' or 'mask', got {self.mode!r}")
         whole_number("max_rewinds", self.max_rewinds, least=0)
 

@@ -28,7 +28,7 @@ from detent.generation.token_buffer import TokenBuffer, Watch
 from detent.guide import Canonical, Guide, check_canonical
 from detent.language import Language
 from detent.matcher import Matcher
-from detent.models.base import ChatModel, Message, Model, context_of, temperature_of
+from detent.models.base import ChatModel, Message, Model, check_text, checked_messages, context_of, temperature_of
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import ANY_BYTES, UTF8
 from detent.sources.words import choice
@@ -394,7 +394,7 @@ def _check_guide(guide: Guide, model: Model, canonical: Canonical | None) -> Gui
 def token_ids_of(prompt: Prompt, model: Model) -> list[int]:
     """Return the token ids of a prompt."""
     if isinstance(prompt, str):
-        _check_text(prompt)
+        check_text(prompt)
         return list(model.encode(prompt))
     if isinstance(prompt, (bytes, bytearray)) or not isinstance(prompt, (Sequence, np.ndarray)):
         raise ArgumentError(
@@ -413,19 +413,8 @@ def token_ids_of(prompt: Prompt, model: Model) -> list[int]:
 def _encode_messages(messages: Sequence[Any], model: Model) -> list[int]:
     if not isinstance(model, ChatModel):
         raise ArgumentError("a prompt of messages needs a model with encode_chat(messages); pass the prompt as a str")
-    for message in messages:
-        if not isinstance(message, Mapping) or not all(isinstance(message.get(k), str) for k in ("role", "content")):
-            raise ArgumentError(f"each message of the prompt must have a role and a content, both str, got {message!r}")
-        _check_text(message["content"])
-    return list(model.encode_chat(messages))
+    return list(model.encode_chat(checked_messages(messages)))
 
 
 def _is_conversation(prompt: object) -> bool:
     return isinstance(prompt, (list, tuple)) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
-
-
-def _check_text(prompt: str) -> None:
-    try:
-        prompt.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ArgumentError(f"The prompt has a lone surrogate at character {error.start}, which is not text") from None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
+import operator
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypedDict, runtime_checkable
+
+import numpy as np
+
+from detent.errors import ArgumentError
+from detent.sources.nodes import short_repr
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from detent.vocabulary.vocabulary import Vocabulary
@@ -103,3 +108,54 @@ def temperature_of(model: Model) -> float:
     """Return the default temperature of a model."""
     temperature = getattr(model, "temperature", None)
     return DEFAULT_TEMPERATURE if temperature is None else temperature
+
+
+def checked_ids(token_ids: object, vocab_size: int | None = None) -> list[int]:
+    """Return token ids as a list of int, or raise `ArgumentError`."""
+    if not isinstance(token_ids, (Sequence, np.ndarray)) or isinstance(token_ids, (str, bytes, bytearray)):
+        raise ArgumentError(f"token ids must be a sequence of integers, got {type(token_ids).__name__}")
+    try:
+        ids = [operator.index(token_id) for token_id in token_ids]
+    except TypeError:
+        raise ArgumentError(f"token ids must be integers, got {short_repr(token_ids)}") from None
+    for token_id in ids:
+        if token_id < 0 or (vocab_size is not None and token_id >= vocab_size):
+            known = "" if vocab_size is None else f" of {vocab_size} ids"
+            raise ArgumentError(f"token id {token_id} is outside the vocabulary{known}")
+    return ids
+
+
+def checked_length(length: SupportsIndex, size: int, *, least: int) -> int:
+    """Return the length to which a sequence of `size` tokens is cropped, or raise `ArgumentError`."""
+    try:
+        value = operator.index(length)
+    except TypeError:
+        value = -1
+    if not least <= value <= size:
+        raise ArgumentError(
+            f"cannot crop {size} tokens to {short_repr(length)}: give an integer from {least} to {size}"
+        )
+    return value
+
+
+def checked_messages(messages: object) -> list[Message]:
+    """Return the messages of a conversation, or raise `ArgumentError`."""
+    if not isinstance(messages, (list, tuple)):
+        raise ArgumentError(f"messages must be a list, got {type(messages).__name__}")
+    for message in messages:
+        if not isinstance(message, Mapping) or not all(
+            isinstance(message.get(key), str) for key in Message.__annotations__
+        ):
+            raise ArgumentError(f"each message must have a role and a content, both str, got {short_repr(message)}")
+        check_text(message["content"])
+    return [Message(role=message["role"], content=message["content"]) for message in messages]
+
+
+def check_text(prompt: object) -> None:
+    """Raise `ArgumentError` unless the object is text that UTF-8 can write."""
+    if not isinstance(prompt, str):
+        raise ArgumentError(f"a prompt must be a str, got {type(prompt).__name__}")
+    try:
+        prompt.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ArgumentError(f"a prompt must be text; it has a lone surrogate at character {error.start}") from None

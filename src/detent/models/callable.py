@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from detent.errors import ArgumentError, ModelError
-from detent.models.base import Session
+from detent.models.base import Session, checked_ids, checked_length
 from detent.vocabulary import Vocabulary
 
 __all__ = ["CallableModel"]
@@ -71,7 +71,7 @@ class _CallableSession:
     def __init__(self, function: Callable[[Sequence[int]], ArrayLike], width: int, token_ids: Sequence[int]) -> None:
         self._function = function
         self._width = width
-        self._token_ids = list(token_ids)
+        self._token_ids = checked_ids(token_ids)
         self._logits: NDArray[np.float32] | None = None
 
     @property
@@ -85,12 +85,11 @@ class _CallableSession:
         return self._logits
 
     def append(self, token_ids: Sequence[int]) -> None:
-        self._token_ids.extend(token_ids)
+        self._token_ids.extend(checked_ids(token_ids))
         self._logits = None
 
     def crop(self, length: int) -> None:
-        if not 0 <= length <= len(self._token_ids):
-            raise ArgumentError(f"Cannot crop a sequence of {len(self._token_ids)} tokens to {length}")
+        length = checked_length(length, len(self._token_ids), least=0)
         del self._token_ids[length:]
         self._logits = None
 

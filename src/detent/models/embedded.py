@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, ModelError
-from detent.models.base import Message, Session
+from detent.models.base import Message, Session, check_text, checked_ids, checked_length, checked_messages
 from detent.models.bpe import ByteLevelBPE
 from detent.models.llama import Cache, Config, Llama
 from detent.models.safetensors import read_safetensors
@@ -58,6 +58,8 @@ def load_model(path: str | Path | None = None) -> EmbeddedModel:
     ModelError
         A file is missing, malformed, or of another kind of model.
     """
+    if path is not None and not isinstance(path, (str, Path)):
+        raise ArgumentError(f"path must be a folder, as a str or Path, got {type(path).__name__}")
     return EmbeddedModel(_PACKAGED if path is None else Path(path))
 
 
@@ -112,8 +114,7 @@ class EmbeddedModel:
         ArgumentError
             The prompt is not a string, or holds a lone surrogate.
         """
-        if not isinstance(prompt, str):
-            raise ArgumentError(f"a prompt must be a str, got {type(prompt).__name__}")
+        check_text(prompt)
         return [self._user, *self._bpe.encode(prompt), self._assistant]
 
     def encode_chat(self, messages: Sequence[Message]) -> list[int]:
@@ -130,6 +131,7 @@ class EmbeddedModel:
             A role is neither "user" nor "assistant", or the last message is not of the user.
         """
         ids: list[int] = []
+        messages = checked_messages(messages)
         for message in messages:
             if message["role"] == "user":
                 ids += [self._user, *self._bpe.encode(message["content"])]
@@ -149,12 +151,15 @@ class EmbeddedModel:
         ArgumentError
             The text holds a lone surrogate.
         """
+        check_text(text)
         return self._bpe.encode(text)
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Return the text of tokens; special tokens show their name, and bytes that are not UTF-8 show U+FFFD."""
         tokens = self._bpe.tokens
-        return b"".join(tokens[token] for token in token_ids if token < len(tokens)).decode("utf-8", "replace")
+        return b"".join(tokens[token] for token in checked_ids(token_ids) if token < len(tokens)).decode(
+            "utf-8", "replace"
+        )
 
     def start(self, token_ids: Sequence[int]) -> EmbeddedSession:
         """Start a session with a prompt of at least one token.
@@ -166,10 +171,11 @@ class EmbeddedModel:
         ModelError
             There are more tokens than the context holds.
         """
-        if not len(token_ids):
+        ids = checked_ids(token_ids, self._network.config.vocab_size)
+        if not ids:
             raise ArgumentError("a session needs a prompt of at least one token; use model.encode")
         session = EmbeddedSession(self._network)
-        session.append(token_ids)
+        session.append(ids)
         return session
 
     def read(self, sessions: Sequence[Session]) -> None:
@@ -225,11 +231,8 @@ class EmbeddedSession:
         ModelError
             The context is full.
         """
-        added = [int(token) for token in token_ids]
         config = self._network.config
-        for token in added:
-            if not 0 <= token < config.vocab_size:
-                raise ArgumentError(f"token id {token} is outside the vocabulary of {config.vocab_size} ids")
+        added = checked_ids(token_ids, config.vocab_size)
         if len(self._ids) + len(added) > config.max_position_embeddings:
             raise ModelError(
                 f"the context holds {config.max_position_embeddings} tokens; {len(self._ids)} are there and "
@@ -247,9 +250,7 @@ class EmbeddedSession:
         ArgumentError
             `length` is not from 1 to the number of tokens.
         """
-        if not 1 <= length <= len(self._ids):
-            size = len(self._ids)
-            raise ArgumentError(f"cannot crop {size} tokens to {length}: give a length from 1 to {size}")
+        length = checked_length(length, len(self._ids), least=1)
         if length < len(self._ids):
             del self._ids[length:]
             self._cache.length = min(self._cache.length, length - 1)

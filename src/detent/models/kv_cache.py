@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, ModelError
+from detent.models.base import checked_ids, checked_length
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -61,13 +62,14 @@ class CachedSession:
     """A session; see `detent.models.Session`."""
 
     def __init__(self, model: PreTrainedModel, token_ids: Sequence[int]) -> None:
-        if not token_ids:
+        ids = checked_ids(token_ids)
+        if not ids:
             raise ArgumentError(
                 "The prompt has no tokens; a transformers model needs at least one, such as the beginning-of-text id"
             )
         self._model = model
         self._limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        self._token_ids = list(token_ids)
+        self._token_ids = ids
         self._cache: BatchKVCache | None = None
         self._row = 0
         self._slots: list[int] = []
@@ -88,14 +90,14 @@ class CachedSession:
 
     def append(self, token_ids: Sequence[int]) -> None:
         """Add tokens at the end."""
-        if len(token_ids):
-            self._token_ids.extend(token_ids)
+        added = checked_ids(token_ids)
+        if added:
+            self._token_ids.extend(added)
             self._logits = None
 
     def crop(self, length: int) -> None:
         """Keep the first `length` tokens, at least one."""
-        if not 1 <= length <= len(self._token_ids):
-            raise ArgumentError(f"Cannot crop a sequence of {len(self._token_ids)} tokens to {length}")
+        length = checked_length(length, len(self._token_ids), least=1)
         if length == len(self._token_ids):
             return
         del self._token_ids[length:]

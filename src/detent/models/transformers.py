@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from detent.errors import ArgumentError, ModelError
-from detent.models.base import Message, Session
+from detent.models.base import Message, Session, checked_messages
 from detent.models.kv_cache import CachedSession, read_sessions
 from detent.vocabulary import Vocabulary
 
@@ -95,7 +95,7 @@ class Transformers:
         if not getattr(self.tokenizer, "chat_template", None):
             raise ModelError("The tokenizer has no chat template for a list of messages; pass the prompt as a str")
         encoding: Any = self.tokenizer.apply_chat_template(
-            [{"role": each["role"], "content": each["content"]} for each in messages],
+            [{"role": each["role"], "content": each["content"]} for each in checked_messages(messages)],
             add_generation_prompt=True,
             return_dict=True,
         )
