@@ -270,7 +270,7 @@ class Odd(enum.Enum):
 
 @dataclasses.dataclass
 class Missing:
-    other: Nowhere  # noqa: F821  # type: ignore[name-defined]  # type: ignore[name-defined]
+    other: Nowhere  # type: ignore[name-defined]  # noqa: F821
 
 
 def starred(*numbers: int):
@@ -293,7 +293,7 @@ def bare(number):
         (3.5, "no form in JSON"),
         (bytes, "no form in JSON"),
         (typing.Callable[[int], int], "no form in JSON"),
-        (list["Nowhere"], "its name was not found"),  # noqa: F821  # type: ignore[name-defined]  # type: ignore[name-defined]
+        (list["Nowhere"], "its name was not found"),  # type: ignore[name-defined]  # noqa: F821
     ],
 )
 def test_unsupported(source, said):
