@@ -7,6 +7,11 @@ that its entry below names, nothing else:
               ^------- vocab                      base <- bpe <- runtime
                                                   base <- logits          everything <- bind
 
+Inside runtime/, files are parts of a layer too: users of token machines know their interface alone.
+
+    interface <- users            masks <- canonical <- machines
+        ^------------------------------------------------'
+
     python tools/check_layers.py
 """
 
@@ -27,6 +32,38 @@ ALLOWED: dict[str, set[str]] = {
     "runtime": {"base", "expr", "mask", "automaton", "vocab", "bpe"},
     "bind": {"base", "expr", "mask", "logits", "automaton", "vocab", "bpe", "runtime"},
 }
+RUNTIME: dict[str, tuple[set[str], set[str]]] = {
+    "interface": ({"token_machine"}, set()),
+    "users": ({"batch", "explore", "history", "matcher", "minimize"}, {"interface"}),
+    "masks": (
+        {"mask_computer", "recent_states", "reference_walk", "slice_masks", "trie_walk", "unbounded_reference"},
+        set(),
+    ),
+    "canonical": (
+        {
+            "byte_fallback_endings",
+            "canonical_constraint",
+            "canonical_masks",
+            "completion_search",
+            "completions",
+            "greedy_completions",
+            "pretoken_endings",
+            "pretoken_position",
+            "pretoken_transitions",
+            "single_pretoken_completions",
+            "split_positions",
+            "token_bounds",
+            "tokenized_language",
+        },
+        {"masks"},
+    ),
+    "machines": ({"budget", "canonical_machine", "language_machine", "token_dfa"}, {"interface", "masks", "canonical"}),
+}
+"""The parts of runtime/: their files, and the other parts that they may include."""
+
+EXPLORED = {("explore", "token_dfa")}
+"""An exploration fills the arrays of a token DFA: the one machine that a user knows."""
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -38,12 +75,29 @@ def violations(root: Path) -> list[str]:
         if layer not in ALLOWED:
             found.append(f"{source}: {layer}/ is no layer; add it to ALLOWED in {Path(__file__).name}")
             continue
-        for target in INCLUDE.findall(source.read_text(encoding="utf-8")):
+        targets = INCLUDE.findall(source.read_text(encoding="utf-8"))
+        for target in targets:
             if not (root / target).is_file():
                 found.append(f'{source}: "{target}" is not a file of {root}; include it with <> or from the root')
             elif Path(target).parts[0] not in ALLOWED[layer] | {layer}:
                 found.append(f'{source}: {layer}/ must not include "{target}"')
+        if layer == "runtime":
+            inside = [Path(target).stem for target in targets if Path(target).parts[0] == "runtime"]
+            found += [f"{source}: {problem}" for problem in _runtime_violations(source.stem, inside)]
     return found
+
+
+def _runtime_violations(name: str, targets: list[str]) -> list[str]:
+    part_of = {file: part for part, (files, _) in RUNTIME.items() for file in files}
+    if name not in part_of:
+        return [f"{name} is in no part of runtime/; add it to RUNTIME in {Path(__file__).name}"]
+    part = part_of[name]
+    allowed = RUNTIME[part][1] | {part}
+    return [
+        f"{part} of runtime/ must not include {target}, one of the {part_of.get(target)}"
+        for target in targets
+        if part_of.get(target) not in allowed and (name, target) not in EXPLORED
+    ]
 
 
 def main() -> int:
