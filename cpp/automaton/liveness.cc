@@ -12,14 +12,47 @@
 
 namespace detent {
 
-// From `state` to a state that is known to be live. States with a shorter lower bound come first, so that one of ten
-// thousand long words is found without a look at the others.
+// A search from one state to a state that is known to be live, guided by lower bounds on the remaining length: one of
+// ten thousand long words is found without a look at the others. In an infinite state space, a descent along small
+// bounds may never come back; there, every second state is the one with the least length in total.
 struct Liveness::Search {
-  using Entry = std::pair<std::uint32_t, std::size_t>;  // lower bound on the length, index into `order`
-  std::vector<ExprId> order;                            // states in the order of discovery
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
+  struct Seen {
+    ExprId state;
+    std::uint32_t depth;  // bytes from the start
+    bool is_expanded = false;
+  };
+  using Entry = std::pair<std::uint64_t, std::size_t>;  // priority, index into `seen`
+  using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
+
+  std::vector<Seen> seen;
+  Queue by_remaining, by_total;
+  bool is_infinite;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sources;  // predecessors
   std::vector<std::uint32_t> live;                                        // states found to be live
+
+  explicit Search(bool may_be_infinite) : is_infinite(may_be_infinite) {}
+
+  void add(ExprId state, std::uint32_t depth, std::uint32_t remaining) {
+    by_remaining.emplace(remaining, seen.size());
+    if (is_infinite) by_total.emplace(std::uint64_t{depth} + remaining, seen.size());
+    seen.push_back({state, depth});
+  }
+
+  // The index of the next state to expand, or the number of states.
+  std::size_t next() {
+    const bool take_total = is_infinite && (turn_ = !turn_);
+    for (Queue* queue : {take_total ? &by_total : &by_remaining, take_total ? &by_remaining : &by_total}) {
+      while (!queue->empty()) {
+        const std::size_t index = queue->top().second;
+        queue->pop();
+        if (!std::exchange(seen[index].is_expanded, true)) return index;
+      }
+    }
+    return seen.size();
+  }
+
+ private:
+  bool turn_ = false;
 };
 
 void Liveness::remember(ExprId id, std::uint32_t length) {
@@ -168,15 +201,16 @@ std::uint32_t Liveness::distance_guess(ExprId id) const {
 // If no state that is known to be live is reachable, each state of the search is dead. Otherwise each state that was
 // seen to reach one is live.
 void Liveness::search(ExprId state) {
-  constexpr std::size_t kPatience = 5000;
-  Search search;
-  search.order.push_back(state);
-  search.pending.emplace(distance_guess(state), 0);
+  constexpr std::size_t kMaxStates = 5000;    // of a search that may be infinite
+  constexpr std::int64_t kMaxWork = 300'000;  // states grow where a grammar is ambiguous
+  const std::int64_t first_step = meter_.steps();
+  Search search(exprs_[state].op == Op::intersection && exprs_[state].has_rule);
+  search.add(state, 0, distance_guess(state));
   search.sources[state.value];
-  const bool may_be_infinite = exprs_[state].op == Op::intersection && exprs_[state].has_rule;
   bool is_live = false;
-  while (!search.pending.empty() && search.live.empty()) {
-    if (may_be_infinite && !is_live && search.order.size() > kPatience) {
+  while (search.live.empty()) {
+    const bool is_long = search.seen.size() > kMaxStates || meter_.steps() - first_step > kMaxWork;
+    if (search.is_infinite && !is_live && is_long) {
       ExprId grammar, regular;
       if (split_operands(state, grammar, regular)) {
         CfgIntersection intersection(exprs_, derivatives_, meter_);
@@ -184,18 +218,19 @@ void Liveness::search(ExprId state) {
         is_live = true;  // so the search ends
       }
     }
-    const ExprId from = search.order[search.pending.top().second];
-    search.pending.pop();
-    if (expand(search, from)) search.live.push_back(from.value);
+    const std::size_t next = search.next();
+    if (next == search.seen.size()) break;
+    if (expand(search, next)) search.live.push_back(search.seen[next].state.value);
   }
   if (search.live.empty()) {
-    for (ExprId seen : search.order) remember(seen, kDead);
+    for (const Search::Seen& seen : search.seen) remember(seen.state, kDead);
   } else {
     propagate(search);
   }
 }
 
-bool Liveness::expand(Search& search, ExprId from) {
+bool Liveness::expand(Search& search, std::size_t index) {
+  const auto [from, depth, is_expanded] = search.seen[index];
   const ExprId* row = derivatives_.row(from);
   std::uint32_t shortest = kUnknown;
   for (std::uint32_t c = 0; c < derivatives_.class_count(); ++c) {
@@ -211,8 +246,7 @@ bool Liveness::expand(Search& search, ExprId from) {
     const auto [source, is_new] = search.sources.try_emplace(to.value);
     source->second.push_back(from.value);
     if (!is_new) continue;
-    search.pending.emplace(distance_guess(to), search.order.size());
-    search.order.push_back(to);
+    search.add(to, depth + 1, distance_guess(to));
   }
   if (shortest == kUnknown) return false;
   remember(from, std::min(shortest, kMaxLength - 1) + 1);

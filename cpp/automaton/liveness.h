@@ -4,7 +4,7 @@
 //      complements, intersections, assertions and escapes can hide it.
 //   2. Sequences, unions, repeats and members combine the lengths of their parts.
 //   3. Other states are searched, the shortest remainder first. Verdicts are memoised for each state of the search.
-//   4. An intersection with one operand that calls rules may have infinitely many states. After kPatience states the
+//   4. An intersection with one operand that calls rules may have infinitely many states. After some work the
 //      question goes to CfgIntersection.
 #pragma once
 
@@ -57,7 +57,7 @@ class Liveness {
   std::uint32_t distance_guess(ExprId id) const;
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.
-  bool expand(Search& search, ExprId from);
+  bool expand(Search& search, std::size_t index);
   void propagate(Search& search);
   // Splits an intersection into the one operand that calls rules, and the intersection of the others; false if that is
   // impossible.

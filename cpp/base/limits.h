@@ -58,6 +58,7 @@ class Meter {
     ++states_;
   }
 
+  std::int64_t steps() const { return steps_; }  // of the current call
   std::int64_t bytes() const { return bytes_; }
   std::int64_t states() const { return states_; }
 
