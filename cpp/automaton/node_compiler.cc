@@ -25,8 +25,9 @@ void NodeCompiler::register_byte_sets(const NodeRef& root) {
     has_grammar |= node->kind() == NodeKind::grammar;
     has_complement |= node->kind() == NodeKind::complement;
     has_all_texts_ |= node->hash() == utf8->hash();
-    if (node->kind() == NodeKind::json_string && !has_string) register_escape_bytes(exprs_);
-    has_string |= node->kind() == NodeKind::json_string;
+    const bool is_string = node->kind() == NodeKind::json_string || node->kind() == NodeKind::serialized_string;
+    if (is_string && !has_string) register_escape_bytes(exprs_);
+    has_string |= is_string;
     register_node(*node, literal_bytes);
     for (const NodeRef& child : node->children()) {
       if (seen.insert(child.get()).second) pending.push_back(child.get());
@@ -138,6 +139,7 @@ ExprId NodeCompiler::build(const Node& node, std::vector<ExprId> parts) {
     case NodeKind::repeat: return exprs_.repeat(parts[0], node.minimum(), node.maximum());
     case NodeKind::json_string:
       return exprs_.json_escaped(parts[0], static_cast<std::uint32_t>(EscapePosition::text), 0);
+    case NodeKind::serialized_string: return exprs_.json_escaped(parts[0], kSerialized, 0);
     case NodeKind::unordered:
     case NodeKind::ordered:
       for (ExprId& part : parts) {

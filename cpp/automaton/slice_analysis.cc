@@ -209,9 +209,10 @@ ExprId SliceAnalysis::any_string_like(ExprId prefix) {
     const Expr& expr = exprs[prefix];
     if (expr.op != Op::concat) return prefix;
     const Expr& head = exprs[expr.first()];
-    constexpr auto kInText = static_cast<std::uint32_t>(EscapePosition::text);
-    if (head.op != Op::json_escaped || head.escape_position() != kInText) return prefix;
-    return exprs.concat(exprs.json_escaped(all_texts, kInText, 0), expr.second());
+    const bool is_in_text =
+        head.op == Op::json_escaped && escape_position_of(head.escape_position()) == EscapePosition::text;
+    if (!is_in_text) return prefix;
+    return exprs.concat(exprs.json_escaped(all_texts, head.escape_position(), 0), expr.second());
   });
 }
 

@@ -85,7 +85,7 @@ void bind_nodes(nb::module_& m) {
         return Node::grammar(std::move(definitions), static_cast<std::uint32_t>(start));
       },
       "definitions"_a, "start"_a);
-  m.def("json_string", &Node::json_string, "texts"_a);
+  m.def("json_string", &Node::json_string, "texts"_a, "serialized"_a = false);
   m.def(
       "unordered",
       [](const std::vector<std::pair<NodeRef, bool>>& items, const std::optional<NodeRef>& others,

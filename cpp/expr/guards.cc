@@ -10,11 +10,12 @@ namespace detent {
 
 ExprId ExprSet::json_escaped(ExprId texts, std::uint32_t position, std::uint32_t bits) {
   if (texts == kEmpty) return kEmpty;
-  if (texts == kEpsilon && position == 0) return kEpsilon;
+  const bool is_in_text = escape_position_of(position) == EscapePosition::text;
+  if (texts == kEpsilon && is_in_text) return kEpsilon;
   const Expr& inner = exprs_[texts.value];
   Expr expr;
   expr.op = Op::json_escaped;
-  expr.nullable = position == 0 && inner.nullable;
+  expr.nullable = is_in_text && inner.nullable;
   expr.nonempty = inner.nonempty;
   inherit_flags(expr, inner);
   expr.largest_count = inner.largest_count;

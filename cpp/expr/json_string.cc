@@ -9,6 +9,13 @@ namespace {
 constexpr std::string_view kEscapeLetters = "\"\\/bfnrt";
 constexpr std::string_view kEscapedBytes = "\"\\/\b\f\n\r\t";
 constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+constexpr std::size_t kLowerHexDigits = 16;  // the first ones of kHexDigits, which serialisers write
+
+// The characters that serialisers write as \u: control characters without an escape of two bytes, DEL, and all others.
+struct CharacterRange {
+  std::uint32_t first, last;
+};
+constexpr CharacterRange kSerializedAsU[] = {{0, 7}, {0x0B, 0x0B}, {0x0E, 0x1F}, {0x7F, 0x10FFFF}};
 
 std::uint32_t digit_value(char digit) {
   if (digit <= '9') return static_cast<std::uint32_t>(digit - '0');
@@ -36,7 +43,7 @@ const std::array<JsonStringRow::Block, 4> JsonStringRow::kBlocks = {{
 
 std::uint32_t remaining_escape_bytes(std::uint32_t position) {
   constexpr std::uint32_t kRemaining[] = {0, 1, 4, 3, 2, 1, 6, 5, 4, 3, 2, 1, 1, 2, 3, 7, 8};
-  return kRemaining[position];
+  return kRemaining[static_cast<std::uint32_t>(escape_position_of(position))];
 }
 
 void register_escape_bytes(ExprSet& exprs) {
@@ -47,7 +54,7 @@ void register_escape_bytes(ExprSet& exprs) {
 }
 
 ExprId JsonStringRow::json_escaped(ExprId texts, EscapePosition position, std::uint32_t bits) {
-  return exprs_.json_escaped(texts, static_cast<std::uint32_t>(position), bits);
+  return exprs_.json_escaped(texts, static_cast<std::uint32_t>(position) | dialect_, bits);
 }
 
 ExprId JsonStringRow::after_character(ExprId texts, std::uint32_t code_point) {
@@ -93,6 +100,20 @@ bool JsonStringRow::may_start_with(ExprId texts, const Block& block) {
   return false;
 }
 
+bool JsonStringRow::may_start_with_escaped(ExprId texts, std::uint32_t first, std::uint32_t last) {
+  if (dialect_ == 0) return may_start_with(texts, first, last);
+  return std::ranges::any_of(kSerializedAsU, [&](const CharacterRange& range) {
+    const std::uint32_t low = std::max(first, range.first), high = std::min(last, range.last);
+    return low <= high && may_start_with(texts, low, high);
+  });
+}
+
+bool JsonStringRow::are_all_escapable(std::uint32_t first, std::uint32_t last) const {
+  return dialect_ == 0 || std::ranges::any_of(kSerializedAsU, [&](const CharacterRange& range) {
+           return range.first <= first && last <= range.last;
+         });
+}
+
 ExprId JsonStringRow::common_residual(ExprId texts, std::uint32_t first, std::uint32_t last) {
   ExprId found = ExprSet::kEmpty;
   for (const Block& block : kBlocks) {
@@ -131,14 +152,14 @@ ExprId JsonStringRow::common_residual(ExprId texts, const Block& block) {
 
 ExprId JsonStringRow::if_started(ExprId texts, EscapePosition position, std::uint32_t bits, std::uint32_t first,
                                  std::uint32_t last) {
-  return may_start_with(texts, first, last) ? json_escaped(texts, position, bits) : ExprSet::kEmpty;
+  return may_start_with_escaped(texts, first, last) ? json_escaped(texts, position, bits) : ExprSet::kEmpty;
 }
 
 // After one to three digits of a code unit, `digits`.
 ExprId JsonStringRow::after_first_digits(ExprId texts, EscapePosition position, std::uint32_t digits) {
   const std::uint32_t shift = position == EscapePosition::hex0 ? 12 : position == EscapePosition::hex1 ? 8 : 4;
   const std::uint32_t first = digits << shift, last = first | ((1u << shift) - 1);
-  if (last < 0xD800 || first >= 0xE000) {
+  if ((last < 0xD800 || first >= 0xE000) && are_all_escapable(first, last)) {
     if (const ExprId residual = common_residual(texts, first, last); residual != ExprSet::kEmpty) {
       return json_escaped(residual, shift == 12  ? EscapePosition::any3
                                     : shift == 8 ? EscapePosition::any2
@@ -163,6 +184,7 @@ ExprId JsonStringRow::after_first_digits(ExprId texts, EscapePosition position, 
 ExprId JsonStringRow::after_code_unit(ExprId texts, std::uint32_t code_unit) {
   if (code_unit >= 0xDC00 && code_unit < 0xE000) return ExprSet::kEmpty;
   if (code_unit < 0xD800 || code_unit >= 0xE000) {
+    if (!are_all_escapable(code_unit, code_unit)) return ExprSet::kEmpty;
     return json_escaped(after_character(texts, code_unit), EscapePosition::text);
   }
   const std::uint32_t bits = code_unit & kPayload;
@@ -212,7 +234,12 @@ bool JsonStringRow::derive_text(ExprId texts, ExprId* out) {
   bool is_inside_character = false, has_more = false;
   for (unsigned byte = 0x80; byte < 0xC0; ++byte) is_inside_character |= is_live(byte);
   for (unsigned byte = 0; byte < 256; ++byte) has_more |= is_live(byte);
-  const bool may_escape = has_more && !is_inside_character;
+  bool may_escape = has_more && !is_inside_character;
+  if (may_escape && dialect_ != 0) {
+    may_escape =
+        is_live('"') || is_live('\\') || may_start_with(texts, 0, 0x1F) || may_start_with(texts, 0x7F, 0x10FFFF);
+    if (!missing_.empty()) return false;
+  }
   out[class_of_['\\']] = may_escape ? json_escaped(texts, EscapePosition::escape) : ExprSet::kEmpty;
   return true;
 }
@@ -221,23 +248,30 @@ bool JsonStringRow::derive(ExprId id, ExprId* out) {
   missing_.clear();
   const Expr expr = exprs_[id];
   const ExprId texts = expr.part();
-  const auto position = static_cast<EscapePosition>(expr.escape_position());
+  const EscapePosition position = escape_position_of(expr.escape_position());
+  dialect_ = expr.escape_position() & kSerialized;
   const auto at = [&](char byte) -> ExprId& { return out[class_of_[static_cast<std::uint8_t>(byte)]]; };
   std::fill_n(out, class_count_, ExprSet::kEmpty);
   switch (position) {
     case EscapePosition::text: return derive_text(texts, out);
     case EscapePosition::escape:
       for (std::size_t i = 0; i < kEscapeLetters.size(); ++i) {
+        if (dialect_ != 0 && kEscapeLetters[i] == '/') continue;
         const ExprId residual = after_character(texts, static_cast<std::uint8_t>(kEscapedBytes[i]));
         at(kEscapeLetters[i]) = json_escaped(residual, EscapePosition::text);
       }
-      at('u') = json_escaped(texts, EscapePosition::hex0);
+      at('u') = dialect_ == 0 ? json_escaped(texts, EscapePosition::hex0)
+                              : if_started(texts, EscapePosition::hex0, 0, 0, 0x10FFFF);
       break;
     case EscapePosition::low_escape: at('\\') = json_escaped(texts, EscapePosition::low_u, expr.escape_bits()); break;
     case EscapePosition::low_u: at('u') = json_escaped(texts, EscapePosition::low0, expr.escape_bits()); break;
-    case EscapePosition::low0: at('d') = at('D') = json_escaped(texts, EscapePosition::low1, expr.escape_bits()); break;
+    case EscapePosition::low0:
+      at('d') = json_escaped(texts, EscapePosition::low1, expr.escape_bits());
+      if (dialect_ == 0) at('D') = at('d');
+      break;
     default:
-      for (char digit : kHexDigits) at(digit) = after_digit(texts, position, expr.escape_bits(), digit_value(digit));
+      for (char digit : dialect_ == 0 ? kHexDigits : kHexDigits.substr(0, kLowerHexDigits))
+        at(digit) = after_digit(texts, position, expr.escape_bits(), digit_value(digit));
   }
   return missing_.empty();
 }

@@ -39,9 +39,19 @@ enum class EscapePosition : std::uint32_t {
   high2,  // that many digits, then any low surrogate, then the residual
 };
 
+// Set in the position of a string that has only the escapes that serialisers write: \" \\ \b \f \n \r \t, and \u
+// with lower-case digits for other control characters, DEL and all characters above ASCII.
+inline constexpr std::uint32_t kSerialized = 32;
+
+inline EscapePosition escape_position_of(std::uint32_t position) {
+  return static_cast<EscapePosition>(position & ~kSerialized);
+}
+inline bool is_serialized(std::uint32_t position) { return (position & kSerialized) != 0; }
+
 // Whether the residual is known: Expr::part is then the texts after the escape, otherwise the texts before it.
 inline bool is_character_known(std::uint32_t position, std::uint32_t bits) {
-  return position == 0 || position >= static_cast<std::uint32_t>(EscapePosition::any1) || bits == kAnyBits;
+  const EscapePosition base = escape_position_of(position);
+  return base == EscapePosition::text || base >= EscapePosition::any1 || bits == kAnyBits;
 }
 std::uint32_t remaining_escape_bytes(std::uint32_t position);
 
@@ -77,6 +87,10 @@ class JsonStringRow {
   // Whether a text starts with a character from `first` to `last`.
   bool may_start_with(ExprId texts, std::uint32_t first, std::uint32_t last);
   bool may_start_with(ExprId texts, const Block& block);
+  // Whether a text starts with a character from `first` to `last` that may be written as \u.
+  bool may_start_with_escaped(ExprId texts, std::uint32_t first, std::uint32_t last);
+  // Whether every character from `first` to `last` may be written as \u.
+  bool are_all_escapable(std::uint32_t first, std::uint32_t last) const;
   // The one residual after each character from `first` to `last`; the empty language if they differ.
   ExprId common_residual(ExprId texts, std::uint32_t first, std::uint32_t last);
   ExprId common_residual(ExprId texts, const Block& block);
@@ -92,6 +106,7 @@ class JsonStringRow {
   std::uint32_t class_count_;
   FindRow find_row_;
   std::vector<ExprId> missing_;
+  std::uint32_t dialect_ = 0;  // kSerialized or 0: that of the current row
 };
 
 }  // namespace detent

@@ -178,9 +178,9 @@ NodeRef Node::grammar(std::vector<NodeRef> definitions, std::uint32_t start) {
   return finish(node);
 }
 
-NodeRef Node::json_string(NodeRef texts) {
+NodeRef Node::json_string(NodeRef texts, bool is_serialized) {
   check_closed(*texts);
-  Node* node = new Node(NodeKind::json_string);
+  Node* node = new Node(is_serialized ? NodeKind::serialized_string : NodeKind::json_string);
   node->children_.push_back(std::move(texts));
   return finish(node);
 }

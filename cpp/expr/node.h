@@ -37,6 +37,7 @@ enum class NodeKind : std::uint8_t {
   maximal_munch,  // the first child, where the following text does not extend the match to a longer one of the second
   not_followed_by,  // zero-width: the following text does not start with the child
   special,          // a token without text, by name; the child, if any, replaces it where a vocabulary lacks the token
+  serialized_string,  // as json_string, with the escapes alone that serialisers write
 };
 
 class Node;
@@ -80,7 +81,7 @@ class Node {
   static NodeRef scope(NodeRef body);
   static NodeRef reference(std::uint32_t index);
   static NodeRef grammar(std::vector<NodeRef> definitions, std::uint32_t start);
-  static NodeRef json_string(NodeRef texts);
+  static NodeRef json_string(NodeRef texts, bool is_serialized = false);
   // Each member at most once, and exactly once if its character in `required` is '1'; `others` any number of times;
   // `separator` between neighbours; between `minimum` and `maximum` members in total.
   static NodeRef unordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,

@@ -83,6 +83,7 @@ Layout layout_of(NodeKind kind) {
     case NodeKind::complement:
     case NodeKind::scope:
     case NodeKind::json_string:
+    case NodeKind::serialized_string:
     case NodeKind::not_followed_by: return {.min_children = 1, .max_children = 1};
     case NodeKind::repeat: return {.minimum = true, .maximum = true, .min_children = 1, .max_children = 1};
     case NodeKind::lookahead:
@@ -153,6 +154,7 @@ NodeRef make_node(NodeKind kind, Fields fields) {
     case NodeKind::reference: return Node::reference(fields.minimum);
     case NodeKind::grammar: return Node::grammar(std::move(children), fields.minimum);
     case NodeKind::json_string: return Node::json_string(children[0]);
+    case NodeKind::serialized_string: return Node::json_string(children[0], true);
     case NodeKind::unordered:
       return Node::unordered({children.begin() + 2, children.end()}, std::move(fields.text), children[1], children[0],
                              fields.minimum, fields.maximum);

@@ -172,6 +172,7 @@ Precedence describe_node(const Node* node, std::vector<NodePrinter::Piece>& piec
       pieces.emplace_back(")");
       return kAtom;
     case NodeKind::json_string: return call("json");
+    case NodeKind::serialized_string: return call("serialized");
     case NodeKind::unordered:
     case NodeKind::ordered: append_members(*node, pieces); return kAtom;
     case NodeKind::maximal_munch:
@@ -284,9 +285,14 @@ Precedence describe_expr(const ExprSet& exprs, ExprId id, std::vector<ExprPrinte
       return kPostfix;
     case Op::rule:
     case Op::loop: pieces.emplace_back(text_of({"<", std::to_string(expr.definition_index()), ">"})); return kAtom;
-    case Op::json_escaped:
-      return call(expr.escape_position() == 0 ? "json" : text_of({"json@", position_name(expr.escape_position())}),
+    case Op::json_escaped: {
+      const std::string name = is_serialized(expr.escape_position()) ? "serialized" : "json";
+      const EscapePosition position = escape_position_of(expr.escape_position());
+      return call(position == EscapePosition::text
+                      ? name
+                      : text_of({name, "@", position_name(static_cast<std::uint32_t>(position))}),
                   expr.part());
+    }
     case Op::unordered:
     case Op::ordered: append_members(exprs, id, pieces); return kAtom;
     case Op::maximal_munch:
