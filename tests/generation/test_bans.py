@@ -360,3 +360,35 @@ def test_what_a_guide_keeps_of_bans_changes_no_text(mode: str) -> None:
                 for guide in (kept, detent.compile(language, VOCABULARY))
             ]  # fmt: skip
             assert texts[0] == texts[1], (ban, prompt, ignore_case, whole_words)
+
+
+class TestValues:
+    """In a text with strings in quotes, a ban is about the decoded strings as well as the text."""
+
+    @pytest.mark.parametrize("mode", ["rewind", "mask"])
+    def test_escapes_hide_no_word(self, mode: Any) -> None:
+        model = detent.load_model()
+        only = detent.json_schema({"type": "string", "pattern": "^listen$"})
+        with pytest.raises(EmptyLanguageError, match="banned words"):
+            detent.generate(model, "Say it", only, ban=["listen"], ban_mode=mode)
+        either = detent.json_schema({"type": "string", "pattern": "^(listen|hear)$"})
+        for seed in range(5):
+            out = detent.generate(model, "Say it", either, ban=["listen"], ban_mode=mode, seed=seed, temperature=3)
+            assert out.value == "hear"
+
+    @pytest.mark.parametrize("mode", ["rewind", "mask"])
+    @pytest.mark.parametrize("ignore_case", [False, True])
+    def test_no_value_has_a_word(self, mode: Any, ignore_case: bool) -> None:
+        model = detent.load_model()
+        schema = detent.json_schema(
+            {"type": "array", "items": {"enum": ['a"b', "é", "É\n", "\\n", "x", "ab", "k\u212a"]}}
+        )
+        words = ['a"', "é"]
+        seen: set[str] = set()
+        for seed in range(30):
+            ban = detent.Ban(words, mode, ignore_case)
+            out = detent.generate(model, "Go", schema, ban=ban, seed=seed, temperature=9, max_tokens=40)
+            values = json.loads(out.text)
+            assert not any(has_word(value, words, ignore_case, False) for value in values), (values, out.text)
+            seen.update(values)
+        assert seen == {"\\n", "x", "ab", "k\u212a"} | (set() if ignore_case else {"É\n"})

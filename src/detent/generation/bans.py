@@ -19,6 +19,7 @@ from detent.language import Language
 from detent.sources.nodes import ANY_BYTES, concat, optional
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.containing import containing_node, no_word_character
+from detent.sources.words.quoted import in_strings
 from detent.sources.words.trie import bytes_trie, trie
 
 __all__ = ["Ban", "BanMode", "BannedWords", "Words", "banned_words"]
@@ -40,7 +41,8 @@ class Ban:
     Parameters
     ----------
     words : sequence of str or bytes
-        The text contains none of them, however tokens divide them, alone or inside a longer word.
+        The text contains none of them, however tokens divide them, alone or inside a longer word. In a text with
+        strings in quotes, such as JSON, the decoded strings contain none of them either.
     mode : "rewind" or "mask"
         "rewind": when a banned word is complete, return to the token in which the word began, ban that token at that
         position, and go on; the model then writes something else. "mask": never write a token that completes a word.
@@ -98,7 +100,7 @@ class BannedWords:
 
     def excluding(self, language: Language, prompt: bytes, stops: AhoCorasick | None) -> Language:
         """Return the texts of a language without a banned word, and without the end of one that the prompt began."""
-        banned = [self._banned_node]
+        banned = [self._banned_node, in_strings(self._banned_node)]
         if stops is not None and self._whole_words:  # cutting the text at a stop string makes a word boundary there
             before = optional(concat(ANY_BYTES, no_word_character()))
             stop_strings = bytes_trie(sorted(word.encode("latin-1") for word in stops.words))
