@@ -16,7 +16,8 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* tokenizable, std::uint3
       exprs_(meter_),
       derivatives_(exprs_, meter_),
       liveness_(exprs_, derivatives_, meter_),
-      horizon_(horizon) {
+      horizon_(horizon),
+      compiled_size_(0) {
   const ForkGuard guard;
   meter_.restart(std::move(cancel));
   NodeCompiler compiler(exprs_, liveness_, meter_);
@@ -30,6 +31,7 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* tokenizable, std::uint3
   if (tokenizable) tokenizable_ = compiler.compile(*tokenizable);
   if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
   add_state_slots();
+  compiled_size_ = exprs_.size();
   meter_.restart();
 }
 

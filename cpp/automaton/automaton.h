@@ -101,6 +101,8 @@ class Automaton {
     return result;
   }
 
+  // The number of expressions that the language itself has; decoding adds states to them.
+  std::size_t compiled_size() const { return compiled_size_; }
   std::int64_t state_count();
   std::int64_t memory_bytes();
 
@@ -118,6 +120,7 @@ class Automaton {
   Derivatives derivatives_;
   Liveness liveness_;
   std::uint32_t horizon_;
+  std::size_t compiled_size_;
   ExprId start_;
   ExprId tokenizable_;
   ExprId all_texts_;

@@ -3,21 +3,47 @@
 #include <utility>
 #include <vector>
 
+#include "automaton/alternatives.h"
 #include "expr/lengths.h"
 #include "mask/mask_builder.h"
 #include "runtime/trie_walk.h"
 #include "runtime/unbounded_reference.h"
 
 namespace detent {
+namespace {
+
+// States that decoding adds before masks of unions are computed by operand. Most languages stay far below.
+constexpr std::size_t kManyStates = 10'000;
+
+}  // namespace
 
 std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
   if (vocabulary_.tokenizable_texts()) return compute_from_nearest(state);
   if (automaton_.begins_with_literal(state)) return walk(state, {});
+  if (const std::vector<ExprId> parts = alternatives(state); parts.size() > 1) return compute_from_alternatives(parts);
   if (const SlicedState sliced = analysis_.slice(state); !sliced.slices.empty()) return compute_from_slices(sliced);
   const ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(state), state, [this](ExprId wide) { return cached(wide); });
   if (!reference.mask) return compute_from_nearest(state);
   return reference.equal_below >= vocabulary_.max_token_length() ? reference.mask : walk(state, reference);
+}
+
+// Returns nothing while the automaton is small: one walk then costs less than one for each operand.
+std::vector<ExprId> MaskComputer::alternatives(ExprId state) {
+  return automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+    if (exprs.size() < automaton_.compiled_size() + kManyStates) return std::vector<ExprId>{};
+    return alternatives_of(exprs, liveness, state);
+  });
+}
+
+std::shared_ptr<const Mask> MaskComputer::compute_from_alternatives(const std::vector<ExprId>& alternatives) {
+  MaskBuilder builder(vocabulary_.word_count());
+  for (ExprId part : alternatives) {
+    const std::shared_ptr<const Mask> mask = cached(automaton_.clamp_to_horizon(part, Automaton::Horizon::token));
+    builder.share(mask);
+    builder.note_length(mask->max_completion_bound());
+  }
+  return builder.finish();
 }
 
 std::shared_ptr<const Mask> MaskComputer::compute_from_slices(const SlicedState& sliced) {
