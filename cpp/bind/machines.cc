@@ -103,7 +103,10 @@ void bind_machines(nb::module_& m) {
            "cancel"_a.none() = nb::none())
       .def(
           "longest", [](LanguageMachine& machine) { return machine.budget().longest_completion(machine.start()); },
-          nb::call_guard<WithoutGil>(), "The tokens of the longest text, if there is one.");
+          nb::call_guard<WithoutGil>(), "The tokens of the longest text, if there is one.")
+      .def(
+          "shortest", [](LanguageMachine& machine) { return machine.budget().shortest_completion(machine.start()); },
+          nb::call_guard<WithoutGil>(), "The tokens of a shortest text.");
 
   nb::class_<CanonicalMachine, TokenMachine>(m, "CanonicalMachine")
       .def(nb::new_(&make_canonical_machine), "language"_a, "vocabulary"_a, "transitions"_a, "states"_a,

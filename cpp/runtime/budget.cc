@@ -11,6 +11,8 @@ namespace detent {
 
 bool Budget::has_every_byte() const { return machine_.vocabulary().tokenizable_texts() == nullptr; }
 
+bool Budget::is_large() const { return machine_.state_count() > max_searched_states_; }
+
 bool Budget::is_recursive(ExprId state) const { return has_every_byte() && machine_.automaton().has_rule(state); }
 
 Budget::Bounds& Budget::bounds(ExprId state) {
@@ -25,13 +27,22 @@ Budget::Bounds& Budget::bounds(ExprId state) {
   return known;
 }
 
-const std::vector<ExprId>& Budget::successors(ExprId state) {
+// Lists that no longer fit the bound on memory are found again when they are needed.
+const std::vector<ExprId>& Budget::successors(ExprId state, Allowance& allowance) {
+  constexpr std::size_t kMaxSuccessors = 8 << 20;
+  constexpr std::int64_t kWorkPerState = 64;  // building a state costs as much as visiting that many trie nodes
   const auto known = successors_.find(state.value);
   if (known != successors_.end()) return known->second;
+  if (successor_count_ > kMaxSuccessors) {
+    successors_.clear();
+    successor_count_ = 0;
+  }
   std::int64_t visited = 0;
+  const std::int64_t states_before = machine_.state_count();
   std::vector<ExprId> next = machine_.successors(state, visited);
+  allowance.work -= visited + kWorkPerState * (machine_.state_count() - states_before);
   meter_.step(visited / 8 + 1);
-  meter_.allocate(static_cast<std::int64_t>(next.size() * sizeof(ExprId)) + 64);
+  successor_count_ += next.size();
   return successors_[state.value] = std::move(next);
 }
 
@@ -52,7 +63,7 @@ void Budget::tighten(ExprId state) {
   }
 }
 
-bool Budget::completes_within(ExprId state, std::uint32_t tokens) {
+bool Budget::completes_within(ExprId state, std::uint32_t tokens, Allowance& allowance) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
@@ -63,7 +74,7 @@ bool Budget::completes_within(ExprId state, std::uint32_t tokens) {
     tighten(state);
     if (bounds_[state.value].upper <= tokens) return true;
   }
-  return !is_recursive(state) && search(state, tokens);
+  return !is_recursive(state) && search(state, tokens, allowance);
 }
 
 // Each state on the path to nodes[last] completes by way of a successor of that node, which has a completion of
@@ -77,14 +88,18 @@ void Budget::lower_upper_bounds(const std::vector<SearchNode>& nodes, std::size_
   }
 }
 
-// Breadth first over token steps, to depth `tokens`. A node is expanded only if its bounds leave the verdict open.
-bool Budget::search(ExprId state, std::uint32_t tokens) {
+// Breadth first over token steps, to depth `tokens`. A node is expanded only if its bounds leave the verdict open. A
+// search that uses up its allowance proves nothing: it leaves the lower bounds as they were. Where the vocabulary lacks
+// bytes, no completion is known without a search, so that only the meter ends one.
+bool Budget::search(ExprId state, std::uint32_t tokens, Allowance& allowance) {
   std::vector<SearchNode> nodes{{state, 0, 0}};
   std::unordered_set<std::uint32_t> seen{state.value};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::uint32_t depth = nodes[i].depth + 1;
     if (depth > tokens) continue;
-    for (ExprId next : successors(nodes[i].state)) {
+    if (has_every_byte() && (allowance.work <= 0 || is_large())) return false;
+    const std::vector<ExprId> children = successors(nodes[i].state, allowance);
+    for (ExprId next : children) {
       if (!seen.insert(next.value).second) continue;
       const Bounds& known = bounds(next);
       if (known.lower > tokens - depth) continue;
@@ -109,7 +124,8 @@ bool Budget::all_fit(ExprId state, std::uint32_t tokens) {
   meter_.restart();
   if (bounds(state).worst_successor == kUnknown && !is_recursive(state)) {
     std::uint32_t worst = 0;
-    for (ExprId next : successors(state)) worst = std::max(worst, bounds(next).upper);
+    Allowance allowance;
+    for (ExprId next : successors(state, allowance)) worst = std::max(worst, bounds(next).upper);
     bounds_[state.value].worst_successor = worst;
   }
   const std::uint32_t worst = bounds_[state.value].worst_successor;
@@ -125,16 +141,43 @@ void Budget::record_successors(ExprId state, const std::vector<ExprId>& successo
   known.worst_successor = std::min(known.worst_successor, worst);
 }
 
+std::vector<std::uint32_t> Budget::known_completion(ExprId state) {
+  return machine_.vocabulary().fewest_tokens(machine_.automaton().some_completion(state));
+}
+
+std::vector<std::uint32_t> Budget::short_completion(ExprId state) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  if (is_recursive(state)) return known_completion(state);
+  if (!has_every_byte()) return *search_exactly(state);  // the vocabulary may be unable to write the known completion
+  Allowance allowance;
+  if (auto found = search_completion(state, allowance)) return std::move(*found);
+  return known_completion(state);
+}
+
 std::vector<std::uint32_t> Budget::shortest_completion(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  if (is_recursive(state)) return machine_.vocabulary().fewest_tokens(machine_.automaton().some_completion(state));
+  if (is_recursive(state)) return known_completion(state);
+  return *search_exactly(state);
+}
+
+// The meter bounds this search.
+std::optional<std::vector<std::uint32_t>> Budget::search_exactly(ExprId state) {
+  Allowance unlimited{INT64_MAX};
+  return search_completion(state, unlimited);
+}
+
+// Breadth first over token steps. Returns nothing if the allowance is used up first.
+std::optional<std::vector<std::uint32_t>> Budget::search_completion(ExprId state, Allowance& allowance) {
   std::vector<SearchNode> nodes{{state, 0, 0}};
   std::unordered_set<std::uint32_t> seen{state.value};
   std::size_t i = 0;
   for (; !machine_.accepting(nodes[i].state); ++i) {
-    for (ExprId next : successors(nodes[i].state)) {
+    if (allowance.work <= 0) return std::nullopt;
+    for (ExprId next : successors(nodes[i].state, allowance)) {
       if (seen.insert(next.value).second) nodes.push_back({next, i, 0});
     }
   }
@@ -159,9 +202,10 @@ std::optional<std::uint32_t> Budget::longest_completion(ExprId state) {
   constexpr std::uint32_t kOnPath = UINT32_MAX;
   std::unordered_map<std::uint32_t, std::uint32_t> lengths{{state.value, kOnPath}};
   std::vector<Frame> path{{state}};
+  Allowance unlimited{INT64_MAX};  // the meter bounds this search
   while (true) {
     Frame& last = path.back();
-    const std::vector<ExprId>& children = successors(last.state);
+    const std::vector<ExprId>& children = successors(last.state, unlimited);
     if (last.next_child == children.size()) {
       lengths[last.state.value] = last.length;
       if (path.size() == 1) return last.length;

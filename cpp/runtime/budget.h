@@ -1,14 +1,18 @@
 // Budget: the fewest tokens that complete a text from a state, so that generation ends within its limit.
 //
-// completes_within(state, k) is exact: true if and only if a sequence of at most k text tokens leads from the state to
-// acceptance. Each state has a lower and an upper bound of the least k. docs/algorithms/budgets.md derives the method:
+// completes_within(state, k) is true only if a sequence of at most k text tokens leads from the state to acceptance.
+// The converse holds but for the cases below. Each state has a lower and an upper bound of the least k.
+// docs/algorithms/budgets.md derives the method:
 //
 // 1. Where every byte is a token, the bytes of the shortest completion are the first upper bound.
 // 2. Near the limit, this completion is tokenized into the fewest tokens: a tighter upper bound.
 // 3. Between the bounds, a breadth-first search over token steps decides, and tightens the bounds of the states it saw.
 //
-// A state that calls rules may have infinitely many successors. There step 3 is left out: completes_within() may be
-// false where only a completion that step 2 does not find would fit.
+// 4. A step of a matcher searches for a bounded time (Allowance). What is not found by then does not count, so that no
+//    step takes long; a path that was found is remembered, so that a matcher can follow it.
+//
+// A state that calls rules may have infinitely many successors. There step 3 is left out. So completes_within() may be
+// false, in such languages and after a search that ends early, where only a completion that step 2 does not find fits.
 // Safe for threads; one lock.
 #pragma once
 
@@ -27,17 +31,29 @@ class LanguageMachine;
 
 class Budget {
  public:
-  Budget(LanguageMachine& machine, const Limits& limits) : machine_(machine), meter_(limits) {}
+  Budget(LanguageMachine& machine, const Limits& limits)
+      : machine_(machine), meter_(limits), max_searched_states_(limits.states / 4) {}
 
-  bool completes_within(ExprId state, std::uint32_t tokens);
+  // The work that the searches of one step may do: trie nodes visited, with the states that are built on the way.
+  struct Allowance {
+    std::int64_t work = 200'000;
+  };
+  bool completes_within(ExprId state, std::uint32_t tokens, Allowance& allowance);
+
+  // Whether the automaton has so many states that searches, which add more, are left out: decoding needs the rest.
+  bool is_large() const;
 
   // Whether every successor of `state` completes within `tokens`. False may mean "not known".
   bool all_fit(ExprId state, std::uint32_t tokens);
   // Records that `successors` are all successors of `state`, and that their upper bounds are known.
   void record_successors(ExprId state, const std::vector<ExprId>& successors);
 
-  // The tokens of a shortest completion; with rules, of the completion of the fewest bytes.
+  // The tokens of a shortest completion; with rules, and where the search takes too long, known_completion().
+  std::vector<std::uint32_t> short_completion(ExprId state);
+  // As above, but throws `limit` ("work") instead of a second best. With rules, known_completion().
   std::vector<std::uint32_t> shortest_completion(ExprId state);
+  // The completion that is found without a search, in the fewest tokens.
+  std::vector<std::uint32_t> known_completion(ExprId state);
 
   // The number of tokens of the longest completion, or nothing where they have no bound.
   std::optional<std::uint32_t> longest_completion(ExprId state);
@@ -62,16 +78,20 @@ class Budget {
   // Whether the search over successors may not end.
   bool is_recursive(ExprId state) const;
   Bounds& bounds(ExprId state);
-  const std::vector<ExprId>& successors(ExprId state);
+  const std::vector<ExprId>& successors(ExprId state, Allowance& allowance);
   void tighten(ExprId state);
-  bool search(ExprId state, std::uint32_t tokens);
+  bool search(ExprId state, std::uint32_t tokens, Allowance& allowance);
+  std::optional<std::vector<std::uint32_t>> search_exactly(ExprId state);
+  std::optional<std::vector<std::uint32_t>> search_completion(ExprId state, Allowance& allowance);
   void lower_upper_bounds(const std::vector<SearchNode>& nodes, std::size_t last, std::uint32_t completion);
 
   LanguageMachine& machine_;
   std::mutex mutex_;
   Meter meter_;
+  std::int64_t max_searched_states_;
   std::unordered_map<std::uint32_t, Bounds> bounds_;
   std::unordered_map<std::uint32_t, std::vector<ExprId>> successors_;
+  std::size_t successor_count_ = 0;  // in all lists of successors_
 };
 
 }  // namespace detent

@@ -79,20 +79,14 @@ std::vector<std::uint32_t> CanonicalMachine::completion(const TokenState& state)
 
 std::vector<std::uint32_t> CanonicalMachine::followed_completion(const TokenState& state, std::uint32_t tokens) {
   if (completes_within(state, tokens)) return completion(state);
-  if (!language_.budget().completes_within(ExprId{state.language}, tokens)) return {};
+  if (!language_.completes_within({state.language}, tokens)) return {};
   std::vector<std::uint32_t> shortest = shortest_completion(state);
   if (shortest.size() > tokens) shortest.clear();
   return shortest;
 }
 
 std::vector<std::uint32_t> CanonicalMachine::shortest_completion(const TokenState& state) {
-  std::vector<std::uint32_t> tokens;
-  try {
-    tokens = language_.budget().shortest_completion(ExprId{state.language});
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::limit) return {};  // too far away to search for
-    throw;
-  }
+  std::vector<std::uint32_t> tokens = language_.budget().short_completion(ExprId{state.language});
   if (state.last_token == TokenState::kNoToken) {
     std::string text;
     for (std::uint32_t token : tokens) text += vocabulary().bytes(token);

@@ -103,7 +103,8 @@ bool LanguageMachine::budget_cannot_bind(const TokenState& state, std::uint32_t 
 }
 
 bool LanguageMachine::completes_within(const TokenState& state, std::uint32_t tokens) {
-  return budget_.completes_within(ExprId{state.language}, tokens);
+  Budget::Allowance allowance;
+  return budget_.completes_within(ExprId{state.language}, tokens, allowance);
 }
 
 bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) {
@@ -113,17 +114,30 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   // A mask that is shared up to the horizon does not know the lengths of completions beyond the horizon.
   if (has_every_byte() && automaton_.clamping_keeps_lengths(at) && mask->max_completion_bound() <= tokens_after)
     return false;
+  if (budget_.is_large() && has_every_byte() && follow_known_completion(at, tokens_after, row)) return true;
   if (budget_.all_fit(at, tokens_after)) return false;
   return remove_beyond(at, tokens_after, row);
+}
+
+// Leaves only the first token of the completion that is known without a search, and eos if the state accepts. Returns
+// whether that completion fits.
+bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
+  const std::vector<std::uint32_t> tokens = budget_.known_completion(state);
+  if (tokens.size() > std::size_t{tokens_after} + 1) return false;
+  std::fill_n(row, vocabulary_->word_count(), 0u);
+  if (!tokens.empty()) row[tokens[0] >> 5] |= 1u << (tokens[0] & 31);
+  if (accepting(state)) allow_eos(row);
+  return true;
 }
 
 // Removes the text tokens after which no completion of at most `tokens_after` tokens is known; returns whether any.
 bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
   std::unordered_map<std::uint32_t, bool> verdicts;
+  Budget::Allowance allowance;
   bool removed = false;
   const auto fits = [&](ExprId next) {
     const auto [verdict, is_new] = verdicts.try_emplace(next.value);
-    if (is_new) verdict->second = budget_.completes_within(next, tokens_after);
+    if (is_new) verdict->second = budget_.completes_within(next, tokens_after, allowance);
     removed |= !verdict->second;
     return verdict->second;
   };
@@ -138,7 +152,7 @@ bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, st
 }
 
 std::vector<std::uint32_t> LanguageMachine::completion(const TokenState& state) {
-  return budget_.shortest_completion(ExprId{state.language});
+  return budget_.short_completion(ExprId{state.language});
 }
 
 std::vector<ExprId> LanguageMachine::successors(ExprId state, std::int64_t& visited) {

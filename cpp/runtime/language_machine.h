@@ -61,6 +61,7 @@ class LanguageMachine final : public TokenMachine {
   void write(const Mask& mask, ExprId state, std::uint32_t* row) const;
   std::shared_ptr<const Mask> cached_mask(ExprId state);
   std::shared_ptr<const Mask> mask_of(ExprId state);
+  bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
   bool remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
   // Visits the tokens that `state` allows: visit(node, state after it), or visit_all(subtree, that state).
   template <class Visit, class VisitAll>

@@ -18,9 +18,9 @@ constexpr std::size_t kManyStates = 10'000;
 }  // namespace
 
 std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
+  if (const std::vector<ExprId> parts = alternatives(state); parts.size() > 1) return compute_from_alternatives(parts);
   if (vocabulary_.tokenizable_texts()) return compute_from_nearest(state);
   if (automaton_.begins_with_literal(state)) return walk(state, {});
-  if (const std::vector<ExprId> parts = alternatives(state); parts.size() > 1) return compute_from_alternatives(parts);
   if (const SlicedState sliced = analysis_.slice(state); !sliced.slices.empty()) return compute_from_slices(sliced);
   const ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(state), state, [this](ExprId wide) { return cached(wide); });

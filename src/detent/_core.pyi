@@ -192,6 +192,9 @@ class LanguageMachine(TokenMachine):
     def longest(self) -> int | None:
         """The tokens of the longest text, if there is one."""
 
+    def shortest(self) -> list[int]:
+        """The tokens of a shortest text."""
+
 class CanonicalMachine(TokenMachine):
     def __init__(self, language: Node, vocabulary: Vocabulary, transitions: PretokenTransitions, states: int, memory_bytes: int, steps: int, cancel: CancelFlag | None = None) -> None: ...
 

@@ -126,7 +126,7 @@ class Guide(ABC):
         Raises
         ------
         LimitError
-            No text of the language is that short; the message has the shortest, or the shortest known.
+            No text of the language is that short; the message has the shortest that is known.
         EmptyLanguageError
             No text of the language continues `prompt_tokens` as the tokenizer would write both.
         """
@@ -168,7 +168,7 @@ class Guide(ABC):
         text = b"".join(self._vocabulary.token_bytes(token_id) for token_id in shortest)
         count = f"{len(shortest)} token{'' if len(shortest) == 1 else 's'}{' and end-of-text' if count_eos else ''}"
         raise LimitError(
-            f"max_tokens={max_tokens} is too few: the shortest {'known ' * bool(self._canonical)}text of "
+            f"max_tokens={max_tokens} is too few: the shortest known text of "
             f"{self._language!r} is {_shown(text)}, {count}; raise max_tokens to at least {len(shortest) + count_eos}",
             subject="max_tokens",
             limit=max_tokens,

@@ -198,7 +198,7 @@ class Language:
 
         Searches breadth first over token steps: costs a walk over the vocabulary for each state on the way.
         """
-        return len(_core.Matcher(self._machine(vocabulary)).completion())
+        return len(self._machine(vocabulary).shortest())
 
     def max_tokens(self, vocabulary: Vocabulary) -> int | None:
         """Return the largest number of tokens that write a text, or None if there is no such bound."""

@@ -1,0 +1,71 @@
+"""Languages with exponentially many states: masks stay exact, and no step of a matcher reaches a limit."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from random import Random
+
+import numpy as np
+import pytest
+
+import detent
+
+LETTERS = ["".join(letters).encode() for length in range(1, 9) for letters in product("ab", repeat=length)]
+
+
+def vocabulary() -> detent.Vocabulary:
+    """Return a vocabulary of its own: masks are shared by vocabulary."""
+    return detent.Vocabulary([*LETTERS, b"</s>"], eos_token_ids=[len(LETTERS)])
+
+
+def mask(matcher: detent.Matcher) -> list[int]:
+    return [int(token) for token in matcher.allowed()]
+
+
+@pytest.mark.parametrize("pattern", ["[ab]*a[ab]{20}", "[ab]*(a[ab]{17}|bb[ab]{15})", "[ab]{0,16}a[ab]{16}b{2}a"])
+def test_masks_are_exact_when_the_automaton_is_large(pattern: str) -> None:
+    guide = detent.compile(detent.regex(pattern), vocabulary())
+    for seed in range(66):
+        rng = Random(seed)
+        matchers = [guide.matcher()]
+        if seed >= 60:
+            # From here on, masks of unions are united from those of their operands.
+            assert guide.state_count > 5_000
+            matchers.append(detent.compile(detent.regex(pattern), vocabulary()).matcher())
+        while texts := [token for token in mask(matchers[0]) if token < len(LETTERS)]:
+            assert all(mask(matcher) == mask(matchers[0]) for matcher in matchers)
+            if len(matchers[0].token_ids) == 10:
+                break
+            token = rng.choice(texts)
+            for matcher in matchers:
+                matcher.advance(token)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[ab]*a[ab]{20}", "([ab]*a[ab]{8}){3}", "[ab]{10000}", "(?:[ab]?){300}", "(aa|b)*a[ab]{30}"]
+)
+@pytest.mark.parametrize("max_tokens", [5, 9, 30, 1300])
+def test_a_budget_of_a_large_language_reaches_no_limit(pattern: str, max_tokens: int) -> None:
+    others = [bytes([byte]) for byte in range(256) if byte not in b"ab"]
+    tokens = [*LETTERS, *others]
+    guide = detent.compile(detent.regex(pattern), detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)]))
+    for seed in range(3):
+        rng = Random(seed)
+        try:
+            matcher = guide.matcher(max_tokens)
+        except detent.LimitError as error:
+            assert "max_tokens" in str(error)
+            continue
+        while not matcher.is_finished:
+            allowed = matcher.allowed()
+            assert len(allowed)
+            matcher.advance(int(rng.choice(allowed)) if seed else int(allowed[np.argmin(allowed)]))
+        text = guide.vocabulary.decode([token for token in matcher.token_ids if token < len(tokens)])
+        assert re.fullmatch(pattern.encode(), text)
+        assert len(matcher.token_ids) <= max_tokens + 1
+
+
+def test_min_tokens_is_exact() -> None:
+    assert detent.regex("[ab]{80}").min_tokens(vocabulary()) == 10
+    assert detent.regex("[ab]*a[ab]{10}").min_tokens(vocabulary()) == 2
