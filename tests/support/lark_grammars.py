@@ -1,4 +1,4 @@
-"""Grammars in Lark's notation that several tests read."""
+"""Grammars in Lark's notation that several tests read, and random small ones."""
 
 CALCULATOR = r"""
 ?start: sum | NAME "=" sum -> assign
@@ -59,3 +59,28 @@ COMMENT: /#[^\n]*/
 %ignore /[ \t\n]+/
 %ignore COMMENT
 """
+
+TERMINALS = [
+    *['"a"', '"b"', '"ab"', '"ba"', '"aa"', '"c"', '"a"i', "/a+/", "/b*a/", "/[ab]/", "/a|ab/", "/ab?/", "/a*?b/"],
+    *["/(a|b)+/", "/a(?!b)/", "/[a-b]+c/", "/c+/", "/ac?/", "/(ab|a)(c)?/", "/a+?/", "/b+/"],
+]
+
+
+def random_grammar(rng):
+    """Draw a grammar of a few rules and terminals."""
+    terminals = [f"T{number}" for number in range(rng.randint(2, 4))]
+    literal = rng.choice(TERMINALS[:5])
+
+    def item():
+        kind = rng.random()
+        name = rng.choice(terminals) if kind < 0.6 else literal if kind < 0.7 else rng.choice(["x", "y"])
+        return name + (rng.choice("?*+") if rng.random() < 0.15 else "")
+
+    lines = []
+    for name in ("start", "x", "y"):
+        rows = [" ".join(item() for _ in range(rng.randint(name == "start", 3))) for _ in range(rng.randint(1, 3))]
+        lines.append(f"{name}: {' | '.join(rows)}")
+    lines += [f"{name}{rng.choice(['', '', '.2', '.-1'])}: {rng.choice(TERMINALS)}" for name in terminals]
+    if rng.random() < 0.4:
+        lines.append("%ignore " + rng.choice(["/ +/", '" "', "/c/", "/#[^ ]*/"]))
+    return "\n".join(lines)

@@ -10,6 +10,7 @@ import pytest
 import detent
 from detent import grammar
 from tests.support import lark_grammars as grammars
+from tests.support.lark_grammars import random_grammar
 
 lark = pytest.importorskip("lark")
 
@@ -72,31 +73,6 @@ def test_written_texts_and_their_neighbours(name):
     assert [text for text in written if not accepts(parser, text)] == []
     near = [mutated(rng, rng.choice(written), pieces) for _ in range(1500)]
     assert [text for text in near if language.accepts(text) != accepts(parser, text)] == []
-
-
-TERMINALS = [
-    *['"a"', '"b"', '"ab"', '"ba"', '"aa"', '"c"', '"a"i', "/a+/", "/b*a/", "/[ab]/", "/a|ab/", "/ab?/", "/a*?b/"],
-    *["/(a|b)+/", "/a(?!b)/", "/[a-b]+c/", "/c+/", "/ac?/", "/(ab|a)(c)?/", "/a+?/", "/b+/"],
-]
-
-
-def random_grammar(rng):
-    terminals = [f"T{number}" for number in range(rng.randint(2, 4))]
-    literal = rng.choice(TERMINALS[:5])
-
-    def item():
-        kind = rng.random()
-        name = rng.choice(terminals) if kind < 0.6 else literal if kind < 0.7 else rng.choice(["x", "y"])
-        return name + (rng.choice("?*+") if rng.random() < 0.15 else "")
-
-    lines = []
-    for name in ("start", "x", "y"):
-        rows = [" ".join(item() for _ in range(rng.randint(name == "start", 3))) for _ in range(rng.randint(1, 3))]
-        lines.append(f"{name}: {' | '.join(rows)}")
-    lines += [f"{name}{rng.choice(['', '', '.2', '.-1'])}: {rng.choice(TERMINALS)}" for name in terminals]
-    if rng.random() < 0.4:
-        lines.append("%ignore " + rng.choice(["/ +/", '" "', "/c/", "/#[^ ]*/"]))
-    return "\n".join(lines)
 
 
 def judged_alike(text, rng):
@@ -194,11 +170,14 @@ def test_the_terminals_of_common(name):
 
 
 def test_grammars_that_come_with_lark():
-    text = "start: (NAME | HEX_NUMBER | DEC_NUMBER)+\n%import python (NAME, HEX_NUMBER, DEC_NUMBER)\n%ignore / /"
+    imported = "%import python (NAME, HEX_NUMBER, DEC_NUMBER)\n%ignore / /"
+    text = 'start: ((NAME | HEX_NUMBER | DEC_NUMBER) ";")+\n' + imported
     language = grammar(text)
     parser = lark.Lark(text, parser="lalr")
-    for text in ("x 0xf_f 12_3", "0x", "12_", "é1", "0b1", ""):
+    for text in ("x; 0xf_f ;12_3;", "0x;", "12_;", "é1;", "0b1;", "", "0_0;", "0_01;", "00;", "05;"):
         assert language.accepts(text) == accepts(parser, text), text
+    with pytest.raises(detent.UnsupportedError, match="how long its match is"):  # "0_01" is "0" and "_01"
+        grammar("start: (NAME | HEX_NUMBER | DEC_NUMBER)+\n" + imported)
     with pytest.raises(detent.UnsupportedError, match="looks beyond the terminal"):
         grammar("start: STRING\n%import python.STRING")
     with pytest.raises(detent.UnsupportedError, match="text from a program"):

@@ -21,7 +21,7 @@ __all__ = ["ebnf", "gbnf", "grammar"]
 _DEFAULT_LIMITS = Limits()
 
 
-_LEXERS = ("auto", "contextual", "dynamic_complete")
+_LEXERS = ("auto", "contextual", "dynamic", "dynamic_complete")
 
 
 def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Limits | None = None) -> Language:
@@ -44,10 +44,11 @@ def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Lim
     start : str
         The rule that a text is.
     lexer : str
-        How a text is split into terminals. "contextual": as ``Lark(parser="lalr")`` does, exactly; the grammar must be
-        LALR(1). "dynamic_complete": every split counts, as for ``Lark(parser="earley", lexer="dynamic_complete")``.
-        "auto": contextual, where no conflict keeps Lark from it (with shift/reduce conflicts all texts of the grammar
-        are in, where Lark follows one choice), otherwise dynamic_complete; the language's `repr` tells which it is.
+        The lexer of Lark whose texts the language has, exactly. "contextual": that of ``Lark(parser="lalr")``; the
+        grammar must be LALR(1). "dynamic" and "dynamic_complete": those of ``Lark(parser="earley")``, which match a
+        terminal where a rule expects it: its longest match, or each prefix of that too. "auto": contextual if the
+        grammar has no reduce/reduce conflict (with shift/reduce conflicts the language has all texts of the grammar,
+        where Lark follows one choice), otherwise dynamic_complete; the language's `repr` names the lexer.
     limits : Limits, optional
         Bounds on the source text (`source_bytes`), the nesting of groups (`depth`) and the size (`pattern_size`).
 

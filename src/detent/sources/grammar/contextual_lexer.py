@@ -33,6 +33,7 @@ __all__ = ["ContextualLexer", "Guard", "Path", "Terminals"]
 _STATES = 2_000
 _STEPS = 500_000
 
+_SOME_BYTES = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
 _DEAD, _ENDS, _GOES_ON = range(3)
 
 
@@ -59,6 +60,7 @@ class Terminals:
         self.rules, self.limits = rules, limits
         self._matches: dict[int, LeftmostMatch] = {}
         self._first: dict[int, bytes] = {}
+        self._first_of: dict[frozenset[int], bytes] = {}
         self._tentative: dict[int, ByteDfa] = {}
         self._answers: dict[tuple[object, ...], bool] = {}
         self.guards: list[_core.Node] = [_core.empty()]
@@ -100,6 +102,12 @@ class Terminals:
             node = self.match(number).full
             self._first[number] = ByteDfa(node).first_bytes()[1] if literal is None else literal[:1]
         return self._first[number]
+
+    def first_bytes_of(self, numbers: frozenset[int]) -> bytes:
+        """Return the bytes that one of some terminals may begin with."""
+        if numbers not in self._first_of:
+            self._first_of[numbers] = bytes(sorted(set().union(*map(self.first_bytes, numbers))))
+        return self._first_of[numbers]
 
     def is_keyword(self, text: int, regex: int) -> bool:
         """Whether a regex reads a text exactly."""
@@ -156,23 +164,24 @@ class Terminals:
         twice = _core.intersection([_core.concat([full, full]), _core.complement(full)])
         return self._ask(("repeatable", number), lambda: is_empty(twice))
 
-    def narrowed(self, terminal: int, path: Path, following: bytes) -> tuple[Path, int] | None:
+    def narrowed(self, terminal: int, path: Path, following: frozenset[int]) -> tuple[Path, int] | None:
         """Return a path with the rivals that can matter, and what must not follow; None if no text takes the path."""
         path = path._replace(others=self.meeting(path.others, path.entry))
         texts = self.texts(terminal, path)
         kept: list[int] = []
-        tail = _core.concat([texts, _core.union([_core.epsilon(), _begins(following)])])
+        following_bytes = self.first_bytes_of(following)
+        tail = _core.concat([texts, _core.union([_core.epsilon(), _begins(following_bytes)])])
         for rival in sorted(self.meeting(path.rivals, path.entry)):
             prefixed_by = self.prefixed_by(rival)
             met = _core.intersection([tail, prefixed_by])
-            if self._ask(("tail", terminal, path.entry, path.others, following, rival), partial(is_empty, met)):
+            if self._ask(("tail", terminal, path.entry, path.others, following_bytes, rival), partial(is_empty, met)):
                 continue
             if self.match(rival).after is None and is_empty(_core.intersection([texts, _core.complement(prefixed_by)])):
                 return None
             kept.append(rival)
         return path._replace(rivals=frozenset(kept)), self._guard(terminal, path, following)
 
-    def _guard(self, terminal: int, path: Path, following: bytes) -> int:
+    def _guard(self, terminal: int, path: Path, following: frozenset[int]) -> int:
         """Return what must not follow the texts of a path, if something that may follow would be read on."""
         key = (terminal, path.entry, path.others)
         if key not in self._extensions:
@@ -181,14 +190,38 @@ class Terminals:
         if extensions is None:
             return Guard.MAXIMAL
         ends, goes_on = extensions
-        nexts = set(following)
+        nexts = set(self.first_bytes_of(following))
         if not nexts & (ends | goes_on):
             return Guard.NONE
+        if self.match(path.entry).after is not None:
+            self._check_lookahead(path.entry, following)
         if self._ask(("loop", *key), partial(self._reads_on, terminal, path)):
             return self._guard_number(("loop", path.entry), self.match(path.entry).loop)
         if nexts & goes_on:
             return Guard.MAXIMAL
         return self._guard_number(("bytes", bytes(sorted(ends))), _core.byte_set(bytes(sorted(ends))))
+
+    def _check_lookahead(self, number: int, following: frozenset[int]) -> None:
+        """Raise `UnsupportedError` if a terminal may backtrack from a match that its final lookahead refuses.
+
+        1. `re` backtracks from a match q to a shorter match p if the lookahead refuses the text after q, q cannot be
+           extended, and the lookahead accepts the text after p.
+        2. The parse then continues only if a terminal matches after p.
+        """
+        match = self.match(number)
+        assert match.after is not None  # noqa: S101 - the caller has looked
+        accepted = _core.intersection([_SOME_BYTES, _not_before(match.after)])
+        backtracking = _core.intersection([match.full, _core.concat([match.full, accepted])])
+        refused = _core.intersection([_core.concat([backtracking, match.after]), _core.complement(match.full)])
+        texts = _core.concat([refused, ANY_BYTES])
+        for other in sorted(following):
+            next_match = self.match(other)
+            rest = ANY_BYTES if next_match.after is None else _not_before(next_match.after)
+            after_short = _core.intersection([accepted, _core.concat([next_match.full, rest])])
+            if not is_empty(_core.intersection([texts, _core.concat([match.full, after_short])])):
+                problem = f"the lookahead at the end of terminal {self[number].name} decides how long its match is"
+                remedy = "let it refuse all characters that continue the terminal, or take it away"
+                self.rules.source.unsupported(problem, self[number].offset, remedy)
 
     def _reads_on(self, terminal: int, path: Path) -> bool:
         """Whether the entry reads on after any of the texts just over the characters that its end repeats."""
@@ -317,6 +350,11 @@ class ContextualLexer:
                 found[entry].append(Path(entry, frozenset(keywords), frozenset(rivals)))
             rivals.add(entry)
         return found, skipped
+
+
+def _not_before(texts: _core.Node) -> _core.Node:
+    """Return the byte strings that do not begin with one of the texts."""
+    return _core.complement(_core.concat([texts, ANY_BYTES]))
 
 
 def _begins(following: bytes) -> _core.Node:

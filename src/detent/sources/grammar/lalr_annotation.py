@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from detent import _core
 from detent.sources.grammar.contextual_lexer import ContextualLexer, Guard, Path, Terminals
+from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lalr import END, Lalr
 from detent.sources.grammar.productions import Grammar, Production, Symbol, Terminal
 from detent.sources.grammar.strongly_connected import closed
@@ -61,8 +62,8 @@ class _Annotation:
             ContextualLexer(terminals, frozenset(~symbol for symbol in symbols if symbol != END) | set(self.ignored))
             for symbols in self.contexts
         ]
-        self.following: dict[tuple[frozenset[int], int | None], bytes] = {}
-        self.narrowed_readings: dict[tuple[int, int, bool, bytes], _Reading] = {}
+        self.following: dict[tuple[frozenset[int], int | None], frozenset[int]] = {}
+        self.narrowed_readings: dict[tuple[int, int, bool, frozenset[int]], _Reading] = {}
         self.known_tokens: dict[tuple[int, int, int, frozenset[int]], _Token] = {}
         self.class_of = self.classify()
         self.exits: dict[_Key, set[_Lexer]] = {}
@@ -101,17 +102,17 @@ class _Annotation:
             before: list[tuple[int, _Reading]] = []
             for number in self.ignored:
                 skip = number if self.terminals.is_repeatable(number) else None
-                reading = self.narrowed(number, context, True, self.bytes_after(contexts, skip))
+                reading = self.narrowed(number, context, True, self.terminals_after(contexts, skip))
                 if reading:
                     before.append((number, reading))
             reading = frozenset()
             if symbol != END:
-                reading = self.narrowed(~symbol, context, False, self.bytes_after(frozenset([after]), None))
+                reading = self.narrowed(~symbol, context, False, self.terminals_after(frozenset([after]), None))
             self.known_tokens[key] = frozenset(before), reading
         return self.known_tokens[key]
 
-    def narrowed(self, number: int, context: int, is_skipped: bool, following: bytes) -> _Reading:
-        """Return the paths of a terminal that exist in a context, if these bytes may follow."""
+    def narrowed(self, number: int, context: int, is_skipped: bool, following: frozenset[int]) -> _Reading:
+        """Return the paths of a terminal that exist in a context, if these terminals may follow."""
         key = (number, context, is_skipped, following)
         if key not in self.narrowed_readings:
             lexer = self.lexers[context]
@@ -230,7 +231,17 @@ class _Annotation:
             self.symbols[key] = None
             paths = sorted((path for path, left in reading if left == guard), key=lambda path: path.entry)
             parts = [(path, left) for _, skipped in before for path, left in skipped] + [(p, guard) for p in paths]
-            node = self.solve_ignored(symbol, paths, before, pending, guard)
+            ignored = sorted(
+                ((number, path, left) for number, readings in before for path, left in readings),
+                key=lambda edge: (edge[0], edge[1].entry),
+            )
+
+            def accept(state: int) -> _core.Node | None:
+                if symbol == END:
+                    return _EPSILON
+                return union_of_some([self.terminals.node(~symbol, path, guard, state) for path in paths])
+
+            node = solve_ignored(self.terminals, ignored, accept, pending)
             if node is not None:
                 size = 1 if symbol == END else max(1, len(self.terminals[~symbol].pattern.value) // 4)
                 self.symbols[key] = Terminal(node, symbol == END, size, all(self.is_regular(*part) for part in parts))
@@ -239,69 +250,13 @@ class _Annotation:
     def is_regular(self, path: Path, guard: int) -> bool:
         return guard >= Guard.NONE and not path.rivals and self.terminals.match(path.entry).after is None
 
-    def solve_ignored(
-        self,
-        symbol: int,
-        paths: list[Path],
-        before: frozenset[tuple[int, _Reading]],
-        pending: int,
-        guard: int,
-    ) -> _core.Node | None:
-        """Solve  X(g) = the terminal after g | one ignored text after g, which leaves h, and X(h)  for X(pending)."""
-        skipped = sorted(
-            ((number, path, left) for number, reading in before for path, left in reading),
-            key=lambda way: (way[0], way[1].entry),
-        )
-        guards = list(dict.fromkeys([pending, Guard.NONE, *(max(left, Guard.NONE) for _, _, left in skipped)]))
-        ends: dict[int, _core.Node | None] = {}
-        steps: dict[int, dict[int, _core.Node]] = {}
-        for state in guards:
-            nodes = [self.terminals.node(~symbol, path, guard, state) for path in paths]
-            ends[state] = _EPSILON if symbol == END else _any(nodes)
-            steps[state] = {}
-            for number, path, left in skipped:
-                node = self.terminals.node(number, path, left, state)
-                target = max(left, Guard.NONE)
-                found = _any([steps[state].get(target), node])
-                if found is not None:
-                    steps[state][target] = found
-        for state in reversed(guards):
-            around = steps[state].pop(state, None)
-            loop = _EPSILON if around is None else _core.repeat(around, 0, None)
-            for other in guards:
-                link = steps[other].pop(state, None) if other != state else None
-                if link is None:
-                    continue
-                way = _core.concat([link, loop])
-                for target, node in steps[state].items():
-                    steps[other][target] = _some([steps[other].get(target), _core.concat([way, node])])
-                end = ends[state]
-                if end is not None:
-                    ends[other] = _any([ends[other], _core.concat([way, end])])
-            end = ends[state]
-            if state == pending and end is not None:
-                ends[state] = _core.concat([loop, end])
-        return ends[pending]
-
-    def bytes_after(self, contexts: frozenset[int], without: int | None) -> bytes:
-        """Return the bytes that may come next in some contexts, a terminal excepted."""
+    def terminals_after(self, contexts: frozenset[int], without: int | None) -> frozenset[int]:
+        """Return the terminals that may come next in some contexts, one excepted."""
         key = (contexts, without)
         if key not in self.following:
-            numbers = frozenset().union(*(self.lexers[context].expected for context in contexts)) - {without}
-            found = set().union(*(self.terminals.first_bytes(number) for number in numbers))
-            self.following[key] = bytes(sorted(found))
+            expected = (self.lexers[context].expected for context in contexts)
+            self.following[key] = frozenset().union(*expected) - {without}
         return self.following[key]
-
-
-def _any(nodes: list[_core.Node | None]) -> _core.Node | None:
-    """Return the union of the nodes that there are."""
-    found = [node for node in nodes if node is not None]
-    return _some(list(found)) if found else None
-
-
-def _some(nodes: list[_core.Node | None]) -> _core.Node:
-    found = [node for node in nodes if node is not None]
-    return found[0] if len(found) == 1 else _core.union(found)
 
 
 def _contexts_before(automaton: Lalr, context_of: list[int]) -> list[set[int]]:
