@@ -12,6 +12,7 @@ import pytest
 import detent
 
 LETTERS = ["".join(letters).encode() for length in range(1, 9) for letters in product("ab", repeat=length)]
+LETTERS += [b"c", b"d", b"ac", b"bd"]
 
 
 def vocabulary() -> detent.Vocabulary:
@@ -23,7 +24,9 @@ def mask(matcher: detent.Matcher) -> list[int]:
     return [int(token) for token in matcher.allowed()]
 
 
-@pytest.mark.parametrize("pattern", ["[ab]*a[ab]{20}", "[ab]*(a[ab]{17}|bb[ab]{15})", "[ab]{0,16}a[ab]{16}b{2}a"])
+@pytest.mark.parametrize(
+    "pattern", ["[ab]*a[ab]{20}", "[ab]*(a[ab]{17}|bb[ab]{15})", "[ab]{0,14}(a[ab]{13}c|b[ab]{15}d)"]
+)
 def test_masks_are_exact_when_the_automaton_is_large(pattern: str) -> None:
     guide = detent.compile(detent.regex(pattern), vocabulary())
     for seed in range(66):
