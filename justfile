@@ -36,6 +36,7 @@ coverage *arguments:
 lint: layers
     ruff check
     ruff format --check
+    {{ python }} tools/check_words.py
     git ls-files 'cpp/*.h' 'cpp/*.cc' | xargs clang-format --dry-run --Werror
     git diff --name-only HEAD -- 'cpp/*.cc' | xargs --no-run-if-empty just tidy
     diff -u src/detent/_core.pyi {{ build }}/_core.pyi || (echo "the stub has drifted: run just stubs" && false)

@@ -120,7 +120,7 @@ void bind_machines(nb::module_& m) {
            "dfa"_a, "vocabulary"_a, "start"_a = TokenDfa::kStart);
 
   m.def("merge_states", &merge, "next"_a, "labels"_a, "classes"_a,
-        "The part of each state in the coarsest partition that keeps the labels apart and that symbols respect.");
+        "The part of each state in the coarsest partition that separates the labels and that symbols respect.");
 }
 
 }  // namespace detent

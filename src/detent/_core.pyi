@@ -203,7 +203,7 @@ class TokenDfaMachine(TokenMachine):
 
 def merge_states(next: bytes, labels: bytes, classes: int) -> bytes:
     """
-    The part of each state in the coarsest partition that keeps the labels apart and that symbols respect.
+    The part of each state in the coarsest partition that separates the labels and that symbols respect.
     """
 
 class Refusal(enum.Enum):

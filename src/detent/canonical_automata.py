@@ -9,7 +9,7 @@ sequences. As an automaton: after an a that is not merged, no b may follow (and,
 split in two, after such an a and after anything else, and unreachable states are removed. This is correct for proper
 tables only: each token is made by one merge, after its parts.
 
-*CartesianMerge* keeps the language and the tokenizer apart. It applies DirectMerge to the automaton of all texts, once,
+*CartesianMerge* separates the language from the tokenizer. It applies DirectMerge to the automaton of all texts, once,
 and intersects the result with the language's automaton over tokens.
 
 Source: Vivien Tran-Thien 2024, Fast, High-Fidelity LLM Decoding with Regex Constraints,

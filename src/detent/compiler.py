@@ -249,13 +249,13 @@ def _token_steps(vocabulary: Vocabulary, canonical: Canonical, node: _core.Node)
     except UnsupportedError as error:
         raise UnsupportedError(
             f"canonical={canonical!r} cannot be: {str(error).rstrip('.')}. Without it, masks allow every row of "
-            "tokens that spells a text, the tokenizer's own among them"
+            "tokens that joins to a text, the tokenizer's own among them"
         ) from None
     if canonical is True and not tokenizer.exact:
         reason = tokenizer.differs or tokenizer.undecided
         raise UnsupportedError(
             f'canonical=True is exact or refused: {reason.rstrip(".")}. canonical="approximate" comes near it; without '
-            "canonical, masks allow every row of tokens that spells a text"
+            "canonical, masks allow every token sequence of a text"
         )
     return steps
 
@@ -282,7 +282,7 @@ def _as_tokenized(node: _core.Node, vocabulary: Vocabulary) -> _core.Node:
             words = half if has_one(half) else words[len(half) :]
         raise UnsupportedError(
             f"canonical tokens cannot be told: the tokenizer finds {words[0]} only where it is a word of its own. "
-            "Without canonical, masks allow every row of tokens that spells a text, the tokenizer's own among them"
+            "Without canonical, masks allow every token sequence of a text, the tokenizer's own among them"
         )
     found = [_core.literal(text.encode()) for text in tokenizer.literals]
     found += [concat(WHITE_SPACE, names[text]) for text in tokenizer.strip_before]

@@ -48,7 +48,7 @@ class TableState(NamedTuple):
     states : int32[batch]
         The present states; 1 is after end-of-text.
     started : bool[]
-        Whether `process` was called: its first call has no token behind it.
+        Whether `process` was called: its first call has no token after it.
     left : int32[batch] or None
         Tokens that a row's text may still take, without end-of-text.
     """

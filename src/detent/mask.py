@@ -76,7 +76,7 @@ def check_mask(mask: object, shape: tuple[int, ...]) -> npt.NDArray[np.int32]:
             f"the mask must be int32{list(shape)}, got {array.dtype}{list(array.shape)}; use detent.allocate_mask"
         )
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
-        raise ArgumentError("the mask must be contiguous, aligned and writeable; pass a fresh array, not a view")
+        raise ArgumentError("the mask must be contiguous, aligned and writeable; pass a new array, not a view")
     return array
 
 

@@ -174,8 +174,8 @@ class _Kinds(dict[int, str]):
             self.representatives.append(first.setdefault(kind, character))
 
     def __missing__(self, code: int) -> str:
-        place = code if code < 0xD800 else code - 0x800
-        self[code] = self.representatives[bisect_right(self.starts, place) - 1]
+        index = code if code < 0xD800 else code - 0x800
+        self[code] = self.representatives[bisect_right(self.starts, index) - 1]
         return self[code]
 
     def starting_with(self, first_bytes: bytes) -> list[str]:

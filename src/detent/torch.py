@@ -53,8 +53,8 @@ class TableState(NamedTuple):
     @property
     def states(self) -> torch.Tensor:
         """The present states, int64[batch]."""
-        place = self.steps % self.history.shape[1]
-        return self.history.gather(1, place[:, None])[:, 0].long()
+        slot = self.steps % self.history.shape[1]
+        return self.history.gather(1, slot[:, None])[:, 0].long()
 
 
 class TableProcessor(torch.nn.Module):

@@ -1,7 +1,7 @@
 """Request: a prompt and the arguments of `generate`. PreparedRequest: the same, checked and compiled for a model.
 
 Without a language, any byte string may be written; only ids without text (special and padding ids) are excluded, so the
-text never spells a control token. With bans, stop strings or canonical tokens, bytes must be characters: any text.
+text never contains a control token. With bans, stop strings or canonical tokens, bytes must be characters: any text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """TokenBuffer: the tokens of a text, of which the last ones may be taken back.
 
-    | committed: shown, never taken back | revocable: a banned word may have begun here |
+    | committed: shown, never taken back | revocable: a banned word may start here |
 
 A banned word is found when it is complete. The buffer then rewinds to the token in which the word began and bans that
 token at that position. So a suffix that may become a word must stay revocable, and with it all that was revocable at
@@ -161,7 +161,7 @@ class TokenBuffer:
         return watch.words.feed(bytes(self.text[self._starts[position] : offset])) or watch.words.finish()
 
     def _commit(self, watch: Watch) -> bool:
-        """Commit the tokens before the one in which a banned word may have begun; rewind if none may follow them."""
+        """Commit the tokens before the one in which a banned word may start; rewind if none may follow them."""
         if self.stopped is not None:
             self.committed = len(self.token_ids)
             return True

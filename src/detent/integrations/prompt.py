@@ -3,13 +3,13 @@
 `generate` of transformers never says where the prompt ends, nor when a new call begins. But within one call the ids
 move in three ways only, and anything else is a new call, whose first ids are its prompt:
 
-* step: one id more than last time, behind rows that were there last time (beams permute and repeat rows);
+* step: one id more than last time, after rows that were there last time (beams permute and repeat rows);
 * second look: last time's ids or their beginning; assisted generation begins to verify a draft like this, and goes
   on with longer and longer views of one tensor;
 * turn: after such a verification, one id that departs from the draft.
 
-What cannot be told apart: a new call with as many rows whose prompt is the last call's ids, cut or with just one more
-(such as its own output, handed back in). It is taken to continue the last call.
+A new call with as many rows, whose prompt is the last call's ids, cut or with just one more (such as its output, passed
+in again), cannot be distinguished from a step. It is taken to continue the last call.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def svg(names: Sequence[str], accepting: Set[int], edges: Edges) -> str:
     edges : mapping
         The lines of the label by (source, target).
     """
-    at = _places(names, edges)
+    at = _points(names, edges)
     paths, labels, nodes = [], [], []
     corners: list[Point] = []
     taken: list[Box] = [
@@ -125,7 +125,7 @@ def _text(x: float, y: float, text: str, kind: str) -> str:
     return f'<text x="{x:.0f}" y="{y:.0f}" class="{kind}">{escape(visible)}</text>'
 
 
-def _places(names: Sequence[str], edges: Edges) -> list[Point]:
+def _points(names: Sequence[str], edges: Edges) -> list[Point]:
     layer = [-1] * len(names)
     layer[0], queue = 0, [0]
     after: dict[int, list[int]] = {}

@@ -84,7 +84,7 @@ def check_operators(a: Language, b: Language, texts: Iterable[bytes]) -> None:
     texts = list(texts)
 
     def cuts(text: bytes) -> Iterable[tuple[bytes, bytes]]:
-        return ((text[:place], text[place:]) for place in range(len(text) + 1))
+        return ((text[:position], text[position:]) for position in range(len(text) + 1))
 
     check_membership(a | b, lambda text: a.accepts(text) or b.accepts(text), texts)
     check_membership(a & b, lambda text: a.accepts(text) and b.accepts(text), texts)

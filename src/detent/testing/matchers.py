@@ -1,6 +1,6 @@
-"""Checks of a guide by a walk: what masks, steps, rollbacks and forks promise each other, at every place on the way.
+"""Checks of a guide by a walk: what masks, steps, rollbacks and forks promise each other, at every position on the way.
 
-The promises hold for any guide, whatever its language, vocabulary and budget. At each place:
+The promises hold for any guide, whatever its language, vocabulary and budget. At each position:
 
 - the mask has no bit that stands for no token, and is the same when it is asked for again;
 - end-of-text is allowed exactly where the text is complete, and ids without text never are;
@@ -38,7 +38,7 @@ def check_matcher(
     steps: int = 24,
     tries: int = 24,
 ) -> list[int]:
-    """Walk through a guide at random and check what a matcher promises at every place.
+    """Walk through a guide at random and check what a matcher promises at every position.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
@@ -57,7 +57,7 @@ def check_matcher(
     steps : int
         The longest walk without a limit.
     tries : int
-        How many allowed and how many other tokens to try at each place; all of them in a small vocabulary.
+        How many allowed and how many other tokens to try at each position; all of them in a small vocabulary.
 
     Returns
     -------
@@ -67,17 +67,17 @@ def check_matcher(
     Raises
     ------
     LawViolation
-        With the token ids that lead to the place.
+        With the token ids that lead to the position.
     """
     walk = _Walk(guide, rng, guide.matcher(max_tokens, count_eos=count_eos), tries)
     limit = steps if max_tokens is None else max_tokens + 1
-    masks = [walk.check_place()]
+    masks = [walk.check_position()]
     while not walk.matcher.is_finished and len(walk.matcher) < limit:
         chosen = walk.choose(masks[-1])
         if chosen is None:
             break
         walk.take(chosen)
-        masks.append(walk.check_place())
+        masks.append(walk.check_position())
     if max_tokens is not None:
         walk.check_end(max_tokens - count_eos)
     walk.check_rollbacks(masks)
@@ -111,7 +111,7 @@ class _Walk:
         self.require(np.array_equal(ids, matcher.allowed()), "allowed", "it is not what fill_mask writes")
         return {int(token_id) for token_id in ids}
 
-    def check_place(self) -> set[int]:
+    def check_position(self) -> set[int]:
         matcher = self.matcher
         mask = self.mask(matcher)
         if matcher.is_finished:
@@ -155,8 +155,8 @@ class _Walk:
             stuck = not after and not (fork.is_accepting and not self.end_ids)
             self.require(not stuck, "dead end", f"nothing is allowed after token {token_id}")
             if number < 2 and token_id not in self.end_ids:
-                begun = (self.text() + self.bytes(token_id)) + anything
-                self.require(not (begun & self.guide.language).is_empty(), "dead end", f"no text after {token_id}")
+                started = (self.text() + self.bytes(token_id)) + anything
+                self.require(not (started & self.guide.language).is_empty(), "dead end", f"no text after {token_id}")
             fork.rollback()
             self.require(self.mask(fork) == mask, "rollback", f"it does not undo token {token_id}")
             self.check_explain(token_id, True)
@@ -198,7 +198,7 @@ class _Walk:
         return min(mask, default=None)
 
     def take(self, token_id: int) -> None:
-        """Advance, while a fork of the place before stays where it is."""
+        """Advance, while a fork of the position before stays where it is."""
         fork = self.matcher.fork()
         mask, taken = self.mask(fork), fork.token_ids
         self.matcher.advance(token_id)
@@ -218,9 +218,9 @@ class _Walk:
             self.matcher.rollback(back)
             self.require(self.matcher.token_ids == taken[:-back], "rollback", f"not by {back}")
             self.require(self.mask(self.matcher) == masks[-1 - back], "rollback", f"another mask, {back} back")
-            for place in range(len(taken) - back, len(taken)):
-                self.require(self.mask(self.matcher) == masks[place], "replay", f"another mask at step {place}")
-                self.matcher.advance(taken[place])
+            for position in range(len(taken) - back, len(taken)):
+                self.require(self.mask(self.matcher) == masks[position], "replay", f"another mask at step {position}")
+                self.matcher.advance(taken[position])
             self.require(self.mask(self.matcher) == masks[-1], "replay", "another mask at the end")
         with suppress(StateError):
             self.matcher.rollback(len(taken) + 1)

@@ -24,7 +24,7 @@ class LawViolation(DetentError, AssertionError):  # noqa: N818 - named by what i
     law : str
         The name of the law.
     counterexample : object
-        What shows that it does not hold: a text, or for a matcher the token ids that lead to the place.
+        What shows that it does not hold: a text, or for a matcher the token ids that lead to the state.
     """
 
     code: ClassVar[str] = "law"

@@ -21,8 +21,8 @@ from detent.vocabulary.file_io import expect
 from detent.vocabulary.loaded_tokens import shown
 from detent.vocabulary.pretokenizer_regex import (
     GPT2_PATTERN,
-    GPT2_WITH_NUMBERS_APART,
-    NUMBERS_APART,
+    GPT2_WITH_SEPARATE_NUMBERS,
+    SEPARATE_NUMBERS,
     WHOLE,
     Split,
     read_split,
@@ -130,8 +130,8 @@ def _known_split(parts: list[dict[str, Any]]) -> Split:
     split = before[0]
     pattern = split.get("pattern")
     if last.get("use_regex", True):
-        if split == NUMBERS_APART:
-            return read_split(GPT2_WITH_NUMBERS_APART)
+        if split == SEPARATE_NUMBERS:
+            return read_split(GPT2_WITH_SEPARATE_NUMBERS)
         raise unsupported("it splits twice")
     if split["type"] != "Split" or not isinstance(pattern, dict) or not isinstance(pattern.get("Regex"), str):
         raise unsupported(f"pre-tokenizer {shown(split['type'])} is not a split at a regular expression")

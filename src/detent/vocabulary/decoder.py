@@ -28,7 +28,7 @@ from detent.vocabulary.sentencepiece_pieces import bytes_of_pieces
 
 __all__ = ["Decoder", "components", "read_decoder"]
 
-Spelling = Callable[[Sequence[str]], list[bytes]]
+BytesOf = Callable[[Sequence[str]], list[bytes]]
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Decoder:
     """What a token of the model, and an added token, adds to a text."""
 
     kind: str
-    bytes_of_tokens: Spelling
-    bytes_of_added: Spelling
+    bytes_of_tokens: BytesOf
+    bytes_of_added: BytesOf
     word_prefix: str | None = None
     byte_pieces: bool = False
 
@@ -120,7 +120,7 @@ def _strips_prefix(part: dict[str, Any]) -> bool:
     return part.get("content") == " " and part.get("start") in (0, 1) and part.get("stop") == 0
 
 
-def _word_pieces(prefix: str) -> Spelling:
+def _word_pieces(prefix: str) -> BytesOf:
     def bytes_of_tokens(tokens: Sequence[str]) -> list[bytes]:
         return [(token[len(prefix) :] if token.startswith(prefix) else " " + token).encode() for token in tokens]
 

@@ -58,7 +58,7 @@ def read_gguf(path: Path) -> LoadedTokens:
         raise VocabularyError(
             f"{path.name}: token_type must give a type from 1 to 6 for each of the {len(tokens)} tokens"
         )
-    raw_tokens = _spell(model, tokens, kinds)
+    raw_tokens = _bytes_of_tokens(model, tokens, kinds)
     special = frozenset(index for index, kind in enumerate(kinds) if kind in (_UNKNOWN, _CONTROL))
     leading_space = metadata.get("add_space_prefix", model != "gpt2") is not False
     return LoadedTokens(raw_tokens, special, partial(_end_of_text, metadata), leading_space)
@@ -68,7 +68,7 @@ def _end_of_text(metadata: dict[str, Any]) -> set[int]:
     return {token_id(metadata[key], _PREFIX + key) for key in _EOS_KEYS if key in metadata}
 
 
-def _spell(model: str, tokens: list[str], kinds: Sequence[int]) -> list[bytes | None]:
+def _bytes_of_tokens(model: str, tokens: list[str], kinds: Sequence[int]) -> list[bytes | None]:
     raw_tokens: list[bytes | None]
     if model == "gpt2":
         found, foreign = byte_level.bytes_of_tokens(tokens)

@@ -18,15 +18,15 @@ from detent.errors import UnsupportedError
 from detent.vocabulary.character_classes import RUNS
 from detent.vocabulary.loaded_tokens import shown
 
-__all__ = ["GPT2_PATTERN", "GPT2_WITH_NUMBERS_APART", "NUMBERS_APART", "WHOLE", "Split", "read_split"]
+__all__ = ["GPT2_PATTERN", "GPT2_WITH_SEPARATE_NUMBERS", "SEPARATE_NUMBERS", "WHOLE", "Split", "read_split"]
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The regex of the pre-tokenizer ByteLevel with `use_regex`."""
 
-NUMBERS_APART = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
+SEPARATE_NUMBERS = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
 """The pre-tokenizer that isolates each numeric character, before another split."""
 
-GPT2_WITH_NUMBERS_APART = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
+GPT2_WITH_SEPARATE_NUMBERS = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 """The composition of the two: a number bounds the pre-token before it as the end of a text does."""
 
 _MATCH, _SET, _LOOK, _JUMP, _FORK = range(5)

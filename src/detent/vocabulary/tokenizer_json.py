@@ -56,7 +56,7 @@ def table_of(data: dict[str, Any]) -> tuple[LoadedTokens, Callable[[str], int | 
         if piece is None:
             raw_tokens[index] = None
     special = set() if model.unknown is None else {model.unknown}
-    added = _place_added(
+    added = _insert_added(
         expect(data.get("added_tokens", []), list, "added_tokens"), model, raw_tokens, special, decoder
     )
     table = LoadedTokens(raw_tokens, frozenset(special), leading_space=_leading_space(data, decoder))
@@ -180,7 +180,7 @@ def _leading_space(data: dict[str, Any], decoder: Decoder) -> bool:
     return decoder.word_prefix is not None
 
 
-def _place_added(
+def _insert_added(
     entries: list[Any], model: _Model, raw_tokens: list[bytes | None], special: set[int], decoder: Decoder
 ) -> dict[str, int]:
     """Write the added tokens into `raw_tokens` and `special`; return their ids by content.

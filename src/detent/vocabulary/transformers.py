@@ -58,7 +58,7 @@ def _read_slow(tokenizer: Any) -> LoadedTokens:
     vocab = expect(tokenizer.get_vocab(), dict, f"{type(tokenizer).__name__}.get_vocab()")
     names = by_id({**vocab, **{token.content: number for number, token in added.items()}}, "get_vocab()")
     special = {*tokenizer.all_special_ids, *(number for number, token in added.items() if token.special)}
-    bytes_of_tokens, leading_space = _slow_spelling(tokenizer)
+    bytes_of_tokens, leading_space = _bytes_of_slow_tokenizer(tokenizer)
     tokens: list[bytes | None] = []
     for number, name in enumerate(names):
         if name is None:
@@ -70,7 +70,7 @@ def _read_slow(tokenizer: Any) -> LoadedTokens:
     return LoadedTokens(tokens, frozenset(special), leading_space=leading_space)
 
 
-def _slow_spelling(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]:
+def _bytes_of_slow_tokenizer(tokenizer: Any) -> tuple[Callable[[str], bytes | None], bool]:
     """Return the function from tokens of a slow tokenizer to bytes, and whether it puts a space before a text."""
     if hasattr(tokenizer, "sp_model"):
         processor = tokenizer.sp_model

@@ -64,7 +64,7 @@ def calls(
     ArgumentError
         A function, the style or an option is not what it must be.
     UnsupportedError
-        The arguments' schema says what the style cannot be held to; the message has the place and what to do.
+        The arguments' schema says what the style cannot be held to; the message has the JSON pointer and what to do.
     """
     most = _most(parallel)
     if style not in _STYLES:

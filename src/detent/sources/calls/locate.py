@@ -42,30 +42,30 @@ def literal_as_json(text: str, start: int = 0) -> tuple[str, int]:
     ('[{"a":-1.5},"it\'s",null]', 28)
     """
     parts: list[str] = []
-    depth, place = 0, start
-    while token := _TOKEN.match(text, place):
-        place, written = token.end(), token[1]
+    depth, position = 0, start
+    while token := _TOKEN.match(text, position):
+        position, written = token.end(), token[1]
         if written[0] in "'\"":
             written = json.dumps(_ESCAPE.sub(_character, written[1:-1]), ensure_ascii=False)
         depth += (written in "[{") - (written in "]}")
         parts.append(_NAMES.get(written, written))
         if not depth:
             break
-    return "".join(parts), place
+    return "".join(parts), position
 
 
 def arguments_as_json(text: str, start: int) -> tuple[str, int]:
-    """Return `name=literal, ...)` as a JSON object, and where it ends, behind the parenthesis.
+    """Return `name=literal, ...)` as a JSON object, and where it ends, after the parenthesis.
 
     >>> arguments_as_json("a=1, b='x')]", 0)
     ('{"a":1,"b":"x"}', 11)
     """
     members: list[str] = []
-    place = start
-    while name := _ARGUMENT.match(text, place):
-        value, place = literal_as_json(text, name.end())
+    position = start
+    while name := _ARGUMENT.match(text, position):
+        value, position = literal_as_json(text, name.end())
         members.append(f'"{name[1]}":{value}')
-    return "{" + ",".join(members) + "}", place + 1
+    return "{" + ",".join(members) + "}", position + 1
 
 
 def _character(escape: re.Match[str]) -> str:

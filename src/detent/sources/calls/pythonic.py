@@ -56,8 +56,8 @@ class PythonicValue:
         """Read a text of the language."""
         known = {function.name: function for function in self.functions}
         found = []
-        place = 1
-        while head := _HEAD.match(text, place):
-            arguments, place = arguments_as_json(text, head.end())
+        position = 1
+        while head := _HEAD.match(text, position):
+            arguments, position = arguments_as_json(text, head.end())
             found.append(known[head[1]].call(arguments))
         return found

@@ -73,12 +73,12 @@ class JsonValue:
         """Read a text of the language."""
         known = {function.name: function for function in self.functions}
         found = []
-        place = 0
-        while head := _NAME.search(text, place):
+        position = 0
+        while head := _NAME.search(text, position):
             end = json_end(text, head.end())
             name = json.loads(text[head.end() : end])
             key = _KEY.match(text, end)
             assert key is not None  # noqa: S101 - the text is in the language
-            place = json_end(text, key.end())
-            found.append(known[name].call(text[key.end() : place]))
+            position = json_end(text, key.end())
+            found.append(known[name].call(text[key.end() : position]))
         return found

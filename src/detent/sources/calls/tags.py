@@ -142,15 +142,15 @@ class _TagsValue:
 
     def __call__(self, text: str) -> list[str | TaggedPart]:
         found: list[str | TaggedPart] = []
-        place = 0
+        position = 0
         while True:
-            starts = [text.find(mark, place) for mark in self.triggers]
+            starts = [text.find(mark, position) for mark in self.triggers]
             start = min((start for start in starts if start >= 0), default=len(text))
-            if start > place:
-                found.append(text[place:start])
+            if start > position:
+                found.append(text[position:start])
             if start == len(text):
                 return found
-            tag, value, place = self._read(text, start)
+            tag, value, position = self._read(text, start)
             found.append(TaggedPart(tag.begin, value))
 
     def _read(self, text: str, start: int) -> tuple[_Tag, object, int]:

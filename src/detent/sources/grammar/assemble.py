@@ -47,7 +47,7 @@ def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: GrammarText
     lowering = Lowering(grammar, _terminal, rule)
     for name, (tree, _) in rules.items():
         grammar.extend(numbers[name], lowering.rows(tree))
-    _Differences(grammar, lowering.differences, source).settle()
+    _Differences(grammar, lowering.differences, source).resolve_all()
     return finish(grammar, start)
 
 
@@ -80,7 +80,7 @@ class _Differences:
         self.grammar, self.differences, self.source = grammar, differences, source
         self.known: dict[int, Terminal] = {}
 
-    def settle(self) -> None:
+    def resolve_all(self) -> None:
         for rule, (_, _, offset) in self.differences.items():
             self.resolve(rule, offset)
             self.grammar.extend(rule, [(self.known[rule],)])

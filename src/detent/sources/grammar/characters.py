@@ -1,4 +1,4 @@
-"""Terminals of single characters and of texts, for the notations that spell them out."""
+"""Terminals of single characters and of texts, for the notations that list them."""
 
 from __future__ import annotations
 

@@ -389,5 +389,5 @@ def _extensions(texts: _core.Node, within: _core.Node) -> tuple[set[int], set[in
     except LimitError:
         return None
     pairs = list(zip(left.class_of, right.class_of, strict=True))
-    sure = {byte for byte in range(256) if ends[pairs[byte]] == {_ENDS}}
-    return sure, {byte for byte in range(256) if byte not in sure and ends[pairs[byte]] - {_DEAD}}
+    certain = {byte for byte in range(256) if ends[pairs[byte]] == {_ENDS}}
+    return certain, {byte for byte in range(256) if byte not in certain and ends[pairs[byte]] - {_DEAD}}

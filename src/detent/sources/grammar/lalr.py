@@ -1,8 +1,8 @@
 """The LALR(1) automaton of a grammar: its states, and which terminals each of them expects.
 
-A state is a set of items (row, place in it); all that lead into one read the same symbol. A state expects a terminal if
-it can be shifted there, or may come after a row that can be reduced there. No recursion: the relations are closed along
-strongly connected sets. (DeRemer & Pennello 1982.)
+A state is a set of items (production, position in it). All transitions into a state read the same symbol. A state
+expects a terminal that can be shifted, or that may follow a production that can be reduced. No recursion: the relations
+are closed along strongly connected components. (DeRemer & Pennello 1982.)
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class Lalr:
                     "lexer='dynamic_complete', which needs no such automaton"
                 )
             moves: dict[int, list[_Item]] = {}
-            for row, place in closure:
+            for row, position in closure:
                 symbols = self.rows[row][1]
-                if place < len(symbols):
-                    moves.setdefault(symbols[place], []).append((row, place + 1))
+                if position < len(symbols):
+                    moves.setdefault(symbols[position], []).append((row, position + 1))
             targets: dict[int, int] = {}
             for symbol, items in moves.items():
                 key = frozenset(items)
@@ -86,11 +86,11 @@ class Lalr:
     def _closure(self, kernel: frozenset[_Item]) -> list[_Item]:
         items = list(kernel)
         seen: set[int] = set()
-        for row, place in items:
+        for row, position in items:
             symbols = self.rows[row][1]
-            if place < len(symbols) and symbols[place] >= 0 and symbols[place] not in seen:
-                seen.add(symbols[place])
-                items.extend((number, 0) for number in self.rows_of[symbols[place]] if (number, 0) not in kernel)
+            if position < len(symbols) and symbols[position] >= 0 and symbols[position] not in seen:
+                seen.add(symbols[position])
+                items.extend((number, 0) for number in self.rows_of[symbols[position]] if (number, 0) not in kernel)
         return items
 
     def _find_nullable(self) -> set[int]:
@@ -148,8 +148,8 @@ class Lalr:
         """Find what a state expects, and the conflicts in it."""
         shifts = {symbol for symbol in self.goto[state] if symbol < 0}
         reduced: set[int] = set()
-        for row, place in self._closures[state]:
-            if place < len(self.rows[row][1]):
+        for row, position in self._closures[state]:
+            if position < len(self.rows[row][1]):
                 continue
             back = lookback.get((state, row), ())
             ahead: set[int] = {END} if row == 0 else set().union(*(follow[number] for number in back))

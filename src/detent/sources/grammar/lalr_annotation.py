@@ -3,7 +3,7 @@
 That lexer tries only the terminals that the parser expects in its state after the last shift: its *context*. The
 productions know the context, since their rules are annotated:
 
-1. (A, p, k) is rule A, begun in state p of the LALR automaton with the lexer in class k. (A, p, k, m) are its texts
+1. (A, p, k) is rule A, started in state p of the LALR automaton with the lexer in class k. (A, p, k, m) are its texts
    that leave the lexer in class m.
 2. Contexts are in one class if each terminal that may follow is read alike in them. Most grammars have few classes.
 3. A lexer state also holds the guard of the last token: a restriction of the text after it (`Guard`). The guard is

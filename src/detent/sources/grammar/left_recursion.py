@@ -1,4 +1,4 @@
-"""Left recursion taken out of productions, direct, indirect, and behind what may be empty: the texts stay the same.
+"""Left recursion taken out of productions, direct, indirect, and after a nullable symbol: the texts stay the same.
 
 A rule reaches another *by its left edge* if a row of it begins with that rule, but for symbols that may be empty. In a
 strongly connected set A1 ... An of these edges every row is first written so that it begins with something that is not

@@ -22,8 +22,8 @@ _Walk: TypeAlias = "Generator[Tree, _Productions, _Productions]"
 class Lowering:
     """What trees of one grammar become; helper rules are added to the grammar.
 
-    A difference becomes a rule without rows, listed in `differences` with its two sides and its place, until all rules
-    are known.
+    A difference becomes a rule without productions, listed in `differences` with its two sides and its source location,
+    until all rules are known.
     """
 
     def __init__(

@@ -238,9 +238,9 @@ class Expression:
     def _check_signs(self) -> None:
         group = self._groups[-1]
         for signs in (group.minuses, group.negations):
-            place = signs.get(len(group.parts))
-            if place is not None:
+            position = signs.get(len(group.parts))
+            if position is not None:
                 what = "nothing stands after the sign"
-                self._parts.source.malformed(what, place, "put after it what it applies to")
+                self._parts.source.malformed(what, position, "put after it what it applies to")
         if group.met and not group.parts:
             self._parts.source.malformed("nothing stands after the &", group.offset, "write A & B")

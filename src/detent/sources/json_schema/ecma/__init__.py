@@ -25,7 +25,7 @@ __all__ = ["pattern_node"]
 
 _DEFAULT_LIMITS = Limits()
 _ANYTHING: Item = (op.MAX_REPEAT, (0, op.MAXREPEAT, Body([(op.IN, [(op.NEGATE, None)])])))
-_AHEAD, _BEHIND = 1, -1
+_LOOKAHEAD, _LOOKBEHIND = 1, -1
 _LOOKS = re.compile(r"[\^$]|\\[bB]|\(\?(?!:)")
 
 # Some 2 MB at most in common use; longer patterns seldom recur within a process.
@@ -82,8 +82,8 @@ def _build(pattern: str, bounds: Limits) -> _core.Node:
             "shorten it or raise Limits(source_bytes=...)"
         )
     whole = parse(pattern, bounds)
-    _open(whole, _BEHIND)
-    _open(whole, _AHEAD)
+    _open(whole, _LOOKBEHIND)
+    _open(whole, _LOOKAHEAD)
     branches = [whole]
     if whole.data[0][0] is op.BRANCH and len(whole.data) == 1:
         branches = whole.data[0][1][1]
@@ -99,7 +99,7 @@ _cached = lru_cache(maxsize=_CACHED_PATTERNS)(_build)
 
 def _open(whole: Body, direction: int) -> None:
     """Let any text stand before (or after) a tree, except where an anchor is at that edge of it."""
-    anchor, index = (STOP, -1) if direction == _AHEAD else (START, 0)
+    anchor, index = (STOP, -1) if direction == _LOOKAHEAD else (START, 0)
     work = [whole]
     while work:
         body = work.pop()
@@ -108,8 +108,8 @@ def _open(whole: Body, direction: int) -> None:
             items.append(_ANYTHING)
         elif items[index] == anchor:
             continue
-        elif not (body.stops if direction == _AHEAD else body.starts):
-            items.insert(len(items) if direction == _AHEAD else 0, _ANYTHING)
+        elif not (body.stops if direction == _LOOKAHEAD else body.starts):
+            items.insert(len(items) if direction == _LOOKAHEAD else 0, _ANYTHING)
         else:
             work.extend(_parts(items, index))
 
@@ -129,12 +129,12 @@ def _parts(items: list[Item], index: int) -> list[Body]:
 
 
 def _is_split(items: list[Item]) -> bool:
-    return _asserts(items, 1, _AHEAD) or _asserts(items, len(items) - 2, _BEHIND)
+    return _asserts(items, 1, _LOOKAHEAD) or _asserts(items, len(items) - 2, _LOOKBEHIND)
 
 
 def _asserts(items: list[Item], index: int, direction: int) -> bool:
     """Whether the item is an assertion in that direction, and the text's start (or end) is beside it or all such."""
-    edge, anchor = (0, START) if direction == _AHEAD else (-1, STOP)
+    edge, anchor = (0, START) if direction == _LOOKAHEAD else (-1, STOP)
     if not 0 < index < len(items) - 1 or items[edge] != anchor:
         return False
     kind, value = items[index]
@@ -144,9 +144,9 @@ def _asserts(items: list[Item], index: int, direction: int) -> bool:
 def _branch(items: list[Item], positions: int) -> _core.Node:
     """Translate a sequence, its assertions at the ends of the text as intersections."""
     first, last = 1, len(items) - 2
-    while _asserts(items, first, _AHEAD):
+    while _asserts(items, first, _LOOKAHEAD):
         first += 1
-    while last >= first and _asserts(items, last, _BEHIND):
+    while last >= first and _asserts(items, last, _LOOKBEHIND):
         last -= 1
     operands = [_asserted(item, positions) for item in (*items[1:first], *items[last + 1 : -1])]
     rest = [*items[:1], *items[first : last + 1], *items[-1:]] if len(items) > 1 else items
@@ -158,5 +158,5 @@ def _asserted(item: Item, positions: int) -> _core.Node:
     kind, (direction, body) = item
     _open(body, direction)
     group: Item = (op.SUBPATTERN, (None, 0, 0, body))
-    node = translate([START, group] if direction == _AHEAD else [group, STOP], op.SRE_FLAG_ASCII, positions)
+    node = translate([START, group] if direction == _LOOKAHEAD else [group, STOP], op.SRE_FLAG_ASCII, positions)
     return _core.complement(node) if kind is op.ASSERT_NOT else node

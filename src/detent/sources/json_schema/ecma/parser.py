@@ -2,7 +2,7 @@ r"""ECMA-262 regular expressions as the tree that `detent.sources.regex.translat
 
 One pass with an explicit stack of open groups. The grammar is that of the flag u; where it is an error there and has a
 meaning in Annex B of ECMA-262, that meaning is taken, since schemas have been written so for long: a brace or a closing
-bracket that stands for itself, `[\w-.]`, a repeated lookahead, punctuation behind a needless backslash.
+bracket that stands for itself, `[\w-.]`, a repeated lookahead, punctuation after a needless backslash.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ _Remainders: TypeAlias = tuple[int, ...]
 
 
 class Divisors(NamedTuple):
-    """Divisors times 10**`places`: the number is a multiple of `of` (if not 0), and of none of `none_of`."""
+    """Divisors times 10**`decimal_places`: the number is a multiple of `of` (if not 0), and of none of `none_of`."""
 
-    places: int = 0
+    decimal_places: int = 0
     of: int = 0
     none_of: tuple[int, ...] = ()
 
@@ -89,7 +89,7 @@ class _Builder:
         self.has_end = bool(divisors.of)
         self.of = (divisors.of,) if divisors.of > 1 else ()
         self.moduli = (*self.of, *divisors.none_of)
-        self.scale = divisors.places if self.has_end or self.moduli else 0
+        self.scale = divisors.decimal_places if self.has_end or self.moduli else 0
         self.horizon = max(self.scale, max((len(str(modulus)) for modulus in self.moduli), default=0))
         self.ids: dict[object, int] = {}
         self._completions: dict[object, object] = {}

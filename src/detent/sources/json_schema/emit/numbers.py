@@ -4,7 +4,7 @@ A value has many spellings. What is accepted of them, always by value and never 
 
 - plain decimals, ``-?(0|[1-9][0-9]*)(\.[0-9]+)?``, with any number of zeros at the end; ``-0`` is 0;
 - with an exponent, every spelling, if the set of numbers is decided by the sign alone (``minimum: 0``, no bounds);
-- with an exponent behind a mantissa of one digit other than 0 (``2.5e-7``, as `json.dumps` writes), under other bounds:
+- with an exponent after a mantissa of one digit other than 0 (``2.5e-7``, as `json.dumps` writes), under other bounds:
   there the exponent decides first and then the mantissa, which a regular language can;
 - without an exponent for integers, and under ``multipleOf``.
 """
@@ -28,7 +28,7 @@ from detent.sources.types.digits import DIGIT, naturals
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
 _MOST_DIGITS = 4000
-_MOST_PLACES = 100  # of divisors, whose remainders cost the square of it
+_MOST_DIVISOR_DIGITS = 100  # of divisors, whose remainders cost the square of it
 
 _FIRST_DIGIT = _core.byte_set(b"123456789")
 _E = _core.byte_set(b"eE")
@@ -124,7 +124,7 @@ def number_node(
 
 
 def number_literal(value: Decimal) -> _core.Node:
-    """Return the JSON spellings of one value: plain, with zeros behind the point, and as `json.dumps` writes the float.
+    """Return the JSON spellings of one value: plain, with zeros after the point, and as `json.dumps` writes the float.
 
     >>> from detent.language import Language
     >>> one = Language(number_literal(Decimal(1)), "1")
@@ -240,16 +240,16 @@ def _scientific(interval: Interval) -> _core.Node:
 
 
 def _at_exponent(interval: Interval, exponent: int | None) -> _core.Node:
-    """Return the mantissas of a interval, with one exponent."""
+    """Return the mantissas of an interval, with one exponent."""
     cuts = tuple(sorted({end for end in (interval.low, interval.high) if end}))
-    places: tuple[bool, ...]
+    contained: tuple[bool, ...]
     if len(cuts) == 2:
-        places = (False, interval.has_low, True, interval.has_high, False)
+        contained = (False, interval.has_low, True, interval.has_high, False)
     elif interval.low and interval.high:
-        places = (False, True, False)
+        contained = (False, True, False)
     else:
-        places = (False, interval.has_low, True) if interval.low else (True, interval.has_high, False)
-    mantissa = magnitudes(HalfLine(cuts, places), one_digit=True)
+        contained = (False, interval.has_low, True) if interval.low else (True, interval.has_high, False)
+    mantissa = magnitudes(HalfLine(cuts, contained), one_digit=True)
     return concat(mantissa, _E, _exponents(exponent, exponent)) if mantissa else _core.empty()
 
 
@@ -275,21 +275,21 @@ def _divisors(integer: bool, multiples: tuple[Decimal, ...], not_multiples: tupl
     every = [_divisor(value) for value in multiples] + ([Fraction(1)] if integer else [])
     none = [_divisor(value) for value in not_multiples]
     common = _least_common_multiple(every)
-    places = 0
+    decimal_places = 0
     for value in (*every, *none):
-        while (value * 10**places).denominator != 1:
-            places += 1
-    scaled = tuple(sorted({int(value * 10**places) for value in none}))
-    return Divisors(places, int(common * 10**places) if common else 0, scaled)
+        while (value * 10**decimal_places).denominator != 1:
+            decimal_places += 1
+    scaled = tuple(sorted({int(value * 10**decimal_places) for value in none}))
+    return Divisors(decimal_places, int(common * 10**decimal_places) if common else 0, scaled)
 
 
 def _divisor(value: Decimal) -> Fraction:
     if not value > 0:
         raise ArgumentError(f"a divisor must be above 0, got {short_repr(str(value))}")
     exponent = value.as_tuple().exponent
-    if value.adjusted() > _MOST_PLACES or (isinstance(exponent, int) and exponent < -_MOST_PLACES):
+    if value.adjusted() > _MOST_DIVISOR_DIGITS or (isinstance(exponent, int) and exponent < -_MOST_DIVISOR_DIGITS):
         raise LimitError(
-            f"multipleOf {short_repr(str(value))} takes more than {_MOST_PLACES} digits on a side of the point; "
+            f"multipleOf {short_repr(str(value))} takes more than {_MOST_DIVISOR_DIGITS} digits on a side of the point; "
             "use a divisor of fewer"
         )
     return Fraction(value)

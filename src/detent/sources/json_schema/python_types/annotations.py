@@ -334,11 +334,11 @@ class _SchemaBuilder:
             _refuse(where, function, str(error), "pass a schema of its arguments instead")
         fields: list[tuple[str, Any]] = []
         for parameter in parameters:
-            place = f"{where}({parameter.name})"
+            location = f"{where}({parameter.name})"
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                _refuse(place, parameter, "arguments are given by name", "declare it as a parameter with a name")
+                _refuse(location, parameter, "arguments are given by name", "declare it as a parameter with a name")
             if parameter.name not in hints:
-                _refuse(place, parameter, "it has no annotation", f"annotate it, as in {parameter.name}: str")
+                _refuse(location, parameter, "it has no annotation", f"annotate it, as in {parameter.name}: str")
             fields.append((parameter.name, hints[parameter.name]))
         required = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
         return self.fields(fields, required, dict, where)
