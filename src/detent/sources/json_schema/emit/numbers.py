@@ -28,7 +28,7 @@ from detent.sources.types.digits import DIGIT, naturals
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
 _MOST_DIGITS = 4000
-_MOST_DIVISOR_DIGITS = 100  # of divisors, whose remainders cost the square of it
+_MOST_DIVISOR = 100  # of divisors, whose remainders cost the square of it
 
 _FIRST_DIGIT = _core.byte_set(b"123456789")
 _E = _core.byte_set(b"eE")
@@ -287,9 +287,9 @@ def _divisor(value: Decimal) -> Fraction:
     if not value > 0:
         raise ArgumentError(f"a divisor must be above 0, got {short_repr(str(value))}")
     exponent = value.as_tuple().exponent
-    if value.adjusted() > _MOST_DIVISOR_DIGITS or (isinstance(exponent, int) and exponent < -_MOST_DIVISOR_DIGITS):
+    if value.adjusted() > _MOST_DIVISOR or (isinstance(exponent, int) and exponent < -_MOST_DIVISOR):
         raise LimitError(
-            f"multipleOf {short_repr(str(value))} takes more than {_MOST_DIVISOR_DIGITS} digits on a side of the point; "
+            f"multipleOf {short_repr(str(value))} takes more than {_MOST_DIVISOR} digits on a side of the point; "
             "use a divisor of fewer"
         )
     return Fraction(value)
