@@ -29,7 +29,7 @@ _NAMES = {
     "mask": "allocate_mask apply_mask",
     "limits": "Limits",
     "tables": "TokenDfa UserDfa draw_automaton stack_tables token_table",
-    "generation": "Ban Output Report Request generate generate_batch stream",
+    "generation": "Ban Output Report Request agenerate astream generate generate_batch stream",
     "models": "load_model",
     "errors": "ArgumentError BusyError CancelledError DetentError EmptyLanguageError LimitError ModelError "
     "OutputValueError PatternSyntaxError SchemaError SchemaWarning StateError UnsupportedError UnsupportedSchemaError "

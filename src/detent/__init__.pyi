@@ -29,6 +29,8 @@ from detent.generation import Ban as Ban
 from detent.generation import Output as Output
 from detent.generation import Report as Report
 from detent.generation import Request as Request
+from detent.generation import agenerate as agenerate
+from detent.generation import astream as astream
 from detent.generation import generate as generate
 from detent.generation import generate_batch as generate_batch
 from detent.generation import stream as stream

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from detent.generation.api import generate, generate_batch, stream
+from detent.generation.asynchronous import AsyncStream, agenerate, astream
 from detent.generation.bans import Ban
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 from detent.generation.partial_json import PartialStream
-from detent.generation.report import Report, Rewind, Step
+from detent.generation.report import Alternative, Report, Rewind, Step
 from detent.generation.request import Options, Request
 from detent.generation.sampler import Sampler
 
 __all__ = [
+    "Alternative",
+    "AsyncStream",
     "Ban",
     "Options",
     "Output",
@@ -22,6 +25,8 @@ __all__ = [
     "Sampler",
     "Step",
     "Stream",
+    "agenerate",
+    "astream",
     "generate",
     "generate_batch",
     "stream",

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeVar, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, overload
 
 from detent.errors import ArgumentError
 from detent.generation.batch import run_batch
@@ -16,6 +15,7 @@ from detent.generation.output import Output
 from detent.generation.partial_json import PartialStream
 from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, Request, check_model, make_request
 from detent.generation.sampler import whole_number
+from detent.generation.signature import refuse_retries, with_options
 from detent.guide import Canonical, Guide
 from detent.models.base import Model
 
@@ -24,24 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["generate", "generate_batch", "stream"]
 
-_Function = TypeVar("_Function", bound=Callable[..., object])
 
-
-def _with_options(function: _Function) -> _Function:
-    """Show the options of `Request` in the signature of a function that takes ``**options``."""
-    signature = inspect.signature(function)
-    named = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-    options = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, each in inspect.signature(Request).parameters.items()
-        if name in Options.__annotations__
-    ]
-    named.sort(key=lambda each: each.kind is inspect.Parameter.KEYWORD_ONLY)
-    function.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
-    return function
-
-
-@_with_options
+@with_options
 def generate(model: Model, prompt: Prompt, language: AnyRule | None = None, **options: Unpack[Options]) -> Output:
     """Continue `prompt` with a text of `language`.
 
@@ -107,7 +91,7 @@ def stream(
     partial: bool,
     **options: Unpack[Options],
 ) -> Stream | PartialStream: ...
-@_with_options
+@with_options
 def stream(
     model: Model,
     prompt: Prompt,
@@ -134,8 +118,7 @@ def stream(
     >>> list(pieces)[-1]
     {'a': [1, 2]}
     """
-    if options.get("retries"):
-        raise ArgumentError("a stream has shown its text and cannot be asked again; leave out retries, or use generate")
+    refuse_retries(options)
     pieces = PreparedRequest(model, make_request("stream", prompt, language, options)).stream()
     return PartialStream(pieces) if partial else pieces
 

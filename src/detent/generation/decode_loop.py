@@ -98,6 +98,18 @@ class Stream(Iterator[str]):
         """Advance until the model must be asked; return False if the text is complete before. For batches."""
         return any(piece is None for piece in self._pieces)
 
+    def until_pass(self) -> Iterator[str]:
+        """Yield the pieces before the next pass of the model, or all that are left."""
+        for piece in self._pieces:
+            if piece is None:
+                return
+            yield piece
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether `output` is complete."""
+        return self._output is not None
+
     @property
     def logits_cache(self) -> LogitsCache:
         """The model's side of the loop."""

@@ -1,0 +1,264 @@
+"""agenerate and astream: generation in asyncio, several texts at once on one model.
+
+Each model has a scheduler with one thread. The thread advances all texts until they need logits, reads their sessions
+in one pass, and repeats; a new text joins at the next pass (continuous batching: Yu et al. 2022, Orca). The event loop
+is never blocked: arguments are checked and languages compiled in a thread too. The thread ends with its last text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from detent.errors import StateError
+from detent.generation.decode_loop import Stream
+from detent.generation.output import Output
+from detent.generation.partial_json import PartialJson
+from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, make_request
+from detent.generation.signature import refuse_retries, with_options
+from detent.models.base import BatchModel, Model
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["AsyncStream", "agenerate", "astream"]
+
+_MOST_TOGETHER = 16
+_lock = threading.Lock()
+_schedulers: WeakKeyDictionary[Model, _Scheduler] = WeakKeyDictionary()
+
+
+class _Task:
+    """A text of one event loop: the pieces go to its queue, then the output or an error."""
+
+    def __init__(self, model: Model, stream: Stream) -> None:
+        self.model = model
+        self.stream = stream
+        self.is_cancelled = False
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[str | Output | BaseException] = asyncio.Queue()
+
+    def deliver(self, item: str | Output | BaseException) -> None:
+        """Send an item to the event loop, from the thread of the scheduler."""
+        try:
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
+        except RuntimeError:  # the event loop is closed
+            self.is_cancelled = True
+
+    async def receive(self) -> str | Output:
+        """Return the next piece, or at last the output; raise the error of the text."""
+        item = await self._queue.get()
+        if isinstance(item, BaseException):
+            raise item
+        return item
+
+
+class _Scheduler:
+    """The texts of one model, and the thread that advances them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[_Task] = deque()
+        self._is_running = False
+
+    def submit(self, task: _Task) -> None:
+        """Add a text; start the thread if there is none."""
+        with self._lock:
+            self._waiting.append(task)
+            if not self._is_running:
+                self._is_running = True
+                threading.Thread(target=self._run, name="detent-scheduler", daemon=True).start()
+
+    def _run(self) -> None:
+        active: list[_Task] = []
+        while True:
+            with self._lock:
+                while self._waiting and len(active) < _MOST_TOGETHER:
+                    active.append(self._waiting.popleft())
+                if not active:
+                    self._is_running = False
+                    return
+            active = [task for task in active if self._advance(task)]
+            if active:
+                active = self._read(active)
+
+    def _advance(self, task: _Task) -> bool:
+        """Advance a text to its next pass; return False if it has ended."""
+        if task.is_cancelled:
+            task.stream.close()
+            return False
+        try:
+            for piece in task.stream.until_pass():
+                task.deliver(piece)
+            if task.stream.is_finished:
+                task.deliver(task.stream.output)
+        except Exception as error:  # belongs to this text alone
+            task.deliver(error)
+            return False
+        return not task.stream.is_finished
+
+    def _read(self, tasks: list[_Task]) -> list[_Task]:
+        """Read the sessions of several texts in one pass; return the texts that can go on."""
+        if not isinstance(tasks[0].model, BatchModel):
+            return tasks  # each stream reads its own session
+        try:
+            sessions = [task.stream.session() for task in tasks]
+            began = perf_counter()
+            tasks[0].model.read(sessions)
+            seconds = perf_counter() - began
+        except Exception as error:
+            for task in tasks:
+                task.deliver(error)
+            return []
+        for task in tasks:
+            task.stream.logits_cache.record_pass(seconds)
+        return tasks
+
+
+def _scheduler(model: Model) -> _Scheduler:
+    try:
+        with _lock:
+            return _schedulers.setdefault(model, _Scheduler())
+    except TypeError:  # a model without hash or weak references is never read together
+        return _Scheduler()
+
+
+class AsyncStream(AsyncIterator[Any]):
+    """The pieces of a text, or its partial values, in asyncio; made by `astream`.
+
+    It is a context manager too: ``async with detent.astream(...) as pieces``. `aclose` stops the generation.
+    """
+
+    def __init__(self, model: Model, prompt: Prompt, language: AnyRule | None, partial: bool, options: Options) -> None:
+        refuse_retries(options)
+        self._model = model
+        self._request = make_request("astream", prompt, language, options)
+        self._partial = PartialJson() if partial else None
+        self._task: _Task | None = None
+        self._output: Output | None = None
+        self._is_closed = False
+
+    def __aiter__(self) -> AsyncStream:
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._is_closed or self._output is not None:
+            raise StopAsyncIteration
+        if self._task is None:
+            self._task = await _start(self._model, await asyncio.to_thread(PreparedRequest, self._model, self._request))
+        while True:
+            try:
+                item = await self._task.receive()
+            except BaseException:
+                await self.aclose()
+                raise
+            if isinstance(item, Output):
+                self._output = item
+                if self._partial is not None and self._partial.finish():
+                    return self._partial.value
+                raise StopAsyncIteration
+            if self._partial is None:
+                return item
+            if self._partial.feed(item):
+                return self._partial.value
+
+    @property
+    def output(self) -> Output:
+        """The whole text and its report, after the last piece.
+
+        Raises
+        ------
+        StateError
+            There are pieces left, or the stream was closed.
+        """
+        if self._output is None:
+            raise StateError("The stream has not ended, so it has no output yet; iterate it to its end first")
+        return self._output
+
+    async def aclose(self) -> None:
+        """Stop the generation; its session is released at the next pass."""
+        self._is_closed = True
+        if self._task is not None:
+            self._task.is_cancelled = True
+
+    async def __aenter__(self) -> AsyncStream:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
+
+async def _start(model: Model, request: PreparedRequest, sample: int = 0) -> _Task:
+    task = _Task(model, request.stream(sample))
+    _scheduler(model).submit(task)
+    return task
+
+
+@with_options
+async def agenerate(
+    model: Model, prompt: Prompt, language: AnyRule | None = None, **options: Unpack[Options]
+) -> Output:
+    """Continue `prompt` with a text of `language`, in asyncio.
+
+    >>> import asyncio, detent
+    >>> model, answer = detent.load_model(), detent.choice("Yes", "No")
+    >>> async def ask(*things):
+    ...     questions = [f"Is a {thing} an animal? Answer Yes or No." for thing in things]
+    ...     return await asyncio.gather(*[detent.agenerate(model, question, answer, seed=0) for question in questions])
+    >>> [out.text in ("Yes", "No") for out in asyncio.run(ask("dog", "car"))]
+    [True, True]
+
+    Arguments, the text and errors are those of `generate`. Texts of one model that are generated at the same time are
+    read in one pass, if it is a `detent.models.BatchModel`. A cancelled task stops its generation.
+    """
+    request = await asyncio.to_thread(PreparedRequest, model, make_request("agenerate", prompt, language, options))
+    output, sample = await _finish(await _start(model, request)), 0
+    for attempt in range(1, request.request.retries + 1):
+        if output.value_error is None:
+            break
+        again = await asyncio.to_thread(request.again, sample, output, attempt)
+        if again is None:
+            break
+        request, earlier = again, output
+        output = await _finish(await _start(model, request))
+        output = replace(output, failed_attempts=(*earlier.failed_attempts, earlier))
+    return output
+
+
+async def _finish(task: _Task) -> Output:
+    try:
+        while not isinstance(item := await task.receive(), Output):
+            pass
+    except BaseException:
+        task.is_cancelled = True
+        raise
+    return item
+
+
+@with_options
+def astream(
+    model: Model,
+    prompt: Prompt,
+    language: AnyRule | None = None,
+    *,
+    partial: bool = False,
+    **options: Unpack[Options],
+) -> AsyncStream:
+    """Continue `prompt` with a text of `language`, piece by piece, in asyncio.
+
+    >>> import asyncio, detent
+    >>> async def show():
+    ...     async with detent.astream(detent.load_model(), "Go!", detent.literal("Ja, natürlich!")) as pieces:
+    ...         return "".join([piece async for piece in pieces])
+    >>> asyncio.run(show())
+    'Ja, natürlich!'
+
+    Arguments and errors are those of `stream`; they are checked when the iteration starts.
+    """
+    return AsyncStream(model, prompt, language, partial, options)
