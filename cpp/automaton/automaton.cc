@@ -10,7 +10,7 @@
 
 namespace detent {
 
-Automaton::Automaton(const NodeRef& root, const NodeRef* tokenizable, std::uint32_t horizon, const Limits& limits,
+Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
                      std::shared_ptr<const CancelFlag> cancel)
     : meter_(limits),
       exprs_(meter_),
@@ -20,15 +20,19 @@ Automaton::Automaton(const NodeRef& root, const NodeRef* tokenizable, std::uint3
       compiled_size_(0) {
   const ForkGuard guard;
   meter_.restart(std::move(cancel));
+  if (writable.alphabet != ByteSet::all()) exprs_.set_alphabet(writable.alphabet);
   NodeCompiler compiler(exprs_, liveness_, meter_);
   compiler.register_byte_sets(root);
-  if (tokenizable) compiler.register_byte_sets(*tokenizable);
+  if (writable.texts) compiler.register_byte_sets(*writable.texts);
   derivatives_.freeze_byte_classes();
   derivatives_.set_live([this](ExprId id) { return liveness_.live(id); });
-  if (compiler.uses_all_texts()) exprs_.set_utf8_star(compiler.compile(compiler.all_texts()));
-  start_ = compiler.compile(root);
-  if (compiler.has_json_strings()) all_texts_ = compiler.compile(compiler.all_texts());
-  if (tokenizable) tokenizable_ = compiler.compile(*tokenizable);
+  if (compiler.uses_all_texts()) {
+    exprs_.set_utf8_star(compiler.compile(compiler.all_texts(), false));
+    if (writable.alphabet != ByteSet::all()) exprs_.set_alphabet_texts(compiler.compile(compiler.all_texts(), true));
+  }
+  start_ = compiler.compile(root, true);
+  if (compiler.has_json_strings()) all_texts_ = compiler.compile(compiler.all_texts(), false);
+  if (writable.texts) tokenizable_ = compiler.compile(*writable.texts, true);
   if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
   add_state_slots();
   compiled_size_ = exprs_.size();
@@ -92,14 +96,18 @@ ExprId Automaton::after_literal(ExprId state, std::string& text) {
   return has_rest ? exprs_[state].second() : ExprSet::kEpsilon;
 }
 
-// The one state that all bytes from `low` to `high` lead to, or the dead state.
+// The one state that all bytes of the alphabet from `low` to `high` lead to, or the dead state.
 ExprId Automaton::common_successor(ExprId state, unsigned low, unsigned high) {
   if (state == ExprSet::kEmpty) return state;
   const ExprId* next = row(state);
-  for (unsigned byte = low + 1; byte <= high; ++byte) {
-    if (next[class_of()[byte]] != next[class_of()[low]]) return ExprSet::kEmpty;
+  ExprId common = ExprSet::kEmpty;
+  for (unsigned byte = low; byte <= high; ++byte) {
+    if (!exprs_.alphabet().contains(static_cast<std::uint8_t>(byte))) continue;
+    const ExprId to = next[class_of()[byte]];
+    if (to == ExprSet::kEmpty || (common != ExprSet::kEmpty && common != to)) return ExprSet::kEmpty;
+    common = to;
   }
-  return next[class_of()[low]];
+  return common;
 }
 
 const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {

@@ -26,9 +26,13 @@ namespace detent {
 
 class Automaton {
  public:
-  // `tokenizable`, if not null, is the language of the texts that a vocabulary can write.
-  // `horizon` is the length of the vocabulary's longest token.
-  Automaton(const NodeRef& root, const NodeRef* tokenizable, std::uint32_t horizon, const Limits& limits,
+  // The texts that a vocabulary can write: those over the alphabet, and among these only `texts`, if not null.
+  struct Writable {
+    ByteSet alphabet = ByteSet::all();
+    const NodeRef* texts = nullptr;
+  };
+  // The automaton of the texts of `root` over the alphabet. `horizon` is the length of the vocabulary's longest token.
+  Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
             std::shared_ptr<const CancelFlag> cancel);
 
   ExprId start() const { return start_; }  // dead if the language is empty

@@ -70,7 +70,9 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) const {
     case Op::repeat: parts = {expr.part()}; return true;
     case Op::union_of:
     case Op::unordered: parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end()); return true;
-    case Op::json_escaped: parts = {expr.part()}; return is_character_known(expr.escape_position(), expr.escape_bits());
+    case Op::json_escaped:
+      parts = {expr.part()};
+      return exprs_.has_json_escapes() && is_character_known(expr.escape_position(), expr.escape_bits());
     case Op::rule:  // live: the grammar compiler drops empty rules
       parts.clear();
       return true;

@@ -47,12 +47,17 @@ void NodeCompiler::register_byte_sets(const NodeRef& root) {
 }
 
 void NodeCompiler::register_node(const Node& node, ByteSet& literal_bytes) {
-  if (node.kind() == NodeKind::bytes) exprs_.bytes(node.set());
+  if (node.kind() == NodeKind::bytes) register_set(node.set());
   const auto insert = [&literal_bytes](std::string_view text) {
     for (char byte : text) literal_bytes.insert(static_cast<std::uint8_t>(byte));
   };
   if (node.kind() == NodeKind::literal) insert(node.text());
   if (node.kind() == NodeKind::special) insert(special_frame(node.text()));
+}
+
+void NodeCompiler::register_set(const ByteSet& set) {
+  exprs_.bytes(set);
+  if (!set.is_subset_of(exprs_.alphabet())) exprs_.bytes(set & exprs_.alphabet());
 }
 
 // Returns the operands of a concatenation, union or intersection, with nested nodes of the same kind flattened; the
@@ -75,67 +80,82 @@ std::vector<const Node*> NodeCompiler::operands_of(const Node* node) {
   return operands;
 }
 
-ExprId NodeCompiler::compile(const NodeRef& root) {
-  std::vector<const Node*> pending{root.get()};
+ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
+  std::vector<Task> pending{{root.get(), is_restricted}};
   while (!pending.empty()) {
-    const Node* node = pending.back();
-    if (compiled_.contains(node)) {
+    const Task task = pending.back();
+    const Node* const node = task.node;
+    auto& compiled = compiled_[task.is_restricted];
+    if (compiled.contains(node)) {
       pending.pop_back();
       continue;
     }
     meter_.step();
     if (node->kind() == NodeKind::scope) {
-      compiled_[node] = compile_scope_node(*node);
+      compiled[node] = compile_scope_node(task);
       pending.pop_back();
       continue;
     }
-    const std::vector<const Node*> operands =
-        node->kind() == NodeKind::grammar ? closed_parts(*node) : operands_of(node);
+    const bool is_grammar = node->kind() == NodeKind::grammar;
+    const std::vector<const Node*> operands = is_grammar ? closed_parts(*node) : operands_of(node);
+    const bool is_barrier = node->kind() == NodeKind::complement || node->kind() == NodeKind::json_string ||
+                            node->kind() == NodeKind::serialized_string;
+    auto& compiled_operands = compiled_[task.is_restricted && !is_barrier];
     bool ready = true;
     for (std::size_t i = operands.size(); i-- > 0;) {
-      if (!compiled_.contains(operands[i])) {
-        pending.push_back(operands[i]);
+      if (!compiled_operands.contains(operands[i])) {
+        pending.push_back({operands[i], task.is_restricted && !is_barrier});
         ready = false;
       }
     }
     if (!ready) continue;
     pending.pop_back();
-    if (node->kind() == NodeKind::grammar) {
-      compiled_[node] = compile_grammar(exprs_, liveness_, meter_, *node, compiled_);
+    if (is_grammar) {
+      compiled[node] = compile_grammar(exprs_, liveness_, meter_, *node, compiled);
       continue;
     }
     std::vector<ExprId> parts;
-    for (const Node* operand : operands) parts.push_back(compiled_[operand]);
-    const ExprId id = build(*node, std::move(parts));
+    for (const Node* operand : operands) parts.push_back(compiled_operands[operand]);
+    const ExprId id = build(task, std::move(parts));
     if (node->is_text() && !node->has_special() && !node->has_assertion()) exprs_.mark_text(id);
-    compiled_[node] = id;
+    compiled[node] = id;
   }
-  return compiled_[root.get()];
+  return compiled_[is_restricted][root.get()];
 }
 
 // `compile_scope` translates the assertions of the scope. It calls back for the parts without assertions; such a part
 // may contain another scope.
-ExprId NodeCompiler::compile_scope_node(const Node& node) {
+ExprId NodeCompiler::compile_scope_node(const Task& task) {
   if (++scope_depth_ > kMaxScopeDepth) throw Error(ErrorKind::limit, "depth", scope_depth_, kMaxScopeDepth);
-  const ExprId id = compile_scope(exprs_, *node.children()[0], [this](const NodeRef& part) { return compile(part); });
+  const auto compile_part = [this, &task](const NodeRef& part) { return compile(part, task.is_restricted); };
+  const ExprId id = compile_scope(exprs_, *task.node->children()[0], compile_part);
   --scope_depth_;
   return id;
 }
 
-ExprId NodeCompiler::build(const Node& node, std::vector<ExprId> parts) {
+ExprId NodeCompiler::build_literal(const Task& task, std::string_view text) {
+  const auto is_missing = [this](char byte) { return !exprs_.alphabet().contains(static_cast<std::uint8_t>(byte)); };
+  return restricts(task) && std::ranges::any_of(text, is_missing) ? ExprSet::kEmpty : exprs_.literal(text);
+}
+
+ExprId NodeCompiler::build(const Task& task, std::vector<ExprId> parts) {
+  const Node& node = *task.node;
   switch (node.kind()) {
     case NodeKind::empty: return ExprSet::kEmpty;
     case NodeKind::epsilon: return ExprSet::kEpsilon;
-    case NodeKind::bytes: return exprs_.bytes(node.set());
-    case NodeKind::literal: return exprs_.literal(node.text());
+    case NodeKind::bytes: return exprs_.bytes(restricts(task) ? node.set() & exprs_.alphabet() : node.set());
+    case NodeKind::literal: return build_literal(task, node.text());
     case NodeKind::concat: {
       ExprId id = ExprSet::kEpsilon;
       for (std::size_t i = parts.size(); i-- > 0;) id = exprs_.concat(parts[i], id);
       return id;
     }
     case NodeKind::union_of: return exprs_.union_of(std::move(parts));
-    case NodeKind::intersection: return build_intersection(node, std::move(parts));
-    case NodeKind::complement: return exprs_.complement(parts[0]);
+    case NodeKind::intersection: return build_intersection(task, std::move(parts));
+    case NodeKind::complement: {
+      const ExprId id = exprs_.complement(parts[0]);
+      return restricts(task) ? exprs_.intersection({id, exprs_.alphabet_star()}) : id;
+    }
     case NodeKind::repeat: return exprs_.repeat(parts[0], node.minimum(), node.maximum());
     case NodeKind::json_string:
       return exprs_.json_escaped(parts[0], static_cast<std::uint32_t>(EscapePosition::text), 0);
@@ -148,7 +168,8 @@ ExprId NodeCompiler::build(const Node& node, std::vector<ExprId> parts) {
       return node.kind() == NodeKind::ordered ? make_ordered(exprs_, node, parts) : make_unordered(exprs_, node, parts);
     case NodeKind::maximal_munch: return exprs_.maximal_munch(parts[0], parts[1]);
     case NodeKind::not_followed_by: return exprs_.not_followed_by(parts[0]);
-    case NodeKind::special: return exprs_.literal(special_frame(node.text()));  // an automaton without a vocabulary
+    case NodeKind::special:
+      return build_literal(task, special_frame(node.text()));  // an automaton without a vocabulary
     case NodeKind::grammar:
     case NodeKind::reference: throw Error(ErrorKind::argument, "open_reference");
     default: throw Error(ErrorKind::argument, "assertion_outside_scope");
@@ -157,13 +178,14 @@ ExprId NodeCompiler::build(const Node& node, std::vector<ExprId> parts) {
 
 // The language of a complement contains byte strings that are not texts. If another operand contains rules or JSON
 // strings, an explicit intersection with all texts lets the search see early that nothing is left.
-ExprId NodeCompiler::build_intersection(const Node& node, std::vector<ExprId> parts) {
+ExprId NodeCompiler::build_intersection(const Task& task, std::vector<ExprId> parts) {
+  const Node& node = *task.node;
   const auto has_rule = [this](ExprId part) { return exprs_[part].has_rule; };
   const auto is_bytes = [](const NodeRef& child) { return !child->is_text(); };
   const auto is_text = [](const NodeRef& child) { return child->is_text() && !child->has_special(); };
   if (std::ranges::any_of(node.children(), is_text) && std::ranges::any_of(node.children(), is_bytes) &&
       (has_json_strings_ || std::ranges::any_of(parts, has_rule))) {
-    parts.push_back(compile(all_texts_));
+    parts.push_back(compile(all_texts_, task.is_restricted));
   }
   return exprs_.intersection(std::move(parts));
 }

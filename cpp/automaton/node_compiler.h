@@ -3,9 +3,15 @@
 // Two passes over the nodes: `register_byte_sets` makes every byte set, so that the byte classes can be frozen;
 // `compile` then builds the expressions bottom-up. Shared nodes are translated once. Neither pass recurses, except into
 // the bodies of text scopes.
+//
+// Where the vocabulary lacks bytes, the language is restricted to its alphabet A: every byte set is intersected with A,
+// a literal with another byte is empty, and a complement is intersected with A*. Below a complement, and in the texts
+// that JSON strings escape, nothing is restricted. The expressions keep their shape, so that everything derived from
+// them costs what it costs with all bytes.
 // Cost: linear in the nodes, plus the constructors' normalisation.
 #pragma once
 
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,8 +28,9 @@ class NodeCompiler {
 
   // Makes the byte sets of `root`. Every root must be registered before the byte classes are frozen.
   void register_byte_sets(const NodeRef& root);
-  // Returns the expression of `root`. Needs frozen byte classes: whether a rule is empty may take derivatives.
-  ExprId compile(const NodeRef& root);
+  // Returns the expression of `root`, restricted to the alphabet of the ExprSet or not. Needs frozen byte classes:
+  // whether a rule is empty may take derivatives.
+  ExprId compile(const NodeRef& root, bool is_restricted);
 
   bool has_json_strings() const { return has_json_strings_; }
   // Whether all texts are a part of a registered root, or JSON strings are.
@@ -36,16 +43,25 @@ class NodeCompiler {
   // Text scopes inside one another. Each takes up to kMaxDepth levels of stack (lookaround.cc).
   static constexpr int kMaxScopeDepth = 2;
 
+  // A node in one of the two contexts.
+  struct Task {
+    const Node* node;
+    bool is_restricted;
+  };
+
   void register_node(const Node& node, ByteSet& literal_bytes);
+  void register_set(const ByteSet& set);
+  bool restricts(const Task& task) const { return task.is_restricted && exprs_.alphabet() != ByteSet::all(); }
   std::vector<const Node*> operands_of(const Node* node);
-  ExprId compile_scope_node(const Node& node);
-  ExprId build(const Node& node, std::vector<ExprId> parts);
-  ExprId build_intersection(const Node& node, std::vector<ExprId> parts);
+  ExprId compile_scope_node(const Task& task);
+  ExprId build(const Task& task, std::vector<ExprId> parts);
+  ExprId build_literal(const Task& task, std::string_view text);
+  ExprId build_intersection(const Task& task, std::vector<ExprId> parts);
 
   ExprSet& exprs_;
   Liveness& liveness_;
   Meter& meter_;
-  std::unordered_map<const Node*, ExprId> compiled_;
+  std::unordered_map<const Node*, ExprId> compiled_[2];  // by `is_restricted`
   NodeRef all_texts_;
   bool has_json_strings_ = false;
   bool has_all_texts_ = false;

@@ -21,7 +21,7 @@ namespace {
 class CheckedAutomaton {
  public:
   CheckedAutomaton(const NodeRef& language, const Limits& limits)
-      : automaton_(language, nullptr, 0, limits, nullptr), known_{automaton_.start().value, 0} {}
+      : automaton_(language, Automaton::Writable{}, 0, limits, nullptr), known_{automaton_.start().value, 0} {}
 
   const Automaton& automaton() const { return automaton_; }
   bool accepting(std::uint32_t state) { return automaton_.accepting(checked(state)); }

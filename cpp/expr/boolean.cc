@@ -145,6 +145,36 @@ bool ExprSet::is_known_text(ExprId id) const {
   return expr.is_text && !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end;
 }
 
+// Of an expression whose meaning does not depend on the text around it.
+bool ExprSet::is_known_in_alphabet(ExprId id) const {
+  const Expr& expr = exprs_[id.value];
+  return expr.in_alphabet && !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end;
+}
+
+// In a union, all strings over the alphabet, and all texts over it, absorb what is known to be among them.
+void ExprSet::absorb_into_alphabet(std::vector<ExprId>& parts) const {
+  const auto contains = [&parts](ExprId id) { return std::binary_search(parts.begin(), parts.end(), id); };
+  if (contains(alphabet_star_)) {
+    std::erase_if(parts, [this](ExprId part) { return part != alphabet_star_ && is_known_in_alphabet(part); });
+  } else if (alphabet_texts_ != kEmpty && contains(alphabet_texts_)) {
+    std::erase_if(parts, [this](ExprId part) {
+      return part != alphabet_texts_ && is_known_in_alphabet(part) && is_known_text(part);
+    });
+  }
+}
+
+// In an intersection, all strings over the alphabet, and all texts over it, are redundant beside what is known to be
+// among them.
+void ExprSet::drop_alphabet(std::vector<ExprId>& parts) const {
+  const auto has_other = [&](ExprId top, bool needs_text) {
+    return std::ranges::any_of(parts, [&](ExprId part) {
+      return part != top && is_known_in_alphabet(part) && (!needs_text || is_known_text(part));
+    });
+  };
+  if (has_other(alphabet_star_, false)) std::erase(parts, alphabet_star_);
+  if (alphabet_texts_ != kEmpty && has_other(alphabet_texts_, true)) std::erase(parts, alphabet_texts_);
+}
+
 ExprId ExprSet::union_of(std::vector<ExprId> parts) {
   flatten(parts, Op::union_of);
   std::erase(parts, kEmpty);
@@ -155,6 +185,10 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
     std::erase_if(parts, [this](ExprId part) { return part != utf8_star_ && is_known_text(part); });
     if (parts.size() == 1) return parts[0];
   }
+  if (alphabet_star_ != sigma_star_) {
+    absorb_into_alphabet(parts);
+    if (parts.size() == 1) return parts[0];
+  }
   merge_single_bytes(parts);
   absorb_epsilon(parts);
   merge_counts(parts);
@@ -163,7 +197,7 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
 
   Expr expr;
   expr.op = Op::union_of;
-  expr.nonempty = expr.infinite = expr.is_text = true;
+  expr.nonempty = expr.infinite = expr.is_text = expr.in_alphabet = true;
   expr.max_length = 0;
   expr.min_length = UINT32_MAX;
   expr.b_ = static_cast<std::uint32_t>(parts.size());
@@ -173,6 +207,7 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
     expr.nullable |= operand.nullable;
     expr.nonempty &= operand.nonempty;
     expr.is_text &= operand.is_text;
+    expr.in_alphabet &= operand.in_alphabet;
     inherit_flags(expr, operand);
     expr.largest_count = std::max(expr.largest_count, operand.largest_count);
     expr.largest_minimum = std::max(expr.largest_minimum, operand.largest_minimum);
@@ -203,6 +238,10 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
     if (is_text && std::binary_search(parts.begin(), parts.end(), not_utf8_star_)) return kEmpty;
     if (parts.size() == 1) return parts[0];
   }
+  if (alphabet_star_ != sigma_star_) {
+    drop_alphabet(parts);
+    if (parts.size() == 1) return parts[0];
+  }
   ByteSet set = ByteSet::all();
   int set_count = 0;
   for (ExprId part : parts) {
@@ -229,6 +268,7 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
     const Expr& operand = exprs_[part.value];
     expr.nullable &= operand.nullable;
     expr.is_text |= operand.is_text;
+    expr.in_alphabet |= operand.in_alphabet;
     inherit_flags(expr, operand);
     expr.min_length = std::max(expr.min_length, operand.min_length);
     total = sum(total, mix(Hash128{}, operand.hash));

@@ -67,6 +67,7 @@ ExprId ExprSet::cons(ExprId head, ExprId tail) {
   expr.nullable = h.nullable && t.nullable;
   expr.nonempty = h.nonempty && t.nonempty;
   expr.is_text = h.is_text && t.is_text;
+  expr.in_alphabet = h.in_alphabet && t.in_alphabet;
   inherit_flags(expr, h);
   inherit_flags(expr, t);
   expr.largest_count = std::max(h.largest_count, t.largest_count);
@@ -114,6 +115,7 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.nullable = minimum == 0;
   expr.nonempty = inner.nonempty;
   expr.is_text = inner.is_text;
+  expr.in_alphabet = inner.in_alphabet;
   inherit_flags(expr, inner);
   expr.min_length = saturating_multiply(inner.min_length, minimum);
   expr.max_completion_bound =

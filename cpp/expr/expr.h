@@ -49,6 +49,7 @@ struct Expr {
   // The form shows that every string is valid UTF-8. Set by the owner where only the origin of a part tells
   // (mark_text).
   bool is_text : 1 = false;
+  bool in_alphabet : 1 = false;         // the form shows that every string is over the alphabet of the ExprSet
   bool has_lookbehind : 1 = false;      // contains a lookbehind_condition: has a meaning only inside a context
   bool has_lookbehind_end : 1 = false;  // contains a lookbehind_end
   bool has_rule : 1 = false;            // calls a rule: may have infinitely many residuals

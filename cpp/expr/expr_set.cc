@@ -19,16 +19,23 @@ ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
   Expr empty;
   empty.nonempty = true;
   empty.max_length = 0;
-  empty.is_text = true;
+  empty.is_text = empty.in_alphabet = true;
   exprs_.emplace_back() = empty;
   Expr epsilon;
   epsilon.op = Op::epsilon;
   epsilon.nullable = epsilon.nonempty = true;
   epsilon.max_length = 0;
-  epsilon.is_text = true;
+  epsilon.is_text = epsilon.in_alphabet = true;
   epsilon.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::epsilon));
   find_or_add(epsilon, {});
-  sigma_star_ = repeat(bytes(ByteSet::all()), 0, kUnbounded);
+  sigma_star_ = alphabet_star_ = repeat(bytes(ByteSet::all()), 0, kUnbounded);
+}
+
+void ExprSet::set_alphabet(const ByteSet& alphabet) {
+  alphabet_ = alphabet;
+  alphabet_star_ = repeat(bytes(alphabet), 0, kUnbounded);
+  has_json_escapes_ =
+      ByteSet::range(0x20, 0x7E).is_subset_of(alphabet) && ByteSet::range(0x80, 0xBF).is_subset_of(alphabet);
 }
 
 void ExprSet::inherit_flags(Expr& expr, const Expr& part) {
@@ -101,6 +108,7 @@ ExprId ExprSet::bytes(const ByteSet& set) {
   expr.nonempty = true;
   expr.min_length = expr.max_completion_bound = expr.max_length = 1;
   expr.is_text = set.is_subset_of(ByteSet::range(0, 0x7F));
+  expr.in_alphabet = set.is_subset_of(alphabet_);
   expr.a_ = set_index(set);
   expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::bytes));
   for (std::uint64_t word : set.words()) expr.hash = mix(expr.hash, word);
@@ -130,6 +138,8 @@ ExprId ExprSet::text(std::uint32_t begin, std::uint32_t length) {
   expr.a_ = begin;
   expr.b_ = expr.min_length = expr.max_completion_bound = expr.max_length = length;
   expr.is_text = is_utf8(std::string_view(texts_).substr(begin, length));
+  expr.in_alphabet = std::all_of(texts_.begin() + begin, texts_.begin() + begin + length,
+                                 [this](char byte) { return alphabet_.contains(static_cast<std::uint8_t>(byte)); });
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::text)), length);
   for (std::size_t i = 0; i < length; i += 8) {
     std::uint64_t word = 0;

@@ -34,6 +34,14 @@ class ExprSet {
 
   explicit ExprSet(Meter& meter);
 
+  // Names the bytes that texts may contain; to be called before anything is built. JSON strings write only these bytes,
+  // and expressions over them are known to be (Expr::in_alphabet). All other restrictions are the caller's.
+  void set_alphabet(const ByteSet& alphabet);
+  const ByteSet& alphabet() const { return alphabet_; }
+  ExprId alphabet_star() const { return alphabet_star_; }  // all strings over the alphabet
+  // Whether every text can be written in a JSON string, because the alphabet has ASCII and all continuation bytes.
+  bool has_json_escapes() const { return has_json_escapes_; }
+
   // Constructors of regular expressions (expr_set.cc, concat.cc, boolean.cc).
   ExprId bytes(const ByteSet& set);
   ExprId literal(std::string_view text);
@@ -50,6 +58,8 @@ class ExprSet {
   ExprId sigma_star() const { return sigma_star_; }  // all byte strings
   // Names the expression of all UTF-8 texts, so that unions and intersections absorb it (boolean.cc, rule 4).
   void set_utf8_star(ExprId all_texts);
+  // Names the expression of all UTF-8 texts over the alphabet.
+  void set_alphabet_texts(ExprId texts) { alphabet_texts_ = texts; }
   // States that every string of an expression is valid UTF-8. To be called before derivatives are computed.
   void mark_text(ExprId id) { exprs_[id.value].is_text = true; }
 
@@ -109,6 +119,9 @@ class ExprSet {
   void merge_single_bytes(std::vector<ExprId>& parts);
   void absorb_epsilon(std::vector<ExprId>& parts);
   bool is_known_text(ExprId id) const;
+  bool is_known_in_alphabet(ExprId id) const;
+  void absorb_into_alphabet(std::vector<ExprId>& parts) const;
+  void drop_alphabet(std::vector<ExprId>& parts) const;
   void merge_counts(std::vector<ExprId>& parts);
   void left_factor(std::vector<ExprId>& parts);
   void bound_infinite_intersection(Expr& expr, std::span<const ExprId> parts) const;
@@ -136,6 +149,10 @@ class ExprSet {
   ExprId sigma_star_;
   ExprId utf8_star_ = kEmpty;      // all UTF-8 texts, if the owner named it
   ExprId not_utf8_star_ = kEmpty;  // its complement
+  ByteSet alphabet_ = ByteSet::all();
+  bool has_json_escapes_ = true;
+  ExprId alphabet_star_ = kEmpty;
+  ExprId alphabet_texts_ = kEmpty;  // UTF-8 texts over the alphabet, if the owner named them
 };
 
 }  // namespace detent

@@ -16,7 +16,8 @@ ExprId ExprSet::json_escaped(ExprId texts, std::uint32_t position, std::uint32_t
   Expr expr;
   expr.op = Op::json_escaped;
   expr.nullable = is_in_text && inner.nullable;
-  expr.nonempty = inner.nonempty;
+  expr.nonempty = inner.nonempty && has_json_escapes_;
+  expr.in_alphabet = true;
   inherit_flags(expr, inner);
   expr.largest_count = inner.largest_count;
   expr.largest_minimum = inner.largest_minimum;

@@ -246,6 +246,15 @@ bool JsonStringRow::derive_text(ExprId texts, ExprId* out) {
 
 bool JsonStringRow::derive(ExprId id, ExprId* out) {
   missing_.clear();
+  if (!derive_any_byte(id, out)) return false;
+  if (exprs_.alphabet() == ByteSet::all()) return true;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (!exprs_.alphabet().contains(static_cast<std::uint8_t>(byte))) out[class_of_[byte]] = ExprSet::kEmpty;
+  }
+  return true;
+}
+
+bool JsonStringRow::derive_any_byte(ExprId id, ExprId* out) {
   const Expr expr = exprs_[id];
   const ExprId texts = expr.part();
   const EscapePosition position = escape_position_of(expr.escape_position());

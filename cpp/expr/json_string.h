@@ -73,6 +73,8 @@ class JsonStringRow {
   const std::vector<ExprId>& missing() const { return missing_; }
 
  private:
+  // Derives by every class, also by bytes outside the alphabet.
+  bool derive_any_byte(ExprId id, ExprId* out);
   // A range of characters whose UTF-8 has one length.
   struct Block {
     std::uint32_t first, last;

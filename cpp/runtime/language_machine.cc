@@ -16,10 +16,15 @@ LanguageMachine::LanguageMachine(const NodeRef& language, std::shared_ptr<const 
     : TokenMachine(std::move(vocabulary)),
       cancel_(cancel),
       automaton_(with_special(language, vocabulary_->special_names(), vocabulary_->special_eos()),
-                 vocabulary_->tokenizable_texts(), vocabulary_->max_token_length(), limits, std::move(cancel)),
+                 Automaton::Writable{vocabulary_->alphabet(), vocabulary_->tokenizable_texts()},
+                 vocabulary_->max_token_length(), limits, cancel),
       masks_(*vocabulary_, automaton_),
       budget_(*this, limits) {
-  if (start() == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
+  if (start() == ExprSet::kEmpty) {
+    const bool has_text = vocabulary_->alphabet() != ByteSet::all() &&
+                          Automaton(language, Automaton::Writable{}, 0, limits, cancel).start() != ExprSet::kEmpty;
+    throw Error(ErrorKind::empty, has_text ? "tokenizable" : "language");
+  }
   if (!automaton_.is_tokenizable(start())) throw Error(ErrorKind::empty, "tokenizable");
 }
 

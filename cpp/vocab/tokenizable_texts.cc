@@ -54,13 +54,12 @@ class IrreducibleTokens {
 
 }  // namespace
 
-NodeRef tokenizable_texts(std::vector<std::string_view> tokens, std::uint8_t highest_byte) {
-  std::vector<bool> is_token(256);
+NodeRef tokenizable_texts(std::vector<std::string_view> tokens, const ByteSet& required) {
+  ByteSet single;
   for (std::string_view token : tokens) {
-    if (token.size() == 1) is_token[static_cast<std::uint8_t>(token[0])] = true;
+    if (token.size() == 1) single.insert(static_cast<std::uint8_t>(token[0]));
   }
-  const auto end = is_token.begin() + highest_byte + 1;
-  if (std::find(is_token.begin(), end, false) == end) return {};
+  if (required.is_subset_of(single)) return {};
   std::sort(tokens.begin(), tokens.end(),
             [](std::string_view x, std::string_view y) { return x.size() != y.size() ? x.size() < y.size() : x < y; });
   tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());

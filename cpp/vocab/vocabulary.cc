@@ -34,7 +34,7 @@ Vocabulary::Vocabulary(const std::vector<std::string_view>& tokens, const std::v
   }
   std::sort(eos_ids_.begin(), eos_ids_.end());
   eos_ids_.erase(std::unique(eos_ids_.begin(), eos_ids_.end()), eos_ids_.end());
-  index_text(0xFF);
+  index_text(false);
 }
 
 std::shared_ptr<const Vocabulary> Vocabulary::with_special(const Vocabulary& plain) {
@@ -56,7 +56,7 @@ std::shared_ptr<const Vocabulary> Vocabulary::with_special(const Vocabulary& pla
     std::ranges::sort(*names);
     names->erase(std::unique(names->begin(), names->end()), names->end());
   }
-  framed->index_text(0xFE);  // 0xFF is in frames only
+  framed->index_text(true);
   return framed;
 }
 
@@ -66,17 +66,19 @@ void Vocabulary::add_token(std::string_view bytes, bool is_text) {
   is_text_.push_back(is_text);
 }
 
-// Builds what depends on the text tokens. Bytes above `highest_byte` need no token of their own.
-void Vocabulary::index_text(std::uint8_t highest_byte) {
+// Builds what depends on the text tokens. The bound of frames needs no token of its own.
+void Vocabulary::index_text(bool has_frames) {
   std::vector<std::uint32_t> ids;
   std::vector<std::string_view> texts;
   for (std::uint32_t id = 0; id < is_text_.size(); ++id) {
     if (!is_text_[id]) continue;
     ids.push_back(id);
     texts.push_back(bytes(id));
+    for (char byte : bytes(id)) alphabet_.insert(static_cast<std::uint8_t>(byte));
   }
   trie_ = TokenTrie(std::move(ids), [this](std::uint32_t id) { return bytes(id); });
-  tokenizable_texts_ = detent::tokenizable_texts(std::move(texts), highest_byte);
+  tokenizable_texts_ =
+      detent::tokenizable_texts(std::move(texts), has_frames ? alphabet_ & ByteSet::range(0, 0xFE) : alphabet_);
 }
 
 bool Vocabulary::is_eos(std::uint32_t id) const { return std::binary_search(eos_ids_.begin(), eos_ids_.end(), id); }

@@ -55,7 +55,10 @@ class Vocabulary {
   // Cost: the length of the text times the trie nodes beside the paths of its parts.
   std::vector<std::uint32_t> fewest_tokens(std::string_view text) const;
 
-  // The texts that tokens can write; null where every byte is a token, so that every text is one.
+  // The bytes that occur in text tokens. No other byte can be written.
+  const ByteSet& alphabet() const { return alphabet_; }
+  // The texts that tokens can write; null where every byte of the alphabet is a token, so that every text over it is
+  // one.
   const NodeRef* tokenizable_texts() const { return tokenizable_texts_.get() ? &tokenizable_texts_ : nullptr; }
 
   MaskCache& cache() const { return cache_; }
@@ -63,7 +66,7 @@ class Vocabulary {
  private:
   explicit Vocabulary(std::size_t cache_bytes) : size_(0), cache_(cache_bytes) {}
   void add_token(std::string_view bytes, bool is_text);
-  void index_text(std::uint8_t highest_byte);
+  void index_text(bool has_frames);
 
   std::uint32_t size_;
   std::string pool_;                     // the bytes of all tokens
@@ -72,6 +75,7 @@ class Vocabulary {
   std::vector<std::uint32_t> eos_ids_;
   std::vector<std::string> special_names_, special_eos_;
   TokenTrie trie_;
+  ByteSet alphabet_;
   NodeRef tokenizable_texts_;
   mutable MaskCache cache_;
 };
