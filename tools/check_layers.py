@@ -44,6 +44,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "byte_fallback_endings",
             "canonical_constraint",
             "canonical_masks",
+            "canonical_slices",
             "completion_search",
             "completions",
             "greedy_completions",

@@ -7,10 +7,8 @@
 //    the last one are removed when a row is filled (fill). After a pre-token boundary nothing is removed.
 // 3. Tokens that lead to the same state and position share the answer (TokenBounds).
 // 4. A state that begins with a slice, such as the rest of a string, shares the tokens that stay inside it with all
-//    states that begin so (slice_tokens): those for which a completion is known whatever follows the slice. The
+//    states that begin so (CanonicalSlices): those for which a completion is known whatever follows the slice. The
 //    uncertain ones, and those that cross its end, are decided for each state (compute_from_slice).
-// 5. A slice with a bound on its repeats takes the tokens of the one without, where a token and its completion fit
-//    into the bound: a byte consumes at most one repetition.
 #include "runtime/canonical_masks.h"
 
 #include <algorithm>
@@ -109,23 +107,9 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_from_slice(ExprId state, con
                                                                const SlicedState& sliced) {
   const Vocabulary& vocabulary = language_.vocabulary();
   const auto& [prefix, continuation] = sliced.slices[0];
-  const SliceTokens part = slice_tokens(prefix, at.position);
+  const SliceTokens part = slices_.find(prefix, at);
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
-  std::vector<std::uint32_t> refused;  // accepted tokens that could only complete the text of an unsplit token
-  if (const auto& completing = language_.transitions.completes_unsplit(at.unsplit); !completing.empty()) {
-    std::vector<std::uint32_t> accepted(vocabulary.word_count());
-    part.accepted->add_to(accepted.data());
-    for (std::uint32_t token : completing) {
-      if ((accepted[token >> 5] >> (token & 31) & 1) == 0) continue;
-      const std::uint32_t bound = bounds.of(token, bounds.next(token));
-      if (bound == kInfinite) {
-        refused.push_back(token);
-      } else {
-        tokens.emplace_back(token, bound);
-      }
-    }
-  }
   // A token may be in several parts. Where it leads from the whole state counts.
   const auto visit = [&](std::uint32_t token, ExprId) {
     const std::uint32_t bound = bounds.of(token, bounds.next(token));
@@ -138,80 +122,12 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_from_slice(ExprId state, con
   language_.meter.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
 
   MaskBuilder builder(vocabulary.word_count());  // last: a thread builds one mask at a time
-  if (refused.empty()) {
-    builder.share(part.accepted);
-  } else {
-    builder.copy_from(*part.accepted);
-    for (std::uint32_t token : refused) builder.refuse(token);
-  }
+  builder.share(part.accepted);
   builder.note_length(part.accepted->max_completion_bound() + greedy_.length(continuation));
   for (const auto& [token, bound] : tokens) {
     builder.allow(token);
     builder.note_length(bound);
   }
-  return builder.finish();
-}
-
-CanonicalMasks::SliceTokens CanonicalMasks::slice_tokens(ExprId prefix, PositionId from) {
-  MaskCache& cache = language_.vocabulary().cache();
-  const Hash128 with_key = mix(language_.automaton.hash(prefix), language_.transitions.cache_key());
-  const Hash128 key = mix(mix(with_key, from.value), 0x696e), uncertain_key = mix(key, 1);
-  constexpr auto kind = MaskCache::Kind::slice;
-  SliceTokens found{cache.find(key, kind), cache.find(uncertain_key, kind)};
-  if (found.accepted && found.uncertain) return found;
-  found = compute_slice(prefix, from);
-  cache.insert(key, found.accepted, kind);
-  cache.insert(uncertain_key, found.uncertain, kind);
-  return found;
-}
-
-CanonicalMasks::SliceTokens CanonicalMasks::compute_slice(ExprId prefix, PositionId from) {
-  const Vocabulary& vocabulary = language_.vocabulary();
-  if (const UnboundedState unbounded = masks_.analysis().drop_upper_bound(prefix); unbounded.state != prefix) {
-    const SliceTokens found = slice_tokens(unbounded.state, from);
-    if (std::uint64_t{vocabulary.max_token_length()} + found.accepted->max_completion_bound() <= unbounded.rounds)
-      return found;
-  }
-  using Verdict = ContextFreeBounds::Verdict;
-  ContextFreeBounds bounds(language_, completions_, endings_, search_, from);
-  const auto accepted = std::make_unique_for_overwrite<std::uint32_t[]>(vocabulary.size() + std::size_t{1});
-  std::size_t count = 0;
-  std::vector<std::uint32_t> uncertain;
-  std::uint32_t longest = 0;
-  const auto visit_one = [&](std::uint32_t token, ExprId next) {
-    const auto [verdict, length] = bounds.of(token, next, bounds.target_of(token));
-    if (verdict == Verdict::uncertain) uncertain.push_back(token);
-    if (verdict != Verdict::accepted) return;
-    accepted[count++] = token;
-    longest = std::max(longest, length);
-  };
-  const auto visit = [&](const TrieNode& node, ExprId next) {
-    if (node.token & TrieNode::kShared) {
-      for (std::uint32_t token : vocabulary.shared_ids(node.token)) visit_one(token, next);
-    } else {
-      visit_one(node.token, next);
-    }
-  };
-  // Most tokens of a slice are visited here, and most verdicts are known already: they are copied without a branch.
-  const auto visit_all = [&](const Subtree& subtree, ExprId next) {
-    const std::vector<Verdict>& verdicts = bounds.verdicts(next);
-    for (std::uint32_t k = subtree.first; k < subtree.last; ++k) {
-      const std::uint32_t token = vocabulary.ids_in_order()[k];
-      const Verdict known = verdicts[bounds.target_of(token)];
-      accepted[count] = token;
-      count += known == Verdict::accepted ? 1 : 0;
-      if (known > Verdict::accepted) visit_one(token, next);
-    }
-  };
-  language_.meter.step(walk_tokens(vocabulary, language_.automaton, prefix, visit, visit_all) / 8 + 1);
-  return {make_mask(accepted.get(), count, longest), make_mask(uncertain.data(), uncertain.size(), 0)};
-}
-
-std::shared_ptr<const Mask> CanonicalMasks::make_mask(const std::uint32_t* tokens, std::size_t count,
-                                                      std::uint32_t bound) const {
-  MaskBuilder builder(language_.vocabulary().word_count());
-  builder.allow(tokens, count);
-  builder.note_length(bound);
   return builder.finish();
 }
 

@@ -14,6 +14,7 @@
 #include "mask/mask.h"
 #include "mask/mask_builder.h"
 #include "mask/mask_cache.h"
+#include "runtime/canonical_slices.h"
 #include "runtime/completion_search.h"
 #include "runtime/mask_computer.h"
 #include "runtime/split_positions.h"
@@ -31,7 +32,8 @@ class CanonicalMasks {
         greedy_(greedy),
         completions_(completions),
         endings_(endings),
-        search_(search) {}
+        search_(search),
+        slices_(language, masks.analysis(), completions, endings, search) {}
 
   // Writes the row of the text tokens that may follow `last` at a set of positions; with a budget, only those after
   // which the completion has at most `tokens_after` tokens. Returns whether the budget may have removed any.
@@ -40,11 +42,6 @@ class CanonicalMasks {
             std::uint32_t* row);
 
  private:
-  // The tokens that stay inside a slice: those with a completion whatever follows the slice, and those that only
-  // what follows it decides.
-  struct SliceTokens {
-    std::shared_ptr<const Mask> accepted, uncertain;
-  };
   using BoundedTokens = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // token, bound on its completion
 
   bool add_mask(ExprId state, const SplitPosition& at, std::uint32_t tokens_after, std::uint32_t* row);
@@ -53,9 +50,6 @@ class CanonicalMasks {
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const SlicedState& sliced);
-  SliceTokens slice_tokens(ExprId prefix, PositionId from);
-  SliceTokens compute_slice(ExprId prefix, PositionId from);
-  std::shared_ptr<const Mask> make_mask(const std::uint32_t* tokens, std::size_t count, std::uint32_t bound) const;
 
   TokenizedLanguage language_;
   MaskComputer& masks_;
@@ -63,6 +57,7 @@ class CanonicalMasks {
   Completions& completions_;
   PretokenEndings& endings_;
   CompletionSearch& search_;
+  CanonicalSlices slices_;
   // The longest completion after a token of a mask, counted; the node has no last token.
   std::unordered_map<CompletionNode, std::uint32_t, CompletionNodeHash> longest_;
 };

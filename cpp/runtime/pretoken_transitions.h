@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -79,6 +80,9 @@ class PretokenTransitions {
   static constexpr std::size_t kMaxEndingBytes = 4;
   const std::vector<std::uint32_t>& completes_unsplit(UnsplitNode node) const;
 
+  // The text tokens of more than `length` bytes.
+  std::span<const std::uint32_t> tokens_longer_than(std::size_t length) const;
+
   // The tokenizer's encoding of a text, special tokens included.
   std::vector<std::uint32_t> encode(std::string_view text) const;
 
@@ -86,12 +90,15 @@ class PretokenTransitions {
   class RowBuilder;
   static CharacterDfa::Step step_special(std::uint16_t node, std::uint8_t byte);
   void find_completing_tokens();
+  void sort_by_length();
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::shared_ptr<const Encoder> encoder_;
   std::uint64_t cache_key_;
   bool has_special_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> completes_unsplit_;  // by UnsplitNode
+  std::vector<std::uint32_t> by_length_;                                             // text tokens, the longest first
+  std::vector<std::size_t> longer_than_;  // by length: how many tokens are longer
   std::mutex mutex_;
   std::unordered_map<std::uint32_t, std::unique_ptr<const TransitionRow>> rows_;  // by PositionId
 };

@@ -61,15 +61,8 @@ class ContextFreeBounds {
         search_(search),
         row_(language.transitions.row(from)) {}
 
-  // The verdicts of a state, by target; the last one is that of tokens that the pre-tokenizer refuses.
-  const std::vector<Verdict>& verdicts(ExprId next) { return targets_of(next).verdicts; }
-  std::size_t target_of(std::uint32_t token) const {
-    return std::min<std::size_t>(row_.target_of(token), row_.targets.size());
-  }
-  // The bound after a token that leads to `next` and the target.
-  Bound of(std::uint32_t token, ExprId next, std::size_t target);
-
- private:
+  // What is known of the tokens that lead to a state, by target of the transition row. The last verdict is that of
+  // tokens that the pre-tokenizer refuses.
   struct Target {
     std::uint32_t length = kInfinite;  // if it is the same for all tokens that lead there
     const PretokenEndingSet* endings = nullptr;
@@ -79,8 +72,14 @@ class ContextFreeBounds {
     std::vector<Verdict> verdicts;
     std::vector<Target> targets;
   };
-
   Targets& targets_of(ExprId next);
+  std::size_t target_of(std::uint32_t token) const {
+    return std::min<std::size_t>(row_.target_of(token), row_.targets.size());
+  }
+  // The bound after a token that leads to `next` and the target.
+  Bound of(std::uint32_t token, ExprId next, std::size_t target);
+
+ private:
   Verdict decide(Target& target, ExprId next, PositionId position);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> short_tokens(ExprId state, PositionId position);
 

@@ -1,0 +1,323 @@
+// Verdicts of the tokens inside a slice.
+//
+// 1. Naively, walk the trie from the prefix and decide each token by ContextFreeBounds.
+// 2. A prefix with a bound on its repeats shares most verdicts with the unbounded one. A byte consumes at most one
+//    repetition, so the bound cannot matter where a token and its completion together have at most that many bytes.
+//    Tokens that are short enough have the verdict of the unbounded prefix; longer ones are walked.
+// 3. In that walk, both prefixes are followed. Where both are in the same state, all tokens below have the same
+// verdict.
+//    Where they differ by a bound that is still large enough, by 2, the token has.
+// 4. A prefix with a lower bound on its repeats is walked in the same way beside the one without.
+// 5. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
+//    is then encoded as that one. Few tokens can (PretokenTransitions::completes_unsplit). Those for which no other
+//    context-free completion is found become uncertain (without_unsplit).
+#include "runtime/canonical_slices.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "mask/mask_builder.h"
+#include "mask/mask_cache.h"
+
+namespace detent {
+namespace {
+
+bool has_bit(const std::vector<std::uint32_t>& row, std::uint32_t token) {
+  return (row[token >> 5] >> (token & 31) & 1) != 0;
+}
+
+std::vector<std::uint32_t> row_of(const Mask& mask, std::size_t word_count) {
+  std::vector<std::uint32_t> row(word_count);
+  mask.add_to(row.data());
+  return row;
+}
+
+}  // namespace
+
+Hash128 CanonicalSlices::key(ExprId prefix, PositionId from, UnsplitNode unsplit) const {
+  const Hash128 with_key = mix(language_.automaton.hash(prefix), language_.transitions.cache_key());
+  return mix(mix(mix(with_key, from.value), 0x696e), unsplit.value);
+}
+
+SliceTokens CanonicalSlices::find(ExprId prefix, const SplitPosition& at) {
+  const SliceTokens tokens = find(prefix, at.position);
+  const std::vector<std::uint32_t>& completing = language_.transitions.completes_unsplit(at.unsplit);
+  if (completing.empty()) return tokens;
+  MaskCache& cache = language_.vocabulary().cache();
+  constexpr auto kind = MaskCache::Kind::slice;
+  const Hash128 accepted_key = key(prefix, at.position, at.unsplit), uncertain_key = mix(accepted_key, 1);
+  SliceTokens found{cache.find(accepted_key, kind), cache.find(uncertain_key, kind)};
+  if (found.accepted && found.uncertain) return found;
+  found = without_unsplit(prefix, at, tokens, completing);
+  cache.insert(accepted_key, found.accepted, kind);
+  cache.insert(uncertain_key, found.uncertain, kind);
+  return found;
+}
+
+SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from) {
+  MaskCache& cache = language_.vocabulary().cache();
+  constexpr auto kind = MaskCache::Kind::slice;
+  const Hash128 accepted_key = key(prefix, from, Encoder::kNoUnsplit), uncertain_key = mix(accepted_key, 1);
+  SliceTokens found{cache.find(accepted_key, kind), cache.find(uncertain_key, kind)};
+  if (found.accepted && found.uncertain) return found;
+  if (const UnboundedState wide = analysis_.drop_upper_bound(prefix); wide.state != prefix) {
+    Reference reference{wide.state, find(wide.state, from), 0};
+    const std::uint32_t needed = reference.tokens.accepted->max_completion_bound();
+    reference.equal_length = wide.rounds > needed ? wide.rounds - needed : 0;
+    const bool equal = language_.vocabulary().max_token_length() <= reference.equal_length;
+    found = equal ? reference.tokens : compute(prefix, &reference, from);
+  } else if (const ExprId without = analysis_.drop_lower_bound(prefix); without != prefix) {
+    const Reference reference{without, find(without, from), 0};
+    found = compute(prefix, &reference, from);
+  } else {
+    found = compute(prefix, nullptr, from);
+  }
+  cache.insert(accepted_key, found.accepted, kind);
+  cache.insert(uncertain_key, found.uncertain, kind);
+  return found;
+}
+
+// Walks the trie from a prefix, beside a reference if there is one.
+class CanonicalSlices::SliceWalk {
+ public:
+  SliceWalk(CanonicalSlices& slices, const Reference* reference, PositionId from)
+      : language_(slices.language_),
+        vocabulary_(slices.language_.vocabulary()),
+        analysis_(slices.analysis_),
+        reference_(reference),
+        equal_length_(reference ? reference->equal_length : 0),
+        needed_(reference ? reference->tokens.accepted->max_completion_bound() : 0),
+        bounds_(slices.language_, slices.completions_, slices.endings_, slices.search_, from),
+        accepted_(std::make_unique_for_overwrite<std::uint32_t[]>(vocabulary_.size() + std::size_t{1})),
+        path_(vocabulary_.max_token_length() + std::size_t{1}),
+        decided_(vocabulary_.max_token_length() + std::size_t{1}) {
+    if (!reference) return;
+    accepted_there_ = row_of(*reference->tokens.accepted, vocabulary_.word_count());
+    uncertain_there_ = row_of(*reference->tokens.uncertain, vocabulary_.word_count());
+  }
+
+  SliceTokens run(ExprId prefix) {
+    Automaton& automaton = language_.automaton;
+    const std::vector<TrieNode>& trie = vocabulary_.trie();
+    const auto& class_of = automaton.class_of();
+    path_[0] = {prefix, automaton.row(prefix), reference_ ? automaton.row(reference_->prefix) : nullptr};
+    std::int64_t visited = 0;
+    for (std::size_t i = 0; i < trie.size(); ++visited) {
+      const TrieNode& node = trie[i];
+      const Node& at = path_[node.depth];
+      const ExprId next = at.row[class_of[node.byte]];
+      const bool all_short = node.depth + std::uint32_t{vocabulary_.height(i)} < equal_length_;
+      if (next == ExprSet::kEmpty || all_short) {
+        i = node.next;
+        continue;
+      }
+      const ExprId next_there = at.row_there ? at.row_there[class_of[node.byte]] : ExprSet::kEmpty;
+      if (next == next_there) {
+        for (; i < node.next; ++i) each_long_token(trie[i], [this](std::uint32_t token) { copy(token); });
+        continue;
+      }
+      if (next == at.state && node.subtree && take_subtree(next, next_there, node)) {
+        i = node.next;
+        continue;
+      }
+      if (node.token != TrieNode::kNoToken && node.depth >= equal_length_) {
+        const Decided& decided = decide(next, next_there, node.depth);
+        each_long_token(node, [&](std::uint32_t token) { add(token, decided); });
+      }
+      if (++i == node.next) continue;
+      path_[node.depth + std::size_t{1}] = {next, next == at.state ? at.row : automaton.row(next),
+                                            next_there == ExprSet::kEmpty ? nullptr : automaton.row(next_there)};
+    }
+    language_.meter.step(visited / 8 + 1);
+    return finish();
+  }
+
+ private:
+  struct Node {
+    ExprId state;
+    const ExprId* row = nullptr;        // transition rows of the state, and of the reference after the same bytes
+    const ExprId* row_there = nullptr;  // null if the reference is dead
+  };
+  // What is known of a state after a token. Tokens of one length often lead to one state: kept by depth in the trie.
+  struct Decided {
+    ExprId next = ExprSet::kEmpty, next_there = ExprSet::kEmpty;
+    bool completes_alike = false;
+    ContextFreeBounds::Targets* targets = nullptr;
+  };
+
+  template <class Visit>
+  void each_long_token(const TrieNode& node, Visit visit) const {
+    if (node.token == TrieNode::kNoToken || node.depth < equal_length_) return;
+    if (node.token & TrieNode::kShared) {
+      for (std::uint32_t token : vocabulary_.shared_ids(node.token)) visit(token);
+    } else {
+      visit(node.token);
+    }
+  }
+
+  const Decided& decide(ExprId next, ExprId next_there, std::size_t depth) {
+    Decided& known = decided_[depth];
+    if (known.next == next && known.next_there == next_there) return known;
+    known = {next, next_there, false, nullptr};
+    if (next_there != ExprSet::kEmpty) {
+      const auto [entry, is_new] = wide_.try_emplace(next.value);
+      if (is_new) entry->second = analysis_.drop_upper_bound(next);
+      known.completes_alike = entry->second.state == next_there && entry->second.rounds >= needed_;
+    }
+    if (!known.completes_alike) known.targets = &bounds_.targets_of(next);
+    return known;
+  }
+
+  void add(std::uint32_t token, const Decided& decided) {
+    if (decided.completes_alike) return copy(token);
+    const std::size_t target = bounds_.target_of(token);
+    const Verdict known = decided.targets->verdicts[target];
+    if (known == Verdict::accepted) {
+      accepted_[count_++] = token;
+    } else if (known != Verdict::refused) {
+      add_undecided(token, decided.next, target);
+    }
+  }
+
+  void add_undecided(std::uint32_t token, ExprId next, std::size_t target) {
+    const auto [verdict, length] = bounds_.of(token, next, target);
+    if (verdict == Verdict::uncertain) uncertain_.push_back(token);
+    if (verdict != Verdict::accepted) return;
+    accepted_[count_++] = token;
+    longest_ = std::max(longest_, length);
+  }
+
+  // The verdict of the reference.
+  void copy(std::uint32_t token) {
+    if (has_bit(accepted_there_, token)) {
+      accepted_[count_++] = token;
+      longest_ = std::max(longest_, needed_);
+    } else if (has_bit(uncertain_there_, token)) {
+      uncertain_.push_back(token);
+    }
+  }
+
+  // Takes a subtree all of whose tokens lead from a state back to it. Most tokens of a slice without bounds are in one,
+  // and most verdicts are known by then: they are copied without a branch.
+  bool take_subtree(ExprId next, ExprId next_there, const TrieNode& node) {
+    if (next_there != ExprSet::kEmpty || equal_length_ > 0) return false;
+    const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
+    if (!subtree.whole || !subtree.used.is_subset_of(language_.automaton.self_loop_bytes(next))) return false;
+    const std::vector<Verdict>& verdicts = bounds_.targets_of(next).verdicts;
+    for (std::uint32_t k = subtree.first; k < subtree.last; ++k) {
+      const std::uint32_t token = vocabulary_.ids_in_order()[k];
+      const std::size_t target = bounds_.target_of(token);
+      const Verdict known = verdicts[target];
+      accepted_[count_] = token;
+      count_ += known == Verdict::accepted ? 1 : 0;
+      if (known > Verdict::accepted) add_undecided(token, next, target);
+    }
+    return true;
+  }
+
+  SliceTokens finish() {
+    SliceTokens found;
+    if (equal_length_ > 0) {
+      reference_->tokens.uncertain->each([&](std::uint32_t token) {
+        if (vocabulary_.bytes(token).size() <= equal_length_) uncertain_.push_back(token);
+      });
+    }
+    {
+      MaskBuilder builder(vocabulary_.word_count());
+      builder.allow(uncertain_.data(), uncertain_.size());
+      found.uncertain = builder.finish();
+    }
+    MaskBuilder builder(vocabulary_.word_count());
+    if (equal_length_ > 0) {
+      builder.copy_from(*reference_->tokens.accepted);
+      for (std::uint32_t token : language_.transitions.tokens_longer_than(equal_length_)) builder.refuse(token);
+    }
+    builder.allow(accepted_.get(), count_);
+    builder.note_length(longest_);
+    found.accepted = builder.finish();
+    return found;
+  }
+
+  using Verdict = ContextFreeBounds::Verdict;
+  TokenizedLanguage language_;
+  const Vocabulary& vocabulary_;
+  SliceAnalysis& analysis_;
+  const Reference* reference_;
+  std::uint32_t equal_length_;
+  std::uint32_t needed_;  // bytes of the longest completion of an accepted token of the reference
+  ContextFreeBounds bounds_;
+  std::unique_ptr<std::uint32_t[]> accepted_;  // tokens
+  std::size_t count_ = 0;
+  std::vector<std::uint32_t> uncertain_;
+  std::uint32_t longest_ = 0;
+  std::vector<Node> path_;                                       // by depth
+  std::vector<Decided> decided_;                                 // by depth
+  std::vector<std::uint32_t> accepted_there_, uncertain_there_;  // rows of the reference
+  std::unordered_map<std::uint32_t, UnboundedState> wide_;       // by state
+};
+
+SliceTokens CanonicalSlices::compute(ExprId prefix, const Reference* reference, PositionId from) {
+  return SliceWalk(*this, reference, from).run(prefix);
+}
+
+// The bound on a context-free completion after a token that does not make the pre-token the text of an unsplit token;
+// kInfinite if none is known.
+std::uint32_t CanonicalSlices::bound_beside_unsplit(ExprId prefix, const SplitPosition& at, std::uint32_t token) {
+  const PretokenTransitions& transitions = language_.transitions;
+  const Encoder& encoder = language_.encoder();
+  if (encoder.single_pretoken()) return kInfinite;
+  const TransitionRow& row = language_.transitions.row(at.position);
+  const SplitPosition after{row.targets[row.target_of(token)], transitions.unsplit_after(at.unsplit, token)};
+  const ExprId next = language_.next(prefix, language_.vocabulary().bytes(token));
+  const PretokenPosition position = after.position.decoded();
+  // A token that starts a pre-token is all of it so far, and no text that merges to one token is that of an unsplit
+  // one.
+  const PretokenPosition before = at.position.decoded();
+  const bool is_pretoken = !before.inside_character() && before.starts_pretoken && !position.inside_character();
+  if (is_pretoken || transitions.may_end_pretoken(after, token)) {
+    const std::uint32_t bound = completions_.context_free_bound(next, position.state);
+    if (bound != kInfinite) return bound;
+  }
+  const PretokenEndingSet* set = endings_.find_context_free(next, after.position);
+  if (!set || !encoder.may_have_neighbours(token)) return kInfinite;
+  for (const PretokenEnding& ending : set->endings) {
+    if (!encoder.may_follow(token, ending.first)) continue;
+    const UnsplitNode unsplit = encoder.unsplit_step(after.unsplit, ending.text);
+    if (encoder.unsplit_token(unsplit) != Encoder::kNone) continue;
+    return ending.bytes + completions_.context_free_bound(ending.state, ending.boundary);
+  }
+  return kInfinite;
+}
+
+SliceTokens CanonicalSlices::without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,
+                                             const std::vector<std::uint32_t>& completing) {
+  const std::size_t words = language_.vocabulary().word_count();
+  const std::vector<std::uint32_t> accepted = row_of(*tokens.accepted, words);
+  std::vector<std::uint32_t> doubtful;
+  std::uint32_t longest = tokens.accepted->max_completion_bound();
+  for (std::uint32_t token : completing) {
+    if (!has_bit(accepted, token)) continue;
+    const std::uint32_t bound = bound_beside_unsplit(prefix, at, token);
+    if (bound == kInfinite) {
+      doubtful.push_back(token);
+    } else {
+      longest = std::max(longest, bound);
+    }
+  }
+  if (doubtful.empty() && longest == tokens.accepted->max_completion_bound()) return tokens;
+  SliceTokens found;
+  {
+    MaskBuilder builder(words);
+    builder.copy_from(*tokens.uncertain);
+    builder.allow(doubtful.data(), doubtful.size());
+    found.uncertain = builder.finish();
+  }
+  MaskBuilder builder(words);
+  builder.copy_from(*tokens.accepted);
+  for (std::uint32_t token : doubtful) builder.refuse(token);
+  builder.note_length(longest);
+  found.accepted = builder.finish();
+  return found;
+}
+
+}  // namespace detent

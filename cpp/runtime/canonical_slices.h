@@ -1,0 +1,57 @@
+// CanonicalSlices: the tokens that stay inside the prefix of a slice (automaton/slice_analysis.h), with the verdicts
+// that do not depend on what follows the prefix. The results are shared by all languages of a vocabulary, in its cache.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "automaton/slice_analysis.h"
+#include "base/hash.h"
+#include "mask/mask.h"
+#include "runtime/completion_search.h"
+#include "runtime/token_bounds.h"
+#include "runtime/tokenized_language.h"
+
+namespace detent {
+
+// Accepted tokens have a completion whatever follows the prefix. Uncertain ones are decided by what follows it. All
+// other tokens that stay inside the prefix are refused.
+struct SliceTokens {
+  std::shared_ptr<const Mask> accepted, uncertain;
+};
+
+class CanonicalSlices {
+ public:
+  CanonicalSlices(const TokenizedLanguage& language, SliceAnalysis& analysis, Completions& completions,
+                  PretokenEndings& endings, CompletionSearch& search)
+      : language_(language), analysis_(analysis), completions_(completions), endings_(endings), search_(search) {}
+
+  // The tokens that follow a position. Cost: a cache look-up; at the first visit a walk over the part of the trie where
+  // the prefix differs from one without bounds.
+  SliceTokens find(ExprId prefix, const SplitPosition& at);
+
+ private:
+  // A prefix whose verdicts are known. A token of at most `equal_length` bytes has the same verdict in both.
+  struct Reference {
+    ExprId prefix;
+    SliceTokens tokens;
+    std::uint32_t equal_length;
+  };
+  class SliceWalk;
+
+  SliceTokens find(ExprId prefix, PositionId from);
+  SliceTokens compute(ExprId prefix, const Reference* reference, PositionId from);
+  SliceTokens without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,
+                              const std::vector<std::uint32_t>& completing);
+  std::uint32_t bound_beside_unsplit(ExprId prefix, const SplitPosition& at, std::uint32_t token);
+  Hash128 key(ExprId prefix, PositionId from, UnsplitNode unsplit) const;
+
+  TokenizedLanguage language_;
+  SliceAnalysis& analysis_;
+  Completions& completions_;
+  PretokenEndings& endings_;
+  CompletionSearch& search_;
+};
+
+}  // namespace detent
