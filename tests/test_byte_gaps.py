@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import detent
 from detent.queries import ByteDfa
+from detent.vocabulary.byte_level import CHARACTER_OF_BYTE
 
 _WORDS = [
     "a",
@@ -135,6 +139,20 @@ class _Search:
         self.verdicts.update(dict.fromkeys(seen, False))
         return False
 
+    def fits(self, state: int, budget: int) -> bool:
+        """Whether at most that many tokens lead to acceptance."""
+        pending, seen = {state}, {state}
+        for _ in range(budget):
+            if any(self.automaton.accepting(at) for at in pending):
+                return True
+            pending = {after for at in pending for after in self.tokens_of(at).values()} - seen
+            seen |= pending
+        return any(self.automaton.accepting(at) for at in pending)
+
+    def allowed_within(self, state: int, budget: int) -> list[int]:
+        eos = [len(self.tokens)] if self.automaton.accepting(state) else []
+        return [token_id for token_id, after in self.tokens_of(state).items() if self.fits(after, budget - 1)] + eos
+
     def allowed(self, state: int) -> list[int]:
         eos = [len(self.tokens)] if self.automaton.accepting(state) else []
         return [token_id for token_id, after in self.tokens_of(state).items() if self.is_live(after)] + eos
@@ -163,3 +181,67 @@ def test_masks(gap: str, language: str) -> None:
             token_id = choose.choice(text)
             matcher.advance(token_id)
             state = search.tokens_of(state)[token_id]
+
+
+def _tokenizer_file(folder: Path, missing: bytes) -> Path:
+    """Write a byte-level BPE tokenizer that lacks some bytes."""
+    symbols = [CHARACTER_OF_BYTE[byte] for byte in range(256) if byte not in missing]
+    pairs = [(b"a", b"b"), (b"\xc3", b"\xa9"), (b"ab", b"\xc3"), (b"b", b"b"), (b"a", b"\x01"), (b"\xc3\xa9", b"a")]
+    merges = [["".join(CHARACTER_OF_BYTE[byte] for byte in part) for part in pair] for pair in pairs]
+    merges = [pair for pair in merges if set("".join(pair)) <= set(symbols)]
+    names = [*symbols, *("".join(pair) for pair in merges)]
+    split = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    model = {"type": "BPE", "vocab": {name: number for number, name in enumerate(names)}, "merges": merges}
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps({"model": model, "pre_tokenizer": split, "decoder": split, "added_tokens": []}))
+    return path
+
+
+@pytest.mark.parametrize("missing", [b"", b"\xc0\xf5", b"\x01", b"\xc3", b"\xa9", b"b"], ids=repr)
+def test_canonical_masks(tmp_path: Path, missing: bytes) -> None:
+    """Of a finite language: the first tokens of the texts that have none of the missing bytes."""
+    vocabulary = detent.Vocabulary.from_file(_tokenizer_file(tmp_path, missing), eos_token_ids=None)
+    texts = ["".join(part) for count in range(1, 5) for part in product(["a", "b", "é", "\x01", " ü"], repeat=count)]
+    writable = [text for text in texts if not set(text.encode()) & set(missing)]
+    following: dict[tuple[int, ...], set[int]] = {}
+    for text in writable:
+        tokens = vocabulary.encode_canonical(text)
+        for count, token in enumerate(tokens):
+            following.setdefault(tuple(tokens[:count]), set()).add(token)
+    guide = detent.compile(detent.regex("(a|b|é|\\x01| ü){1,4}"), vocabulary, canonical=True)
+    for tokens, expected in following.items():
+        matcher = guide.matcher()
+        for token in tokens:
+            matcher.advance(token)
+        assert set(matcher.allowed().tolist()) == expected, tokens
+    for budget in (1, 2, 3):
+        matcher = guide.matcher(budget)
+        fitting = {tuple(vocabulary.encode_canonical(text)) for text in writable}
+        assert set(matcher.allowed().tolist()) == {tokens[0] for tokens in fitting if len(tokens) <= budget}
+
+
+@pytest.mark.parametrize("gap", _VOCABULARIES)
+@pytest.mark.parametrize("language", ["few characters", "JSON string of a pattern", "members in any order"])
+def test_budgets(gap: str, language: str) -> None:
+    """A token is allowed if a text that fits follows it."""
+    vocabulary = _VOCABULARIES[gap]
+    search = _Search(_LANGUAGES[language], vocabulary)
+    start = search.automaton.start
+    if not search.is_live(start):
+        return
+    guide = detent.compile(_LANGUAGES[language], vocabulary)
+    shortest = _LANGUAGES[language].min_tokens(vocabulary)
+    for extra in range(3):
+        choose = random.Random(extra)
+        matcher, state = guide.matcher(shortest + extra), start
+        for remaining in range(shortest + extra, 0, -1):
+            allowed = search.allowed_within(state, remaining)
+            assert matcher.allowed().tolist() == allowed, matcher.token_ids
+            text = [token_id for token_id in allowed if token_id < len(search.tokens)]
+            if not text:
+                break
+            token_id = choose.choice(text)
+            matcher.advance(token_id)
+            state = search.tokens_of(state)[token_id]
+        if shortest > 0 and extra == 0:
+            assert matcher.is_accepting

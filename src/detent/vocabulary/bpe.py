@@ -53,10 +53,8 @@ def of_bytes(
     names = list(plain)
     for index in foreign:
         texts[plain[names[index]]] = b""
-    missing = [byte for byte, character in enumerate(byte_level.CHARACTER_OF_BYTE) if character not in plain]
-    if missing:
-        raise unsupported(f"{len(missing)} bytes have no token, {missing[0]:#04x} the first")
-    base = numbers([(byte, plain[character]) for byte, character in enumerate(byte_level.CHARACTER_OF_BYTE)])
+    symbols = ((byte, plain.get(character)) for byte, character in enumerate(byte_level.CHARACTER_OF_BYTE))
+    base = numbers([(byte, token) for byte, token in symbols if token is not None])
 
     def encoder(split: Split) -> _core.Encoder:
         return _core.Encoder(
