@@ -10,6 +10,7 @@ import pytest
 
 import detent
 from tests.support.acceptance import accepts
+from tests.support.engines import ENGINES
 
 tomllib = pytest.importorskip("tomllib", reason="reading TOML needs Python 3.11")
 
@@ -35,6 +36,25 @@ def test_texts(case):
     if not case.get("beyond_re"):
         matches = re.compile(case["pattern"], flags_of(case)).fullmatch
         assert {text: matches(text) is not None for text in wanted} == wanted
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_texts_in_every_configuration(engine):
+    """Masks allow exactly the texts of the suite, whatever the tokens, caches, budgets and machines."""
+    skipped = 0
+    for case in RIGHT:
+        language = detent.regex(case["pattern"], flags_of(case))
+        wanted = {text: True for text in case.get("accepts", [])} | {text: False for text in case.get("rejects", [])}
+        try:
+            found = {text: ENGINES[engine](language, text) for text in wanted}
+        except detent.EmptyLanguageError:
+            found = dict.fromkeys(wanted, False)
+        except detent.LimitError as error:
+            assert (engine, error.subject) == ("table", "max_states"), case["pattern"]
+            skipped += 1
+            continue
+        assert found == wanted, case["pattern"]
+    assert skipped < 20
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: ascii(case["pattern"])[:40])
