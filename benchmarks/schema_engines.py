@@ -14,7 +14,7 @@ __all__ = ["SCHEMA_ENGINES"]
 
 
 class DetentSchemas(Detent):
-    """All by default: strict, members in the order of the schema, bounded white space."""
+    """All by default: strict, members in the order of the schema, texts as serialisers write them."""
 
     options: ClassVar[dict[str, Any]] = {}
 
@@ -26,6 +26,12 @@ class DetentAnyOrder(DetentSchemas):
     """Members in any order."""
 
     options: ClassVar[dict[str, Any]] = {"order": "any"}
+
+
+class DetentAnySpelling(DetentSchemas):
+    """All texts of JSON, as the peers take them: every form of numbers and escapes, bounded white space."""
+
+    options: ClassVar[dict[str, Any]] = {"spelling": "any"}
 
 
 class LLGuidanceSchemas(LLGuidance):
@@ -78,6 +84,7 @@ class XGrammarAny(XGrammarSchemas):
 SCHEMA_ENGINES: dict[str, type[Engine]] = {
     "detent": DetentSchemas,
     "detent any order": DetentAnyOrder,
+    "detent any spelling": DetentAnySpelling,
     "llguidance": LLGuidanceSchemas,
     "llguidance lenient": LLGuidanceLenient,
     "xgrammar": XGrammarSchemas,

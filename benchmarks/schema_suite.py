@@ -6,8 +6,8 @@
 
 The suite asks about values, detent about texts. Each value is written by `json.dumps(data, ensure_ascii=False)`. Where
 detent holds the members to the order of the schema, they are put into it first: names in the order in which the schema
-declares them, other names after these. Formats are assertions, but in format.json, whose tests want annotations: there
-each is given as any text.
+declares them, other names after these. Texts have `spelling="any"`, since the suite asks about values such as 1.0.
+Formats are assertions, but in format.json, whose tests want annotations: there each is given as any text.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def judge(case: dict[str, Any], order: Literal["schema", "any"]) -> Iterator[tup
     # The file format.json holds formats to be annotations, as they are by default; detent asserts them.
     formats = dict.fromkeys(FORMATS, detent.text()) if case["file"] == "format.json" else {}
     try:
-        language = detent.json_schema(case["schema"], order=order, formats=formats)
+        language = detent.json_schema(case["schema"], order=order, spelling="any", formats=formats)
     except detent.EmptyLanguageError as error:
         # No value at all: right where no test has a valid one.
         for test in case["tests"]:

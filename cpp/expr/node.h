@@ -39,6 +39,7 @@ enum class NodeKind : std::uint8_t {
   special,          // a token without text, by name; the child, if any, replaces it where a vocabulary lacks the token
   serialized_string,  // as json_string, with the escapes alone that serialisers write
 };
+inline constexpr NodeKind kLastNodeKind = NodeKind::serialized_string;
 
 class Node;
 

@@ -228,7 +228,7 @@ NodeRef decode_node(std::string_view bytes) {
   const std::uint64_t count = reader.number(bytes.size());
   std::vector<NodeRef> nodes;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto kind = static_cast<NodeKind>(reader.number(static_cast<std::uint64_t>(NodeKind::special)));
+    const auto kind = static_cast<NodeKind>(reader.number(static_cast<std::uint64_t>(kLastNodeKind)));
     Fields fields = read_fields(reader, layout_of(kind), nodes);
     try {
       nodes.push_back(make_node(kind, std::move(fields)));

@@ -81,7 +81,7 @@ def _text(value: Any) -> str:
 def _compiled(schema: Any, order: str) -> detent.Language | None:
     """Make the language, None if the schema is refused."""
     try:
-        return detent.json_schema(schema, order=order)
+        return detent.json_schema(schema, order=order, spelling="any")
     except (detent.UnsupportedError, detent.LimitError):
         return None
 

@@ -11,15 +11,13 @@ from detent.errors import UnsupportedError
 from detent.sources.calls.python_strings import any_string, constant_string, string_matching
 from detent.sources.json_schema.emit.numbers import any_number, number_text
 from detent.sources.json_schema.emit.spelling import Spelling
-from detent.sources.json_schema.solve.number_sets import ListedNumbers, NumberSet
+from detent.sources.json_schema.solve.number_sets import NumberSet
 from detent.sources.json_schema.solve.string_sets import StringSet
-from detent.sources.nodes import concat, optional, repeat, short_repr, union
+from detent.sources.nodes import concat, optional, short_repr, union
 from detent.sources.regex import regex
-from detent.sources.types.digits import DIGIT
 
 __all__ = ["PYTHON_LITERALS", "ArgumentSpelling", "PythonSpelling"]
 
-_WHOLE = concat(optional("-"), repeat(DIGIT, 1, None))
 _IDENTIFIER = _core.intersection(
     [regex("[A-Za-z_][A-Za-z0-9_]*")._node, _core.complement(union(*keyword.kwlist))],
 )
@@ -32,7 +30,7 @@ class PythonSpelling(Spelling):
     comma, colon = concat(",", optional(" ")), concat(":", optional(" "))
     open_array, close_array, empty_array = _core.literal(b"["), _core.literal(b"]"), _core.literal(b"[]")
     open_object, close_object, empty_object = _core.literal(b"{"), _core.literal(b"}"), _core.literal(b"{}")
-    close_empty_object = close_object
+    object_start, before_member, empty_end = open_object, _core.epsilon(), close_object
 
     @cached_property
     def any_name(self) -> _core.Node:
@@ -42,7 +40,7 @@ class PythonSpelling(Spelling):
     @cached_property
     def any_scalar(self) -> _core.Node:
         """The literals of all strings, numbers, booleans and None."""
-        return union(self.null, self.true, self.false, any_number(), any_string(0, None))
+        return union(self.null, self.true, self.false, any_number(written=True), any_string(0, None))
 
     def name(self, name: str) -> _core.Node:
         """See `Spelling.name`."""
@@ -61,16 +59,8 @@ class PythonSpelling(Spelling):
         return string_matching(strings.node())
 
     def numbers(self, sets: Sequence[NumberSet]) -> _core.Node:
-        """See `Spelling.numbers`. JSON Schema takes 1.0 for an integer; Python takes it for a float."""
-        return union(
-            *[_core.intersection([number_text(one), _WHOLE]) if _is_integer(one) else number_text(one) for one in sets]
-        )
-
-
-def _is_integer(numbers: NumberSet) -> bool:
-    if isinstance(numbers, ListedNumbers):
-        return all(value == value.to_integral_value() for value in numbers.values)
-    return numbers.is_integer
+        """See `Spelling.numbers`: integers are digits."""
+        return union(*[number_text(one, written=True) for one in sets])
 
 
 class ArgumentSpelling(PythonSpelling):
@@ -78,7 +68,7 @@ class ArgumentSpelling(PythonSpelling):
 
     colon = _core.literal(b"=")
     open_object, close_object, empty_object = _core.literal(b"("), _core.literal(b")"), _core.literal(b"()")
-    close_empty_object = close_object
+    object_start, empty_end = open_object, close_object
 
     def __init__(self, function: str) -> None:
         """Make the spelling; messages name the function."""

@@ -23,7 +23,7 @@ from detent.limits import Limits
 from detent.sources.json_schema.assertions.diagnostics import summary
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.emit.emitter import Emitter
-from detent.sources.json_schema.emit.json_spelling import json_spelling
+from detent.sources.json_schema.emit.json_spelling import SpellingName, json_spelling
 from detent.sources.json_schema.parse.decoder import decode
 from detent.sources.json_schema.parse.schema_text import as_dicts, read_text
 from detent.sources.json_schema.python_types import schema_of
@@ -55,7 +55,8 @@ def json_schema(
     source: Any,
     *,
     order: Literal["schema", "any"] = "schema",
-    whitespace: str | Language = "bounded",
+    spelling: SpellingName = "written",
+    whitespace: str | Language | None = None,
     lenient: bool = False,
     formats: Mapping[str, Language] | None = None,
     limits: Limits | None = None,
@@ -68,14 +69,17 @@ def json_schema(
     ({'x': 3}, False, False)
 
     Dialects are 2020-12 (the default), 2019-09 and drafts 7, 6 and 4, by `$schema`. Every text of the language is
-    valid, and every valid value has a text in the language; what is chosen is its layout:
+    valid. By default the texts are those that serialisers write of valid values, such as ``json.dumps`` with any
+    `ensure_ascii`, `indent` and `separators`, or ``JSON.stringify``:
 
+    - integers are digits (``24``, never ``24.0``), other numbers have no trailing zeros and at most 17 digits;
+    - characters have no escapes that are not needed; those above ASCII may be escaped;
+    - at most one space, or a line break and an indent, stands where serialisers put it;
     - members that `properties` declare come in its order, those of several schemas in the order of their first
-      appearance, others last (or, with ``order="any"``, all in any order);
-    - declared names, and the strings of const and enum, are written as ``json.dumps(..., ensure_ascii=False)``
-      writes them; all other strings may use every escape;
-    - integers have no exponent (``1`` or ``1.0``);
-    - the text begins and ends with the value, and has white space only as `whitespace` says.
+      appearance, others last (or, with ``order="any"``, all in any order).
+
+    With ``spelling="any"`` strings and numbers have every text of JSON, for validation of foreign texts: all escapes
+    (but in declared names, const and enum), ``1.0`` as an integer, exponents.
 
     Formats of the specification are assertions; other formats have no effect, and a `SchemaWarning` says so. Nothing is
     fetched: references lead into the schema itself or to the metaschemas of the drafts.
@@ -87,9 +91,14 @@ def json_schema(
         such, or a function, whose parameters are meant.
     order : "schema" or "any"
         The order of members.
-    whitespace : "bounded", "compact", "single", str or Language
-        Between the tokens of the text: by default at most one space, or a line break and up to 96 spaces or tabs;
-        none; a space after each comma and colon; or any of a pattern or language of white space.
+    spelling : "written" or "any"
+        The texts of values: those that serialisers write, or all of JSON. `Language.parse` and `accepts` take the same
+        texts as `generate` writes; parse foreign texts with a language of ``spelling="any"``.
+    whitespace : "written", "bounded", "compact", "single", str or Language, optional
+        Between the tokens of the text: a space after a comma or colon, or a line break and up to 96 spaces or tabs
+        after a comma or bracket (the default); at most a space or such a line break between any two tokens (the default
+        of ``spelling="any"``); none; a space after each comma and colon; or any of a pattern or language of white
+        space.
     lenient : bool
         Drop what cannot be held exactly, with a `SchemaWarning` for each, in the place of an error.
     formats : Mapping[str, Language], optional
@@ -122,11 +131,11 @@ def json_schema(
         if not isinstance(name, str) or not isinstance(language, Language):
             raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
     document = SchemaDocument(schema, lenient, formats or {}, bounds)
-    node = Emitter(Solver(document), json_spelling(whitespace), is_ordered=order == "schema").emit()
+    node = Emitter(Solver(document), json_spelling(spelling, whitespace), is_ordered=order == "schema").emit()
     return Language(node, _describe(schema), value)
 
 
-def json_value(*, whitespace: str | Language = "bounded") -> Language:
+def json_value(*, spelling: SpellingName = "written", whitespace: str | Language | None = None) -> Language:
     """Make the language of all JSON texts (RFC 8259).
 
     >>> import detent
@@ -135,7 +144,7 @@ def json_value(*, whitespace: str | Language = "bounded") -> Language:
 
     Parameters
     ----------
-    whitespace : "bounded", "compact", "single", str or Language
+    spelling, whitespace
         As in `json_schema`.
 
     Returns
@@ -148,7 +157,7 @@ def json_value(*, whitespace: str | Language = "bounded") -> Language:
     ArgumentError
         `whitespace` is no white space.
     """
-    return Language(json_spelling(whitespace).anything, "any JSON", _JsonValue())
+    return Language(json_spelling(spelling, whitespace).anything, "any JSON", _JsonValue())
 
 
 def _describe(schema: Any) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from enum import Enum, auto
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -22,7 +23,7 @@ from detent import _core
 from detent.errors import LimitError
 from detent.sources.json_schema.emit.intervals import HalfLine
 
-__all__ = ["Divisors", "magnitudes", "split"]
+__all__ = ["Divisors", "FractionPart", "magnitudes", "split"]
 
 _MAX_STATES = 5000
 _DIGITS = b"0123456789"
@@ -30,6 +31,14 @@ _LESS, _EQUAL, _MORE = -1, 0, 1
 _POINT = 10  # the label of the edge by a decimal point, after those of the digits
 
 _Remainders: TypeAlias = tuple[int, ...]
+
+
+class FractionPart(Enum):
+    """The allowed fractions: any, those without trailing zeros but `.0`, or none."""
+
+    ANY = auto()
+    WRITTEN = auto()
+    NONE = auto()
 
 
 class Divisors(NamedTuple):
@@ -47,6 +56,7 @@ class _State(NamedTuple):
     count: int  # type: ignore[assignment]  # digits of the current part, as far as they matter
     order: tuple[int, ...]  # the comparison of the number so far with each cut
     remainders: _Remainders | None  # None: no continuation is a multiple
+    ends_in_zero: bool = False  # after the second digit of a fraction, where trailing zeros are not allowed
 
 
 class _Transitions(NamedTuple):
@@ -55,7 +65,13 @@ class _Transitions(NamedTuple):
 
 
 @lru_cache(maxsize=200)
-def magnitudes(line: HalfLine, divisors: Divisors | None = None, *, one_digit: bool = False) -> _core.Node | None:
+def magnitudes(
+    line: HalfLine,
+    divisors: Divisors | None = None,
+    *,
+    one_digit: bool = False,
+    fraction: FractionPart = FractionPart.ANY,
+) -> _core.Node | None:
     """Return the decimals above zero, without exponent, that are members of a set; None if there are none.
 
     With `one_digit`, they are mantissas: one digit other than 0 before the point.
@@ -65,7 +81,7 @@ def magnitudes(line: HalfLine, divisors: Divisors | None = None, *, one_digit: b
     LimitError
         More than 5,000 states.
     """
-    transitions = _trim(_Builder(line, divisors or Divisors(), one_digit).transitions())
+    transitions = _trim(_Builder(line, divisors or Divisors(), one_digit, fraction).transitions())
     return _node(transitions) if transitions else None
 
 
@@ -76,7 +92,8 @@ def split(value: Decimal) -> tuple[str, str]:
 
 
 class _Builder:
-    def __init__(self, line: HalfLine, divisors: Divisors, one_digit: bool) -> None:
+    def __init__(self, line: HalfLine, divisors: Divisors, one_digit: bool, fraction: FractionPart) -> None:
+        self.fraction = fraction
         # Zero is a cut that is not a member, since "0.00" is no magnitude.
         self.membership = (False, False, *line.membership)
         cuts = [("0", ""), *(split(value) for value in line.cuts)]
@@ -109,7 +126,8 @@ class _Builder:
 
     def number(self, state: _State) -> int:
         """Return the id of a state; equivalent states have one id."""
-        key = (state.phase, state.count, state.order, self.distinguishing(state) if self.moduli else state.remainders)
+        remainders = self.distinguishing(state) if self.moduli else state.remainders
+        key = (state.phase, state.count, state.order, remainders, state.ends_in_zero)
         known = self.ids.get(key)
         if known is None:
             if len(self.states) == _MAX_STATES:
@@ -167,7 +185,7 @@ class _Builder:
         return self.number(_State(phase, count, order, self.divide(state.remainders, digit)))
 
     def point(self, state: _State) -> int:
-        if state.phase not in (1, 2):
+        if state.phase not in (1, 2) or self.fraction is FractionPart.NONE:
             return -1
         return self.number(_State(3, 0, self.order_of_integer(state), state.remainders))
 
@@ -196,7 +214,8 @@ class _Builder:
         enough = 0 if remainders is None else self.scale
         if is_open:
             enough = max(enough, self.deepest)
-        return self.number(_State(4, min(index + 1, enough), tuple(order), remainders))
+        ends_in_zero = self.fraction is FractionPart.WRITTEN and digit == 0 and state.phase == 4
+        return self.number(_State(4, min(index + 1, enough), tuple(order), remainders, ends_in_zero))
 
     def divide(self, remainders: _Remainders | None, digit: int) -> _Remainders | None:
         if not remainders:
@@ -204,7 +223,7 @@ class _Builder:
         return tuple([(value * 10 + digit) % modulus for value, modulus in zip(remainders, self.moduli, strict=True)])
 
     def accepts(self, state: _State) -> bool:
-        if state.phase in (0, 3):
+        if state.phase in (0, 3) or state.ends_in_zero:
             return False
         order, read = (self.order_of_integer(state), 0) if state.phase < 3 else (state.order, state.count)
         below, exact = 0, False

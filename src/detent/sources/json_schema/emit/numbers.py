@@ -1,12 +1,13 @@
 r"""JSON numbers as text: bounds, multiples and excluded values, exact by the decimal value that is written.
 
-A value has many spellings. What is accepted of them, always by value and never by the float nearest to it:
+A value has many texts. `written_numbers` are those of serialisers. The other form has, always by the exact value and
+never by the nearest float:
 
-- plain decimals, ``-?(0|[1-9][0-9]*)(\.[0-9]+)?``, with any number of zeros at the end; ``-0`` is 0;
-- with an exponent, every spelling, if the set of numbers is decided by the sign alone (``minimum: 0``, no bounds);
-- with an exponent after a mantissa of one digit other than 0 (``2.5e-7``, as `json.dumps` writes), under other bounds:
-  there the exponent decides first and then the mantissa, which a regular language can;
-- without an exponent for integers, and under ``multipleOf``.
+- decimals without exponent, ``-?(0|[1-9][0-9]*)(\.[0-9]+)?``, with any number of trailing zeros; ``-0`` is 0;
+- with an exponent, every text, if the sign alone decides membership (``minimum: 0``, no bounds);
+- with an exponent after a mantissa of one digit other than 0 (``2.5e-7``), under other bounds: there the exponent
+  decides first and then the mantissa, which is regular;
+- no exponent for integers, and under ``multipleOf``.
 """
 
 from __future__ import annotations
@@ -19,16 +20,25 @@ from math import ceil, floor, gcd
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError
+from detent.queries import ByteDfa
 from detent.sources.json_schema.emit.intervals import HalfLine, Interval, NumberLine, cut
-from detent.sources.json_schema.emit.number_automaton import Divisors, magnitudes, split
+from detent.sources.json_schema.emit.number_automaton import Divisors, FractionPart, magnitudes, split
+from detent.sources.json_schema.emit.written_numbers import (
+    WRITTEN_INTEGER,
+    WRITTEN_NUMBER,
+    WRITTEN_POSITIVE,
+    WRITTEN_ZERO,
+    is_precise,
+    written_texts,
+)
 from detent.sources.json_schema.solve.number_sets import ListedNumbers, NumberSet
 from detent.sources.nodes import concat, optional, repeat, short_repr, union
 from detent.sources.types.digits import DIGIT, naturals
 
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
-_MOST_DIGITS = 4000
-_MOST_DIVISOR = 100  # of divisors, whose remainders cost the square of it
+_MAX_DIGITS = 4000
+_MAX_PLACES = 100  # of divisors, whose remainders cost the square of it
 
 _FIRST_DIGIT = _core.byte_set(b"123456789")
 _E = _core.byte_set(b"eE")
@@ -48,16 +58,16 @@ _MANTISSA = concat(_FIRST_DIGIT, _FRACTION)
 _NO_FRACTION_PART = concat(optional("-"), repeat(DIGIT, 1, None))
 
 
-def any_number() -> _core.Node:
+def any_number(*, written: bool) -> _core.Node:
     """Return the JSON texts of all numbers."""
-    return _NUMBER
+    return WRITTEN_NUMBER if written else _NUMBER
 
 
-def number_text(numbers: NumberSet) -> _core.Node:
+def number_text(numbers: NumberSet, *, written: bool) -> _core.Node:
     """Return the JSON texts of a set of numbers; the empty language if it has no member."""
     node: _core.Node | None
     if isinstance(numbers, ListedNumbers):
-        node = _core.union([number_literal(value) for value in numbers.values])
+        node = _core.union([number_literal(value, written=written) for value in numbers.values])
     else:
         node = number_node(
             integer=numbers.is_integer,
@@ -68,6 +78,7 @@ def number_text(numbers: NumberSet) -> _core.Node:
             multiples=numbers.multiples,
             not_multiples=numbers.not_multiples,
             excluded=numbers.excluded,
+            written=written,
         )
     if node is None:
         return _core.empty()
@@ -87,24 +98,30 @@ def number_node(
     multiples: tuple[Decimal, ...] = (),
     not_multiples: tuple[Decimal, ...] = (),
     excluded: frozenset[Decimal] = frozenset(),
+    written: bool = False,
 ) -> _core.Node | None:
-    """Return the JSON spellings of a set of numbers, or None if the set is empty.
+    """Return the JSON texts of a set of numbers, or None if the set is empty.
 
     >>> from detent.language import Language
     >>> share = Language(number_node(integer=False, minimum=Decimal(0), exclusive_maximum=Decimal(1)), "share")
     >>> [share.accepts(text) for text in ("0.25", "9.99e-1", "1.0", "-0", "-0.5")]
     [True, True, False, True, False]
+    >>> whole = Language(number_node(integer=True, minimum=Decimal(0), written=True), "whole")
+    >>> whole.accepts("7"), whole.accepts("7.0")
+    (True, False)
 
     Parameters
     ----------
     integer : bool
-        Only integers: also written with a fraction of zeros, never with an exponent.
+        Only integers: never with an exponent, and with a fraction of zeros unless `written`.
     minimum, maximum, exclusive_minimum, exclusive_maximum : Decimal, optional
         The bounds; all of them hold.
     multiples, not_multiples : tuple of Decimal
         Divisors above 0: the number is a multiple of each of the first, of none of the second.
     excluded : frozenset of Decimal
         Values that it is not.
+    written : bool
+        The texts that serialisers write; all texts, if these are none because the bounds are too close for floats.
 
     Returns
     -------
@@ -120,11 +137,18 @@ def number_node(
     ArgumentError
         A divisor is not above 0.
     """
-    return _cached(integer, minimum, maximum, exclusive_minimum, exclusive_maximum, multiples, not_multiples, excluded)
+    bounds = (minimum, maximum, exclusive_minimum, exclusive_maximum)
+    found = _cached(integer, *bounds, multiples, not_multiples, excluded, written)
+    if found is None or not written or integer:
+        return found
+    is_close = any(bound is not None and is_precise(bound) for bound in (*bounds, *multiples))
+    if is_close and ByteDfa(found).is_empty():
+        return _cached(integer, *bounds, multiples, not_multiples, excluded, False)
+    return found
 
 
-def number_literal(value: Decimal) -> _core.Node:
-    """Return the JSON spellings of one value: plain, with zeros after the point, and as `json.dumps` writes the float.
+def number_literal(value: Decimal, *, written: bool = False) -> _core.Node:
+    """Return the JSON texts of one value: digits, with zeros after the point, and as `json.dumps` writes the float.
 
     >>> from detent.language import Language
     >>> one = Language(number_literal(Decimal(1)), "1")
@@ -136,15 +160,18 @@ def number_literal(value: Decimal) -> _core.Node:
     LimitError
         The value takes more than 4,000 digits on a side of the point.
     """
+    if written:
+        _checked(value)
+        return union(*written_texts(value))
     value = _checked(value)
     if not value:
         return _ZERO_INTEGER
     magnitude = value.copy_abs()
     whole, fraction = split(magnitude)
-    ways = [concat(whole, concat(f".{fraction}", _ZEROS) if fraction else _NO_FRACTION)]
+    texts = [concat(whole, concat(f".{fraction}", _ZEROS) if fraction else _NO_FRACTION)]
     if not -4 <= magnitude.adjusted() < 16:
-        ways.append(_scientific(Interval(magnitude, True, magnitude, True)))
-    return concat("-" if value < 0 else "", union(*ways))
+        texts.append(_scientific(Interval(magnitude, True, magnitude, True)))
+    return concat("-" if value < 0 else "", union(*texts))
 
 
 def _build(
@@ -156,21 +183,31 @@ def _build(
     multiples: tuple[Decimal, ...],
     not_multiples: tuple[Decimal, ...],
     excluded: frozenset[Decimal],
+    written: bool,
 ) -> _core.Node | None:
     low, has_low = _stricter(minimum, exclusive_minimum, 1)
     high, has_high = _stricter(maximum, exclusive_maximum, -1)
     line = cut(low, has_low, high, has_high, [_checked(value) for value in excluded])
     if multiples or not_multiples:
-        return _multiples(line, _divisors(integer, multiples, not_multiples), bool(not_multiples))
-    ways = [_ZERO_INTEGER if integer else _ZERO] if line.has_zero else []
-    if len(ways) == 1 and line.positive.is_whole() and line.negative.is_whole():
+        divisors = _divisors(integer, multiples, not_multiples)
+        return _multiples(line, divisors, bool(not_multiples), integer, written)
+    if line.has_zero and line.positive.is_whole() and line.negative.is_whole():
+        if written:
+            return WRITTEN_INTEGER if integer else WRITTEN_NUMBER
         return _INTEGER if integer else _NUMBER
+    texts = [_zero(integer, written)] if line.has_zero else []
     for sign, half in (("", line.positive), ("-", line.negative)):
         if not half.is_empty():
-            found = _integers(half) if integer else _decimals(half)
+            found = _integers(half, written) if integer else _decimals(half, written)
             if found is not None:
-                ways.append(concat(sign, found))
-    return union(*ways) if ways else None
+                texts.append(concat(sign, found))
+    return union(*texts) if texts else None
+
+
+def _zero(integer: bool, written: bool) -> _core.Node:
+    if written:
+        return _core.literal(b"0") if integer else WRITTEN_ZERO
+    return _ZERO_INTEGER if integer else _ZERO
 
 
 _cached = lru_cache(maxsize=500, typed=True)(_build)
@@ -192,25 +229,28 @@ def _checked(value: Decimal) -> Decimal:
     if not isinstance(value, Decimal) or not value.is_finite():
         raise ArgumentError(f"a number's bound must be a finite Decimal, got {short_repr(value)}")
     exponent = value.as_tuple().exponent
-    if value and (value.adjusted() > _MOST_DIGITS or (isinstance(exponent, int) and exponent < -_MOST_DIGITS)):
+    if value and (value.adjusted() > _MAX_DIGITS or (isinstance(exponent, int) and exponent < -_MAX_DIGITS)):
         raise LimitError(
-            f"the number {short_repr(str(value))} takes more than {_MOST_DIGITS} digits on a side of the point; "
-            "round it"
+            f"the number {short_repr(str(value))} takes more than {_MAX_DIGITS} digits on a side of the point; round it"
         )
     return value if value else Decimal(0)
 
 
-def _integers(half: HalfLine) -> _core.Node | None:
-    ways: list[_core.Node] = []
+def _integers(half: HalfLine, written: bool) -> _core.Node | None:
+    texts: list[_core.Node] = []
     for low, has_low, high, has_high in half.intervals():
         first = ceil(low) if has_low else floor(low) + 1
         last = None if high is None else floor(high) if has_high else ceil(high) - 1
         if last is None or first <= last:
-            ways.append(naturals(first, last))
-    return concat(union(*ways), _NO_FRACTION) if ways else None
+            texts.append(naturals(first, last))
+    if not texts:
+        return None
+    return union(*texts) if written else concat(union(*texts), _NO_FRACTION)
 
 
-def _decimals(half: HalfLine) -> _core.Node:
+def _decimals(half: HalfLine, written: bool) -> _core.Node:
+    if written:
+        return WRITTEN_POSITIVE if half.is_whole() else _core.intersection([WRITTEN_POSITIVE, _decimals(half, False)])
     if half.is_whole():
         return _NONZERO
     plain = magnitudes(half)
@@ -220,23 +260,23 @@ def _decimals(half: HalfLine) -> _core.Node:
 
 @lru_cache(maxsize=200)
 def _scientific(interval: Interval) -> _core.Node:
-    """Return the spellings with one digit before the point and an exponent."""
+    """Return the texts with one digit before the point and an exponent."""
     low, has_low, high, has_high = interval
     least, most = (low.adjusted() if low else None), (None if high is None else high.adjusted())
     bottom = Interval(_mantissa(low), has_low, None, False) if low else None
     top = None if high is None else Interval(Decimal(0), False, _mantissa(high), has_high)
-    ways: list[_core.Node] = []
+    texts: list[_core.Node] = []
     if bottom and top and least == most:
-        ways.append(_at_exponent(Interval(bottom.low, bottom.has_low, top.high, top.has_high), least))
+        texts.append(_at_exponent(Interval(bottom.low, bottom.has_low, top.high, top.has_high), least))
     else:
         if bottom:
-            ways.append(_at_exponent(bottom, least))
+            texts.append(_at_exponent(bottom, least))
         if top:
-            ways.append(_at_exponent(top, most))
+            texts.append(_at_exponent(top, most))
         first, last = (None if least is None else least + 1), (None if most is None else most - 1)
         if first is None or last is None or first <= last:
-            ways.append(concat(_MANTISSA, _E, _exponents(first, last)))
-    return union(*ways)
+            texts.append(concat(_MANTISSA, _E, _exponents(first, last)))
+    return union(*texts)
 
 
 def _at_exponent(interval: Interval, exponent: int | None) -> _core.Node:
@@ -260,15 +300,15 @@ def _mantissa(value: Decimal) -> Decimal:
 
 def _exponents(first: int | None, last: int | None) -> _core.Node:
     """Return the exponents in a range, with any sign of zero and zeros in front."""
-    ways: list[_core.Node] = []
+    texts: list[_core.Node] = []
     if (first is None or first <= 0) and (last is None or last >= 0):
-        ways.append(concat(optional(_core.byte_set(b"+-")), "0", _ZEROS))
+        texts.append(concat(optional(_core.byte_set(b"+-")), "0", _ZEROS))
     if last is None or last > 0:
-        ways.append(concat(optional("+"), _ZEROS, naturals(max(first or 1, 1), last)))
+        texts.append(concat(optional("+"), _ZEROS, naturals(max(first or 1, 1), last)))
     if first is None or first < 0:
         nearest = 1 if last is None else max(-last, 1)
-        ways.append(concat("-", _ZEROS, naturals(nearest, None if first is None else -first)))
-    return union(*ways)
+        texts.append(concat("-", _ZEROS, naturals(nearest, None if first is None else -first)))
+    return union(*texts)
 
 
 def _divisors(integer: bool, multiples: tuple[Decimal, ...], not_multiples: tuple[Decimal, ...]) -> Divisors:
@@ -287,9 +327,9 @@ def _divisor(value: Decimal) -> Fraction:
     if not value > 0:
         raise ArgumentError(f"a divisor must be above 0, got {short_repr(str(value))}")
     exponent = value.as_tuple().exponent
-    if value.adjusted() > _MOST_DIVISOR or (isinstance(exponent, int) and exponent < -_MOST_DIVISOR):
+    if value.adjusted() > _MAX_PLACES or (isinstance(exponent, int) and exponent < -_MAX_PLACES):
         raise LimitError(
-            f"multipleOf {short_repr(str(value))} takes more than {_MOST_DIVISOR} digits on a side of the point; "
+            f"multipleOf {short_repr(str(value))} takes more than {_MAX_PLACES} digits on a side of the point; "
             "use a divisor of fewer"
         )
     return Fraction(value)
@@ -307,10 +347,14 @@ def _least_common_multiple(values: Iterable[Fraction]) -> Fraction | None:
     return common
 
 
-def _multiples(line: NumberLine, divisors: Divisors, is_zero_out: bool) -> _core.Node | None:
-    ways = [_ZERO_INTEGER if divisors.of else _ZERO] if line.has_zero and not is_zero_out else []
+def _multiples(
+    line: NumberLine, divisors: Divisors, is_zero_out: bool, integer: bool, written: bool
+) -> _core.Node | None:
+    zero = _zero(integer, True) if written else _zero(bool(divisors.of), False)
+    texts = [zero] if line.has_zero and not is_zero_out else []
+    fraction = FractionPart.ANY if not written else FractionPart.NONE if integer else FractionPart.WRITTEN
     for sign, half in (("", line.positive), ("-", line.negative)):
-        found = None if half.is_empty() else magnitudes(half, divisors)
+        found = None if half.is_empty() else magnitudes(half, divisors, fraction=fraction)
         if found is not None:
-            ways.append(concat(sign, found))
-    return union(*ways) if ways else None
+            texts.append(concat(sign, found))
+    return union(*texts) if texts else None

@@ -88,10 +88,10 @@ class _OrderedWalk:
                     inner = self.values.try_immediate(value)
                     if inner is None:
                         inner = yield value
-                    before = [spelling.comma] if state[1] else []
-                    parts.append(_core.concat([*before, label, inner, later[target]]))
+                    before = spelling.comma if state[1] else spelling.before_member
+                    parts.append(_core.concat([before, label, inner, later[target]]))
                 nodes[state] = _core.union(parts)
-        return concat(spelling.open_object, nodes[plan.residual, False])
+        return concat(spelling.object_start, nodes[plan.residual, False])
 
     def _next_layer(self, name: str, layer: dict[_State, list[_Edge]]) -> dict[_State, list[_Edge]]:
         """Add the edges of a layer by one declared name, and return the states that they lead to."""
@@ -161,17 +161,18 @@ class _OrderedWalk:
         counts = sizes(formula)
         if counts is not None:
             least, most = counts
-            parts = [spelling.close_empty_object] if least == 0 else []
+            parts = [spelling.empty_end] if least == 0 else []
             if most is None or most > 0:
                 member = yield from self._emit_any_free()
                 upper = None if most is None else most - 1
                 more = repeat(concat(spelling.comma, member), lower_count(max(least - 1, 0)), upper_count(upper))
-                parts.append(concat(member, more, spelling.close_object))
+                parts.append(concat(spelling.before_member, member, more, spelling.close_object))
             return _core.union(parts)
-        parts = [spelling.close_empty_object] if self.plan.is_complete(formula) else []
+        parts = [spelling.empty_end] if self.plan.is_complete(formula) else []
         for names, value, left in self.plan.free_options(formula):
             inner = self.values.try_immediate(value)
             if inner is None:
                 inner = yield value
-            parts.append(concat(spelling.free_label(names.strings), inner, (yield self._after_member(left))))
+            label = spelling.free_label(names.strings)
+            parts.append(concat(spelling.before_member, label, inner, (yield self._after_member(left))))
         return _core.union(parts)

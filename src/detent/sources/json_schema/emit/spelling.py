@@ -33,8 +33,10 @@ class Spelling(ABC):
     open_object: _core.Node
     close_object: _core.Node
     empty_object: _core.Node
-    close_empty_object: _core.Node
-    """What closes an object after `open_object`, where no member has been written."""
+    object_start: _core.Node
+    """The opening bracket alone: `open_object` is this and `before_member`, `empty_object` this and `empty_end`."""
+    before_member: _core.Node
+    empty_end: _core.Node
 
     @property
     @abstractmethod

@@ -23,6 +23,9 @@ class WhiteSpace(NamedTuple):
     comma: _core.Node
     colon: _core.Node
     inside: _core.Node
+    """Between a bracket and the first or last item."""
+    empty: _core.Node
+    """Between the brackets of an empty array or object."""
 
 
 def white_space(whitespace: object) -> WhiteSpace:
@@ -31,7 +34,7 @@ def white_space(whitespace: object) -> WhiteSpace:
         return _custom(whitespace)
     if not isinstance(whitespace, str):
         raise ArgumentError(
-            'whitespace must be "bounded", "compact", "single", a pattern or a Language, '
+            'whitespace must be "written", "bounded", "compact", "single", a pattern or a Language, '
             f"got {type(whitespace).__name__}"
         )
     return _named(whitespace)
@@ -39,13 +42,18 @@ def white_space(whitespace: object) -> WhiteSpace:
 
 @lru_cache(maxsize=16)
 def _named(whitespace: str) -> WhiteSpace:
+    indent = repeat(_core.byte_set(b" \t"), 0, _MAX_INDENT)
+    if whitespace == "written":
+        line = concat("\n", indent)
+        return WhiteSpace(
+            concat(",", optional(union(" ", line))), concat(":", optional(" ")), optional(line), _core.epsilon()
+        )
     if whitespace == "bounded":
-        indent = repeat(_core.byte_set(b" \t"), 0, _MAX_INDENT)
         return _everywhere(optional(union(" ", concat(optional("\r"), "\n", indent))))
     if whitespace == "compact":
         return _everywhere(_core.epsilon())
     if whitespace == "single":
-        return WhiteSpace(_core.literal(b", "), _core.literal(b": "), _core.epsilon())
+        return WhiteSpace(_core.literal(b", "), _core.literal(b": "), _core.epsilon(), _core.epsilon())
     return _custom(regex(whitespace))
 
 
@@ -60,4 +68,4 @@ def _custom(whitespace: Language) -> WhiteSpace:
 
 
 def _everywhere(space: _core.Node) -> WhiteSpace:
-    return WhiteSpace(concat(space, ",", space), concat(space, ":", space), space)
+    return WhiteSpace(concat(space, ",", space), concat(space, ":", space), space, space)

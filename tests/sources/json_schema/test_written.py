@@ -1,0 +1,143 @@
+"""The spelling "written": the texts of serialisers, all of them and no others."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import detent
+from detent import _core
+from detent.language import Language
+from detent.sources.nodes import UTF8, concat
+
+ANYTHING = detent.json_schema(True)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+DUMPS: list[dict[str, Any]] = [
+    {},
+    {"ensure_ascii": False},
+    {"indent": 2},
+    {"indent": 0},
+    {"indent": "\t", "ensure_ascii": False},
+    {"separators": (",", ":")},
+]
+
+
+def javascript(value: float) -> str:
+    """Return the text of a float as JSON.stringify writes it."""
+    if value == 0:
+        return "0"
+    mantissa = repr(value).partition("e")[0]
+    sign = "-" if value < 0 else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    significant = (whole + (fraction if fraction != "0" else "")).lstrip("0")
+    significant = significant.rstrip("0") or "0"
+    exponent = math.floor(float(f"{abs(value):.17e}".partition("e")[2]))
+    if -7 < exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{significant}"
+    if exponent >= 21 or exponent <= -7:
+        tail = "." + significant[1:] if len(significant) > 1 else ""
+        return f"{sign}{significant[0]}{tail}e{'+' if exponent > 0 else '-'}{abs(exponent)}"
+    padded = significant.ljust(exponent + 1, "0")
+    return sign + padded[: exponent + 1] + ("." + padded[exponent + 1 :] if len(padded) > exponent + 1 else "")
+
+
+@settings(max_examples=300, deadline=None)
+@given(VALUES, st.sampled_from(DUMPS))
+def test_json_dumps_is_accepted(value: Any, options: dict[str, Any]) -> None:
+    text = json.dumps(value, **options)
+    assert ANYTHING.accepts(text)
+    assert json.dumps(ANYTHING.parse(text)) == json.dumps(value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(NUMBERS)
+def test_numbers_of_both_serialisers_are_accepted(value: float) -> None:
+    for schema in ({"type": "number"}, {"minimum": -1e300, "type": "number"}, {"const": value}):
+        language = detent.json_schema(schema)
+        if value >= -1e300:
+            assert language.accepts(json.dumps(value)), schema
+    if isinstance(value, float):
+        assert detent.json_schema(float).accepts(javascript(value))
+        assert float(javascript(value)) == value
+
+
+@settings(max_examples=200, deadline=None)
+@given(VALUES, st.integers(0, 2**32))
+def test_no_other_text_is_written(value: Any, seed: int) -> None:
+    text = json.dumps(value)
+    changed = [text + " ", " " + text, text.replace(",", " ,"), text.replace(":", " :"), text.replace(", ", ",  ")]
+    changed += [text.replace("[", "[ "), text.replace("]", " ]"), text.replace("{", "{ ")]
+    quoted = '"' in text
+    for one in changed:
+        if one != text and not quoted:
+            assert not ANYTHING.accepts(one), one
+
+
+FOREIGN_NUMBERS = """
+    1.00 1. -0 01 1E5 1e5 1e+05 1.0e+20 0.10 0.0000000000001 1e-05000 1e400 5e-400 12345678901234567.5 1.5e+10
+""".split()
+FOREIGN_NUMBERS += ["1." + "0" * 491, "1." + "3" * 40, "0." + "0" * 491 + "1"]
+FOREIGN_STRINGS = r"""
+    "\u0061" "\/" "\u00E9" "\u000a" "\u0022" "\uD83D\uDE00" "\ud83d" "\u005c"
+""".split()
+FOREIGN_SPACE = ["[ ]", "{ }", "[ 1]", "[1 ]", "[1 , 2]", "[1,  2]", '{"a" : 1}', '{"a":  1}', '{"a":\n1}']
+FOREIGN_SPACE += ["[1,\r\n2]", "[\n\n1]"]
+
+
+@pytest.mark.parametrize("text", [*FOREIGN_NUMBERS, *FOREIGN_STRINGS, *FOREIGN_SPACE])
+def test_foreign_texts_need_the_other_spelling(text: str) -> None:
+    assert not ANYTHING.accepts(text)
+
+
+def test_integers_are_digits() -> None:
+    for schema in (int, {"type": "integer", "minimum": 0}, {"type": "integer", "multipleOf": 6}, {"enum": [24, 30]}):
+        language = detent.json_schema(schema)
+        assert language.accepts("24") and not language.accepts("24.0") and not language.accepts("2.4e+01")
+    assert detent.json_schema({"type": "integer"}, spelling="any").accepts("24.0")
+    assert detent.json_schema({"enum": [1.0, 2]}).accepts("1.0")
+    large = 12345678901234567891
+    for source in (int, {"type": "integer"}, {"type": "integer", "minimum": 1}):
+        assert detent.json_schema(source).parse(str(large)) == large
+        assert not detent.json_schema(source).accepts(f"{large}.0")
+
+
+def test_bounded_numbers() -> None:
+    share = detent.json_schema({"type": "number", "minimum": 0, "maximum": 1})
+    for text in ("0", "0.0", "-0.0", "1", "1.0", "0.5", "1e-07", "1e-7", "0.30000000000000004"):
+        assert share.accepts(text), text
+    for text in ("0.50", "1.00", "5e-1", "0." + "0" * 491 + "1", "1.1", "-0"):
+        assert not share.accepts(text), text
+    price = detent.json_schema({"type": "number", "multipleOf": 0.01, "minimum": 0})
+    assert [price.accepts(text) for text in ("19.99", "19.9", "19.0", "19", "19.90", "19.00", "0.05")] == [
+        *(True, True, True, True),
+        *(False, False, True),
+    ]
+
+
+def test_bounds_closer_than_floats_leave_the_other_spelling() -> None:
+    low, high = "0.1234567890123456789012345", "0.1234567890123456789012347"
+    language = detent.json_schema(f'{{"type": "number", "minimum": {low}, "maximum": {high}}}')
+    assert language.accepts("0.1234567890123456789012346")
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.booleans())
+def test_escapes_in_the_core(text: str, ascii_only: bool) -> None:
+    written = json.dumps(text, ensure_ascii=ascii_only)
+    quoted = Language(concat('"', _core.json_string(UTF8, True), '"'), "strings")
+    assert quoted.accepts(written)
+    only = Language(concat('"', _core.json_string(detent.literal(text)._node, True), '"'), "string")
+    assert only.accepts(written)
+    assert {json.loads(one) for one in only.enumerate()} == {text}
+    assert only <= quoted
