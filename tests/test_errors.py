@@ -36,7 +36,11 @@ def test_errors_survive_pickling_and_copying(name: str) -> None:
 
 def test_errors_with_other_facts_differ() -> None:
     different = [*RAISED.values(), detent.LimitError("too many", subject="states", limit=7, given=8)]
-    different += [detent.LimitError("too many"), detent.StateError("too many"), ValueError("too many")]  # type: ignore[list-item]
+    different += [
+        detent.LimitError("too many", subject="states"),
+        detent.StateError("too many"),
+        ValueError("too many"),
+    ]  # type: ignore[list-item]
     assert [[a == b for b in different] for a in different] == [[a is b for b in different] for a in different]
 
 

@@ -183,7 +183,7 @@ class LimitError(DetentError):
         self,
         message: str,
         *,
-        subject: str = "",
+        subject: str,
         limit: int | None = None,
         given: int | None = None,
         position: int | None = None,

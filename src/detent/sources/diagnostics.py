@@ -53,9 +53,10 @@ class GrammarText:
         """Raise `UnsupportedError`: the grammar is well formed, and no language here equals it."""
         raise UnsupportedError(self.message(problem, position, remedy), position=position, source=self.text)
 
-    def excessive(self, problem: str, position: int, remedy: str) -> NoReturn:
+    def excessive(self, problem: str, position: int, remedy: str, *, subject: str, limit: int) -> NoReturn:
         """Raise `LimitError`: the grammar exceeds a limit."""
-        raise LimitError(self.message(problem, position, remedy), position=position, source=self.text)
+        message = self.message(problem, position, remedy)
+        raise LimitError(message, subject=subject, limit=limit, position=position, source=self.text)
 
     def message(self, problem: str, position: int, remedy: str) -> str:
         r"""Return a message with line, column and the line itself.

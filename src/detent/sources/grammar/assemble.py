@@ -64,7 +64,10 @@ def check_text(text: str, asker: str, limits: Limits) -> None:
     if size > limits.source_bytes:
         raise LimitError(
             f"{asker} got a grammar of {size} bytes, above the limit of {limits.source_bytes}; "
-            "shorten it or raise Limits(source_bytes=...)"
+            "shorten it or raise Limits(source_bytes=...)",
+            subject="source_bytes",
+            limit=limits.source_bytes,
+            given=size,
         )
 
 

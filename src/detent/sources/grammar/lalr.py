@@ -66,7 +66,9 @@ class Lalr:
             if total > _MAX_ITEMS:
                 raise LimitError(
                     f"the grammar's LALR automaton has over {_MAX_ITEMS} items; shorten the grammar, or pass "
-                    "lexer='dynamic_complete', which needs no such automaton"
+                    "lexer='dynamic_complete', which needs no such automaton",
+                    subject="lalr_items",
+                    limit=_MAX_ITEMS,
                 )
             moves: dict[int, list[_Item]] = {}
             for row, position in closure:

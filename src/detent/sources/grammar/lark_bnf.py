@@ -55,7 +55,9 @@ class Bnf:
         if self._size > self._limit:
             raise LimitError(
                 f"the grammar has more than {self._limit} symbols once it is written out; "
-                "shorten it or raise Limits(pattern_size=...)"
+                "shorten it or raise Limits(pattern_size=...)",
+                subject="pattern_size",
+                limit=self._limit,
             )
         self.rules[rule] = list(dict.fromkeys(rows))
 

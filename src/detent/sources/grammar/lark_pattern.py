@@ -75,7 +75,12 @@ class Pattern:
         for flag in self.flags:
             text = f"(?{flag}:{text})"
         if len(text) > _MAX_REGEXP:
-            raise LimitError(f"a terminal's regex has over {_MAX_REGEXP} characters; split it into rules")
+            raise LimitError(
+                f"a terminal's regex has over {_MAX_REGEXP} characters; split it into rules",
+                subject="terminal_characters",
+                limit=_MAX_REGEXP,
+                given=len(text),
+            )
         return text
 
     @cached_property

@@ -140,7 +140,8 @@ class LarkRules:
         self._parts.add(max(tree.offset, 0), len(text) // 8)
         if text.count("{") > MAX_TEMPLATE_DEPTH:
             what = f"templates grow more than {MAX_TEMPLATE_DEPTH} deep into each other"
-            self.source.excessive(what, max(tree.offset, 0), "do not pass a template on to itself")
+            remedy = "do not pass a template on to itself"
+            self.source.excessive(what, max(tree.offset, 0), remedy, subject="template_depth", limit=MAX_TEMPLATE_DEPTH)
         return closed
 
     def terminal(self, name: str) -> int:

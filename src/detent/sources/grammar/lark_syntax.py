@@ -449,7 +449,13 @@ class _Reader:
             if argument.kind == "rule" and self.is_sign("{"):
                 if len(open_usages) >= MAX_TEMPLATE_DEPTH:
                     what = f"templates are nested more than {MAX_TEMPLATE_DEPTH} deep"
-                    self.source.excessive(what, argument.offset, "name the inner ones")
+                    self.source.excessive(
+                        what,
+                        argument.offset,
+                        "name the inner ones",
+                        subject="template_depth",
+                        limit=MAX_TEMPLATE_DEPTH,
+                    )
                 open_usages.append((argument, []))
                 self.advance()
                 continue

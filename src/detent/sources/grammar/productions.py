@@ -76,7 +76,9 @@ class Grammar:
         if self.size > self.limit:
             raise LimitError(
                 f"the grammar needs more than {self.limit} symbols once its shorthands and left recursion are "
-                "written out; shorten it or raise Limits(pattern_size=...)"
+                "written out; shorten it or raise Limits(pattern_size=...)",
+                subject="pattern_size",
+                limit=self.limit,
             )
 
     def nullable(self) -> set[int]:

@@ -142,7 +142,9 @@ class Parts:
         self.count += number
         if self.count > self.limits.pattern_size:
             remedy = "shorten the grammar or raise Limits(pattern_size=...)"
-            self.source.excessive(f"the grammar has more than {self.limits.pattern_size} parts", offset, remedy)
+            limit = self.limits.pattern_size
+            what = f"the grammar has more than {limit} parts"
+            self.source.excessive(what, offset, remedy, subject="pattern_size", limit=limit)
 
 
 class Expression:
@@ -162,7 +164,7 @@ class Expression:
         limit = self._parts.limits.depth
         if self.nesting >= limit:
             what, remedy = f"groups are nested more than {limit} deep", "flatten them or raise Limits(depth=...)"
-            self._parts.source.excessive(what, offset, remedy)
+            self._parts.source.excessive(what, offset, remedy, subject="depth", limit=limit)
         self._parts.add(offset)
         self._groups.append(_Group(offset, closing))
 
@@ -192,7 +194,8 @@ class Expression:
         if not parts:
             source.malformed("nothing stands here to be repeated", offset, "put what is to repeat before it")
         if max(minimum, maximum or 0) > MAX_COUNT:
-            source.excessive(f"a repeat count above {MAX_COUNT}", offset, "use a smaller count, or no upper bound")
+            what, remedy = f"a repeat count above {MAX_COUNT}", "use a smaller count, or no upper bound"
+            source.excessive(what, offset, remedy, subject="repeat_count", limit=MAX_COUNT)
         if maximum is not None and maximum < minimum:
             what = f"a repeat of at least {minimum} and at most {maximum} times is impossible"
             source.malformed(what, offset, "write the smaller count first")

@@ -70,10 +70,17 @@ class Algebra:
         if len(self._known) >= self._limit:
             raise LimitError(
                 f"the schema's combinations need over {self._limit} formulas; simplify its oneOf, anyOf, not and "
-                "if, or raise Limits(pattern_size=...)"
+                "if, or raise Limits(pattern_size=...)",
+                subject="pattern_size",
+                limit=self._limit,
             )
         if depth > _MAX_DEPTH:
-            raise LimitError(f"anyOf, allOf and not alternate over {_MAX_DEPTH} deep on one value; flatten the schema")
+            raise LimitError(
+                f"anyOf, allOf and not alternate over {_MAX_DEPTH} deep on one value; flatten the schema",
+                subject="alternations",
+                limit=_MAX_DEPTH,
+                given=depth,
+            )
 
     def conjunction(self, parts: Iterable[Formula]) -> Formula:
         """Return the conjunction of formulas."""

@@ -126,7 +126,9 @@ class SchemaNodes:
             if len(self._nodes) >= self.limits.pattern_size:
                 raise LimitError(
                     f"the schema has over {self.limits.pattern_size} subschemas; "
-                    "simplify it or raise Limits(pattern_size=...)"
+                    "simplify it or raise Limits(pattern_size=...)",
+                    subject="pattern_size",
+                    limit=self.limits.pattern_size,
                 )
             found = self._nodes[key] = SchemaNode(schema, base, parent, token)
         return found

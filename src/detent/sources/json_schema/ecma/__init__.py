@@ -79,7 +79,10 @@ def _build(pattern: str, bounds: Limits) -> _core.Node:
     if size > bounds.source_bytes:
         raise LimitError(
             f"the pattern has {size} bytes, above the limit of {bounds.source_bytes}; "
-            "shorten it or raise Limits(source_bytes=...)"
+            "shorten it or raise Limits(source_bytes=...)",
+            subject="source_bytes",
+            limit=bounds.source_bytes,
+            given=size,
         )
     whole = parse(pattern, bounds)
     _open(whole, _LOOKBEHIND)

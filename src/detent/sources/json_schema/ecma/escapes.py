@@ -140,6 +140,8 @@ class Escapes:
             raise LimitError(
                 f"the pattern names more than {_MAX_PROPERTIES} Unicode properties, at character {offset}; use fewer",
                 position=offset,
+                subject="properties",
+                limit=_MAX_PROPERTIES,
             )
         try:
             known = has_property(name)

@@ -184,6 +184,8 @@ class _Parser:
                 "flatten it or raise Limits(depth=...)",
                 position=index,
                 source=self.pattern,
+                subject="depth",
+                limit=self.limits.depth,
             )
         self.count_part()
         self.stack.append(_Group(found[0], index))
@@ -263,7 +265,9 @@ class _Parser:
         if self.parts > self.limits.pattern_size:
             raise LimitError(
                 f"the pattern has more than {self.limits.pattern_size} alternatives, groups and repeats; "
-                "shorten it or raise Limits(pattern_size=...)"
+                "shorten it or raise Limits(pattern_size=...)",
+                subject="pattern_size",
+                limit=self.limits.pattern_size,
             )
 
     def malformed(self, what: str, offset: int, remedy: str) -> NoReturn:

@@ -133,7 +133,9 @@ class _Builder:
             if len(self.states) == _MAX_STATES:
                 raise LimitError(
                     f"multipleOf together with the bounds needs over {_MAX_STATES} states of remainders; "
-                    "use a smaller or rounder divisor, or leave multipleOf out"
+                    "use a smaller or rounder divisor, or leave multipleOf out",
+                    subject="remainders",
+                    limit=_MAX_STATES,
                 )
             known = self.ids[key] = len(self.states)
             self.states.append(state)

@@ -231,7 +231,10 @@ def _checked(value: Decimal) -> Decimal:
     exponent = value.as_tuple().exponent
     if value and (value.adjusted() > _MAX_DIGITS or (isinstance(exponent, int) and exponent < -_MAX_DIGITS)):
         raise LimitError(
-            f"the number {short_repr(str(value))} takes more than {_MAX_DIGITS} digits on a side of the point; round it"
+            f"the number {short_repr(str(value))} takes more than {_MAX_DIGITS} digits on a side of the point"
+            "; round it",
+            subject="digits",
+            limit=_MAX_DIGITS,
         )
     return value if value else Decimal(0)
 
@@ -330,7 +333,9 @@ def _divisor(value: Decimal) -> Fraction:
     if value.adjusted() > _MAX_PLACES or (isinstance(exponent, int) and exponent < -_MAX_PLACES):
         raise LimitError(
             f"multipleOf {short_repr(str(value))} takes more than {_MAX_PLACES} digits on a side of the point; "
-            "use a divisor of fewer"
+            "use a divisor of fewer",
+            subject="divisor_digits",
+            limit=_MAX_PLACES,
         )
     return Fraction(value)
 

@@ -24,7 +24,10 @@ def read_text(text: str, limits: Limits) -> Any:
     if size > limits.source_bytes:
         raise LimitError(
             f"the schema has {size} bytes, above the limit of {limits.source_bytes}; "
-            "shorten it or raise Limits(source_bytes=...)"
+            "shorten it or raise Limits(source_bytes=...)",
+            subject="source_bytes",
+            limit=limits.source_bytes,
+            given=size,
         )
     _check_depth(text, limits.depth)
     try:
@@ -34,7 +37,9 @@ def read_text(text: str, limits: Limits) -> Any:
             f"the schema is no JSON: {error.msg} at line {error.lineno}, column {error.colno}; correct it there"
         ) from None
     except RecursionError:
-        raise LimitError("the schema is nested too deeply to be read; flatten it or pass a dict") from None
+        raise LimitError(
+            "the schema is nested too deeply to be read; flatten it or pass a dict", subject="depth"
+        ) from None
 
 
 def as_dicts(source: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +79,11 @@ def _check_depth(text: str, limit: int) -> None:
         text = text.replace("\\\\", "").replace('\\"', "")
     outside = "".join(text.split('"')[::2]).encode("utf-8", "surrogatepass")
     if max(accumulate(map(_STEPS.__getitem__, outside.translate(None, _NO_BRACKETS))), default=0) > limit:
-        raise LimitError(f"the schema is nested over {limit} deep; flatten it, pass a dict, or raise Limits(depth=...)")
+        raise LimitError(
+            f"the schema is nested over {limit} deep; flatten it, pass a dict, or raise Limits(depth=...)",
+            subject="depth",
+            limit=limit,
+        )
 
 
 def _number(text: str) -> Decimal:

@@ -80,7 +80,12 @@ def comparison_key(value: Any, depth: int = 0) -> Any:
     (True, False)
     """
     if depth > _DEEPEST:
-        raise LimitError(f"a value of const or enum is nested over {_DEEPEST} deep; write it with properties and items")
+        raise LimitError(
+            f"a value of const or enum is nested over {_DEEPEST} deep; write it with properties and items",
+            subject="depth",
+            limit=_DEEPEST,
+            given=depth,
+        )
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -194,7 +194,12 @@ class _SchemaBuilder:
     def read(self, kind: Any, where: str, depth: int) -> SchemaAndConverter:
         """Return the schema and the converter of one annotation; `where` names the field that has it."""
         if depth > _DEPTH:
-            raise LimitError(f"{_clip(where)}: annotations nest more than {_DEPTH} deep; name a part of them")
+            raise LimitError(
+                f"{_clip(where)}: annotations nest more than {_DEPTH} deep; name a part of them",
+                subject="annotation_depth",
+                limit=_DEPTH,
+                given=depth,
+            )
         if kind in (Any, object):
             return {}, AnyValue()
         if isinstance(kind, (str, typing.ForwardRef)):

@@ -70,7 +70,12 @@ class ArrayPlan:
         self.uniform_from = max([index + 1 for index in self._items] + [one.start for one in self._items_from] + [0])
         """The index from which on all items have the same schemas."""
         if self.uniform_from > _MAX_PREFIX:
-            raise LimitError(f"{self.uniform_from} items with schemas of their own, above the limit of {_MAX_PREFIX}")
+            raise LimitError(
+                f"{self.uniform_from} items with schemas of their own, above the limit of {_MAX_PREFIX}",
+                subject="prefix_items",
+                limit=_MAX_PREFIX,
+                given=self.uniform_from,
+            )
         self.most = self._most_possible()
         self.residual = self._with_decided_sizes(self._without_unique(solver.algebra.conjunction(rest)))
         self.is_empty = (self.most is not None and self.least > self.most) or self.residual is FALSE
@@ -261,7 +266,10 @@ class ArrayPlan:
         ]
         if len(merged) > _MAX_OPTIONS:
             raise LimitError(
-                f"one item is subject to over {_MAX_OPTIONS} combinations of schemas; simplify contains, anyOf and not"
+                f"one item is subject to over {_MAX_OPTIONS} combinations of schemas; simplify contains, anyOf and not",
+                subject="combinations",
+                limit=_MAX_OPTIONS,
+                given=len(merged),
             )
         return merged
 

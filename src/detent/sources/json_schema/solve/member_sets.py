@@ -89,6 +89,9 @@ def _checked(terms: list[Formula]) -> list[Formula]:
     if len(terms) > _MAX_TERMS:
         raise LimitError(
             f"with members in any order, the schema's alternatives combine in over {_MAX_TERMS} ways; "
-            'simplify anyOf, oneOf and not, or write order="schema"'
+            'simplify anyOf, oneOf and not, or write order="schema"',
+            subject="combinations",
+            limit=_MAX_TERMS,
+            given=len(terms),
         )
     return terms

@@ -53,7 +53,10 @@ def name_classes(
         if len(classes) > _MAX_CLASSES:
             raise LimitError(
                 f"{len(criteria)} patterns of names overlap in over {_MAX_CLASSES} ways; "
-                "make patternProperties disjoint"
+                "make patternProperties disjoint",
+                subject="name_classes",
+                limit=_MAX_CLASSES,
+                given=len(classes),
             )
     found = [FreeNames(NameClass(verdicts), strings) for verdicts, strings in classes]
     return _united(solver, found, every, residual_names, unmentioned)

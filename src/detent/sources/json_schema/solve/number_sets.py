@@ -79,7 +79,12 @@ def _branches(formula: Formula) -> list[_Tests]:
     for branches in inner:
         count *= len(branches)
         if count > _MAX_BRANCHES:
-            raise LimitError(f"a number's bounds combine in over {_MAX_BRANCHES} ways; simplify anyOf, oneOf and not")
+            raise LimitError(
+                f"a number's bounds combine in over {_MAX_BRANCHES} ways; simplify anyOf, oneOf and not",
+                subject="combinations",
+                limit=_MAX_BRANCHES,
+                given=count,
+            )
     return [tuple(dict.fromkeys(test for branch in chosen for test in branch)) for chosen in product(*inner)]
 
 
@@ -144,5 +149,9 @@ def _holds(value: Decimal, test: ScalarTest) -> bool:
         return True
     divisor = Decimal(1) if isinstance(test, IntegerTest) else test.argument
     if max(abs(value.adjusted()), abs(divisor.adjusted())) > _MAX_EXPONENT:
-        raise LimitError(f"a number of over {_MAX_EXPONENT} digits beside multipleOf; write it shorter")
+        raise LimitError(
+            f"a number of over {_MAX_EXPONENT} digits beside multipleOf; write it shorter",
+            subject="digits",
+            limit=_MAX_EXPONENT,
+        )
     return ((Fraction(value) / Fraction(divisor)).denominator == 1) == test.holds

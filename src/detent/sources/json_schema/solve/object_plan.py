@@ -249,7 +249,10 @@ class ObjectPlan:
         if len(merged) > _MAX_OPTIONS:
             raise LimitError(
                 f"the value of one member is subject to over {_MAX_OPTIONS} combinations of schemas; simplify anyOf, "
-                "oneOf and not"
+                "oneOf and not",
+                subject="combinations",
+                limit=_MAX_OPTIONS,
+                given=len(merged),
             )
         return merged
 

@@ -59,7 +59,9 @@ class Solver:
         if self._work > limit:
             raise LimitError(
                 f"the schema's combinations need over {limit} states; simplify its oneOf, "
-                "anyOf, not and counts, or raise Limits(pattern_size=...)"
+                "anyOf, not and counts, or raise Limits(pattern_size=...)",
+                subject="pattern_size",
+                limit=limit,
             )
 
     # Conjunctions.

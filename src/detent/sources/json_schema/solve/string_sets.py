@@ -105,7 +105,12 @@ class StringSet:
 def lower_count(count: int) -> int:
     """Return a lower count, if it is one that the core takes."""
     if count >= _core.UNBOUNDED:
-        raise LimitError(f"a count of {count} is above the largest, {_core.UNBOUNDED - 1}; lower it")
+        raise LimitError(
+            f"a count of {count} is above the largest, {_core.UNBOUNDED - 1}; lower it",
+            subject="repeat_count",
+            limit=_core.UNBOUNDED - 1,
+            given=count,
+        )
     return count
 
 

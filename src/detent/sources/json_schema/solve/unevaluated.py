@@ -93,7 +93,10 @@ class _ScenarioSearch:
         if depth > _MAX_DEPTH:
             raise LimitError(
                 f"unevaluated keywords at {self.keyword_node.pointer() or 'the root'} look through over {_MAX_DEPTH} "
-                "levels of subschemas; flatten the schema"
+                "levels of subschemas; flatten the schema",
+                subject="depth_of_subschemas",
+                limit=_MAX_DEPTH,
+                given=depth,
             )
         schema = node.schema
         assertions = self.document.assertions(node)
@@ -178,7 +181,10 @@ class _ScenarioSearch:
         if count > _MAX_SCENARIOS:
             raise LimitError(
                 f"unevaluated keywords at {self.keyword_node.pointer() or 'the root'}: the schemas beside them combine "
-                f"in {count} ways, above the limit of {_MAX_SCENARIOS}; name the members in one `properties`"
+                f"in {count} ways, above the limit of {_MAX_SCENARIOS}; name the members in one `properties`",
+                subject="combinations",
+                limit=_MAX_SCENARIOS,
+                given=count,
             )
         found = []
         for chosen in product(*factors):
