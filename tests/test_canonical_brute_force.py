@@ -15,7 +15,7 @@ from tests.support import canonical_walks
 from tests.support.canonical_walks import Row, check_budgets, check_prompts, check_rows, guides
 from tests.support.long_tests import mostly_long
 from tests.support.toy_languages import LETTERS, LONGEST, random_language
-from tests.support.toy_tokenizers import of_bytes, of_pieces, opened
+from tests.support.toy_tokenizers import of_bytes, of_pieces, opened, spelled
 
 
 @dataclass
@@ -52,6 +52,42 @@ def random_case(rng, path):
 @pytest.mark.parametrize("seed", mostly_long(range(20), always=8))
 def test_rows_of_tokens_are_those_of_the_texts(seed, tmp_path):
     for rng, case, guide in guides(random_case, seed, 12, tmp_path):
+        check_rows(rng, case, guide.matcher(), case.rows())
+
+
+def case_with_gaps(rng, path):
+    """Draw a byte-level tokenizer that lacks bytes of some letters; one token may contain such a byte."""
+    letters = rng.choice([each for each in LETTERS if len(each) > 1])
+    data = of_bytes(rng, letters, missing=bytes(rng.sample(sorted(set(letters.encode())), 1)) + b"\x07\xc0\xff")
+    vocab = data["model"]["vocab"]
+    if rng.random() < 0.5 and not data["model"]["ignore_merges"]:
+        text = "".join(rng.choices(letters, k=2)).encode()
+        vocab.setdefault(spelled(text), len(vocab))
+        data["added_tokens"][0]["id"] = len(vocab)
+    vocabulary, encode = opened(data, path)
+    language, accepts = random_language(rng, letters)
+    return CaseWithGaps(vocabulary, language, letters, accepts, LONGEST[len(letters)], encode)
+
+
+@dataclass
+class CaseWithGaps(Case):
+    """A tokenizer that drops the characters that it cannot write."""
+
+    def unknown(self, tokens):
+        return False
+
+    def rows_of(self, word):
+        tokens = self.encode(word)
+        written = b"".join(self.vocabulary.token_bytes(token) for token in tokens)
+        return [tokens] if written == word.encode() else []
+
+    def is_written(self, word, tokens):
+        return self.rows_of(word) == [tokens]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_texts_with_missing_bytes_are_left_out(seed, tmp_path):
+    for rng, case, guide in guides(case_with_gaps, 300 + seed, 10, tmp_path):
         check_rows(rng, case, guide.matcher(), case.rows())
 
 

@@ -59,6 +59,23 @@ CharacterDfa::CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8
   nodes_[kBorder] = border;
 }
 
+void CharacterDfa::forbid(const std::array<bool, 256>& bytes) {
+  for (Node& node : nodes_) {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      if (bytes[byte]) node[byte] = {};
+    }
+  }
+  // A node without a step leads nowhere. A character has at most four bytes, so three rounds reach every such node.
+  for (int round = 0; round < 3; ++round) {
+    for (Node& node : nodes_) {
+      for (Step& step : node) {
+        const bool leads_nowhere = step.node != kBorder && std::ranges::all_of(nodes_[step.node], &Step::dead);
+        if (leads_nowhere) step = {};
+      }
+    }
+  }
+}
+
 std::uint8_t CharacterDfa::of_class(std::uint32_t code_point) const {
   const auto next = std::ranges::upper_bound(ranges_, code_point, {}, [](const auto& range) { return range.first; });
   return std::prev(next)->second;

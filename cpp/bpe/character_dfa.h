@@ -20,6 +20,8 @@ class CharacterDfa {
   // `ranges`, ascending by first code point: each range reaches to the next one, and all its code points are of its
   // class.
   explicit CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8_t>>& ranges);
+  // Removes the characters that contain one of these bytes.
+  void forbid(const std::array<bool, 256>& bytes);
 
   struct Step {
     std::uint16_t node = kBorder;  // inside a character, or kBorder after its last byte

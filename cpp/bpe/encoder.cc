@@ -1,6 +1,7 @@
 #include "bpe/encoder.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "bpe/merge_adjacency.h"
@@ -51,6 +52,7 @@ Encoder::Encoder(const Config& config)
       base_tokens_(base_tokens_of(config)),
       byte_tokens_(config.byte_tokens),
       is_byte_token_(byte_tokens_.empty() ? 0 : config.size) {
+  if (!pieces_) forbid_missing_bytes();
   if (!byte_tokens_.empty() && byte_tokens_.size() != 256) {
     throw Error(ErrorKind::argument, "byte_pieces", static_cast<std::int64_t>(byte_tokens_.size()), 256);
   }
@@ -78,10 +80,20 @@ Encoder::Encoder(const Config& config)
   if (config.ignore_merges) build_unsplit_trie(config);
 }
 
+// A text with a byte that is no token has no encoding.
+void Encoder::forbid_missing_bytes() {
+  std::array<bool, 256> missing{};
+  for (std::size_t byte = 0; byte < missing.size(); ++byte) missing[byte] = base_tokens_[byte] == kNone;
+  if (std::ranges::find(missing, true) != missing.end()) characters_.forbid(missing);
+}
+
 void Encoder::build_unsplit_trie(const Config& config) {
   is_unsplit_.resize(config.size);
   for (std::uint32_t t = 0; t < config.texts.size(); ++t) {
     if (config.texts[t].empty() || adjacency_->is_reachable(t)) continue;
+    if (!pieces_ && symbols_of(config.texts[t]).empty()) {
+      throw Error(ErrorKind::unsupported, "unsplit_bytes", t);
+    }
     is_unsplit_[t] = true;
     std::uint32_t node = 0;
     for (char byte : config.texts[t]) {
@@ -158,6 +170,7 @@ std::vector<std::uint32_t> Encoder::encode(std::string_view text) const {
   std::uint16_t node = CharacterDfa::kBorder;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const CharacterDfa::Step step = characters_.step(node, static_cast<std::uint8_t>(text[i]));
+    if (step.dead) throw Error(ErrorKind::argument, "no_token");
     node = step.node;
     if (node != CharacterDfa::kBorder) continue;
     classes.push_back(step.of_class);

@@ -100,6 +100,7 @@ class Encoder {
   std::vector<std::uint32_t> symbols_of(std::string_view text) const;
   std::vector<std::uint32_t> best_pieces(std::string_view part) const;
   void append_pretoken(std::string_view pretoken, std::vector<std::uint32_t>& tokens) const;
+  void forbid_missing_bytes();
   void build_unsplit_trie(const Config& config);
 
   bool pieces_;

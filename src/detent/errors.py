@@ -355,6 +355,9 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("unsupported", "merged_bytes"): (
         "the tokenizer merges byte piece {given}; byte pieces are known to stay by themselves only"
     ),
+    ("unsupported", "unsplit_bytes"): (
+        "token {given} of the tokenizer has a byte that is no token itself, and ignore_merges writes it nevertheless"
+    ),
     ("unsupported", "split_gap"): (
         "the tokenizer's split leaves characters of some texts in no chunk, which cannot be held exactly"
     ),

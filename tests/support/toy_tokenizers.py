@@ -52,10 +52,10 @@ def random_merges(rng, base, tokens, most):
     return merges
 
 
-def of_bytes(rng, letters):
-    """Draw a byte-level tokenizer."""
-    tokens = [bytes([byte]) for byte in range(256)]
-    base = [bytes([byte]) for byte in sorted(set(letters.encode()))]
+def of_bytes(rng, letters, missing=b""):
+    """Draw a byte-level tokenizer; the bytes in `missing` are no tokens."""
+    tokens = [bytes([byte]) for byte in range(256) if byte not in missing]
+    base = [bytes([byte]) for byte in sorted(set(letters.encode()) - set(missing))]
     merges = random_merges(rng, base, tokens, 12)
     whole = rng.random() < 0.4
     for _ in range(rng.randint(0, 4) if whole else 0):

@@ -21,7 +21,9 @@ from detent.vocabulary.file_io import expect
 from detent.vocabulary.loaded_tokens import shown
 from detent.vocabulary.pretokenizer_regex import (
     GPT2_PATTERN,
+    GPT2_WITH_SEPARATE_DIGITS,
     GPT2_WITH_SEPARATE_NUMBERS,
+    SEPARATE_DIGITS,
     SEPARATE_NUMBERS,
     WHOLE,
     Split,
@@ -128,6 +130,8 @@ def _known_split(parts: list[dict[str, Any]]) -> Split:
     split = before[0]
     pattern = split.get("pattern")
     if last.get("use_regex", True):
+        if split == SEPARATE_DIGITS:
+            return read_split(GPT2_WITH_SEPARATE_DIGITS)
         if split == SEPARATE_NUMBERS:
             return read_split(GPT2_WITH_SEPARATE_NUMBERS)
         raise unsupported("it splits twice")

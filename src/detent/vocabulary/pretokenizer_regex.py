@@ -18,7 +18,15 @@ from detent.errors import UnsupportedError
 from detent.vocabulary.character_classes import RUNS
 from detent.vocabulary.loaded_tokens import shown
 
-__all__ = ["GPT2_PATTERN", "GPT2_WITH_SEPARATE_NUMBERS", "SEPARATE_NUMBERS", "WHOLE", "Split", "read_split"]
+__all__ = [
+    "GPT2_PATTERN",
+    "GPT2_WITH_SEPARATE_DIGITS",
+    "GPT2_WITH_SEPARATE_NUMBERS",
+    "SEPARATE_NUMBERS",
+    "WHOLE",
+    "Split",
+    "read_split",
+]
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The regex of the pre-tokenizer ByteLevel with `use_regex`."""
@@ -28,6 +36,14 @@ SEPARATE_NUMBERS = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior":
 
 GPT2_WITH_SEPARATE_NUMBERS = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 """The composition of the two: a number bounds the pre-token before it as the end of a text does."""
+
+SEPARATE_DIGITS = {"type": "Digits", "individual_digits": True}
+"""The other pre-tokenizer that splits off each numeric character."""
+
+GPT2_WITH_SEPARATE_DIGITS = (
+    "[\\p{N}@]|'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?[^\\s\\p{L}\\p{N}@]+|\\s+(?![^\\s\\p{N}@])|\\s+"
+).replace("@", "\U00011de0-\U00011de9\U00016ff4-\U00016ff6")
+"""As GPT2_WITH_SEPARATE_NUMBERS; the numeric characters of `Digits` are those of a later version of Unicode."""
 
 _MATCH, _SET, _LOOK, _JUMP, _FORK = range(5)
 _END = 1 << 63  # the end of the text, in the set of a lookahead
