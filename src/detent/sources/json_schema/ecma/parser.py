@@ -171,7 +171,17 @@ class _Parser:
         digits = digits.lstrip("0")
         if len(digits) > 10 or int(digits or "0") > _MOST:
             remedy = "use a smaller count, or {n,} for no upper bound"
-            raise pattern_error(LimitError, f"a repeat count above {_MOST}", self.pattern, index, remedy)
+            what = f"a repeat count above {_MOST}"
+            raise pattern_error(
+                LimitError,
+                what,
+                self.pattern,
+                index,
+                remedy,
+                subject="repeat_count",
+                limit=_MOST,
+                given=int(digits[:20]),
+            )
         return int(digits or "0")
 
     def open(self, index: int) -> int:

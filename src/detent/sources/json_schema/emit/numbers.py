@@ -38,7 +38,7 @@ from detent.sources.types.digits import DIGIT, naturals
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
 _MAX_DIGITS = 4000
-_MAX_PLACES = 100  # of divisors, whose remainders cost the square of it
+_MAX_DIVISOR_DIGITS = 100  # of divisors, whose remainders cost the square of it
 
 _FIRST_DIGIT = _core.byte_set(b"123456789")
 _E = _core.byte_set(b"eE")
@@ -330,12 +330,12 @@ def _divisor(value: Decimal) -> Fraction:
     if not value > 0:
         raise ArgumentError(f"a divisor must be above 0, got {short_repr(str(value))}")
     exponent = value.as_tuple().exponent
-    if value.adjusted() > _MAX_PLACES or (isinstance(exponent, int) and exponent < -_MAX_PLACES):
+    if value.adjusted() > _MAX_DIVISOR_DIGITS or (isinstance(exponent, int) and exponent < -_MAX_DIVISOR_DIGITS):
         raise LimitError(
-            f"multipleOf {short_repr(str(value))} takes more than {_MAX_PLACES} digits on a side of the point; "
+            f"multipleOf {short_repr(str(value))} takes more than {_MAX_DIVISOR_DIGITS} digits on a side of the point; "
             "use a divisor of fewer",
             subject="divisor_digits",
-            limit=_MAX_PLACES,
+            limit=_MAX_DIVISOR_DIGITS,
         )
     return Fraction(value)
 
