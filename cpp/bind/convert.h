@@ -69,6 +69,7 @@ class MaskBuffer {
   bool held_ = false;
 };
 
+constexpr std::string_view kBytes = "Bbc";
 constexpr std::string_view kInt32 = "il";
 constexpr std::string_view kInt64 = "lq";
 constexpr std::string_view kFloat32 = "f";

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "base/error.h"
 #include "base/limits.h"
 #include "bind/bindings.h"
 #include "bind/convert.h"
@@ -29,6 +30,25 @@ std::shared_ptr<Vocabulary> make_vocabulary(const nb::list& tokens, const std::v
   return std::make_shared<Vocabulary>(views, special, eos_ids, size, cache_bytes);
 }
 
+// From the bytes of all tokens in a row, and where each ends.
+std::shared_ptr<Vocabulary> vocabulary_from_arrays(nb::handle pool, nb::handle ends,
+                                                   const std::vector<std::uint32_t>& special,
+                                                   const std::vector<std::uint32_t>& eos_ids, std::uint32_t size,
+                                                   nb::handle trie, std::size_t cache_bytes) {
+  const ArrayBuffer bytes(pool, kBytes, 1), stops(ends, kInt32, 4), saved(trie, kBytes, 1);
+  std::vector<std::string_view> views;
+  views.reserve(stops.size());
+  std::size_t begin = 0;
+  for (std::uint32_t end : stops.span<std::uint32_t>()) {
+    if (end < begin || end > bytes.size()) throw Error(ErrorKind::vocabulary, "token_ends", end);
+    views.emplace_back(bytes.data<const char>() + begin, end - begin);
+    begin = end;
+  }
+  const WithoutGil release;
+  return std::make_shared<Vocabulary>(views, special, eos_ids, size, cache_bytes,
+                                      std::string_view(saved.data<const char>(), saved.size()));
+}
+
 }  // namespace
 
 void bind_vocabulary(nb::module_& m) {
@@ -40,6 +60,13 @@ void bind_vocabulary(nb::module_& m) {
   nb::class_<Vocabulary>(m, "Vocabulary")
       .def(nb::new_(&make_vocabulary), "tokens"_a, "special"_a, "eos_ids"_a, "size"_a,
            "cache_bytes"_a = kDefaultCacheBytes)
+      .def_static("from_arrays", &vocabulary_from_arrays, "pool"_a, "ends"_a, "special"_a, "eos_ids"_a, "size"_a,
+                  "trie"_a, "cache_bytes"_a = kDefaultCacheBytes,
+                  nb::sig("def from_arrays(pool: object, ends: object, special: Sequence[int], eos_ids: Sequence[int], "
+                          "size: int, trie: object, cache_bytes: int = 134217728) -> Vocabulary"),
+                  "Make a vocabulary of the joined bytes of its tokens, the int32 offsets where each ends, and the "
+                  "`save_trie` of an equal one.")
+      .def("save_trie", [](const Vocabulary& v) { return to_bytes(v.save_trie()); }, "Return the trie as bytes.")
       .def_prop_ro("size", &Vocabulary::size)
       .def_prop_ro("word_count", &Vocabulary::word_count)
       .def_prop_ro("longest", &Vocabulary::max_token_length)

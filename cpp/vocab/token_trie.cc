@@ -16,6 +16,10 @@ TokenTrie::TokenTrie(std::vector<std::uint32_t> ids, const BytesOf& bytes_of) : 
   add_nodes(bytes_of);
   find_heights();
   find_subtrees();
+  find_roots();
+}
+
+void TokenTrie::find_roots() {
   roots_.fill(static_cast<std::uint32_t>(nodes_.size()));
   for (std::uint32_t i = 0; i < nodes_.size(); i = nodes_[i].next) roots_[nodes_[i].byte] = i;
 }

@@ -10,7 +10,8 @@
 namespace detent {
 
 Vocabulary::Vocabulary(const std::vector<std::string_view>& tokens, const std::vector<std::uint32_t>& special,
-                       std::vector<std::uint32_t> eos_ids, std::uint32_t size, std::size_t cache_bytes)
+                       std::vector<std::uint32_t> eos_ids, std::uint32_t size, std::size_t cache_bytes,
+                       std::string_view saved_trie)
     : size_(size), eos_ids_(std::move(eos_ids)), cache_(cache_bytes) {
   if (size_ > kMaxSize) throw Error(ErrorKind::vocabulary, "size", size_, kMaxSize);
   if (tokens.size() > size_) {
@@ -34,7 +35,7 @@ Vocabulary::Vocabulary(const std::vector<std::string_view>& tokens, const std::v
   }
   std::sort(eos_ids_.begin(), eos_ids_.end());
   eos_ids_.erase(std::unique(eos_ids_.begin(), eos_ids_.end()), eos_ids_.end());
-  index_text(false);
+  index_text(false, saved_trie);
 }
 
 std::shared_ptr<const Vocabulary> Vocabulary::with_special(const Vocabulary& plain) {
@@ -67,7 +68,7 @@ void Vocabulary::add_token(std::string_view bytes, bool is_text) {
 }
 
 // Builds what depends on the text tokens. The bound of frames needs no token of its own.
-void Vocabulary::index_text(bool has_frames) {
+void Vocabulary::index_text(bool has_frames, std::string_view saved_trie) {
   std::vector<std::uint32_t> ids;
   std::vector<std::string_view> texts;
   for (std::uint32_t id = 0; id < is_text_.size(); ++id) {
@@ -76,7 +77,11 @@ void Vocabulary::index_text(bool has_frames) {
     texts.push_back(bytes(id));
     for (char byte : bytes(id)) alphabet_.insert(static_cast<std::uint8_t>(byte));
   }
-  trie_ = TokenTrie(std::move(ids), [this](std::uint32_t id) { return bytes(id); });
+  if (saved_trie.empty()) {
+    trie_ = TokenTrie(std::move(ids), [this](std::uint32_t id) { return bytes(id); });
+  } else {
+    trie_ = TokenTrie::load(saved_trie, is_text_, [this](std::uint32_t id) { return bytes(id); });
+  }
   tokenizable_texts_ =
       detent::tokenizable_texts(std::move(texts), has_frames ? alphabet_ & ByteSet::range(0, 0xFE) : alphabet_);
 }

@@ -96,6 +96,15 @@ class CancelFlag:
 class Vocabulary:
     def __init__(self, tokens: list, special: Sequence[int], eos_ids: Sequence[int], size: int, cache_bytes: int = 134217728) -> None: ...
 
+    @staticmethod
+    def from_arrays(pool: object, ends: object, special: Sequence[int], eos_ids: Sequence[int], size: int, trie: object, cache_bytes: int = 134217728) -> Vocabulary:
+        """
+        Make a vocabulary of the joined bytes of its tokens, the int32 offsets where each ends, and the `save_trie` of an equal one.
+        """
+
+    def save_trie(self) -> bytes:
+        """Return the trie as bytes."""
+
     @property
     def size(self) -> int: ...
 

@@ -386,8 +386,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "combine the languages in one step"
     ),
     ("unsupported", "loop_in_lookbehind"): "an unbounded loop with assertions inside a lookbehind; bound the loop",
+    ("vocabulary", "saved_trie"): "the saved trie is not that of the tokens",
     ("vocabulary", "size"): "a vocabulary of {given} ids is above the largest size, {limit}",
     ("vocabulary", "token_bytes"): "a token of {given} bytes is above the longest, {limit}",
+    ("vocabulary", "token_ends"): "the tokens' ends do not rise, or pass the end of their bytes, at {given}",
     ("vocabulary", "token_id"): "token id {given} is outside the vocabulary of {limit} ids",
     ("vocabulary", "tokens"): "{given} tokens do not fit into a vocabulary of size {limit}; raise size",
     ("vocabulary", "trie_nodes"): "the tokens need {given} trie nodes, above the limit of {limit}",
