@@ -3,8 +3,10 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <atomic>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "bind/bindings.h"
@@ -49,9 +51,18 @@ std::shared_ptr<Vocabulary> vocabulary_from_arrays(nb::handle pool, nb::handle e
                                       std::string_view(saved.data<const char>(), saved.size()));
 }
 
+nb::bytes checksum_of(nb::handle data) {
+  const ArrayBuffer bytes(data, kBytes, 1);
+  const std::array<std::uint64_t, 2> sum = checksum(bytes.span<std::uint8_t>());
+  return nb::bytes(reinterpret_cast<const char*>(sum.data()), sizeof(sum));
+}
+
 }  // namespace
 
 void bind_vocabulary(nb::module_& m) {
+  m.def("checksum", &checksum_of, "data"_a, nb::sig("def checksum(data: object) -> bytes"),
+        "Return the 16 bytes of the checksum of saved files.");
+
   nb::class_<CancelFlag>(m, "CancelFlag")
       .def("__init__", [](CancelFlag* flag) { new (flag) CancelFlag(false); })
       .def("set", [](CancelFlag& flag) { flag.store(true, std::memory_order_relaxed); })

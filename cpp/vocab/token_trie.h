@@ -47,10 +47,10 @@ class TokenTrie {
   TokenTrie(std::vector<std::uint32_t> ids, const BytesOf& bytes_of);
 
   // The trie as bytes, in the byte order of the machine; and back (token_trie_file.cc). Time: linear, some 20 times less
-  // than building it. Throws `vocabulary` ("saved_trie") unless the bytes are a trie of exactly the ids in `is_text`.
-  // Whether the nodes spell the bytes of these ids is not checked: a checksum is for the caller.
+  // than building it. Throws `vocabulary` ("saved_trie") unless the bytes are a trie of exactly the ids in `is_text`, with
+  // their bytes. What subtrees() say of these bytes is not checked: a checksum is for the caller.
   std::string save() const;
-  static TokenTrie load(std::string_view saved, const std::vector<bool>& is_text);
+  static TokenTrie load(std::string_view saved, const std::vector<bool>& is_text, const BytesOf& bytes_of);
 
   const std::vector<TrieNode>& nodes() const { return nodes_; }
   // The node of a token's first byte; the size of the trie where no token begins with that byte.
@@ -74,7 +74,7 @@ class TokenTrie {
   void add_token(std::uint32_t node, std::uint32_t id);
   void find_heights();
   void find_roots();
-  void check(const std::vector<bool>& is_text);
+  void check(const std::vector<bool>& is_text, const BytesOf& bytes_of);
   void find_subtrees();
 
   std::vector<std::uint32_t> ids_in_order_;

@@ -78,7 +78,7 @@ std::string TokenTrie::save() const {
   return writer.take();
 }
 
-TokenTrie TokenTrie::load(std::string_view saved, const std::vector<bool>& is_text) {
+TokenTrie TokenTrie::load(std::string_view saved, const std::vector<bool>& is_text, const BytesOf& bytes_of) {
   Reader reader(saved);
   TokenTrie trie;
   trie.nodes_ = reader.array<TrieNode>();
@@ -91,14 +91,14 @@ TokenTrie TokenTrie::load(std::string_view saved, const std::vector<bool>& is_te
   const std::uint32_t shared = reader.number();
   for (std::uint32_t i = 0; i < shared; ++i) trie.shared_ids_.push_back(reader.array<std::uint32_t>());
   if (!reader.at_end()) refuse();
-  trie.check(is_text);
+  trie.check(is_text, bytes_of);
   trie.find_heights();
   trie.find_roots();
   return trie;
 }
 
-// Checks every number that is used as an index: of nodes, their nesting; of ids, that they are the text tokens, once each.
-void TokenTrie::check(const std::vector<bool>& is_text) {
+// Checks that the nodes are nested, that the ids are the text tokens, once each, and that their nodes have their bytes.
+void TokenTrie::check(const std::vector<bool>& is_text, const BytesOf& bytes_of) {
   std::vector<bool> missing = is_text;
   const auto take = [&](std::uint32_t id) {
     if (id >= missing.size() || !missing[id]) refuse();
@@ -109,6 +109,11 @@ void TokenTrie::check(const std::vector<bool>& is_text) {
 
   missing = is_text;
   std::vector<std::uint32_t> path;  // the nodes above the next one
+  std::string text;                 // their bytes
+  const auto take_here = [&](std::uint32_t id) {
+    take(id);
+    if (bytes_of(id) != text) refuse();
+  };
   const auto close = [&](std::size_t depth, std::size_t end) {
     for (; path.size() > depth; path.pop_back()) {
       if (nodes_[path.back()].next != end) refuse();
@@ -120,16 +125,18 @@ void TokenTrie::check(const std::vector<bool>& is_text) {
     close(node.depth, i);
     if (path.size() != node.depth || node.subtree >= subtrees_.size()) refuse();
     path.push_back(i);
+    text.resize(node.depth);
+    text.push_back(static_cast<char>(node.byte));
     max_token_length_ = std::max(max_token_length_, node.depth + std::uint32_t{1});
     if (node.token == TrieNode::kNoToken) continue;
     if (!(node.token & TrieNode::kShared)) {
-      take(node.token);
+      take_here(node.token);
       continue;
     }
     const std::uint32_t list = node.token & ~TrieNode::kShared;
     if (list >= unused.size() || !unused[list] || shared_ids_[list].empty()) refuse();
     unused[list] = false;
-    for (std::uint32_t id : shared_ids_[list]) take(id);
+    for (std::uint32_t id : shared_ids_[list]) take_here(id);
   }
   close(0, nodes_.size());
   if (std::ranges::find(missing, true) != missing.end() || subtrees_.empty()) refuse();

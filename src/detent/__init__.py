@@ -24,6 +24,7 @@ _NAMES = {
     "language": "Language",
     "vocabulary": "Vocabulary tokenizations",
     "compiler": "CancellationToken compile",
+    "guide_file": "load_guide",
     "guide": "Guide",
     "matcher": "BatchMatcher Matcher",
     "mask": "allocate_mask apply_mask",
@@ -32,8 +33,8 @@ _NAMES = {
     "generation": "Ban Output Report Request agenerate astream generate generate_batch stream",
     "models": "load_model",
     "errors": "ArgumentError BusyError CancelledError DetentError EmptyLanguageError LimitError ModelError "
-    "OutputValueError PatternSyntaxError SchemaError SchemaWarning StateError UnsupportedError UnsupportedSchemaError "
-    "VocabularyError",
+    "OutputValueError PatternSyntaxError SavedFileError SchemaError SchemaWarning StateError UnsupportedError "
+    "UnsupportedSchemaError VocabularyError",
 }
 _MODULES = ("analysis", "canonical_automata", "errors", "jax", "mask", "models", "tables", "testing", "torch")
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -19,6 +19,7 @@ from detent.errors import LimitError as LimitError
 from detent.errors import ModelError as ModelError
 from detent.errors import OutputValueError as OutputValueError
 from detent.errors import PatternSyntaxError as PatternSyntaxError
+from detent.errors import SavedFileError as SavedFileError
 from detent.errors import SchemaError as SchemaError
 from detent.errors import SchemaWarning as SchemaWarning
 from detent.errors import StateError as StateError
@@ -35,6 +36,7 @@ from detent.generation import generate as generate
 from detent.generation import generate_batch as generate_batch
 from detent.generation import stream as stream
 from detent.guide import Guide as Guide
+from detent.guide_file import load_guide as load_guide
 from detent.language import Language as Language
 from detent.limits import Limits as Limits
 from detent.mask import allocate_mask as allocate_mask

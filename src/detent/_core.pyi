@@ -86,6 +86,9 @@ def special_as_text(node: Node, names: Sequence[bytes]) -> Node:
 def without_special(node: Node) -> Node:
     """The texts without special tokens, which have none."""
 
+def checksum(data: object) -> bytes:
+    """Return the 16 bytes of the checksum of saved files."""
+
 class CancelFlag:
     def __init__(self) -> None: ...
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias, final, overload
 
 import numpy as np
 
 from detent import _core
 from detent.errors import ArgumentError, UnsupportedError
-from detent.guide import Canonical, Guide, check_canonical
+from detent.guide import Canonical, Guide, Ints, check_canonical
 from detent.language import Language
 from detent.limits import Limits
 from detent.sources.nodes import ANY_BYTES, WHITE_SPACE, concat, union
@@ -79,6 +80,9 @@ class LanguageGuide(Guide):
 
     def _restricted_to(self, language: Language) -> Guide:
         return compile(language, self._vocabulary, canonical=self._canonical)
+
+    def _saved(self) -> tuple[Sequence[Language], dict[str, Ints]]:
+        return [self._language], {}
 
     def _intersect(self, table: TokenDfa, max_states: int, max_bytes: int) -> TokenDfa:
         if self._canonical:

@@ -12,6 +12,7 @@
     ├── BusyError                         one matcher used by two threads at once: give each its own (`fork`)
     ├── StateError                        a token or call that the present state does not allow
     ├── VocabularyError                   a tokenizer that cannot be read exactly
+    ├── SavedFileError                    a saved file that is damaged, or of another kind or version: save it again
     ├── ModelError                        a model that cannot be run: wrong files, shapes or logits
     └── OutputValueError                  a generated text without a value: `output` has the text and the report
 
@@ -33,6 +34,7 @@ __all__ = [
     "ModelError",
     "OutputValueError",
     "PatternSyntaxError",
+    "SavedFileError",
     "SchemaError",
     "SchemaWarning",
     "StateError",
@@ -217,6 +219,12 @@ class VocabularyError(DetentError):
     """A tokenizer cannot be mapped to bytes exactly."""
 
     code = "vocabulary"
+
+
+class SavedFileError(DetentError):
+    """A saved file is damaged, or of another kind, version or machine."""
+
+    code = "saved_file"
 
 
 class ModelError(DetentError):

@@ -9,15 +9,25 @@ from detent import _core
 from detent.errors import ArgumentError, LimitError
 from detent.language import Language
 from detent.matcher import Matcher
+from detent.saved_file import write_saved
 from detent.vocabulary import Vocabulary
 from detent.vocabulary.loaded_tokens import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
+
+    import numpy as np
+    import numpy.typing as npt
 
     from detent.tables import TokenDfa
 
-__all__ = ["Canonical", "Guide", "check_canonical"]
+__all__ = ["GUIDE_KIND", "Canonical", "Guide", "check_canonical"]
+
+GUIDE_KIND = "guide"
+"""The kind of a saved file (`saved_file`)."""
+
+Ints: TypeAlias = "npt.NDArray[np.int32]"
 
 #: What `canonical` may be.
 Canonical: TypeAlias = bool | Literal["approximate"]
@@ -97,6 +107,32 @@ class Guide(ABC):
         Visits all states: a walk over the vocabulary's trie each, up to a few milliseconds. States of a canonical guide
         differ by the last token too: there may be thousands before they are merged.
         """
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the guide to a file; `load_guide` reads it.
+
+        A table is saved with its arrays. A language is saved as its expression, which takes no parsing of a schema or
+        grammar again; its states are built anew. Functions are not saved: `Language.value` is lost.
+
+        Parameters
+        ----------
+        path : path
+            The file; an older one is replaced.
+        """
+        languages, arrays = self._saved()
+        meta = {
+            "fingerprint": self._vocabulary.fingerprint,
+            "vocab_size": len(self._vocabulary),
+            "canonical": self._canonical,
+            "languages": [language.description for language in languages],
+            "is_table": bool(arrays),
+        }
+        nodes = {f"language{k}": language._node.to_bytes() for k, language in enumerate(languages)}
+        write_saved(path, GUIDE_KIND, meta, {**nodes, **arrays})
+
+    @abstractmethod
+    def _saved(self) -> tuple[Sequence[Language], dict[str, Ints]]:
+        """Return the languages, and for a table the arrays, of which the guide can be made again."""
 
     def matcher(
         self,

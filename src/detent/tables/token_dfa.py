@@ -14,10 +14,10 @@ bit t of the mask of s. A budget is `distance[next[s]] < tokens left`, by class,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import TYPE_CHECKING, SupportsIndex, final
+from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
 import numpy as np
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from detent.vocabulary import Vocabulary
 
 __all__ = ["TableSize", "TokenDfa"]
+
+_ARRAYS = ("next", "token_class", "masks", "mask_row", "distance", "starts")
 
 MAX_BYTES = 256 << 20
 MAX_STATES = 4096
@@ -197,6 +199,30 @@ class TokenDfa(Guide):
         if self._core is None:
             self._core = _core.TokenDfa(self.next, self.token_class, self.masks, self.mask_row, self.distance)
         return self._core
+
+    def _saved(self) -> tuple[Sequence[Language], dict[str, Ints]]:
+        return self.languages, {name: getattr(self, name) for name in _ARRAYS}
+
+    @classmethod
+    def _of_arrays(
+        cls, arrays: Mapping[str, Any], vocabulary: Vocabulary, languages: Sequence[Language], *, canonical: Canonical
+    ) -> TokenDfa:
+        """Return the table of the int32 arrays that `_saved` has given; raise `ArgumentError` if they do not fit."""
+        table = cls.__new__(cls)
+        Guide.__init__(table, languages[0], vocabulary, canonical=canonical)
+        table.languages = tuple(languages)
+        for name in _ARRAYS:
+            setattr(table, name, np.frombuffer(arrays[name], np.int32))
+        width, states = len(vocabulary), len(table.distance)
+        table.next = table.next.reshape(states, -1)
+        table.masks = table.masks.reshape(-1, -(-width // 32))
+        table.size = TableSize(states, table.next.shape[1], len(table.masks), width)
+        table._core = _core.TokenDfa(table.next, table.token_class, table.masks, table.mask_row, table.distance)
+        if len(table.starts) != len(languages):
+            raise ArgumentError(f"the table has {len(table.starts)} starts for {len(languages)} languages")
+        for start in table.starts.tolist():
+            table._machine_from(start)
+        return table
 
     def _restricted_to(self, language: Language) -> Guide:
         return self & language

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from detent import _core
 from detent.errors import UnsupportedError, VocabularyError
 from detent.vocabulary import byte_level
+from detent.vocabulary.encoder_config import BuiltEncoder, build_encoder
 from detent.vocabulary.file_io import expect
 from detent.vocabulary.loaded_tokens import shown
 from detent.vocabulary.pretokenizer_regex import (
@@ -42,7 +42,7 @@ def of_bytes(
     parts: list[dict[str, Any]],
     size: int,
     doubts: list[str],
-) -> _core.Encoder:
+) -> BuiltEncoder:
     """Return a byte-level encoder; the names in `taken` are not among its tokens."""
     plain, merges = _read_model(model, taken, doubts)
     for part in normalizers:
@@ -58,8 +58,8 @@ def of_bytes(
     symbols = ((byte, plain.get(character)) for byte, character in enumerate(byte_level.CHARACTER_OF_BYTE))
     base = numbers([(byte, token) for byte, token in symbols if token is not None])
 
-    def encoder(split: Split) -> _core.Encoder:
-        return _core.Encoder(
+    def encoder(split: Split) -> BuiltEncoder:
+        return build_encoder(
             False, texts, base, b"", merges, bool(model.get("ignore_merges")),
             split.ranges, split.class_count, split.program, split.single_pretoken,
         )  # fmt: skip
@@ -76,13 +76,13 @@ def of_bytes(
 
 def of_pieces(
     model: dict[str, Any], taken: Collection[str], size: int, doubts: list[str], *, words: bool
-) -> _core.Encoder:
+) -> BuiltEncoder:
     """Return an encoder over pieces; with `words`, a text is split before each space."""
     plain, merges = _read_model(model, taken, doubts, words=words)
     if model.get("ignore_merges"):
         doubts.append(str(unsupported("its model has ignore_merges without a split")))
     given = read_piece_tables(plain, size, byte_fallback=bool(model.get("byte_fallback")), either=False)
-    return _core.Encoder(
+    return build_encoder(
         True, given.texts, given.base, given.byte_pieces, merges, False,
         given.ranges, given.class_count, given.program, True,
     )  # fmt: skip

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from detent import _core
 from detent.vocabulary import bpe, unigram
 from detent.vocabulary.decoder import components
+from detent.vocabulary.encoder_config import EncoderConfig
 from detent.vocabulary.file_io import expect
 from detent.vocabulary.loaded_tokens import shown
 from detent.vocabulary.sentencepiece_pieces import METASPACE, read_piece_input
@@ -46,6 +47,8 @@ class CoreEncoder(NamedTuple):
         Special tokens that absorb the white space there.
     words : tuple of str
         Special tokens that are found between word boundaries only.
+    config : EncoderConfig or None
+        The arguments of the encoder, where it can be saved.
     """
 
     encoder: _core.Encoder
@@ -55,6 +58,7 @@ class CoreEncoder(NamedTuple):
     strip_before: tuple[str, ...] = ()
     strip_after: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    config: EncoderConfig | None = None
 
     @property
     def exact(self) -> bool:
@@ -85,18 +89,18 @@ def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreEncoder:
         raise unsupported(f"its model is {shown(kind)}; BPE and Unigram are supported")
     in_bytes = any(part["type"] == "ByteLevel" for part in parts)
     if in_bytes and kind == "BPE":
-        encoder = bpe.of_bytes(model, taken, normalizers, parts, size, doubts)
-        return CoreEncoder(encoder, literals, doubts[0] if doubts else "")
+        built = bpe.of_bytes(model, taken, normalizers, parts, size, doubts)
+        return CoreEncoder(built.encoder, literals, doubts[0] if doubts else "", config=built.config)
     if in_bytes:
         raise unsupported("its model is 'Unigram' over bytes")
     words = read_piece_input(normalizers, parts, doubts)
     literals = tuple({text for literal in literals for text in (literal, literal.replace(METASPACE, " "))})
     if kind == "BPE":
-        encoder = bpe.of_pieces(model, taken, size, doubts, words=words)
-        return CoreEncoder(encoder, literals, doubts[0] if doubts else "")
+        built = bpe.of_pieces(model, taken, size, doubts, words=words)
+        return CoreEncoder(built.encoder, literals, doubts[0] if doubts else "", config=built.config)
     undecided = str(unsupported("its model is 'Unigram': only BPE's pairs decide exactly which tokens may follow"))
-    encoder = unigram.of_pieces(model, taken, size, words=words)
-    return CoreEncoder(encoder, literals, doubts[0] if doubts else "", undecided)
+    built = unigram.of_pieces(model, taken, size, words=words)
+    return CoreEncoder(built.encoder, literals, doubts[0] if doubts else "", undecided, config=built.config)
 
 
 def _untagged(model: dict[str, Any]) -> str:

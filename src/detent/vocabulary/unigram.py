@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from detent import _core
 from detent.errors import VocabularyError
+from detent.vocabulary.encoder_config import BuiltEncoder, build_encoder
 from detent.vocabulary.file_io import expect
 from detent.vocabulary.loaded_tokens import shown
 from detent.vocabulary.sentencepiece_pieces import read_piece_tables
@@ -30,7 +30,7 @@ _LONGEST_PIECE = 256
 """Bytes of a piece: the search for pairs takes quadratic time for each piece, and cubic time after a piece."""
 
 
-def of_pieces(model: dict[str, Any], taken: Collection[str], size: int, *, words: bool) -> _core.Encoder:
+def of_pieces(model: dict[str, Any], taken: Collection[str], size: int, *, words: bool) -> BuiltEncoder:
     """Return the encoder of a Unigram model; the names in `taken` are not pieces."""
     entries = expect(model.get("vocab"), list, "model.vocab")
     scores = np.zeros(size, dtype=np.float64)
@@ -57,7 +57,7 @@ def of_pieces(model: dict[str, Any], taken: Collection[str], size: int, *, words
     byte_fallback = bool(model.get("byte_fallback")) and unknown is not None
     given = read_piece_tables(plain, size, byte_fallback=byte_fallback, either=True)
     texts = [b"" if words and b" " in text[1:] else text for text in given.texts]
-    return _core.Encoder(
+    return build_encoder(
         True, texts, b"", given.byte_pieces, b"", False, given.ranges, given.class_count, given.program, True,
         scores.tobytes(), float(scores[: len(entries)].min(initial=0.0)) - _UNKNOWN_PENALTY, words,
     )  # fmt: skip

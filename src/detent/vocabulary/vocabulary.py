@@ -29,6 +29,7 @@ from detent.vocabulary.special_tokens import SpecialTokens
 from detent.vocabulary.tiktoken import read_tiktoken
 from detent.vocabulary.token_healing import heal_tokens
 from detent.vocabulary.transformers import read_transformers
+from detent.vocabulary.vocabulary_file import load_vocabulary, save_vocabulary
 
 __all__ = ["Vocabulary"]
 
@@ -98,7 +99,7 @@ class Vocabulary:
     _fingerprint: str | None
     _special: SpecialTokens | None
     _steps: PretokenTransitions | None
-    _tokens: tuple[bytes, ...]
+    _tokens: Sequence[bytes]
     eos_token_ids: tuple[int, ...]
     leading_space: bool
     special_token_ids: frozenset[int]
@@ -311,6 +312,66 @@ class Vocabulary:
             The file is malformed or has a kind of tokenizer that is not known.
         """
         return cls._load(read_gguf, as_path(path), eos_token_ids, size)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the vocabulary to a file, which another process loads in a few milliseconds.
+
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "tokens.detent"
+        >>> Vocabulary([b"a", b"b", b"</s>"], eos_token_ids=[2]).save(path)
+        >>> Vocabulary.load(path)
+        <Vocabulary of 3 ids, 1 special, end of text 2>
+
+        The file has the tokens, the trie and the core's encoder, which canonical tokens need; not the tokenizer of
+        another package, so a loaded vocabulary has `encode_canonical` and no `encode`.
+
+        Parameters
+        ----------
+        path : path
+            The file; an older one is replaced.
+        """
+        known = self._core_encoder is not None
+        save_vocabulary(
+            path,
+            self._core,
+            self._tokens,
+            self.eos_token_ids,
+            self.special_token_ids,
+            self.leading_space,
+            self.fingerprint,
+            self._require_core_encoder if known else None,
+        )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Vocabulary:
+        """Load a file that `save` has written. Llama 3's 128,256 tokens take some 10 ms.
+
+        Parameters
+        ----------
+        path : path
+            The file. It is mapped into memory and must not be written to; saving again replaces it safely.
+
+        Raises
+        ------
+        SavedFileError
+            The file is damaged, or of another kind, version or machine.
+        """
+        saved = load_vocabulary(path)
+        vocabulary = object.__new__(cls)
+        for name, value in (
+            ("_attached", None),
+            ("_core", saved.core),
+            ("_core_encoder", saved.open_encoder),
+            ("_fingerprint", saved.fingerprint),
+            ("_special", None),
+            ("_steps", None),
+            ("_tokens", saved.tokens),
+            ("eos_token_ids", saved.eos_token_ids),
+            ("leading_space", saved.leading_space),
+            ("special_token_ids", saved.special_token_ids),
+        ):
+            object.__setattr__(vocabulary, name, value)
+        return vocabulary
 
     @classmethod
     def _load(
