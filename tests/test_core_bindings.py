@@ -91,6 +91,9 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "arg": lambda: LANGUAGE, "text": lambda: b"ab", "values": lambda: b"ab", "ranges": lambda: [(0, 0)],
     "parts": lambda: [LANGUAGE, LANGUAGE],
     "part": lambda: LANGUAGE, "minimum": lambda: 1, "maximum": lambda: 2, "body": lambda: LANGUAGE,
+    "serialized": lambda: False, "data": lambda: b"ab", "pool": lambda: b"".join(TOKENS),
+    "ends": lambda: np.cumsum([len(token) for token in TOKENS], dtype=np.int32),
+    "trie": lambda: vocabulary().save_trie(),
     "negative": lambda: False, "index": lambda: 0, "definitions": lambda: [LANGUAGE, _core.epsilon()],
     "start": lambda: 0, "texts": lambda: TOKENS, "items": lambda: [(_core.literal(b"a"), True)],
     "members": lambda: [(_core.literal(b"a"), True)], "others": lambda: None, "separator": lambda: _core.literal(b","),
@@ -162,7 +165,8 @@ def bindings() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
         for function in functions:
             if isinstance(function, ast.FunctionDef):
                 owner = item.name if isinstance(item, ast.ClassDef) else ""
-                given = [*function.args.posonlyargs, *function.args.args][bool(owner) :]
+                is_static = any(ast.unparse(each) == "staticmethod" for each in function.decorator_list)
+                given = [*function.args.posonlyargs, *function.args.args][bool(owner) and not is_static :]
                 yield owner, function.name, [(each.arg, ast.unparse(each.annotation or ast.Name(""))) for each in given]
 
 
