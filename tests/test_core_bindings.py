@@ -110,7 +110,6 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "rows": lambda: np.zeros((2, 1), np.int32), "threads": lambda: 2, "logits": lambda: np.zeros((2, 5), np.float32),
     "type": lambda: 0, "mask": lambda: np.zeros(1, np.int32), "most": lambda: 5,
     "numbers": lambda: np.zeros(5, np.float32), "to": lambda: np.zeros(5, np.float32),
-    "serialized": lambda: True,
     "transitions": lambda: _core.PretokenTransitions(vocabulary(), encoder()),
 }  # fmt: skip
 #: Where one name stands for two kinds of arguments.
