@@ -96,3 +96,21 @@ def test_empty():
         ebnf("  /* nothing */ ")
     with pytest.raises(detent.EmptyLanguageError, match="none ends"):
         ebnf("a ::= 'x' a")
+
+
+def test_constraints_of_the_specification_are_comments():
+    language = detent.ebnf(
+        """
+        [39] element ::= EmptyTag | STag content ETag [ WFC: Element Type Match ] [VC: Element Valid]
+        [44] EmptyTag ::= '<' Name '/>' [wfc: Unique Att Spec]
+        STag ::= '<' Name '>'   ETag ::= '</' Name '>' [vc: none]   content ::= element*   Name ::= [VCwfc:]
+        """
+    )
+    assert language.accepts("<V><:/></w>")
+    assert not language.accepts("<V></V>Element")
+
+
+@pytest.mark.parametrize("text", ["digits = digit, { digit } ;", '(* ISO *)\nletter = "A" | "B" ;'])
+def test_iso_ebnf_is_named(text):
+    with pytest.raises(detent.UnsupportedError, match="ISO/IEC 14977"):
+        detent.ebnf(text)

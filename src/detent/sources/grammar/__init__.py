@@ -129,7 +129,7 @@ def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -
     Parameters
     ----------
     text : str
-        Rules as in the specification of XML 1.0, section 6.
+        Rules as in section 6 of the specification of XML 1.0, whose constraints (``[VC: ...]``) are comments.
     start : str, optional
         The rule that a text is; without it the first.
     limits : Limits, optional
@@ -145,7 +145,7 @@ def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -
     PatternSyntaxError
         The grammar is malformed, or a rule is not defined; the message shows line and column.
     UnsupportedError
-        A difference of rules that call themselves.
+        A difference of recursive rules, or the EBNF of ISO/IEC 14977.
     EmptyLanguageError
         No derivation from the start ever ends.
     LimitError

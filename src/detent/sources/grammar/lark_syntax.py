@@ -158,10 +158,10 @@ class _Token:
 
 def read_statements(source: GrammarText, limits: Limits) -> Iterator[Statement]:
     """Yield the statements of a text. Linear in the text."""
-    return _Reader(source, limits).statements()
+    return _LarkParser(source, limits).statements()
 
 
-class _Reader:
+class _LarkParser:
     def __init__(self, source: GrammarText, limits: Limits) -> None:
         self.source, self.text = source, source.text
         self.parts = Parts(source, limits)

@@ -4,10 +4,13 @@ r"""EBNF as the specifications of the W3C write it: XML 1.0, section 6.
     [2] Char     ::= #x9 | #xA | [#x20-#xD7FF]   #xN is a character, [...] a class, [^...] its complement
     [3] Comment  ::= '<!--' ((Char - '-') | ('-' (Char - '-')))* '-->'
 
-Texts stand in single or double quotes and have no escapes; `A?`, `A+`, `A*` repeat, `A - B` is what matches A and not
-B, `/* ... */` is a comment. `-` binds tighter than a row, looser than a repeat. Both of its sides must call no rule
-that calls itself. Lines mean nothing: a rule begins where a name is followed by `::=`. There is no lexer: every split
-counts.
+Texts stand in single or double quotes and have no escapes. `A?`, `A+`, `A*` repeat, `A - B` matches A but not B, and
+`/* ... */` is a comment. `-` binds tighter than a sequence and looser than a repeat; its sides must not call recursive
+rules. The constraints of the specification, `[wfc: ...]` (well-formedness) and `[VC: ...]` (validity), are comments:
+they are not part of the language. Line ends have no meaning: a rule begins where a name is followed by `::=`. There is
+no lexer: every tokenization counts.
+
+ISO/IEC 14977 is another notation, with `=` and `;`. It is recognised and refused.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from detent.sources.grammar.tree import Expression, Parts, RuleName, TerminalNod
 
 __all__ = ["read_ebnf"]
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|/\*(?:[^*]|\*(?!/))*\*/)*")
+_BLANK = re.compile(r"(?:[ \t\r\n]+|/\*(?:[^*]|\*(?!/))*\*/|\[[ \t]*(?:[Ww][Ff][Cc]|[Vv][Cc])[ \t]*:[^\]]*\])*")
+_ISO_RULE = re.compile(r"(?:\(\*(?:[^*]|\*(?!\)))*\*\)|\s)*[A-Za-z][A-Za-z0-9 _-]*=(?!=)")
 _RULE = re.compile(r"(?:\[[0-9]+[a-z]?\]\s*)?([A-Za-z_][A-Za-z0-9_.-]*)\s*::=")
 _NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.]|-(?=[A-Za-z0-9_]))*")
 _HEX = re.compile(r"#x([0-9A-Fa-f]+)")
@@ -30,11 +34,11 @@ _SIGNS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?"
 
 
 def read_ebnf(source: GrammarText, limits: Limits) -> dict[str, tuple[Tree, int]]:
-    """Return the rules of a text, each with its tree and where it is defined. Linear in the text."""
-    return _Reader(source, limits).run()
+    """Return the rules of a text by name, each with its tree and position. Takes time linear in the text."""
+    return _EbnfParser(source, limits).run()
 
 
-class _Reader:
+class _EbnfParser:
     def __init__(self, source: GrammarText, limits: Limits) -> None:
         self.source, self.text = source, source.text
         self.position = 0
@@ -53,6 +57,10 @@ class _Reader:
             start = self.position
             head = _RULE.match(self.text, start)
             if not head:
+                if _ISO_RULE.match(self.text, start):
+                    problem = "this is EBNF of ISO/IEC 14977 (name = ... ;), and EBNF of the W3C is read"
+                    remedy = "write name ::= ..., a b for a, b, x? for [x], x* for {x}, and no semicolons"
+                    self.source.unsupported(problem, start, remedy)
                 self.source.malformed("a rule must begin here", start, "write name ::= ...")
             if head[1] in rules:
                 remedy = "put the alternatives into one rule, with | between them"

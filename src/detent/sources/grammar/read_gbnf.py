@@ -3,10 +3,10 @@ r"""GBNF, the grammars of llama.cpp, read as llama.cpp reads them.
 A rule is a name, `::=` and alternatives, over several lines only after `::=`, after a bar and inside parentheses. Items
 are "text", [classes], `.` (any character), names and groups, with * + ? {n} {n,} {m,n} after them; `#` begins a
 comment. Texts and classes share their escapes: \n \r \t \\ \" \[ \] \- \xHH \uHHHH \UHHHHHHHH. There is no lexer: every
-split counts.
+tokenization counts.
 
-Where llama.cpp would do something else than what is written it is refused here (a class without characters, a range
-that goes down, a rule defined twice), and counts above 2,000 are held exactly, which llama.cpp takes as unbounded.
+Constructs that llama.cpp misinterprets are refused (a class without characters, a range that goes down, a rule defined
+twice). Counts above 2,000, which llama.cpp takes as unbounded, are exact.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _ANY = Terminal(_core.chars([(0, 0x10FFFF)]), False)
 
 
 def read_gbnf(source: GrammarText, limits: Limits) -> dict[str, tuple[Tree, int]]:
-    """Return the rules of a text, each with its tree and where it is defined. Linear in the text."""
-    return _Reader(source, limits).run()
+    """Return the rules of a text by name, each with its tree and position. Takes time linear in the text."""
+    return _GbnfParser(source, limits).run()
 
 
-class _Reader:
+class _GbnfParser:
     def __init__(self, source: GrammarText, limits: Limits) -> None:
         self.source, self.text = source, source.text
         self.position = 0
