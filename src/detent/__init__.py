@@ -17,7 +17,8 @@ __version__ = "0.1.0"
 _NAMES = {
     "sources.regex": "regex",
     "sources.words": "byte_class choice containing join literal special_token text without",
-    "sources.types": "boolean date datetime duration email hostname integer ipv4 ipv6 number time uri uuid",
+    "sources.types": "boolean code_block date datetime duration email hex_colour hostname iban integer ipv4 ipv6 "
+    "markdown_table number phone semver slug time uri uuid",
     "sources.json_schema": "json_schema json_value",
     "sources.grammar": "ebnf gbnf grammar",
     "sources.calls": "Call TaggedPart calls structural_tags",

@@ -14,6 +14,7 @@ from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import short_repr
 from detent.sources.regex import regex
+from detent.sources.types.date_ranges import date_node, read_format
 
 __all__ = ["date", "datetime", "duration", "time"]
 
@@ -44,6 +45,23 @@ class _DateValue:
 
 
 @dataclass(frozen=True)
+class _FormatValue:
+    """From a date in a format to a date."""
+
+    format: str
+
+    def __call__(self, text: str) -> dt.date:
+        numbers: dict[str, int] = {}
+        position = 0
+        for part in read_format(self.format):
+            width = {"%Y": 4, "%m": 2, "%d": 2}.get(part)
+            if width is not None:
+                numbers[part] = int(text[position : position + width])
+            position += len(part) if width is None else width
+        return dt.date(numbers["%Y"], numbers["%m"], numbers["%d"])
+
+
+@dataclass(frozen=True)
 class _TimeValue:
     """From ``23:59:59.5Z`` to a time, with a time zone where the text has an offset."""
 
@@ -71,21 +89,48 @@ class _DurationValue:
         return dt.timedelta(days, seconds, _microseconds(fraction), 0, minutes, hours, weeks)
 
 
-def date() -> Language:
+def date(minimum: dt.date | None = None, maximum: dt.date | None = None, *, format: str | None = None) -> Language:
     """Make the language of the dates of the calendar, as ``YYYY-MM-DD``, from year 0001 to 9999.
 
+    >>> import datetime
     >>> import detent
     >>> detent.date().parse("2024-02-29")
     datetime.date(2024, 2, 29)
     >>> detent.date().accepts("2023-02-29")
     False
+    >>> spring = detent.date(datetime.date(2024, 3, 1), datetime.date(2024, 5, 31), format="%d.%m.%Y")
+    >>> spring.parse("07.04.2024"), spring.accepts("01.06.2024")
+    (datetime.date(2024, 4, 7), False)
+
+    Parameters
+    ----------
+    minimum, maximum : datetime.date, optional
+        The first and the last date, both included.
+    format : str, optional
+        Another order and other separators, in the notation of `strftime`: ``%Y``, ``%m`` and ``%d``, each once.
 
     Returns
     -------
     Language
         Its value is a `datetime.date`.
+
+    Raises
+    ------
+    ArgumentError
+        A bound is not a date, the bounds exclude each other, or the format lacks a part.
     """
-    return Language(regex(_DATE, re.ASCII)._node, "date", _DateValue())
+    if minimum is None and maximum is None and format is None:
+        return Language(regex(_DATE, re.ASCII)._node, "date", _DateValue())
+    for name, bound in (("minimum", minimum), ("maximum", maximum)):
+        if bound is not None and (not isinstance(bound, dt.date) or isinstance(bound, dt.datetime)):
+            raise ArgumentError(f"date needs a {name} of type datetime.date, got {short_repr(bound)}")
+    first, last = minimum or dt.date.min, maximum or dt.date.max
+    if first > last:
+        raise ArgumentError(f"date got a minimum of {first}, after the maximum of {last}; swap them")
+    parts = read_format("%Y-%m-%d" if format is None else format)
+    low, high = ("" if bound is None else f" {word} {bound}" for word, bound in (("from", minimum), ("to", maximum)))
+    described = f"date{low}{high}{'' if format is None else f' as {format}'}"
+    return Language(date_node(first, last, parts), described, _DateValue() if format is None else _FormatValue(format))
 
 
 def time(*, offset: bool = False) -> Language:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from detent import _core
 from detent.sources.nodes import concat, decimal, optional, repeat, union
 
-__all__ = ["DIGIT", "decimals", "naturals"]
+__all__ = ["DIGIT", "between", "decimals", "naturals"]
 
 DIGIT: _core.Node = _core.byte_set(b"0123456789")
 
@@ -24,13 +24,13 @@ def naturals(low: int, high: int | None) -> _core.Node:
     first = decimal(low, "a range")
     if high is None:
         longer = concat(_digit("1", "9"), repeat(DIGIT, len(first), None))
-        return union(_between(first, "9" * len(first)), longer)
+        return union(between(first, "9" * len(first)), longer)
     if high < low:
         return _core.empty()
     last = decimal(high, "a range")
     if len(first) == len(last):
-        return _between(first, last)
-    parts = [_between(first, "9" * len(first)), _between("1" + "0" * (len(last) - 1), last)]
+        return between(first, last)
+    parts = [between(first, "9" * len(first)), between("1" + "0" * (len(last) - 1), last)]
     if len(last) > len(first) + 1:
         parts.append(concat(_digit("1", "9"), repeat(DIGIT, len(first), len(last) - 2)))
     return union(*parts)
@@ -85,7 +85,7 @@ def _fraction_below(digits: str) -> _core.Node:
     return optional(concat(".", _core.intersection([rest, repeat(DIGIT, 1, None)])))
 
 
-def _between(low: str, high: str) -> _core.Node:
+def between(low: str, high: str) -> _core.Node:
     """Return the digits of equal length from `low` to `high`."""
     same = 0
     while same < len(low) and low[same] == high[same]:

@@ -24,7 +24,7 @@ class CaselessAlphabet:
             code = ord(character)
             codes = {code}.union(*(range(low, high + 1) for low, high in case_variants([(code, code)], False)))
             alike = tuple(map(chr, sorted(codes)))
-            self._least[code] = ord(alike[0])
+            self._least.update((ord(variant), ord(alike[0])) for variant in alike)
             self._alike[alike[0]] = alike
         self._nodes = {
             least: _core.chars([(ord(character), ord(character)) for character in alike])

@@ -11,7 +11,8 @@ from typing import Literal, get_args, get_origin
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import decimal, encode, short_repr
-from detent.sources.words.trie import bytes_trie
+from detent.sources.words.caseless import CaselessAlphabet
+from detent.sources.words.trie import bytes_trie, trie
 
 __all__ = ["choice"]
 
@@ -27,16 +28,27 @@ class _ChoiceValue:
     """
 
     options: tuple[tuple[str, object], ...]
+    ignore_case: bool = False
 
     def __call__(self, text: str) -> object:
-        return self._by_text[text]
+        if text in self._by_text or not self.ignore_case:
+            return self._by_text[text]
+        return self._by_folded[self._alphabet.fold(text)]
+
+    @cached_property
+    def _alphabet(self) -> CaselessAlphabet:
+        return CaselessAlphabet(text for text, _ in self.options)
+
+    @cached_property
+    def _by_folded(self) -> dict[str, object]:
+        return {self._alphabet.fold(text): option for text, option in self.options}
 
     @cached_property
     def _by_text(self) -> dict[str, object]:
         return dict(self.options)
 
 
-def choice(*options: object) -> Language:
+def choice(*options: object, ignore_case: bool = False) -> Language:
     """Make the language of one out of some options.
 
     >>> import detent
@@ -51,6 +63,8 @@ def choice(*options: object) -> Language:
     options : str, bytes, int, bool or Enum members; or one iterable, Enum class or ``Literal[...]`` of them
         An int is written in decimal, a bool as ``true`` or ``false``, an Enum member as its value; bytes must be
         UTF-8. The same option twice is one.
+    ignore_case : bool
+        Whether an option may be written in any case, as ``re.IGNORECASE`` has it: one character for one.
 
     Returns
     -------
@@ -74,8 +88,17 @@ def choice(*options: object) -> Language:
             )
     if not by_text:
         raise ArgumentError("choice needs at least one option, got none")
-    node = bytes_trie(sorted(encode(text, "choice") for text in by_text))
-    return Language(node, _describe(list(by_text)), _ChoiceValue(tuple(by_text.items())))
+    texts = [(text, encode(text, "choice")) for text in by_text]
+    value = _ChoiceValue(tuple(by_text.items()), ignore_case)
+    if not ignore_case:
+        return Language(bytes_trie(sorted(raw for _, raw in texts)), _describe(list(by_text)), value)
+    alphabet = CaselessAlphabet(by_text)
+    folded: dict[str, str] = {}
+    for text in by_text:
+        known = folded.setdefault(alphabet.fold(text), text)
+        if known != text:
+            raise ArgumentError(f"choice got {short_repr(known)} and {short_repr(text)}, which differ in case only")
+    return Language(trie(sorted(folded), alphabet), f"{_describe(list(by_text))}, ignoring case", value)
 
 
 def _members(options: tuple[object, ...]) -> Iterable[object]:
