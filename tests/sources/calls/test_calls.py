@@ -244,3 +244,23 @@ def test_pythonic_arguments_take_every_keyword() -> None:
     either = {"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": {}, "b": {}}}
     rule = detent.calls({"name": "f", "parameters": either}, style="llama3-pythonic")
     assert rule.accepts("[f(a=[])]") and rule.accepts("[f(b='')]") and not rule.accepts("[f(a=1, b=2)]")
+
+
+@pytest.mark.parametrize("key", ["parameters", "input_schema", "inputSchema"])
+def test_tools_of_several_interfaces(key: str) -> None:
+    tool = {"name": "f", "description": "", key: {"type": "object", "properties": {"a": {"type": "integer"}}}}
+    assert detent.calls(tool, style="llama3-pythonic").parse("[f(a=1)]") == [detent.Call("f", {"a": 1})]
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ({"name": "f", "parameter": {}}, "unknown key 'parameter'"),
+        ({"name": "f", "arguments": {}}, "unknown key 'arguments'"),
+        ({"name": "f", "parameters": {}, "inputSchema": {}}, "both 'parameters' and 'inputSchema'"),
+        ({"name": "f", "input_schema": []}, "input_schema"),
+    ],
+)
+def test_unknown_keys_of_tools_are_refused(tool: Any, said: str) -> None:
+    with pytest.raises(detent.ArgumentError, match=said):
+        detent.calls(tool, style="openai")

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, Optional, Typed
 
 import pytest
 
+import detent
 from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.sources.json_schema.parse.decoder import decode
 from detent.sources.json_schema.python_types import is_model, schema_of
@@ -290,7 +291,6 @@ def bare(number):
         (Missing, "Nowhere"),
         (starred, "starred(numbers)"),
         (bare, "bare(number)"),
-        (3.5, "no form in JSON"),
         (bytes, "no form in JSON"),
         (typing.Callable[[int], int], "no form in JSON"),
         (list["Nowhere"], "its name was not found"),  # type: ignore[name-defined]  # noqa: F821
@@ -430,3 +430,44 @@ def test_pydantic_inside_a_dataclass():
 def test_is_model():
     assert all(map(is_model, [Person, Company, Movie, Point]))
     assert not any(map(is_model, [int, list[int], book, Colour, {"type": "object"}, Person.model_construct()]))
+
+
+@pytest.mark.parametrize("value", [{1, 2}, (1, 2), dt.date(2020, 1, 1), Decimal(1)])
+def test_values_are_no_types(value: Any) -> None:
+    with pytest.raises(ArgumentError, match="not a type; pass"):
+        detent.json_schema(value)
+
+
+def test_instances_are_no_types() -> None:
+    @dataclasses.dataclass
+    class Point:
+        x: int
+
+    with pytest.raises(ArgumentError, match="value of type Point, not a type; pass Point itself"):
+        detent.json_schema(Point(1))
+
+
+def test_none_is_a_type() -> None:
+    assert detent.json_schema(None).parse("null") is None
+
+
+def test_types_with_a_pydantic_schema_of_their_own() -> None:
+    pydantic = pytest.importorskip("pydantic")
+    link = detent.json_schema(pydantic.HttpUrl)
+    assert str(link.parse('"https://example.org/a"')) == "https://example.org/a"
+    assert not link.accepts('"no link"')
+
+
+def test_pydantic_models_are_closed_unless_they_say_otherwise() -> None:
+    pydantic = pytest.importorskip("pydantic")
+
+    class Closed(pydantic.BaseModel):
+        a: int
+
+    class Open(pydantic.BaseModel, extra="allow"):
+        a: int
+        inner: Closed | None = None
+
+    assert not detent.json_schema(Closed).accepts('{"a": 1, "b": 2}')
+    assert detent.json_schema(Open).accepts('{"a": 1, "b": 2}')
+    assert not detent.json_schema(Open).accepts('{"a": 1, "inner": {"a": 1, "b": 2}}')

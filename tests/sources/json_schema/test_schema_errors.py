@@ -91,7 +91,7 @@ def test_unknown_formats_say_so() -> None:
     assert not opposite.accepts('"42"')
 
 
-@pytest.mark.parametrize("source", [None, 3, b"{}", [], 2.5])
+@pytest.mark.parametrize("source", [3, b"{}", [], 2.5])
 def test_sources_of_a_wrong_type(source: Any) -> None:
     with pytest.raises(detent.ArgumentError):
         detent.json_schema(source)
@@ -150,3 +150,28 @@ def test_limits() -> None:
 )
 def test_schemas_that_nothing_satisfies(schema: Any) -> None:
     assert detent.json_schema(schema).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("schema", "advice"),
+    [
+        ({"propertys": {}}, "propertys at the root .* write properties"),
+        ({"items": {"formt": "date"}}, "formt at /items .* write format"),
+        ({"type": "string", "nullable": True}, "OpenAPI"),
+        ({"divisibleBy": 2}, "multipleOf"),
+    ],
+)
+def test_names_that_resemble_keywords_warn(schema: Any, advice: str) -> None:
+    with pytest.warns(detent.SchemaWarning, match=advice) as caught:
+        detent.json_schema(schema)
+    assert [each.filename for each in caught] == [__file__]
+
+
+def test_other_unknown_names_are_annotations() -> None:
+    detent.json_schema({"x-order": 1, "example": 2, "readOnly": True, "unit": "m", "enumNames": []})
+
+
+@pytest.mark.parametrize("schema", [{1: 2}, {"properties": {1: {}}}, {"const": {1: 2}}, {"enum": [{None: 1}]}])
+def test_names_are_strings(schema: Any) -> None:
+    with pytest.raises(detent.SchemaError, match="names of JSON are strings"):
+        detent.json_schema(schema)

@@ -15,6 +15,15 @@ __all__ = ["Call", "Function", "read_functions"]
 _OPEN = {"additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf"}
 
 
+_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
+"""The schema of the arguments: in the APIs of OpenAI, of Anthropic, and in the Model Context Protocol."""
+
+_OTHER_KEYS = frozenset(
+    "name description type strict title annotations outputSchema output_schema cache_control icons _meta return".split()
+)
+"""What else a tool may say; it does not change the texts of calls."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Call:
     """One function call: the function's name and its arguments by name.
@@ -74,16 +83,32 @@ def _read_callable(function: object) -> Function:
     return Function(name, *found)
 
 
+def _parameters(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a tool's arguments, under any of its known names; a tool without one takes no arguments."""
+    name = short_repr(tool["name"])
+    for key in tool:
+        if key not in _SCHEMA_KEYS and key not in _OTHER_KEYS:
+            known = ", ".join(map(repr, _SCHEMA_KEYS))
+            raise ArgumentError(
+                f"calls got the tool {name} with the unknown key {short_repr(key)}; the schema of the arguments is "
+                f"under one of {known}"
+            )
+    given = [key for key in _SCHEMA_KEYS if key in tool]
+    if len(given) > 1:
+        raise ArgumentError(f"calls got the tool {name} with both {given[0]!r} and {given[1]!r}; leave one out")
+    schema = tool[given[0]] if given else {"properties": {}}
+    if not isinstance(schema, dict):
+        raise ArgumentError(
+            f"calls got {given[0]} {short_repr(schema)} of {name}, which are no JSON Schema; give a dict"
+        )
+    return schema
+
+
 def _read_tool(tool: Mapping[str, Any]) -> Function:
     inner = tool.get("function", tool)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str) or not inner["name"]:
         raise ArgumentError(f"calls got the tool {short_repr(dict(tool))} without a name; give it a text 'name'")
-    schema = inner.get("parameters", {"properties": {}})
-    if not isinstance(schema, dict):
-        raise ArgumentError(
-            f"calls got parameters {short_repr(schema)} of {short_repr(inner['name'])}, which are no JSON "
-            "Schema; give a dict"
-        )
+    schema = _parameters(inner)
     schema = {"type": "object", **schema}
     if not _OPEN & set(schema):
         # A function takes the arguments that it declares, and no others.

@@ -182,7 +182,7 @@ def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
         if not isinstance(schema, (dict, bool)):
             raise SchemaError(f"a schema must be an object or a boolean, got {summary(schema)}")
         return schema, _JsonValue()
-    if source is None or isinstance(source, (bytes, bytearray, int, float, list)):
+    if isinstance(source, (bytes, bytearray, int, float, list)):
         raise ArgumentError(
             f"json_schema needs a dict, a bool, JSON text or a Python type, got {type(source).__name__}"
         )

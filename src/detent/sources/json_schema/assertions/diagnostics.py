@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 from detent.errors import SchemaError, SchemaWarning, UnsupportedSchemaError
@@ -9,6 +10,8 @@ from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.nodes import short_repr
 
 __all__ = ["Diagnostics", "self_reference", "summary"]
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 class Diagnostics:
@@ -38,7 +41,15 @@ class Diagnostics:
         """Warn, once for each message."""
         if message not in self._warned:
             self._warned.add(message)
-            warnings.warn(SchemaWarning(message), stacklevel=2)
+            warnings.warn(SchemaWarning(message), stacklevel=_frames_to_caller())
+
+
+def _frames_to_caller() -> int:
+    """Return the `stacklevel` with which a warning of the calling function points to the user's line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def self_reference(node: SchemaNode) -> SchemaError:

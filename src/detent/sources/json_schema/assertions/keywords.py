@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from detent.errors import SchemaError
+from difflib import get_close_matches
+from functools import lru_cache
+
 from detent.sources.json_schema.assertions.array_keywords import ARRAY_KEYWORDS
 from detent.sources.json_schema.assertions.assertions import Assertions, AssertionsBuilder
 from detent.sources.json_schema.assertions.in_place_keywords import IN_PLACE_KEYWORDS
@@ -10,11 +12,24 @@ from detent.sources.json_schema.assertions.nodes import SchemaNodes
 from detent.sources.json_schema.assertions.object_keywords import OBJECT_KEYWORDS
 from detent.sources.json_schema.assertions.scalar_keywords import SCALAR_KEYWORDS
 from detent.sources.json_schema.parse.schema_node import SchemaNode
-from detent.sources.nodes import short_repr
 
 __all__ = ["read_assertions"]
 
 _KEYWORDS = {**SCALAR_KEYWORDS, **OBJECT_KEYWORDS, **ARRAY_KEYWORDS, **IN_PLACE_KEYWORDS}
+_MIN_SIMILARITY = 0.8
+
+# Keywords that other keywords read, annotations, and keywords of a later draft than the schema's own.
+_SILENT = frozenset(
+    "then else minContains maxContains $schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment "
+    "title description default example examples deprecated readOnly writeOnly contentEncoding "
+    "contentMediaType contentSchema discriminator externalDocs xml".split()
+)
+_FOREIGN = {
+    "nullable": 'it is OpenAPI\'s: add "null" to the type',
+    "divisibleBy": "it is of draft 3: write multipleOf",
+    "disallow": "it is of draft 3: write not",
+    "extends": "it is of draft 3: write allOf",
+}
 
 
 def read_assertions(nodes: SchemaNodes, node: SchemaNode) -> Assertions:
@@ -27,9 +42,23 @@ def read_assertions(nodes: SchemaNodes, node: SchemaNode) -> Assertions:
         found = _KEYWORDS.get(keyword)
         if found is not None and found[0] <= dialect.year:
             found[1](nodes, node, assertions, argument)
-        elif not isinstance(keyword, str):
-            raise SchemaError(
-                f"at {node.pointer() or 'the root'}: a keyword must be a string, got {short_repr(keyword)}",
-                pointer=node.pointer(),
-            )
+        elif found is None and keyword not in _SILENT:
+            _warn_of_unknown(nodes, node, keyword)
     return assertions.build()
+
+
+def _warn_of_unknown(nodes: SchemaNodes, node: SchemaNode, keyword: str) -> None:
+    """Warn of a name that resembles a keyword; all other unknown names are annotations."""
+    intended = _intended(keyword)
+    if intended:
+        where = node.pointer() or "the root"
+        nodes.diagnostics.warn(f"{keyword} at {where} is no keyword and has no effect; {intended}")
+
+
+@lru_cache(maxsize=1000)
+def _intended(keyword: str) -> str:
+    """Return the advice for a name that resembles a keyword, and "" for other names."""
+    if keyword in _FOREIGN:
+        return _FOREIGN[keyword]
+    nearest = get_close_matches(keyword, [*_KEYWORDS, *_SILENT], n=1, cutoff=_MIN_SIMILARITY)
+    return f"write {nearest[0]}" if nearest and nearest[0] in _KEYWORDS else ""

@@ -20,6 +20,7 @@ __all__ = ["References"]
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DYNAMIC = ("$dynamicRef", "$recursiveRef")
+_STRING = {str}
 _NOTED = frozenset(("$id", "id", *_REFERENCES, "$schema"))
 
 
@@ -46,6 +47,7 @@ class References:
                 if id(value) in seen:
                     continue
                 seen.add(id(value))
+                _check_names(value)
                 inner = value.values()
                 if not _NOTED.isdisjoint(value):
                     is_divided = self._divides(value) or is_divided
@@ -187,6 +189,14 @@ class References:
             pointer=node.pointer(),
             keyword=keyword,
         )
+
+
+def _check_names(value: dict[Any, Any]) -> None:
+    """Refuse a name that is no string, which JSON does not have."""
+    if {*map(type, value)} - _STRING:
+        for name in value:
+            if not isinstance(name, str):
+                raise SchemaError(f"the schema has the name {short_repr(name)}; names of JSON are strings, so quote it")
 
 
 def _dialect_of(schema: dict[str, Any], outer: Dialect) -> Dialect:

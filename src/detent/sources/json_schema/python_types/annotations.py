@@ -24,7 +24,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, NoReturn, TypeAlias, Union
 
-from detent.errors import LimitError, UnsupportedError
+from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.sources.json_schema.python_types import pydantic_models
 from detent.sources.json_schema.python_types.converters import (
     AnyValue,
@@ -135,6 +135,8 @@ def schema_of(source: object) -> tuple[dict[str, Any], Callable[[str], object]] 
 
     Raises
     ------
+    ArgumentError
+        The source is a value and no type.
     UnsupportedError
         An annotation has no form in JSON, or none that a schema can say; the message names the field.
     LimitError
@@ -142,6 +144,10 @@ def schema_of(source: object) -> tuple[dict[str, Any], Callable[[str], object]] 
     """
     if isinstance(source, (str, bytes, bool, abc.Mapping, list)):
         return None
+    if _is_value(source):
+        raise ArgumentError(
+            f"json_schema got a value of type {type(source).__name__}, not a type; pass {type(source).__name__} itself"
+        )
     if pydantic_models.is_adapter(source):
         return pydantic_models.adapted_schema(source)
     if pydantic_models.is_pydantic_type(source):
@@ -154,6 +160,14 @@ def schema_of(source: object) -> tuple[dict[str, Any], Callable[[str], object]] 
     if reader.schemas:
         schema = {**schema, "$defs": reader.schemas}
     return schema, TextConverter(converter, definitions, f"arguments of {name}" if is_function else name)
+
+
+def _is_value(source: object) -> bool:
+    """Whether it is no type, annotation, adapter or function."""
+    if source is None or isinstance(source, type) or callable(source) or pydantic_models.is_adapter(source):
+        return False
+    is_annotation = typing.get_origin(source) is not None or hasattr(source, "__supertype__")
+    return not is_annotation and type(source).__module__ not in ("typing", "typing_extensions", "types")
 
 
 class _SchemaBuilder:

@@ -1,7 +1,8 @@
 """Pydantic's models and type adapters as schemas. Pydantic is never imported here; it is used where it is loaded.
 
-Pydantic makes the schema and parses the text, so that aliases, validators and its own types work. One restriction is
-added: pydantic's times have no leap second and its dates no year 0000, so the schema excludes them.
+Pydantic makes the schema and parses the text, so that aliases, validators and its own types work. Two restrictions are
+added. Objects have no further members, unless the model says ``extra="allow"``. Pydantic's times have no leap second
+and its dates no year 0000, so the schema excludes them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["adapted_schema", "is_adapter", "is_pydantic_type", "type_schema", "without_odd_times"]
+__all__ = ["adapted_schema", "is_adapter", "is_pydantic_type", "prepared", "type_schema"]
 
 _DATA_KEYWORDS = frozenset({"not", "const", "enum", "default", "examples"})
 _ODD_TIMES = {"date": "^0000", "time": ":60", "date-time": "^0000|:60"}
@@ -52,10 +53,11 @@ class _Adapter:
 
 
 def is_pydantic_type(source: object) -> bool:
-    """Whether it is a pydantic model, or a dataclass of pydantic's."""
+    """Whether it is a pydantic model, a dataclass of pydantic's, or a type with a schema of its own, as HttpUrl."""
     if not isinstance(source, type) or "pydantic" not in sys.modules:
         return False
-    return hasattr(source, "__pydantic_core_schema__") or hasattr(source, "__pydantic_validator__")
+    marks = ("__pydantic_core_schema__", "__pydantic_validator__", "__get_pydantic_core_schema__")
+    return any(hasattr(source, mark) for mark in marks)
 
 
 def is_adapter(source: object) -> bool:
@@ -66,7 +68,7 @@ def is_adapter(source: object) -> bool:
 
 def adapted_schema(adapter: Any) -> tuple[dict[str, Any], Callable[[str], object]]:
     """Return the schema of a TypeAdapter and the parser of its texts."""
-    return without_odd_times(adapter.json_schema()), _Adapter(adapter)
+    return prepared(adapter.json_schema()), _Adapter(adapter)
 
 
 def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[Any], object]]:
@@ -81,11 +83,11 @@ def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[
         schema = sys.modules["pydantic"].TypeAdapter(kind).json_schema(ref_template=template)
     if prefix and "$defs" in schema:
         schema["$defs"] = {prefix + name: body for name, body in schema["$defs"].items()}
-    return without_odd_times(schema), _Part(kind) if prefix else _Model(kind)
+    return prepared(schema), _Part(kind) if prefix else _Model(kind)
 
 
-def without_odd_times(schema: dict[str, Any]) -> dict[str, Any]:
-    """Exclude from a schema the times and dates that `datetime` cannot represent."""
+def prepared(schema: dict[str, Any]) -> dict[str, Any]:
+    """Close the objects of a schema, and exclude the times and dates that `datetime` cannot represent."""
     work: list[Any] = [schema]
     while work:
         part = work.pop()
@@ -95,6 +97,9 @@ def without_odd_times(schema: dict[str, Any]) -> dict[str, Any]:
             odd = _ODD_TIMES.get(str(part.get("format")))
             if odd and part.get("type") == "string" and "not" not in part:
                 part["not"] = {"pattern": odd}
+            if "properties" in part and part.get("type") == "object":
+                # Pydantic ignores further members by default; a model that wants them says extra="allow".
+                part.setdefault("additionalProperties", False)
             # Data may look like a schema; it is left alone.
             work.extend(value for name, value in part.items() if name not in _DATA_KEYWORDS)
     return schema
