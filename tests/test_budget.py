@@ -443,7 +443,8 @@ def test_a_shared_guide_serves_any_budget() -> None:
 def test_a_limit_of_work_leaves_a_matcher_as_it_was() -> None:
     """A mask or a step that costs too much raises; the matcher stays in place, and goes back and on as before."""
     tokens = [bytes(text) for size in range(1, 11) for text in product(b"ab", repeat=size)]
-    vocabulary = detent.Vocabulary([*tokens, b"c", b""], eos_token_ids=[len(tokens) + 1])
+    # "x" is no token by itself, so that the length of a completion in bytes is no bound.
+    vocabulary = detent.Vocabulary([*tokens, b"c", b"", b"xy"], eos_token_ids=[len(tokens) + 1])
     rule = detent.regex("c?(?:[ab]{10}c){40}|cc")
     matcher = detent.compile(rule, vocabulary, limits=detent.Limits(work=20_000)).matcher(100)
     refused = 0
@@ -467,7 +468,8 @@ def test_a_limit_of_work_leaves_a_matcher_as_it_was() -> None:
 def test_a_limit_of_work_is_not_taken_for_a_short_budget() -> None:
     """The search for a way to the end may cost too much; the error then says so and not that there is none."""
     tokens = [bytes(text) for size in range(1, 11) for text in product(b"ab", repeat=size)]
-    vocabulary = detent.Vocabulary([*tokens, b"c", b""], eos_token_ids=[len(tokens) + 1])
+    # "x" is no token by itself, so that the length of a completion in bytes is no bound.
+    vocabulary = detent.Vocabulary([*tokens, b"c", b"", b"xy"], eos_token_ids=[len(tokens) + 1])
     rule = detent.regex("(?:[ab]{10}c){40}")
     assert rule.min_tokens(vocabulary) == 80
     with pytest.raises(detent.LimitError, match="units of work"):

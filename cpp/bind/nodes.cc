@@ -20,8 +20,9 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace detent {
+namespace {
 
-void bind_nodes(nb::module_& m) {
+void bind_node(nb::module_& m) {
   nb::class_<NodeRef>(m, "Node", "The syntax of a language; immutable.")
       .def("__hash__", [](const NodeRef& node) { return static_cast<Py_hash_t>(node->hash().low >> 1); })
       .def("__eq__", [](const NodeRef& x, const NodeRef& y) { return Node::equal(*x, *y); })
@@ -43,6 +44,9 @@ void bind_nodes(nb::module_& m) {
             return names;
           },
           "Of the special tokens that a vocabulary must have.");
+}
+
+void bind_operators(nb::module_& m) {
   m.attr("UNBOUNDED") = Node::kUnbounded;
   m.def("node_from_bytes", [](const nb::bytes& text) { return decode_node(view(text)); }, "text"_a);
   m.def("empty", &Node::empty);
@@ -85,6 +89,9 @@ void bind_nodes(nb::module_& m) {
         return Node::grammar(std::move(definitions), static_cast<std::uint32_t>(start));
       },
       "definitions"_a, "start"_a);
+}
+
+void bind_members(nb::module_& m) {
   m.def("json_string", &Node::json_string, "texts"_a, "serialized"_a = false);
   m.def(
       "unordered",
@@ -120,6 +127,9 @@ void bind_nodes(nb::module_& m) {
       },
       "body"_a, "within"_a.none() = nb::none());
   m.def("not_followed_by", &Node::not_followed_by, "body"_a);
+}
+
+void bind_special(nb::module_& m) {
   m.def(
       "special",
       [](const nb::bytes& name, const std::optional<NodeRef>& otherwise) {
@@ -137,6 +147,15 @@ void bind_nodes(nb::module_& m) {
       },
       "node"_a, "names"_a, "Where these special tokens are plain texts.");
   m.def("without_special", &without_special, "node"_a, "The texts without special tokens, which have none.");
+}
+
+}  // namespace
+
+void bind_nodes(nb::module_& m) {
+  bind_node(m);
+  bind_operators(m);
+  bind_members(m);
+  bind_special(m);
 }
 
 }  // namespace detent

@@ -77,7 +77,8 @@ void bind_vocabulary(nb::module_& m) {
                           "size: int, trie: object, cache_bytes: int = 134217728) -> Vocabulary"),
                   "Make a vocabulary of the joined bytes of its tokens, the int32 offsets where each ends, and the "
                   "`save_trie` of an equal one.")
-      .def("save_trie", [](const Vocabulary& v) { return to_bytes(v.save_trie()); }, "Return the trie as bytes.")
+      .def(
+          "save_trie", [](const Vocabulary& v) { return to_bytes(v.save_trie()); }, "Return the trie as bytes.")
       .def_prop_ro("size", &Vocabulary::size)
       .def_prop_ro("word_count", &Vocabulary::word_count)
       .def_prop_ro("longest", &Vocabulary::max_token_length)

@@ -46,9 +46,9 @@ class TokenTrie {
   // Builds the trie of `ids`, none of which is empty. Time: n log n comparisons. Throws `vocabulary`.
   TokenTrie(std::vector<std::uint32_t> ids, const BytesOf& bytes_of);
 
-  // The trie as bytes, in the byte order of the machine; and back (token_trie_file.cc). Time: linear, some 20 times less
-  // than building it. Throws `vocabulary` ("saved_trie") unless the bytes are a trie of exactly the ids in `is_text`, with
-  // their bytes. What subtrees() say of these bytes is not checked: a checksum is for the caller.
+  // The trie as bytes, in the byte order of the machine; and back (token_trie_file.cc). Time: linear, some 20 times
+  // less than building it. Throws `vocabulary` ("saved_trie") unless the bytes are a trie of exactly the ids in
+  // `is_text`, with their bytes. What subtrees() say of these bytes is not checked: a checksum is for the caller.
   std::string save() const;
   static TokenTrie load(std::string_view saved, const std::vector<bool>& is_text, const BytesOf& bytes_of);
 

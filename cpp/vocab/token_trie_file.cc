@@ -85,8 +85,7 @@ TokenTrie TokenTrie::load(std::string_view saved, const std::vector<bool>& is_te
   trie.ids_in_order_ = reader.array<std::uint32_t>();
   trie.subtrees_.clear();
   for (const SavedSubtree& each : reader.array<SavedSubtree>()) {
-    trie.subtrees_.push_back(
-        {std::bit_cast<ByteSet>(each.used), each.height, each.first, each.last, each.whole != 0});
+    trie.subtrees_.push_back({std::bit_cast<ByteSet>(each.used), each.height, each.first, each.last, each.whole != 0});
   }
   const std::uint32_t shared = reader.number();
   for (std::uint32_t i = 0; i < shared; ++i) trie.shared_ids_.push_back(reader.array<std::uint32_t>());
