@@ -13,6 +13,10 @@ bool Budget::has_every_byte() const { return machine_.vocabulary().tokenizable_t
 
 bool Budget::is_large() const { return machine_.state_count() > max_searched_states_; }
 
+bool Budget::has_known_completion(ExprId state) const {
+  return has_every_byte() && machine_.automaton().completion_bound(state) <= kLongestCompletion;
+}
+
 bool Budget::is_recursive(ExprId state) const { return has_every_byte() && machine_.automaton().has_rule(state); }
 
 Budget::Bounds& Budget::bounds(ExprId state) {
@@ -49,9 +53,8 @@ const std::vector<ExprId>& Budget::successors(ExprId state, Allowance& allowance
 // Tokenizes the shortest completion of `state` into the fewest tokens. Also bounds the states between these tokens, so
 // that a matcher that follows them is never refused.
 void Budget::tighten(ExprId state) {
-  constexpr std::uint32_t kLongestCompletion = 1 << 16;  // bytes; a longer completion keeps the bound by its bytes
   bounds_[state.value].tightened = true;
-  if (machine_.automaton().completion_bound(state) > kLongestCompletion) return;
+  if (machine_.automaton().completion_bound(state) > kLongestCompletion) return;  // keep the bound by its bytes
   const Vocabulary& vocabulary = machine_.vocabulary();
   const std::vector<std::uint32_t> tokens = vocabulary.fewest_tokens(machine_.automaton().some_completion(state));
   meter_.allocate(static_cast<std::int64_t>(tokens.size() * sizeof(Bounds)));
@@ -142,6 +145,8 @@ void Budget::record_successors(ExprId state, const std::vector<ExprId>& successo
 }
 
 std::vector<std::uint32_t> Budget::known_completion(ExprId state) {
+  const std::uint32_t length = machine_.automaton().completion_bound(state);
+  if (length > kLongestCompletion) throw Error(ErrorKind::limit, "completion", length, kLongestCompletion);
   return machine_.vocabulary().fewest_tokens(machine_.automaton().some_completion(state));
 }
 
@@ -152,7 +157,9 @@ std::vector<std::uint32_t> Budget::short_completion(ExprId state) {
   if (is_recursive(state)) return known_completion(state);
   if (!has_every_byte()) return *search_exactly(state);  // the vocabulary may be unable to write the known completion
   Allowance allowance;
-  if (auto found = search_completion(state, allowance)) return std::move(*found);
+  if (machine_.automaton().completion_bound(state) <= kLongestCompletion) {
+    if (auto found = search_completion(state, allowance)) return std::move(*found);
+  }
   return known_completion(state);
 }
 

@@ -52,7 +52,10 @@ class Budget {
   std::vector<std::uint32_t> short_completion(ExprId state);
   // As above, but throws `limit` ("work") instead of a second best. With rules, known_completion().
   std::vector<std::uint32_t> shortest_completion(ExprId state);
-  // The completion that is found without a search, in the fewest tokens.
+  // Whether known_completion() gives one that the vocabulary can write.
+  bool has_known_completion(ExprId state) const;
+  // The completion that is found without a search, in the fewest tokens. Throws `limit` ("completion") if it is longer
+  // than kLongestCompletion.
   std::vector<std::uint32_t> known_completion(ExprId state);
 
   // The number of tokens of the longest completion, or nothing where they have no bound.
@@ -60,6 +63,7 @@ class Budget {
 
  private:
   static constexpr std::uint32_t kUnknown = UINT32_MAX;
+  static constexpr std::uint32_t kLongestCompletion = 1 << 14;  // bytes; longer completions are not written out
   struct Bounds {
     std::uint32_t lower = 1;
     std::uint32_t upper = kUnknown;

@@ -119,7 +119,8 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   // A mask that is shared up to the horizon does not know the lengths of completions beyond the horizon.
   if (has_every_byte() && automaton_.clamping_keeps_lengths(at) && mask->max_completion_bound() <= tokens_after)
     return false;
-  if (budget_.is_large() && has_every_byte() && follow_known_completion(at, tokens_after, row)) return true;
+  if (budget_.is_large() && budget_.has_known_completion(at) && follow_known_completion(at, tokens_after, row))
+    return true;
   if (budget_.all_fit(at, tokens_after)) return false;
   return remove_beyond(at, tokens_after, row);
 }

@@ -200,7 +200,15 @@ class Guide(ABC):
             if headroom and not (planned >= 0 and machine.completes_within(planned, prompt)):
                 return len(_core.Matcher(machine, None, prompt).completion())
             return planned
-        shortest = _core.Matcher(machine, None, prompt).completion()
+        try:
+            shortest = _core.Matcher(machine, None, prompt).completion()
+        except LimitError as error:
+            raise LimitError(
+                f"max_tokens={max_tokens} is too few for any known text of {self._language!r}: {error}",
+                subject="max_tokens",
+                limit=max_tokens,
+                given=error.given,
+            ) from None
         text = b"".join(self._vocabulary.token_bytes(token_id) for token_id in shortest)
         count = f"{len(shortest)} token{'' if len(shortest) == 1 else 's'}{' and end-of-text' if count_eos else ''}"
         raise LimitError(
