@@ -329,8 +329,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "simplify it or raise Limits(states=...)"
     ),
     ("limit", "completion"): (
-        "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for shorter "
-        "texts"
+        "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for "
+        "shorter texts"
     ),
     ("limit", "work"): ("the call needs over {limit} units of work; simplify the constraint or raise Limits(work=...)"),
     (
