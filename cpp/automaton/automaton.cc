@@ -66,6 +66,7 @@ const ExprId* Automaton::publish(ExprId state) {
     if (!last_is_live) row[c] = ExprSet::kEmpty;
   }
   add_state_slots();
+  row_count_.fetch_add(1, std::memory_order_relaxed);
   rows_[state.value].store(row, std::memory_order_release);
   return row;
 }

@@ -105,6 +105,8 @@ class Automaton {
     return result;
   }
 
+  // The number of rows that were computed so far; takes no lock.
+  std::int64_t row_count() const { return row_count_.load(std::memory_order_relaxed); }
   // The number of expressions that the language itself has; decoding adds states to them.
   std::size_t compiled_size() const { return compiled_size_; }
   std::int64_t state_count();
@@ -118,6 +120,7 @@ class Automaton {
   bool search_tokenizable(ExprId state);
   void add_state_slots();
 
+  std::atomic<std::int64_t> row_count_{0};
   std::mutex mutex_;
   Meter meter_;
   ExprSet exprs_;

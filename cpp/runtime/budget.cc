@@ -32,22 +32,25 @@ Budget::Bounds& Budget::bounds(ExprId state) {
 }
 
 // Lists that no longer fit the bound on memory are found again when they are needed.
-const std::vector<ExprId>& Budget::successors(ExprId state, Allowance& allowance) {
+const std::vector<ExprId>* Budget::successors(ExprId state, Allowance& allowance) {
   constexpr std::size_t kMaxSuccessors = 8 << 20;
-  constexpr std::int64_t kWorkPerState = 64;  // building a state costs as much as visiting that many trie nodes
+  constexpr std::int64_t kWorkPerRow = 64;  // computing a row costs as much as visiting that many trie nodes
   const auto known = successors_.find(state.value);
-  if (known != successors_.end()) return known->second;
+  if (known != successors_.end()) return &known->second;
+  if (allowance.work <= 0) return nullptr;
   if (successor_count_ > kMaxSuccessors) {
     successors_.clear();
     successor_count_ = 0;
   }
   std::int64_t visited = 0;
-  const std::int64_t states_before = machine_.state_count();
-  std::vector<ExprId> next = machine_.successors(state, visited);
-  allowance.work -= visited + kWorkPerState * (machine_.state_count() - states_before);
+  const std::int64_t rows_before = machine_.automaton().row_count();
+  const std::int64_t max_new_rows = allowance.is_unlimited() ? INT64_MAX : allowance.work / kWorkPerRow + 1;
+  std::optional<std::vector<ExprId>> next = machine_.successors(state, visited, max_new_rows);
+  allowance.work -= visited + kWorkPerRow * (machine_.automaton().row_count() - rows_before);
+  if (!next) return nullptr;
   meter_.step(visited / 8 + 1);
-  successor_count_ += next.size();
-  return successors_[state.value] = std::move(next);
+  successor_count_ += next->size();
+  return &(successors_[state.value] = std::move(*next));
 }
 
 // Tokenizes the shortest completion of `state` into the fewest tokens. Also bounds the states between these tokens, so
@@ -73,7 +76,11 @@ bool Budget::completes_within(ExprId state, std::uint32_t tokens, Allowance& all
   const Bounds& known = bounds(state);
   if (known.upper <= tokens) return true;
   if (known.lower > tokens) return false;
-  if (!known.tightened && has_every_byte()) {
+  if (!has_every_byte()) {
+    Allowance unlimited = Allowance::unlimited();
+    return search(state, tokens, unlimited);
+  }
+  if (!known.tightened) {
     tighten(state);
     if (bounds_[state.value].upper <= tokens) return true;
   }
@@ -100,9 +107,10 @@ bool Budget::search(ExprId state, std::uint32_t tokens, Allowance& allowance) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::uint32_t depth = nodes[i].depth + 1;
     if (depth > tokens) continue;
-    if (has_every_byte() && (allowance.work <= 0 || is_large())) return false;
-    const std::vector<ExprId> children = successors(nodes[i].state, allowance);
-    for (ExprId next : children) {
+    if (has_every_byte() && is_large()) return false;
+    const std::vector<ExprId>* children = successors(nodes[i].state, allowance);
+    if (!children) return false;
+    for (ExprId next : *children) {
       if (!seen.insert(next.value).second) continue;
       const Bounds& known = bounds(next);
       if (known.lower > tokens - depth) continue;
@@ -128,7 +136,9 @@ bool Budget::all_fit(ExprId state, std::uint32_t tokens) {
   if (bounds(state).worst_successor == kUnknown && !is_recursive(state)) {
     std::uint32_t worst = 0;
     Allowance allowance;
-    for (ExprId next : successors(state, allowance)) worst = std::max(worst, bounds(next).upper);
+    const std::vector<ExprId>* children = successors(state, allowance);
+    if (!children) return false;
+    for (ExprId next : *children) worst = std::max(worst, bounds(next).upper);
     bounds_[state.value].worst_successor = worst;
   }
   const std::uint32_t worst = bounds_[state.value].worst_successor;
@@ -173,7 +183,7 @@ std::vector<std::uint32_t> Budget::shortest_completion(ExprId state) {
 
 // The meter bounds this search.
 std::optional<std::vector<std::uint32_t>> Budget::search_exactly(ExprId state) {
-  Allowance unlimited{INT64_MAX};
+  Allowance unlimited = Allowance::unlimited();
   return search_completion(state, unlimited);
 }
 
@@ -183,8 +193,9 @@ std::optional<std::vector<std::uint32_t>> Budget::search_completion(ExprId state
   std::unordered_set<std::uint32_t> seen{state.value};
   std::size_t i = 0;
   for (; !machine_.accepting(nodes[i].state); ++i) {
-    if (allowance.work <= 0) return std::nullopt;
-    for (ExprId next : successors(nodes[i].state, allowance)) {
+    const std::vector<ExprId>* children = successors(nodes[i].state, allowance);
+    if (!children) return std::nullopt;
+    for (ExprId next : *children) {
       if (seen.insert(next.value).second) nodes.push_back({next, i, 0});
     }
   }
@@ -209,10 +220,10 @@ std::optional<std::uint32_t> Budget::longest_completion(ExprId state) {
   constexpr std::uint32_t kOnPath = UINT32_MAX;
   std::unordered_map<std::uint32_t, std::uint32_t> lengths{{state.value, kOnPath}};
   std::vector<Frame> path{{state}};
-  Allowance unlimited{INT64_MAX};  // the meter bounds this search
+  Allowance unlimited = Allowance::unlimited();  // the meter bounds this search
   while (true) {
     Frame& last = path.back();
-    const std::vector<ExprId>& children = successors(last.state, unlimited);
+    const std::vector<ExprId>& children = *successors(last.state, unlimited);
     if (last.next_child == children.size()) {
       lengths[last.state.value] = last.length;
       if (path.size() == 1) return last.length;

@@ -37,6 +37,8 @@ class Budget {
   // The work that the searches of one step may do: trie nodes visited, with the states that are built on the way.
   struct Allowance {
     std::int64_t work = 200'000;
+    static Allowance unlimited() { return {INT64_MAX}; }
+    bool is_unlimited() const { return work > INT64_MAX / 2; }
   };
   bool completes_within(ExprId state, std::uint32_t tokens, Allowance& allowance);
 
@@ -82,7 +84,8 @@ class Budget {
   // Whether the search over successors may not end.
   bool is_recursive(ExprId state) const;
   Bounds& bounds(ExprId state);
-  const std::vector<ExprId>& successors(ExprId state, Allowance& allowance);
+  // Returns null if the allowance is used up.
+  const std::vector<ExprId>* successors(ExprId state, Allowance& allowance);
   void tighten(ExprId state);
   bool search(ExprId state, std::uint32_t tokens, Allowance& allowance);
   std::optional<std::vector<std::uint32_t>> search_exactly(ExprId state);

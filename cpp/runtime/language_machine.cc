@@ -10,6 +10,25 @@
 #include "runtime/trie_walk.h"
 
 namespace detent {
+namespace {
+
+// Rows that one step near a token limit may compute: some 5 ms.
+constexpr std::int64_t kMaxNewRows = 3'000;
+
+}  // namespace
+
+class LanguageMachine::RowLimit {
+ public:
+  RowLimit(const Automaton& automaton, std::int64_t max_new_rows)
+      : automaton_(automaton), end_(max_new_rows == INT64_MAX ? INT64_MAX : automaton.row_count() + max_new_rows) {}
+  void check() const {
+    if (automaton_.row_count() > end_) throw TooManyRows{};
+  }
+
+ private:
+  const Automaton& automaton_;
+  std::int64_t end_;
+};
 
 LanguageMachine::LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                                  const Limits& limits, std::shared_ptr<const CancelFlag> cancel)
@@ -37,7 +56,8 @@ ExprId LanguageMachine::advance(ExprId state, std::string_view text) {
   return state != ExprSet::kEmpty && automaton_.is_tokenizable(state) ? state : ExprSet::kEmpty;
 }
 
-// An eos id may have a text that the language asks for: then it is a text token, and ends the text if that is complete.
+// An eos id may have a text that the language asks for: then it is a text token, and ends the text if that is
+// complete.
 TokenStep LanguageMachine::step(const TokenState& state, std::uint32_t token) {
   const bool is_eos = vocabulary_->is_eos(token), is_text = vocabulary_->is_text(token);
   const ExprId next = is_text ? advance(ExprId{state.language}, vocabulary_->bytes(token)) : ExprSet::kEmpty;
@@ -122,11 +142,19 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   if (budget_.is_large() && budget_.has_known_completion(at) && follow_known_completion(at, tokens_after, row))
     return true;
   if (budget_.all_fit(at, tokens_after)) return false;
-  return remove_beyond(at, tokens_after, row);
+  if (!budget_.has_known_completion(at)) return remove_beyond(at, tokens_after, row, INT64_MAX);
+  try {
+    return remove_beyond(at, tokens_after, row, kMaxNewRows);
+  } catch (const TooManyRows&) {
+    if (follow_known_completion(at, tokens_after, row)) return true;
+    mask->write(row, vocabulary_->word_count());
+    if (accepting(at)) allow_eos(row);
+    return remove_beyond(at, tokens_after, row, INT64_MAX);
+  }
 }
 
-// Leaves only the first token of the completion that is known without a search, and eos if the state accepts. Returns
-// whether that completion fits.
+// Leaves only the first token of the completion that is known without a search, and eos if the state accepts.
+// Returns whether that completion fits.
 bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
   const std::vector<std::uint32_t> tokens = budget_.known_completion(state);
   if (tokens.size() > std::size_t{tokens_after} + 1) return false;
@@ -137,7 +165,9 @@ bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens
 }
 
 // Removes the text tokens after which no completion of at most `tokens_after` tokens is known; returns whether any.
-bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
+bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
+                                    std::int64_t max_new_rows) {
+  const RowLimit limit(automaton_, max_new_rows);
   std::unordered_map<std::uint32_t, bool> verdicts;
   Budget::Allowance allowance;
   bool removed = false;
@@ -148,6 +178,7 @@ bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, st
     return verdict->second;
   };
   walk_ids(state, [&](std::uint32_t id, ExprId next) {
+    limit.check();
     if (!fits(next)) row[id >> 5] &= ~(1u << (id & 31));
   });
   if (removed) return true;
@@ -161,13 +192,20 @@ std::vector<std::uint32_t> LanguageMachine::completion(const TokenState& state) 
   return budget_.short_completion(ExprId{state.language});
 }
 
-std::vector<ExprId> LanguageMachine::successors(ExprId state, std::int64_t& visited) {
+std::optional<std::vector<ExprId>> LanguageMachine::successors(ExprId state, std::int64_t& visited,
+                                                               std::int64_t max_new_rows) {
+  const RowLimit limit(automaton_, max_new_rows);
   std::vector<ExprId> found;
   std::unordered_set<std::uint32_t> seen;
   const auto add = [&](const auto&, ExprId next) {
+    limit.check();
     if (seen.insert(next.value).second) found.push_back(next);
   };
-  visited += walk(state, add, add);
+  try {
+    visited += walk(state, add, add);
+  } catch (const TooManyRows&) {
+    return std::nullopt;
+  }
   return found;
 }
 

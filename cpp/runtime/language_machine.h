@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,9 @@ class LanguageMachine final : public TokenMachine {
   // The state after `text`, or the empty state if no completion that the vocabulary can write is left. Linear in the
   // text.
   ExprId advance(ExprId state, std::string_view text);
-  // The distinct states that one text token leads to; adds the trie nodes visited.
-  std::vector<ExprId> successors(ExprId state, std::int64_t& visited);
+  // The distinct states that one text token leads to; adds the trie nodes visited. Returns nothing if that takes more
+  // than `max_new_rows` rows that are not known yet.
+  std::optional<std::vector<ExprId>> successors(ExprId state, std::int64_t& visited, std::int64_t max_new_rows);
   // The lowest id of a text token that leads from a state to one of its successors.
   std::uint32_t token_between(ExprId from, ExprId to);
   Automaton& automaton() { return automaton_; }
@@ -62,7 +64,10 @@ class LanguageMachine final : public TokenMachine {
   std::shared_ptr<const Mask> cached_mask(ExprId state);
   std::shared_ptr<const Mask> mask_of(ExprId state);
   bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
-  bool remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
+  // Throws TooManyRows as soon as a walk has computed more rows than it may.
+  class RowLimit;
+  struct TooManyRows {};
+  bool remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row, std::int64_t max_new_rows);
   // Visits the tokens that `state` allows: visit(node, state after it), or visit_all(subtree, that state).
   template <class Visit, class VisitAll>
   std::int64_t walk(ExprId state, Visit visit, VisitAll visit_all);
