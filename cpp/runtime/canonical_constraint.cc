@@ -83,7 +83,7 @@ bool CanonicalConstraint::fill(ExprId state, const Context& at, std::uint32_t* r
 
 std::uint32_t CanonicalConstraint::completion_length(ExprId state, const Context& at) {
   const Call call(*this);
-  if (at.last == kNoToken) return completions_.length(state, PreTokenizer::kTextStart).tokens;
+  if (at.last == kNoToken) return completions_.token_count(state, PreTokenizer::kTextStart);
   std::uint32_t least = kInfinite;
   for (const SplitPosition& position : sets_[at.positions]) {
     least = std::min(least, search_.completion_length({state, position, at.last}));

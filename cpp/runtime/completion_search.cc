@@ -23,13 +23,36 @@ const std::vector<TokenEdge>& CompletionSearch::edges(ExprId state, PositionId p
   if (const auto known = edges_.find(key); known != edges_.end()) return known->second;
   const TransitionRow& row = language_.transitions.row(position);
   std::vector<TokenEdge> found;
-  language_.each_token(state, [&](std::uint32_t token, ExprId next) {
-    const std::uint16_t target = row.target_of(token);
-    if (target != TransitionRow::kRefused) found.push_back({token, next, row.targets[target]});
-  });
+  if (position.decoded().inside_character()) {
+    found = sparse_edges(state, row);
+  } else {
+    language_.each_token(state, [&](std::uint32_t token, ExprId next) {
+      const std::uint16_t target = row.target_of(token);
+      if (target != TransitionRow::kRefused) found.push_back({token, next, row.targets[target]});
+    });
+  }
   found.shrink_to_fit();
   language_.meter.allocate(static_cast<std::int64_t>(found.size() * sizeof(TokenEdge)) + 64);
   return edges_[key] = std::move(found);
+}
+
+// Few tokens continue a character: each is tried, and no trie is walked. In the order of the trie: by text, then by id.
+std::vector<TokenEdge> CompletionSearch::sparse_edges(ExprId state, const TransitionRow& row) {
+  const Vocabulary& vocabulary = language_.vocabulary();
+  std::vector<TokenEdge> found;
+  for (const auto& [token, target] : row.sparse) {
+    const std::string_view bytes = vocabulary.bytes(token);
+    ExprId next = state;
+    for (std::size_t i = 0; i < bytes.size() && next != ExprSet::kEmpty; ++i) {
+      next = language_.next(next, static_cast<std::uint8_t>(bytes[i]));
+    }
+    language_.meter.step();
+    if (next == ExprSet::kEmpty) continue;
+    if (vocabulary.tokenizable_texts() && !language_.automaton.is_tokenizable(next)) continue;
+    found.push_back({token, next, row.targets[target]});
+  }
+  std::ranges::stable_sort(found, {}, [&](const TokenEdge& edge) { return vocabulary.bytes(edge.token); });
+  return found;
 }
 
 bool CompletionSearch::may_end_pretoken(const CompletionNode& node) {
@@ -134,13 +157,13 @@ CompletionNode CompletionSearch::first_step(const CompletionNode& node) {
 
 std::uint32_t CompletionSearch::completion_length(const CompletionNode& node) {
   std::uint32_t least = kInfinite;
-  if (may_end_pretoken(node)) least = completions_.length(node.state, node.at.position.decoded().state).tokens;
+  if (may_end_pretoken(node)) least = completions_.token_count(node.state, node.at.position.decoded().state);
   if (PretokenEnding* ending = least > 1 ? fitting_ending(node) : nullptr) {
     if (ending->tokens == kInfinite) {
       const std::size_t count = endings_.tokens(node.state, node.at.position, *ending).size();
       ending->tokens = static_cast<std::uint32_t>(count);
     }
-    least = std::min(least, ending->tokens + completions_.length(ending->state, ending->boundary).tokens);
+    least = std::min(least, ending->tokens + completions_.token_count(ending->state, ending->boundary));
   }
   return least == kInfinite ? completion_bound(node) : least;
 }
@@ -154,7 +177,7 @@ std::vector<std::uint32_t> CompletionSearch::completion(CompletionNode node) {
   const PreTokenizer::State boundary = node.at.position.decoded().state;
   const PretokenEnding* ending = fitting_ending(node);
   const bool may_end = may_end_pretoken(node);
-  if (ending && may_end && completions_.length(node.state, boundary).tokens <= completion_length(node)) {
+  if (ending && may_end && completions_.token_count(node.state, boundary) <= completion_length(node)) {
     ending = nullptr;
   }
   const auto append = [&](const std::vector<std::uint32_t>& more) {

@@ -67,6 +67,7 @@ class CompletionSearch {
     bool operator==(const Distance&) const = default;
   };
 
+  std::vector<TokenEdge> sparse_edges(ExprId state, const TransitionRow& row);
   bool may_end_pretoken(const CompletionNode& node);
   PretokenEnding* fitting_ending(const CompletionNode& node);
   std::optional<std::uint32_t> immediate_bound(const CompletionNode& node);

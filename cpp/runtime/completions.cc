@@ -148,19 +148,29 @@ std::optional<std::string> Completions::search(ExprId state, PreTokenizer::State
   return std::nullopt;
 }
 
-const Completions::Length& Completions::length(ExprId state, PreTokenizer::State boundary) {
+std::uint32_t Completions::token_count(ExprId state, PreTokenizer::State boundary) {
   const StateKey key = state_key(state, PositionId::at_start(boundary));
-  if (const auto known = lengths_.find(key); known != lengths_.end()) return known->second;
+  if (const auto known = token_counts_.find(key); known != token_counts_.end()) return known->second;
   const std::string text = this->text(state, boundary);
-  const std::vector<std::uint32_t> tokens = language_.transitions.encode(text);
-  std::size_t bytes = text.size();
-  for (std::uint32_t token : tokens) {
-    if (language_.transitions.is_special(token)) bytes -= language_.vocabulary().bytes(token).size() - 1;
-  }
-  const Length found{static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(tokens.size())};
   language_.meter.step(static_cast<std::int64_t>(text.size()));
-  language_.meter.allocate(64);
-  return lengths_[key] = found;
+  language_.meter.allocate(48);
+  return token_counts_[key] = static_cast<std::uint32_t>(language_.transitions.encode(text).size());
+}
+
+std::uint32_t Completions::byte_count(ExprId state, PreTokenizer::State boundary) {
+  const StateKey key = state_key(state, PositionId::at_start(boundary));
+  if (const auto known = byte_counts_.find(key); known != byte_counts_.end()) return known->second;
+  const std::string text = this->text(state, boundary);
+  std::uint32_t count = 0;
+  bool in_special = false;
+  for (char byte : text) {  // of the frame of a special token, the last byte counts
+    const bool bound = language_.transitions.has_special() && static_cast<std::uint8_t>(byte) == kFrameBound;
+    count += in_special || bound ? (in_special && bound ? 1 : 0) : 1;
+    in_special ^= bound;
+  }
+  language_.meter.step(static_cast<std::int64_t>(text.size()));
+  language_.meter.allocate(48);
+  return byte_counts_[key] = count;
 }
 
 // Whether the completion is the greedy text whatever follows the language: every text may follow its first character.
@@ -188,8 +198,8 @@ std::uint32_t Completions::context_free_bound(ExprId state, PreTokenizer::State 
 std::uint32_t Completions::length_bound(ExprId state, PreTokenizer::State boundary) {
   const std::uint32_t length = greedy_.length(state);
   if (length == 0 && language_.pretokenizer().may_end(boundary)) return 0;
-  if (length == 0 || length == kInfinite) return this->length(state, boundary).bytes;
-  return greedy_is_context_free(state, boundary) ? length : this->length(state, boundary).bytes;
+  if (length == 0 || length == kInfinite) return byte_count(state, boundary);
+  return greedy_is_context_free(state, boundary) ? length : byte_count(state, boundary);
 }
 
 }  // namespace detent

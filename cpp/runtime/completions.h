@@ -29,10 +29,8 @@ class Completions {
 
   // The completion. Throws `empty` if there is none.
   std::string text(ExprId state, PreTokenizer::State boundary);
-  struct Length {
-    std::uint32_t bytes, tokens;  // a special token counts as one byte
-  };
-  const Length& length(ExprId state, PreTokenizer::State boundary);
+  // Its length in tokens.
+  std::uint32_t token_count(ExprId state, PreTokenizer::State boundary);
   // An upper bound on the tokens of the completion: its bytes. Found without the completion where possible.
   std::uint32_t length_bound(ExprId state, PreTokenizer::State boundary);
   // The bytes of a completion of the state's language that is found whatever follows this language (context-free), or
@@ -52,6 +50,8 @@ class Completions {
     std::uint8_t byte;
   };
 
+  // The length of the completion in bytes; a special token counts as one.
+  std::uint32_t byte_count(ExprId state, PreTokenizer::State boundary);
   std::optional<std::string> search(ExprId state, PreTokenizer::State boundary, Scope scope);
   std::string text_of(const std::vector<SearchNode>& open, std::size_t last, std::uint8_t byte) const;
   std::optional<std::string> greedy_text(ExprId state, PreTokenizer::State boundary);
@@ -61,7 +61,8 @@ class Completions {
   GreedyCompletions& greedy_;
   ByteFallbackEndings& byte_fallback_;
   std::unordered_map<StateKey, bool> has_text_;
-  std::unordered_map<StateKey, Length> lengths_;  // by state and position at the start of a pre-token
+  std::unordered_map<StateKey, std::uint32_t> token_counts_;  // by state and position at the start of a pre-token
+  std::unordered_map<StateKey, std::uint32_t> byte_counts_;
 };
 
 }  // namespace detent
