@@ -109,7 +109,7 @@ def test_encode_needs_a_tokenizer(vocabulary):
         ([b"a"], {"eos_token_ids": [2**64]}),
         ([b"a"], {"eos_token_ids": [0.0]}),
         ([b"a"], {"eos_token_ids": [True]}),
-        ([b"a"], {"eos_token_ids": 0}),
+        ([b"a"], {"eos_token_ids": 0.5}),
         ([b"a"], {"eos_token_ids": "0"}),
         ([b"a"], {"eos_token_ids": {0: 1}}),
         ([b"a"], {"special_token_ids": [1]}),

@@ -23,6 +23,7 @@ from detent.models.base import Message, Session, check_text, checked_ids, checke
 from detent.models.bpe import ByteLevelBPE
 from detent.models.llama import Cache, Config, Llama
 from detent.models.safetensors import read_safetensors
+from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCalls
 from detent.vocabulary.loaded_tokens import LoadedTokens
 from detent.vocabulary.tokenizer_json import open_encoder
 from detent.vocabulary.vocabulary import Vocabulary
@@ -86,7 +87,10 @@ class EmbeddedModel:
         if len(tokens) > width:
             raise ModelError(f"{folder}: tokenizer.json has {len(tokens)} tokens, the network only {width}")
         table = LoadedTokens(
-            list(tokens), frozenset(special.values()), open_encoder=open_encoder(folder / "tokenizer.json")
+            list(tokens),
+            frozenset(special.values()),
+            attached=AttachedTokenizer(lambda: TokenizerCalls(self._bpe.encode, self.decode)),
+            open_encoder=open_encoder(folder / "tokenizer.json"),
         )
         self._vocabulary = Vocabulary._load(lambda _: table, folder, [self._end], width)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
 
 from detent.errors import ArgumentError, VocabularyError
 from detent.vocabulary.loaded_tokens import MAX_TOKEN_BYTES, MAX_TOTAL_BYTES, by_id, check_width, shown, token_id
 
 __all__ = ["read_end_of_text", "read_ids", "read_size", "read_tokens"]
+
+_END_NAME = re.compile(r"</s>|eos|eot|end|stop", re.IGNORECASE)
+_SHOWN_CANDIDATES = 5
 
 
 def read_tokens(tokens: object) -> list[bytes]:
@@ -59,15 +64,56 @@ def read_ids(values: object, width: int, what: str) -> frozenset[int]:
     return ids
 
 
-def read_end_of_text(eos_token_ids: object, width: int) -> frozenset[int]:
-    """Return the end-of-text ids; only None, said on purpose, means that there are none."""
+def read_end_of_text(
+    eos_token_ids: object, tokens: Sequence[bytes], width: int, special_token_ids: Collection[int]
+) -> frozenset[int]:
+    """Return the end-of-text ids of an argument: an id, a name, a sequence of these, or None for no end of text.
+
+    A name stands for the special tokens of that name, or for the tokens of these bytes if none of them is special.
+    """
     if eos_token_ids is None:
         return frozenset()
-    told = () if isinstance(eos_token_ids, str) and eos_token_ids == "auto" else eos_token_ids
-    ids = read_ids(told, width, "eos_token_ids")
+    values: object = eos_token_ids
+    if isinstance(eos_token_ids, str) and eos_token_ids == "auto":
+        values = ()
+    elif isinstance(eos_token_ids, str) or hasattr(eos_token_ids, "__index__"):
+        values = [eos_token_ids]
+    if isinstance(values, Collection) and not isinstance(values, (bytes, Mapping)):
+        values = [
+            number
+            for value in values
+            for number in (_ids_of(value, tokens, special_token_ids) if isinstance(value, str) else [value])
+        ]
+    ids = read_ids(values, width, "eos_token_ids")
     if not ids:
+        candidates = _candidates(tokens, special_token_ids)
         raise VocabularyError(
             "nothing says which token ids end a text, so generation could not stop. Pass eos_token_ids=[...], or "
-            "eos_token_ids=None if the model has none."
+            f"eos_token_ids=None if the model has none. {candidates}"
         )
     return ids
+
+
+def _ids_of(name: str, tokens: Sequence[bytes], special_token_ids: Collection[int]) -> list[int]:
+    """Return the ids of the special tokens of a name, or of all tokens with these bytes."""
+    raw = name.encode("utf-8", "surrogatepass")
+    ids = [number for number, token in enumerate(tokens) if token == raw and raw]
+    if not ids:
+        raise VocabularyError(
+            f"eos_token_ids: the vocabulary has no token {shown(name)}. {_candidates(tokens, special_token_ids, name)}"
+        )
+    return [number for number in ids if number in special_token_ids] or ids
+
+
+def _candidates(tokens: Sequence[bytes], special_token_ids: Collection[int], name: str = "") -> str:
+    """Return a sentence that lists the special tokens nearest to a name, or those that look like an end of text."""
+    names = {number: tokens[number].decode(errors="replace") for number in sorted(special_token_ids)}
+    names = {number: text for number, text in names.items() if text}
+    near = get_close_matches(name, names.values(), _SHOWN_CANDIDATES) if name else []
+    chosen = [number for number, text in names.items() if text in near]
+    chosen += [number for number, text in names.items() if number not in chosen and _END_NAME.search(text)]
+    chosen += [number for number in names if number not in chosen]
+    if not chosen:
+        return "It has no special tokens."
+    listed = ", ".join(f"{shown(names[number], 24)} ({number})" for number in chosen[:_SHOWN_CANDIDATES])
+    return f"Its special tokens are {listed}{', ...' if len(chosen) > _SHOWN_CANDIDATES else ''}"

@@ -11,16 +11,21 @@ from pathlib import Path
 from detent.errors import VocabularyError
 from detent.vocabulary.file_io import expect, parse_json, read_source, read_start
 from detent.vocabulary.gguf import MAGIC, read_gguf
-from detent.vocabulary.loaded_tokens import LoadedTokens
+from detent.vocabulary.loaded_tokens import LoadedTokens, shown
 from detent.vocabulary.mistral import table_of_tekken
 from detent.vocabulary.sentencepiece import table_of_model
 from detent.vocabulary.tokenizer_json import table_of_file
 
 __all__ = ["read_tokenizer_file"]
 
+_NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "tokenizer.model.*", "*.gguf")
+"""Names of tokenizer files, those first that say most about the tokenizer."""
+
 
 def read_tokenizer_file(path: Path) -> LoadedTokens:
-    """Read a tokenizer file of any known kind."""
+    """Read a tokenizer file of any known kind, or the one in a folder."""
+    if path.is_dir():
+        path = _file_in(path)
     start = read_start(path)
     if start.startswith(MAGIC):
         return read_gguf(path)
@@ -35,4 +40,19 @@ def read_tokenizer_file(path: Path) -> LoadedTokens:
     raise VocabularyError(
         f"{path.name}: neither a tokenizer.json (it has no 'model') nor a Tekken file (it has no 'vocab'). "
         "Name the file that holds the tokens."
+    )
+
+
+def _file_in(folder: Path) -> Path:
+    """Return the tokenizer file of a folder: the first of the usual names, or its only GGUF file."""
+    for pattern in _NAMES:
+        found = sorted(each for each in folder.glob(pattern) if each.is_file())
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(each.name for each in found[:5])
+            raise VocabularyError(f"{shown(str(folder), 200)} has several tokenizer files: {names}. Name one of them.")
+    names = ", ".join(sorted(each.name for each in folder.iterdir() if each.is_file())[:8]) or "no files"
+    raise VocabularyError(
+        f"{shown(str(folder), 200)} has no tokenizer.json, tekken.json, tokenizer.model or .gguf file; it has {names}"
     )

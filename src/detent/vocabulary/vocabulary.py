@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, NoReturn, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from detent.vocabulary.vocabulary_file import load_vocabulary, save_vocabulary
 
 __all__ = ["Vocabulary"]
 
-EndOfText = Sequence[int] | Literal["auto"] | None
+EndOfText = int | str | Sequence[int | str] | None
 
 
 @final
@@ -52,9 +52,9 @@ class Vocabulary:
     ----------
     tokens : sequence of (bytes or None), or mapping from id to bytes
         Bytes of each id, not necessarily UTF-8. None and ``b""`` mark an id without text; it is never allowed.
-    eos_token_ids : sequence of int, or None
-        Ids that end a text; they are never text. None says that this model has no end of text, and ``[]`` is refused:
-        generation could not stop.
+    eos_token_ids : int, str, sequence of these, or None
+        Ids or names of the tokens that end a text; they are never text. None says that this model has no end of text,
+        and ``[]`` is refused: generation could not stop.
     special_token_ids : collection of int
         Further ids that are never text. Their bytes are kept for display.
     size : int, optional
@@ -114,8 +114,9 @@ class Vocabulary:
     ) -> None:
         table = read_tokens(tokens)
         width = read_size(size, len(table))
-        eos = read_end_of_text(eos_token_ids, width)
-        special = read_ids(special_token_ids, width, "special_token_ids") | eos
+        special = read_ids(special_token_ids, width, "special_token_ids")
+        eos = read_end_of_text(eos_token_ids, table, width, special)
+        special |= eos
         table.extend([b""] * (width - len(table)))
         core = CoreVocabulary(table, sorted(special), sorted(eos), width)
         for name, value in (
@@ -144,9 +145,9 @@ class Vocabulary:
         Parameters
         ----------
         path : path
-            The file.
-        eos_token_ids : "auto", sequence of int, or None
-            The ids that end a text, instead of those that the files name; None: there are none.
+            The file, or a folder with one of these files.
+        eos_token_ids : "auto", int, str, sequence of these, or None
+            The ids or names that end a text, instead of those that the files name; None: there are none.
         size : int, optional
             Width of the logits, where it is larger than the tokenizer's.
 
@@ -182,7 +183,7 @@ class Vocabulary:
             The tokenizer. Its bytes are checked on a few texts.
         size : int, optional
             Width of the logits: `model.config.vocab_size`, which is often larger than the tokenizer's.
-        eos_token_ids : "auto", sequence of int, or None
+        eos_token_ids : "auto", int, str, sequence of these, or None
             As in `from_file`; "auto" takes the tokenizer's and, where it was loaded from a folder, those of
             `generation_config.json` in it.
 
@@ -211,7 +212,7 @@ class Vocabulary:
         ----------
         encoding : tiktoken.Encoding
             The encoding.
-        eos_token_ids : "auto", sequence of int, or None
+        eos_token_ids : "auto", int, str, sequence of these, or None
             As in `from_file`.
         size : int, optional
             As in `from_file`.
@@ -241,7 +242,7 @@ class Vocabulary:
         ----------
         model : path or sentencepiece.SentencePieceProcessor
             The model. A file is read without the package; only `encode` needs it.
-        eos_token_ids : "auto", sequence of int, or None
+        eos_token_ids : "auto", int, str, sequence of these, or None
             As in `from_file`; "auto" takes the model's end-of-sentence piece.
         size : int, optional
             As in `from_file`.
@@ -271,7 +272,7 @@ class Vocabulary:
         ----------
         tokenizer : path or object of mistral_common
             A file, a `MistralTokenizer`, a `Tekkenizer` or a `SentencePieceTokenizer`.
-        eos_token_ids : "auto", sequence of int, or None
+        eos_token_ids : "auto", int, str, sequence of these, or None
             As in `from_file`; "auto" takes `</s>`.
         size : int, optional
             As in `from_file`.
@@ -297,7 +298,7 @@ class Vocabulary:
         ----------
         path : path
             The `.gguf` file, or the first part of a split one.
-        eos_token_ids : "auto", sequence of int, or None
+        eos_token_ids : "auto", int, str, sequence of these, or None
             As in `from_file`; "auto" takes the file's end-of-sequence, end-of-turn and end-of-message ids.
         size : int, optional
             As in `from_file`.
