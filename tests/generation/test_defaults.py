@@ -98,6 +98,8 @@ def test_misspelt_options() -> None:
     for write in (detent.generate, detent.stream):
         with pytest.raises(TypeError, match="'max_token'; did you mean 'max_tokens'"):
             write(model, "Go", max_token=5)  # type: ignore[call-arg, operator]
+    with pytest.raises(TypeError, match="generate_batch"):
+        detent.generate(model, "Go", samples=3)  # type: ignore[call-arg]
     for name in ("retries", "alternatives"):
         with pytest.raises(ArgumentError, match=name):
             detent.generate(model, "Go", **{name: -1})  # type: ignore[arg-type]

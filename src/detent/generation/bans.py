@@ -16,7 +16,7 @@ from detent.errors import ArgumentError
 from detent.generation.aho_corasick import AhoCorasick, MatchState
 from detent.generation.sampler import whole_number
 from detent.language import Language
-from detent.sources.nodes import ANY_BYTES, concat, optional
+from detent.sources.nodes import ANY_BYTES, UTF8, concat, optional
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.containing import containing_node, no_word_character
 from detent.sources.words.quoted import in_strings
@@ -99,8 +99,14 @@ class BannedWords:
         return self._automaton.start(prompt if self._across_prompt else b"")
 
     def excluding(self, language: Language, prompt: bytes, stops: AhoCorasick | None) -> Language:
-        """Return the texts of a language without a banned word, and without the end of one that the prompt began."""
-        banned = [self._banned_node, in_strings(self._banned_node)]
+        """Return the texts of a language without a banned word, and without the end of one that the prompt began.
+
+        The words are excluded from the decoded strings too, but for the language of all text: it has no values, and
+        its masks have fewer states without.
+        """
+        banned = [self._banned_node]
+        if language._node != UTF8:
+            banned.append(in_strings(self._banned_node))
         if stops is not None and self._whole_words:  # cutting the text at a stop string makes a word boundary there
             before = optional(concat(ANY_BYTES, no_word_character()))
             stop_strings = bytes_trie(sorted(word.encode("latin-1") for word in stops.words))

@@ -146,6 +146,8 @@ def make_request(caller: str, prompt: Prompt, language: AnyRule | None, options:
         if name not in _OPTIONS:
             similar = difflib.get_close_matches(name, _OPTIONS, 1)
             hint = f"; did you mean {similar[0]!r}?" if similar else ""
+            if name == "samples":
+                hint = "; several texts are a batch: generate_batch(model, [detent.Request(prompt, samples=3)])"
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{hint}")
     return Request(prompt, language, **options)
 
