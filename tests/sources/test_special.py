@@ -130,7 +130,7 @@ def test_an_end_of_text_that_is_asked_for_ends_the_text() -> None:
     matcher.rollback(1)
     assert matcher.allowed().tolist() == [1]
     for more in (turn.repeat(1, 2), turn + "a", turn + detent.special_token("<s>"), turn.repeat(1, None)):
-        with pytest.raises(detent.ArgumentError, match="goes on behind '<eot>'"):
+        with pytest.raises(detent.ArgumentError, match="goes on after '<eot>'"):
             detent.compile(more, vocabulary)
     detent.compile(turn.repeat(1, None) & detent.literal("a"), vocabulary)
 

@@ -18,8 +18,8 @@ from detent.generation.sampler import whole_number
 from detent.language import Language
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, optional
 from detent.sources.words.caseless import CaselessAlphabet
-from detent.sources.words.containing import containing_node, no_word_character
-from detent.sources.words.quoted import in_strings
+from detent.sources.words.containing import containing_node, no_word_character, read_words
+from detent.sources.words.escaped import containing_escaped
 from detent.sources.words.trie import bytes_trie, trie
 
 __all__ = ["Ban", "BanMode", "BannedWords", "Words", "banned_words"]
@@ -93,6 +93,8 @@ class BannedWords:
         self._whole_words = ban.whole_words
         self._automaton = AhoCorasick(words, "ban", ignore_case=ban.ignore_case, whole_words=ban.whole_words)
         self._banned_node = containing_node(words, "ban", ban.ignore_case, ban.whole_words)
+        encoded = read_words(words, "ban", as_text=False)
+        self._escaped_node = containing_escaped(encoded, ban.ignore_case, ban.whole_words)
 
     def start(self, prompt: bytes) -> MatchState:
         """Return the match state of an empty text after a prompt."""
@@ -101,12 +103,12 @@ class BannedWords:
     def excluding(self, language: Language, prompt: bytes, stops: AhoCorasick | None) -> Language:
         """Return the texts of a language without a banned word, and without the end of one that the prompt began.
 
-        The words are excluded from the decoded strings too, but for the language of all text: it has no values, and
-        its masks have fewer states without.
+        The words are excluded where escapes hide them too, but for the language of all text: it has no values, and its
+        masks have fewer states without.
         """
         banned = [self._banned_node]
         if language._node != UTF8:
-            banned.append(in_strings(self._banned_node))
+            banned.append(self._escaped_node)
         if stops is not None and self._whole_words:  # cutting the text at a stop string makes a word boundary there
             before = optional(concat(ANY_BYTES, no_word_character()))
             stop_strings = bytes_trie(sorted(word.encode("latin-1") for word in stops.words))
