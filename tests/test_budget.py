@@ -446,7 +446,7 @@ def test_steps_near_a_limit_search_for_a_bounded_time() -> None:
     # "x" is no token by itself, so that the length of a completion in bytes is no bound.
     vocabulary = detent.Vocabulary([*tokens, b"c", b"", b"xy"], eos_token_ids=[len(tokens) + 1])
     rule = detent.regex("c?(?:[ab]{10}c){40}|cc")
-    guide = detent.compile(rule, vocabulary, limits=detent.Limits(work=20_000))
+    guide = detent.compile(rule, vocabulary, limits=detent.Limits(work=200_000))
     for seed in range(3):
         rng, matcher = Random(seed), guide.matcher(100)
         while not matcher.is_finished:
@@ -462,5 +462,5 @@ def test_a_known_completion_serves_where_a_search_costs_too_much() -> None:
     vocabulary = detent.Vocabulary([*tokens, b"c", b"", b"xy"], eos_token_ids=[len(tokens) + 1])
     rule = detent.regex("(?:[ab]{10}c){40}")
     assert rule.min_tokens(vocabulary) == 80
-    matcher = detent.compile(rule, vocabulary, limits=detent.Limits(work=20_000)).matcher(200)
+    matcher = detent.compile(rule, vocabulary, limits=detent.Limits(work=200_000)).matcher(200)
     assert len(matcher.completion()) <= 200

@@ -48,7 +48,7 @@ const std::vector<ExprId>* Budget::successors(ExprId state, Allowance& allowance
   std::optional<std::vector<ExprId>> next = machine_.successors(state, visited, max_new_rows);
   allowance.work -= visited + kWorkPerRow * (machine_.automaton().row_count() - rows_before);
   if (!next) return nullptr;
-  meter_.step(visited / 8 + 1);
+  if (allowance.is_unlimited()) meter_.step(visited / 8 + 1);
   successor_count_ += next->size();
   return &(successors_[state.value] = std::move(*next));
 }

@@ -13,7 +13,7 @@ namespace detent {
 namespace {
 
 // States that decoding adds before masks of unions are computed by operand. Most languages stay far below.
-constexpr std::size_t kManyStates = 10'000;
+constexpr std::size_t kManyStates = 4'000;
 
 }  // namespace
 
