@@ -388,3 +388,22 @@ def test_hostile_words(case):
     assert matcher.allowed().size
     for text, accepted in [(x, True) for x in case.get("accept", [])] + [(x, False) for x in case.get("reject", [])]:
         assert language.accepts(expand(text)) == accepted
+
+
+def test_patterns_are_searched_for():
+    rng = random.Random(4)
+    texts = ["", *("".join(rng.choices("ab1 \né", k=rng.randint(1, 6))) for _ in range(300))]
+    for pattern in (r"a\d", r"\bab", r"^b", r"1$", r"(?i)A+b", r"a(?!b)", re.compile(r"a # one\n b # two", re.VERBOSE)):
+        compiled = re.compile(pattern)
+        found, rest = detent.containing(compiled), detent.without(compiled)
+        for text in texts:
+            assert found.accepts(text) == bool(compiled.search(text)) != rest.accepts(text), (pattern, text)
+    both = detent.without("é", re.compile("[0-9]"))
+    assert both.accepts("ab") and not both.accepts("a1") and not both.accepts("é")
+
+
+def test_patterns_that_match_everywhere():
+    with pytest.raises(detent.ArgumentError, match="every text"):
+        detent.without(re.compile("a*"))
+    with pytest.raises(detent.UnsupportedError):
+        detent.without(re.compile(r"(a)\1"))

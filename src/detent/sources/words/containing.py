@@ -8,6 +8,7 @@ automaton, built as far as decoding visits them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
@@ -15,6 +16,7 @@ from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, short_repr
+from detent.sources.regex import regex
 from detent.sources.regex.characters import category_ranges
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.trie import bytes_trie, prefix_free, trie
@@ -22,22 +24,25 @@ from detent.sources.words.trie import bytes_trie, prefix_free, trie
 __all__ = ["containing", "containing_node", "no_word_character", "read_words", "without"]
 
 _SHOWN_WORDS = 3
+_GLOBAL_FLAGS = re.compile(r"^(?:\s*\(\?[aimsux]+\))+")
 
 
-def containing(*words: str | bytes, ignore_case: bool = False, whole_words: bool = False) -> Language:
+def containing(*words: str | bytes | re.Pattern[str], ignore_case: bool = False, whole_words: bool = False) -> Language:
     r"""Make the language of all texts that have at least one of the words somewhere in them.
 
     >>> import detent
     >>> detent.containing("talk", "listen")
     Language(text with 'talk' or 'listen')
 
-    Words are text, not patterns. Without words the language is empty. To exclude words from another language,
-    ``language & detent.without(...)`` costs about half of ``language - detent.containing(...)``.
+    A str is text, not a pattern; a compiled pattern is found as by `re.search`. Without words the language is empty. To
+    exclude words from another language, ``language & detent.without(...)`` costs about half of
+    ``language - detent.containing(...)``.
 
     Parameters
     ----------
-    words : str or bytes
-        Bytes need not be whole characters where neither of the options is set.
+    words : str, bytes or compiled pattern
+        Bytes need not be whole characters where neither of the options is set. The options do not apply to patterns,
+        which have flags.
     ignore_case : bool
         Find each word in any case, as ``re.IGNORECASE`` has it: one character for one, so that "ß" is also "ẞ" but not
         "ss". Accents count, and a letter with a combining accent is not the composed letter.
@@ -57,11 +62,11 @@ def containing(*words: str | bytes, ignore_case: bool = False, whole_words: bool
     """
     if not words:
         return Language(_core.empty(), "text with a word of none")
-    node = _core.intersection([UTF8, containing_node(words, "containing", ignore_case, whole_words)])
+    node = _core.intersection([UTF8, _containing_any(words, "containing", ignore_case, whole_words)])
     return Language(node, f"text with {_describe(words, ignore_case, whole_words)}")
 
 
-def without(*words: str | bytes, ignore_case: bool = False, whole_words: bool = False) -> Language:
+def without(*words: str | bytes | re.Pattern[str], ignore_case: bool = False, whole_words: bool = False) -> Language:
     """Make the language of all texts that have none of the words anywhere in them.
 
     >>> import detent
@@ -80,7 +85,7 @@ def without(*words: str | bytes, ignore_case: bool = False, whole_words: bool = 
 
     Parameters
     ----------
-    words : str or bytes
+    words : str, bytes or compiled pattern
         The words.
     ignore_case : bool
         Find each word in any case.
@@ -99,8 +104,32 @@ def without(*words: str | bytes, ignore_case: bool = False, whole_words: bool = 
     """
     if not words:
         return Language(UTF8, "text")
-    node = _core.intersection([UTF8, _core.complement(containing_node(words, "without", ignore_case, whole_words))])
+    node = _core.intersection([UTF8, _core.complement(_containing_any(words, "without", ignore_case, whole_words))])
     return Language(node, f"text without {_describe(words, ignore_case, whole_words)}")
+
+
+def _containing_any(
+    words: Sequence[str | bytes | re.Pattern[str]], asker: str, ignore_case: bool, whole_words: bool
+) -> _core.Node:
+    """Return the node of the byte strings that contain one of the words, or a match of one of the patterns."""
+    patterns = [word for word in words if isinstance(word, re.Pattern)]
+    plain = [word for word in words if not isinstance(word, re.Pattern)]
+    nodes = [_search(pattern, asker) for pattern in patterns]
+    if plain:
+        nodes.append(containing_node(plain, asker, ignore_case, whole_words))
+    return _core.union(nodes)
+
+
+def _search(pattern: re.Pattern[str], asker: str) -> _core.Node:
+    """Return the node of the texts in which `re.search` finds a pattern; the assertions see the whole text."""
+    if not isinstance(pattern.pattern, str):
+        raise ArgumentError(f"{asker} takes patterns of type str, got {short_repr(pattern.pattern)}; decode it")
+    if pattern.search(""):
+        raise ArgumentError(f"{asker} got {short_repr(pattern.pattern)}, which matches in every text; leave it out")
+    regex(pattern.pattern, pattern.flags)  # errors point into the pattern itself
+    end = "\n" if pattern.flags & re.VERBOSE else ""  # the pattern may end in a comment
+    body = _GLOBAL_FLAGS.sub("", pattern.pattern)  # `pattern.flags` has them
+    return regex(f"(?s:.*)(?:{body}{end})(?s:.*)", pattern.flags)._node
 
 
 def containing_node(words: Sequence[str | bytes], asker: str, ignore_case: bool, whole_words: bool) -> _core.Node:
@@ -155,8 +184,8 @@ def no_word_character() -> _core.Node:
     return _core.chars(list(category_ranges("w", True, False)))
 
 
-def _describe(words: tuple[str | bytes, ...], ignore_case: bool, whole_words: bool) -> str:
-    names = [short_repr(word, 24) for word in words[:_SHOWN_WORDS]]
+def _describe(words: tuple[str | bytes | re.Pattern[str], ...], ignore_case: bool, whole_words: bool) -> str:
+    names = [short_repr(getattr(word, "pattern", word), 24) for word in words[:_SHOWN_WORDS]]
     if len(words) > _SHOWN_WORDS:
         names[-1] = f"{len(words) - _SHOWN_WORDS + 1} more"
     listed = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
