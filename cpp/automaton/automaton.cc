@@ -20,10 +20,15 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
       compiled_size_(0) {
   const ForkGuard guard;
   meter_.restart(std::move(cancel));
-  if (writable.alphabet != ByteSet::all()) exprs_.set_alphabet(writable.alphabet);
+  if (writable.alphabet != ByteSet::all() || writable.texts) {
+    exprs_.set_alphabet(writable.alphabet, writable.texts ? writable.token_bytes : ByteSet::all());
+  }
   NodeCompiler compiler(exprs_, liveness_, meter_);
   compiler.register_byte_sets(root);
-  if (writable.texts) compiler.register_byte_sets(*writable.texts);
+  if (writable.texts) {
+    compiler.register_byte_sets(*writable.texts);
+    exprs_.bytes(writable.token_bytes);
+  }
   derivatives_.freeze_byte_classes();
   derivatives_.set_live([this](ExprId id) { return liveness_.live(id); });
   if (compiler.uses_all_texts()) {
@@ -32,7 +37,10 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
   }
   start_ = compiler.compile(root, true);
   if (compiler.has_json_strings()) all_texts_ = compiler.compile(compiler.all_texts(), false);
-  if (writable.texts) tokenizable_ = compiler.compile(*writable.texts, true);
+  if (writable.texts) {
+    tokenizable_ = compiler.compile(*writable.texts, true);
+    token_bytes_ = exprs_.repeat(exprs_.bytes(writable.token_bytes), 0, ExprSet::kUnbounded);
+  }
   if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
   add_state_slots();
   compiled_size_ = exprs_.size();
@@ -42,6 +50,7 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
 void Automaton::add_state_slots() {
   while (rows_.size() < exprs_.size()) {
     rows_.emplace_back();
+    verdicts_.emplace_back();
     clamped_[0].emplace_back();
     clamped_[1].emplace_back();
     self_loop_bytes_.emplace_back();
@@ -71,19 +80,23 @@ const ExprId* Automaton::publish(ExprId state) {
   return row;
 }
 
+// Few states need the second search, which follows all tokens that contain bytes without a token of their own.
 bool Automaton::search_tokenizable(ExprId state) {
-  return edit([this, state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
-    return liveness.live(exprs.intersection({state, tokenizable_}));
+  const bool found = edit([this, state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+    return liveness.live(exprs.intersection({state, token_bytes_})) ||
+           liveness.live(exprs.intersection({state, tokenizable_}));
   });
+  verdicts_[state.value].store(found ? Verdict::yes : Verdict::no, std::memory_order_relaxed);
+  return found;
 }
 
-// Counts are not clamped where a byte has no token: there a count beyond the horizon can decide whether the vocabulary
-// can write the rest of the text.
+// Counts are not clamped where the text may need bytes that are no tokens: there a count beyond the horizon can decide
+// whether the vocabulary can write the rest of the text.
 ExprId Automaton::clamp(ExprId state, Horizon horizon) {
   const int index = static_cast<int>(horizon);
   const std::uint32_t length = horizon == Horizon::token ? horizon_ : std::min(kNear, horizon_);
   const ExprId clamped = edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
-    return tokenizable_ == ExprSet::kEmpty ? clamp_counts(exprs, state, length, clamped_parts_[index]) : state;
+    return stays_tokenizable(state) ? clamp_counts(exprs, state, length, clamped_parts_[index]) : state;
   });
   clamped_[index][state.value].store(clamped.value, std::memory_order_release);
   return clamped;

@@ -26,10 +26,12 @@ namespace detent {
 
 class Automaton {
  public:
-  // The texts that a vocabulary can write: those over the alphabet, and among these only `texts`, if not null.
+  // The texts that a vocabulary can write: those over the alphabet, and among these only `texts`, if not null. Then
+  // `token_bytes` are the bytes that are tokens.
   struct Writable {
     ByteSet alphabet = ByteSet::all();
     const NodeRef* texts = nullptr;
+    ByteSet token_bytes = ByteSet::all();
   };
   // The automaton of the texts of `root` over the alphabet. `horizon` is the length of the vocabulary's longest token.
   Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
@@ -56,9 +58,18 @@ class Automaton {
   bool has_rule(ExprId state) const { return exprs_[state].has_rule; }
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
 
-  // Whether a text that the vocabulary can write leads from `state` to acceptance. True of every live state where the
-  // vocabulary has a token for each byte.
-  bool is_tokenizable(ExprId state) { return tokenizable_ == ExprSet::kEmpty || search_tokenizable(state); }
+  // Whether a text that the vocabulary can write leads from the live state `state` to acceptance. Known by its form if
+  // each byte is a token or the text may avoid the other bytes; searched, and remembered, otherwise.
+  bool is_tokenizable(ExprId state) {
+    if (tokenizable_ == ExprSet::kEmpty || exprs_[state].completes_by_bytes) return true;
+    const Verdict known = verdicts_[state.value].load(std::memory_order_relaxed);
+    return known == Verdict::unknown ? search_tokenizable(state) : known == Verdict::yes;
+  }
+  // Whether `state` and each live state that follows it are tokenizable, by their form.
+  bool stays_tokenizable(ExprId state) const {
+    const Expr& expr = exprs_[state];
+    return tokenizable_ == ExprSet::kEmpty || (expr.completes_by_bytes && expr.residuals_complete_by_bytes);
+  }
 
   // Returns a state that allows the same strings of up to that many bytes, with all larger counts clamped.
   // Horizon::token is the longest token; most tokens are shorter than kNear (docs/algorithms/horizon.md).
@@ -113,6 +124,8 @@ class Automaton {
   std::int64_t memory_bytes();
 
  private:
+  enum class Verdict : std::uint8_t { unknown, yes, no };
+
   const ExprId* publish(ExprId state);
   ExprId clamp(ExprId state, Horizon horizon);
   const ByteSet& find_self_loop_bytes(ExprId state);
@@ -129,9 +142,11 @@ class Automaton {
   std::uint32_t horizon_;
   std::size_t compiled_size_;
   ExprId start_;
-  ExprId tokenizable_;
+  ExprId tokenizable_;  // the texts that the vocabulary can write; dead if these are all over the alphabet
+  ExprId token_bytes_;  // the strings of bytes that are tokens; dead likewise
   ExprId all_texts_;
   StableVector<std::atomic<const ExprId*>> rows_;
+  StableVector<std::atomic<Verdict>> verdicts_;
   StableVector<std::atomic<std::uint32_t>> clamped_[2];         // by Horizon
   std::unordered_map<std::uint32_t, ExprId> clamped_parts_[2];  // by Horizon; memo of clamp_counts
   StableVector<std::atomic<const ByteSet*>> self_loop_bytes_;

@@ -243,12 +243,13 @@ class GrammarCompiler {
   }
 
   void make_rules() {
-    bool nonempty = true, has_guard = false;
+    bool nonempty = true, has_guard = false, completes_by_bytes = true;
     for (Part& part : parts_) {
       if (part.node->is_open()) continue;
       part.expr = part.facts.has_text ? interned_.at(part.node) : ExprSet::kEmpty;
       nonempty &= exprs_[part.expr].nonempty;
       has_guard |= exprs_[part.expr].has_guard;
+      completes_by_bytes &= exprs_[part.expr].completes_by_bytes && exprs_[part.expr].residuals_complete_by_bytes;
     }
     for (std::uint32_t i = 0; i < definitions_.size(); ++i) {
       const Facts& facts = parts_[definitions_[i]].facts;
@@ -260,6 +261,7 @@ class GrammarCompiler {
       traits.nullable = facts.nullable;
       traits.nonempty = nonempty;
       traits.has_guard = has_guard;
+      traits.completes_by_bytes = traits.residuals_complete_by_bytes = completes_by_bytes && !has_guard;
       traits.min_length = facts.min_length;
       traits.max_completion_bound = UINT32_MAX;
       traits.hash = mix(grammar_.hash(), i);

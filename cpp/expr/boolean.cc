@@ -197,7 +197,8 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
 
   Expr expr;
   expr.op = Op::union_of;
-  expr.nonempty = expr.infinite = expr.is_text = expr.in_alphabet = true;
+  expr.nonempty = expr.infinite = expr.is_text = expr.in_alphabet = expr.residuals_complete_by_bytes = true;
+  bool only_token_bytes = true, all_complete = true;
   expr.max_length = 0;
   expr.min_length = UINT32_MAX;
   expr.b_ = static_cast<std::uint32_t>(parts.size());
@@ -208,6 +209,10 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
     expr.nonempty &= operand.nonempty;
     expr.is_text &= operand.is_text;
     expr.in_alphabet &= operand.in_alphabet;
+    only_token_bytes &= operand.only_token_bytes;
+    all_complete &= operand.completes_by_bytes;
+    expr.completes_by_bytes |= operand.nonempty && operand.completes_by_bytes;
+    expr.residuals_complete_by_bytes &= operand.residuals_complete_by_bytes;
     inherit_flags(expr, operand);
     expr.largest_count = std::max(expr.largest_count, operand.largest_count);
     expr.largest_minimum = std::max(expr.largest_minimum, operand.largest_minimum);
@@ -218,6 +223,8 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
     expr.loop_length = std::max(expr.loop_length, operand.loop_length);
     total = sum(total, mix(Hash128{}, operand.hash));
   }
+  expr.completes_by_bytes |= all_complete;
+  set_only_token_bytes(expr, only_token_bytes);
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::union_of)), total);
   return find_or_add(expr, parts);
 }
@@ -264,11 +271,13 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
   expr.nullable = true;
   expr.b_ = static_cast<std::uint32_t>(parts.size());
   Hash128 total{};
+  bool only_token_bytes = false;
   for (ExprId part : parts) {
     const Expr& operand = exprs_[part.value];
     expr.nullable &= operand.nullable;
     expr.is_text |= operand.is_text;
     expr.in_alphabet |= operand.in_alphabet;
+    only_token_bytes |= operand.only_token_bytes;
     inherit_flags(expr, operand);
     expr.min_length = std::max(expr.min_length, operand.min_length);
     total = sum(total, mix(Hash128{}, operand.hash));
@@ -277,6 +286,7 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
     if (parts[0] == kEpsilon) return expr.nullable ? kEpsilon : kEmpty;
     bound_infinite_intersection(expr, parts);
   }
+  set_only_token_bytes(expr, only_token_bytes);
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::intersection)), total);
   return find_or_add(expr, parts);
 }

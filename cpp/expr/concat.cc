@@ -68,6 +68,10 @@ ExprId ExprSet::cons(ExprId head, ExprId tail) {
   expr.nonempty = h.nonempty && t.nonempty;
   expr.is_text = h.is_text && t.is_text;
   expr.in_alphabet = h.in_alphabet && t.in_alphabet;
+  expr.completes_by_bytes = h.completes_by_bytes && t.completes_by_bytes;
+  expr.residuals_complete_by_bytes =
+      h.residuals_complete_by_bytes && t.completes_by_bytes && t.residuals_complete_by_bytes;
+  set_only_token_bytes(expr, h.only_token_bytes && t.only_token_bytes);
   inherit_flags(expr, h);
   inherit_flags(expr, t);
   expr.largest_count = std::max(h.largest_count, t.largest_count);
@@ -116,6 +120,9 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.nonempty = inner.nonempty;
   expr.is_text = inner.is_text;
   expr.in_alphabet = inner.in_alphabet;
+  expr.completes_by_bytes = minimum == 0 || inner.completes_by_bytes;
+  expr.residuals_complete_by_bytes = inner.residuals_complete_by_bytes && (minimum <= 1 || inner.completes_by_bytes);
+  set_only_token_bytes(expr, inner.only_token_bytes);
   inherit_flags(expr, inner);
   expr.min_length = saturating_multiply(inner.min_length, minimum);
   expr.max_completion_bound =

@@ -54,6 +54,10 @@ struct Expr {
   bool has_lookbehind_end : 1 = false;  // contains a lookbehind_end
   bool has_rule : 1 = false;            // calls a rule: may have infinitely many residuals
   bool has_guard : 1 = false;           // contains maximal_munch or not_followed_by: depends on the text that follows
+  // Where some bytes are no tokens (ExprSet::set_alphabet). True only if the form shows it.
+  bool only_token_bytes : 1 = false;             // every string consists of bytes that are tokens
+  bool completes_by_bytes : 1 = false;           // some string does, unless the language is empty
+  bool residuals_complete_by_bytes : 1 = false;  // so it is with each residual by one byte or more
   // Bounds, valid where `nonempty`:
   std::uint32_t largest_count = 0;         // largest finite repeat bound inside
   std::uint32_t largest_minimum = 0;       // largest lower repeat bound inside

@@ -13,6 +13,10 @@ namespace {
 constexpr std::size_t kFirstTable = 256;
 constexpr std::size_t kTextChunk = 32;  // bytes of a literal in one expression
 
+bool writes_json_strings(const ByteSet& bytes) {
+  return ByteSet::range(0x20, 0x7E).is_subset_of(bytes) && ByteSet::range(0x80, 0xBF).is_subset_of(bytes);
+}
+
 }  // namespace
 
 ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
@@ -20,22 +24,36 @@ ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
   empty.nonempty = true;
   empty.max_length = 0;
   empty.is_text = empty.in_alphabet = true;
+  set_only_token_bytes(empty, true);
   exprs_.emplace_back() = empty;
   Expr epsilon;
   epsilon.op = Op::epsilon;
   epsilon.nullable = epsilon.nonempty = true;
   epsilon.max_length = 0;
   epsilon.is_text = epsilon.in_alphabet = true;
+  set_only_token_bytes(epsilon, true);
   epsilon.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::epsilon));
   find_or_add(epsilon, {});
   sigma_star_ = alphabet_star_ = repeat(bytes(ByteSet::all()), 0, kUnbounded);
 }
 
-void ExprSet::set_alphabet(const ByteSet& alphabet) {
+// The expression of all byte strings, and its part, exist before the alphabet and the token bytes are known.
+void ExprSet::set_alphabet(const ByteSet& alphabet, const ByteSet& token_bytes) {
   alphabet_ = alphabet;
+  token_bytes_ = token_bytes;
+  for (ExprId id : {sigma_star_, exprs_[sigma_star_.value].part()}) {
+    exprs_[id.value].in_alphabet = alphabet == ByteSet::all();
+    exprs_[id.value].only_token_bytes = token_bytes == ByteSet::all();
+  }
   alphabet_star_ = repeat(bytes(alphabet), 0, kUnbounded);
-  has_json_escapes_ =
-      ByteSet::range(0x20, 0x7E).is_subset_of(alphabet) && ByteSet::range(0x80, 0xBF).is_subset_of(alphabet);
+  has_json_escapes_ = writes_json_strings(alphabet);
+  has_token_escapes_ = writes_json_strings(token_bytes);
+}
+
+void ExprSet::set_only_token_bytes(Expr& expr, bool only_token_bytes) {
+  expr.only_token_bytes = only_token_bytes;
+  expr.completes_by_bytes |= only_token_bytes;
+  expr.residuals_complete_by_bytes |= only_token_bytes;
 }
 
 void ExprSet::inherit_flags(Expr& expr, const Expr& part) {
@@ -109,6 +127,9 @@ ExprId ExprSet::bytes(const ByteSet& set) {
   expr.min_length = expr.max_completion_bound = expr.max_length = 1;
   expr.is_text = set.is_subset_of(ByteSet::range(0, 0x7F));
   expr.in_alphabet = set.is_subset_of(alphabet_);
+  expr.completes_by_bytes = !(set & token_bytes_).empty();
+  expr.residuals_complete_by_bytes = true;
+  set_only_token_bytes(expr, set.is_subset_of(token_bytes_));
   expr.a_ = set_index(set);
   expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::bytes));
   for (std::uint64_t word : set.words()) expr.hash = mix(expr.hash, word);
@@ -138,8 +159,13 @@ ExprId ExprSet::text(std::uint32_t begin, std::uint32_t length) {
   expr.a_ = begin;
   expr.b_ = expr.min_length = expr.max_completion_bound = expr.max_length = length;
   expr.is_text = is_utf8(std::string_view(texts_).substr(begin, length));
-  expr.in_alphabet = std::all_of(texts_.begin() + begin, texts_.begin() + begin + length,
-                                 [this](char byte) { return alphabet_.contains(static_cast<std::uint8_t>(byte)); });
+  const auto are_in = [&](const ByteSet& set, std::uint32_t first) {
+    return std::all_of(texts_.begin() + first, texts_.begin() + begin + length,
+                       [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
+  };
+  expr.in_alphabet = are_in(alphabet_, begin);
+  expr.residuals_complete_by_bytes = are_in(token_bytes_, begin + 1);
+  set_only_token_bytes(expr, are_in(token_bytes_, begin));
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::text)), length);
   for (std::size_t i = 0; i < length; i += 8) {
     std::uint64_t word = 0;

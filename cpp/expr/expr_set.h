@@ -34,9 +34,10 @@ class ExprSet {
 
   explicit ExprSet(Meter& meter);
 
-  // Names the bytes that texts may contain; to be called before anything is built. JSON strings write only these bytes,
-  // and expressions over them are known to be (Expr::in_alphabet). All other restrictions are the caller's.
-  void set_alphabet(const ByteSet& alphabet);
+  // Names the bytes that texts may contain, and those of them that are tokens; to be called before anything is built.
+  // JSON strings write bytes of the alphabet only. All other restrictions are the caller's; the flags of Expr tell
+  // which expressions are over the alphabet, and which have completions whose bytes are all tokens.
+  void set_alphabet(const ByteSet& alphabet, const ByteSet& token_bytes);
   const ByteSet& alphabet() const { return alphabet_; }
   ExprId alphabet_star() const { return alphabet_star_; }  // all strings over the alphabet
   // Whether every text can be written in a JSON string, because the alphabet has ASCII and all continuation bytes.
@@ -126,6 +127,7 @@ class ExprSet {
   void left_factor(std::vector<ExprId>& parts);
   void bound_infinite_intersection(Expr& expr, std::span<const ExprId> parts) const;
   static void inherit_flags(Expr& expr, const Expr& part);
+  static void set_only_token_bytes(Expr& expr, bool only_token_bytes);
 
   ExprId find_or_add(const Expr& expr, std::span<const ExprId> operands);
   bool same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const;
@@ -150,7 +152,9 @@ class ExprSet {
   ExprId utf8_star_ = kEmpty;      // all UTF-8 texts, if the owner named it
   ExprId not_utf8_star_ = kEmpty;  // its complement
   ByteSet alphabet_ = ByteSet::all();
+  ByteSet token_bytes_ = ByteSet::all();
   bool has_json_escapes_ = true;
+  bool has_token_escapes_ = true;  // so it is with bytes that are tokens
   ExprId alphabet_star_ = kEmpty;
   ExprId alphabet_texts_ = kEmpty;  // UTF-8 texts over the alphabet, if the owner named them
 };

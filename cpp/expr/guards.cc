@@ -18,6 +18,7 @@ ExprId ExprSet::json_escaped(ExprId texts, std::uint32_t position, std::uint32_t
   expr.nullable = is_in_text && inner.nullable;
   expr.nonempty = inner.nonempty && has_json_escapes_;
   expr.in_alphabet = true;
+  expr.completes_by_bytes = expr.residuals_complete_by_bytes = has_token_escapes_;
   inherit_flags(expr, inner);
   expr.largest_count = inner.largest_count;
   expr.largest_minimum = inner.largest_minimum;

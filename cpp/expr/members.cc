@@ -62,7 +62,7 @@ ExprId ExprSet::unordered(const UnorderedState& state, ExprId separator, ExprId 
   Expr expr;
   expr.op = Op::unordered;
   expr.nullable = is_complete && state.position != MemberPosition::after_separator;
-  expr.nonempty = true;
+  expr.nonempty = expr.completes_by_bytes = true;
   expr.max_completion_bound = UINT32_MAX;
   expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::unordered));
   Hash128 required{}, optional{};
@@ -70,6 +70,7 @@ ExprId ExprSet::unordered(const UnorderedState& state, ExprId separator, ExprId 
     const Expr& part = exprs_[parts[i].value];
     inherit_flags(expr, part);
     if (parts[i] != kEmpty) expr.nonempty &= part.nonempty;
+    expr.completes_by_bytes &= part.completes_by_bytes && part.residuals_complete_by_bytes;
     if (i < 2) {
       expr.hash = mix(expr.hash, part.hash);
     } else if (i - 2 < state.required) {
@@ -78,6 +79,7 @@ ExprId ExprSet::unordered(const UnorderedState& state, ExprId separator, ExprId 
       optional = sum(optional, mix(Hash128{}, part.hash));
     }
   }
+  expr.residuals_complete_by_bytes = expr.completes_by_bytes;
   expr.min_length = min_length_unordered(state, parts);
   expr.hash = mix(mix(expr.hash, required), optional);
   expr.hash = mix(expr.hash, (std::uint64_t{state.minimum} << 32) | state.maximum);
@@ -99,6 +101,9 @@ std::uint32_t ExprSet::add_members(OrderedMembers members) {
   Expr facts;
   facts.op = Op::ordered;
   facts.nonempty = separator.nonempty && others.nonempty;
+  facts.completes_by_bytes = facts.residuals_complete_by_bytes =
+      separator.completes_by_bytes && separator.residuals_complete_by_bytes && others.completes_by_bytes &&
+      others.residuals_complete_by_bytes;
   facts.max_completion_bound = UINT32_MAX;
   facts.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::ordered)), separator.hash), others.hash);
   inherit_flags(facts, separator);
@@ -113,6 +118,8 @@ std::uint32_t ExprSet::add_members(OrderedMembers members) {
     const Expr& member = exprs_[members.members[i - 1].value];
     inherit_flags(facts, member);
     facts.nonempty &= member.nonempty;
+    facts.completes_by_bytes &= member.completes_by_bytes && member.residuals_complete_by_bytes;
+    facts.residuals_complete_by_bytes = facts.completes_by_bytes;
     shortest = std::min(shortest, member.min_length);
     facts.hash = mix(mix(facts.hash, member.hash), static_cast<std::uint64_t>(members.required[i - 1]));
     if (members.required[i - 1]) {

@@ -34,9 +34,10 @@ LanguageMachine::LanguageMachine(const NodeRef& language, std::shared_ptr<const 
                                  const Limits& limits, std::shared_ptr<const CancelFlag> cancel)
     : TokenMachine(std::move(vocabulary)),
       cancel_(cancel),
-      automaton_(with_special(language, vocabulary_->special_names(), vocabulary_->special_eos()),
-                 Automaton::Writable{vocabulary_->alphabet(), vocabulary_->tokenizable_texts()},
-                 vocabulary_->max_token_length(), limits, cancel),
+      automaton_(
+          with_special(language, vocabulary_->special_names(), vocabulary_->special_eos()),
+          Automaton::Writable{vocabulary_->alphabet(), vocabulary_->tokenizable_texts(), vocabulary_->token_bytes()},
+          vocabulary_->max_token_length(), limits, cancel),
       masks_(*vocabulary_, automaton_),
       budget_(*this, limits) {
   if (start() == ExprSet::kEmpty) {

@@ -1,5 +1,6 @@
 #include "runtime/mask_computer.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -19,13 +20,24 @@ constexpr std::size_t kManyStates = 4'000;
 
 std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
   if (const std::vector<ExprId> parts = alternatives(state); parts.size() > 1) return compute_from_alternatives(parts);
-  if (vocabulary_.tokenizable_texts()) return compute_from_nearest(state);
-  if (automaton_.begins_with_literal(state)) return walk(state, {});
-  if (const SlicedState sliced = analysis_.slice(state); !sliced.slices.empty()) return compute_from_slices(sliced);
+  const TokenCheck check = automaton_.stays_tokenizable(state) ? TokenCheck::none : TokenCheck::tokenizable;
+  if (check == TokenCheck::none && automaton_.begins_with_literal(state)) return walk(state, {}, check);
+  if (const SlicedState sliced = analysis_.slice(state); can_use(sliced, check)) {
+    return compute_from_slices(sliced, check);
+  }
+  if (check == TokenCheck::tokenizable) return compute_from_nearest(state, check);
   const ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(state), state, [this](ExprId wide) { return cached(wide); });
-  if (!reference.mask) return compute_from_nearest(state);
-  return reference.equal_below >= vocabulary_.max_token_length() ? reference.mask : walk(state, reference);
+  if (!reference.mask) return compute_from_nearest(state, check);
+  return reference.equal_below >= vocabulary_.max_token_length() ? reference.mask : walk(state, reference, check);
+}
+
+// Tokens inside a slice are allowed without a look at the continuation.
+bool MaskComputer::can_use(const SlicedState& sliced, TokenCheck check) {
+  return !sliced.slices.empty() &&
+         (check == TokenCheck::none || std::ranges::all_of(sliced.slices, [this](const Slice& slice) {
+            return automaton_.stays_tokenizable(slice.prefix) && automaton_.is_tokenizable(slice.continuation);
+          }));
 }
 
 // Returns nothing while the automaton is small: one walk then costs less than one for each operand.
@@ -46,7 +58,7 @@ std::shared_ptr<const Mask> MaskComputer::compute_from_alternatives(const std::v
   return builder.finish();
 }
 
-std::shared_ptr<const Mask> MaskComputer::compute_from_slices(const SlicedState& sliced) {
+std::shared_ptr<const Mask> MaskComputer::compute_from_slices(const SlicedState& sliced, TokenCheck check) {
   MaskBuilder builder(vocabulary_.word_count());
   for (const auto& [prefix, continuation] : sliced.slices) {
     const std::shared_ptr<const Mask> mask = slice_masks_.mask_of(prefix);
@@ -55,27 +67,28 @@ std::shared_ptr<const Mask> MaskComputer::compute_from_slices(const SlicedState&
     ExprId noted = ExprSet::kEmpty;  // the state whose completion was noted last
     walk_suffixes(*mask->context_dependent(), vocabulary_, automaton_, continuation,
                   [&](std::uint32_t id, ExprId next) {
+                    if (check == TokenCheck::tokenizable && !automaton_.is_tokenizable(next)) return;
                     builder.allow(id);
                     if (next != noted) builder.note_length(automaton_.completion_bound(noted = next));
                   });
   }
   if (sliced.remainder != ExprSet::kEmpty) {
-    ReferenceWalk(vocabulary_, automaton_, {}, builder, nullptr).run(sliced.remainder);
+    ReferenceWalk(vocabulary_, automaton_, {}, builder, nullptr, check).run(sliced.remainder);
   }
   return builder.finish();
 }
 
-std::shared_ptr<const Mask> MaskComputer::compute_from_nearest(ExprId state) {
+std::shared_ptr<const Mask> MaskComputer::compute_from_nearest(ExprId state, TokenCheck check) {
   const ReferenceMask reference = recent_.nearest_state(state);
-  std::shared_ptr<const Mask> mask = walk(state, reference);
+  std::shared_ptr<const Mask> mask = walk(state, reference, check);
   if (!reference.mask) recent_.add(state);
   return mask;
 }
 
-std::shared_ptr<const Mask> MaskComputer::walk(ExprId state, const ReferenceMask& reference) {
+std::shared_ptr<const Mask> MaskComputer::walk(ExprId state, const ReferenceMask& reference, TokenCheck check) {
   MaskBuilder builder(vocabulary_.word_count());
   if (reference.mask) builder.copy_from(*reference.mask);
-  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr).run(state);
+  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, check).run(state);
   return builder.finish();
 }
 

@@ -45,9 +45,10 @@ class MaskComputer {
   std::shared_ptr<const Mask> cached(ExprId state);
   std::vector<ExprId> alternatives(ExprId state);
   std::shared_ptr<const Mask> compute_from_alternatives(const std::vector<ExprId>& alternatives);
-  std::shared_ptr<const Mask> compute_from_slices(const SlicedState& sliced);
-  std::shared_ptr<const Mask> compute_from_nearest(ExprId state);
-  std::shared_ptr<const Mask> walk(ExprId state, const ReferenceMask& reference);
+  std::shared_ptr<const Mask> compute_from_slices(const SlicedState& sliced, TokenCheck check);
+  std::shared_ptr<const Mask> compute_from_nearest(ExprId state, TokenCheck check);
+  std::shared_ptr<const Mask> walk(ExprId state, const ReferenceMask& reference, TokenCheck check);
+  bool can_use(const SlicedState& sliced, TokenCheck check);
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;

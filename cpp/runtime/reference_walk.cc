@@ -24,20 +24,20 @@ void for_each_id(const Vocabulary& vocabulary, std::uint32_t token, Act act) {
 }  // namespace
 
 ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton, const ReferenceMask& reference,
-                             MaskBuilder& builder, ExitDelta* exits)
+                             MaskBuilder& builder, ExitDelta* exits, TokenCheck check)
     : vocabulary_(vocabulary),
       automaton_(automaton),
       reference_(reference),
       builder_(builder),
       exits_(exits),
       trie_(vocabulary.trie()),
-      every_byte_(vocabulary.tokenizable_texts() == nullptr),
+      check_tokens_(check == TokenCheck::tokenizable),
       path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {
   if (reference.equal_inside) exits_ahead_ = reference.mask->context_dependent()->exits;
 }
 
 void ReferenceWalk::run(ExprId state) {
-  if (every_byte_ && !reference_.mask && !exits_ && automaton_.begins_with_literal(state)) {
+  if (!check_tokens_ && !reference_.mask && !exits_ && automaton_.begins_with_literal(state)) {
     walk(follow_literal(state, 0, trie_.size()), trie_.size());
     return;
   }
@@ -83,7 +83,7 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
     }
     allow_token(node, next);
     if (++i == node.next) continue;
-    if (reference_next == ExprSet::kEmpty && every_byte_ && !exits_ && automaton_.begins_with_literal(next)) {
+    if (reference_next == ExprSet::kEmpty && !check_tokens_ && !exits_ && automaton_.begins_with_literal(next)) {
       i = follow_literal(next, i, node.next);
     } else {
       path_[node.depth + std::size_t{1}] = {
@@ -117,7 +117,7 @@ bool ReferenceWalk::has_exit_below(std::size_t i) {
 bool ReferenceWalk::allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i) {
   if (next == reference_next) return true;
   const bool is_near = vocabulary_.height(i) < Automaton::kNear;
-  if (reference_next == ExprSet::kEmpty || !is_near || !every_byte_) return false;
+  if (reference_next == ExprSet::kEmpty || !is_near) return false;
   if (near(next) != near(reference_next)) return false;
   note_completion(next);
   return true;
@@ -141,10 +141,17 @@ void ReferenceWalk::note_exits(ExprId next, ExprId reference_next, std::size_t i
   }
 }
 
+// Whether every token of a subtree that loops at `from` leads to a tokenizable state. A token may end inside a
+// character; the continuation bytes then lead back to `from`.
+bool ReferenceWalk::stays_tokenizable_below(ExprId from, const Subtree& subtree) {
+  return (subtree.whole || ByteSet::range(0x80, 0xBF).is_subset_of(vocabulary_.token_bytes())) &&
+         automaton_.is_tokenizable(from);
+}
+
 // Allows the whole subtree at once if each of its characters leads the state back to itself. A counted loop does so as
 // far as the subtree reaches. Returns whether it did.
 bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i) {
-  if (!every_byte_ || reference_.equal_inside) return false;
+  if (reference_.equal_inside) return false;
   const TrieNode& node = trie_[i];
   const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
   const ExprId from = subtree.height <= Automaton::kNear ? near(at.state) : at.state;
@@ -152,6 +159,7 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
   const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;
   const bool may_leave = exits_ && automaton_.accepting(next);
   if (!may_loop || may_leave || !subtree.used.is_subset_of(automaton_.self_loop_bytes(from))) return false;
+  if (check_tokens_ && !stays_tokenizable_below(from, subtree)) return false;
   if (exits_ && reference_next != ExprSet::kEmpty) {
     exits_->removed.emplace_back(static_cast<std::uint32_t>(i), node.next);
   }
@@ -163,7 +171,7 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
 }
 
 void ReferenceWalk::allow_token(const TrieNode& node, ExprId next) {
-  if (!every_byte_ && !automaton_.is_tokenizable(next)) {
+  if (check_tokens_ && node.token != TrieNode::kNoToken && !automaton_.is_tokenizable(next)) {
     if (path_[0].reference_row) for_each_id(vocabulary_, node.token, [this](auto id) { builder_.refuse(id); });
     return;
   }

@@ -35,11 +35,17 @@ struct ExitDelta {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> removed;  // ranges of trie nodes, ascending
 };
 
+// Whether the walk must check, for each token, that the vocabulary can write a text that follows it.
+enum class TokenCheck : std::uint8_t {
+  none,  // every live state that the walk reaches is tokenizable, or the caller decides
+  tokenizable,
+};
+
 class ReferenceWalk {
  public:
   // `exits` is null unless the mask is that of a slice.
   ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton, const ReferenceMask& reference,
-                MaskBuilder& builder, ExitDelta* exits);
+                MaskBuilder& builder, ExitDelta* exits, TokenCheck check);
 
   // Adds the tokens that `state` allows to the builder, which holds those of the reference mask, and takes back the
   // tokens that `state` refuses.
@@ -63,6 +69,7 @@ class ReferenceWalk {
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
   void note_exits(ExprId next, ExprId reference_next, std::size_t i);
   bool take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i);
+  bool stays_tokenizable_below(ExprId from, const Subtree& subtree);
   void allow_token(const TrieNode& node, ExprId next);
   std::size_t follow_literal(ExprId from, std::size_t first, std::size_t end);
   void note_completion(ExprId next);
@@ -76,7 +83,7 @@ class ReferenceWalk {
   MaskBuilder& builder_;
   ExitDelta* exits_;
   const std::vector<TrieNode>& trie_;
-  bool every_byte_;
+  bool check_tokens_;
   std::unique_ptr<Position[]> path_;            // path_[d]: the position after the first d bytes of the present node
   std::span<const std::uint32_t> exits_ahead_;  // where `equal_inside`: the exits of the reference not yet passed
   std::vector<Detour> detours_;                 // nested literals, the innermost last

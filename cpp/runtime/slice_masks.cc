@@ -46,7 +46,7 @@ std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMa
     builder.note_length(saturating_add(automaton_.completion_bound(prefix), std::uint64_t{4} * kMaxEscapeLength));
   }
   ExitDelta delta;
-  ReferenceWalk(vocabulary_, automaton_, reference, builder, &delta).run(prefix);
+  ReferenceWalk(vocabulary_, automaton_, reference, builder, &delta, TokenCheck::none).run(prefix);
   std::shared_ptr<const ContextDependentTokens> tokens;
   if (reference.mask) tokens = reference.mask->context_dependent();
   if (!tokens || !delta.added.empty() || !delta.removed.empty()) tokens = merge_exits(tokens.get(), delta);

@@ -1,7 +1,8 @@
 // SliceMasks: the masks of slices (automaton/slice_analysis.h), shared by all states that begin with the same prefix.
 //
 // The mask of a slice has the tokens that stay inside the prefix. Its context-dependent tokens are those that leave it;
-// the caller decides them by the continuation.
+// the caller decides them by the continuation. Where some bytes are no tokens, the mask is exact only for prefixes that
+// stay tokenizable (Automaton::stays_tokenizable) with a tokenizable continuation.
 #pragma once
 
 #include <memory>

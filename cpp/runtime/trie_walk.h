@@ -17,7 +17,6 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
                          VisitAll visit_all) {
   const std::vector<TrieNode>& trie = vocabulary.trie();
   const auto& class_of = automaton.class_of();
-  const bool every_byte = vocabulary.tokenizable_texts() == nullptr;
   std::vector<ExprId> path(vocabulary.max_token_length() + std::size_t{1});  // path[d]: the state after d bytes
   path[0] = state;
   std::int64_t visited = 0;
@@ -28,7 +27,7 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
       i = node.next;
       continue;
     }
-    if (every_byte && next == path[node.depth] && node.subtree) {
+    if (next == path[node.depth] && node.subtree && automaton.is_tokenizable(next)) {
       const Subtree& subtree = vocabulary.subtrees()[node.subtree];
       if (subtree.whole && subtree.used.is_subset_of(automaton.self_loop_bytes(next))) {
         visit_all(subtree, next);
@@ -36,7 +35,7 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
         continue;
       }
     }
-    if (node.token != TrieNode::kNoToken && (every_byte || automaton.is_tokenizable(next))) visit(node, next);
+    if (node.token != TrieNode::kNoToken && automaton.is_tokenizable(next)) visit(node, next);
     path[node.depth + std::size_t{1}] = next;
     ++i;
   }

@@ -54,12 +54,7 @@ class IrreducibleTokens {
 
 }  // namespace
 
-NodeRef tokenizable_texts(std::vector<std::string_view> tokens, const ByteSet& required) {
-  ByteSet single;
-  for (std::string_view token : tokens) {
-    if (token.size() == 1) single.insert(static_cast<std::uint8_t>(token[0]));
-  }
-  if (required.is_subset_of(single)) return {};
+NodeRef tokenizable_texts(std::vector<std::string_view> tokens) {
   std::sort(tokens.begin(), tokens.end(),
             [](std::string_view x, std::string_view y) { return x.size() != y.size() ? x.size() < y.size() : x < y; });
   tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());

@@ -76,14 +76,15 @@ void Vocabulary::index_text(bool has_frames, std::string_view saved_trie) {
     ids.push_back(id);
     texts.push_back(bytes(id));
     for (char byte : bytes(id)) alphabet_.insert(static_cast<std::uint8_t>(byte));
+    if (bytes(id).size() == 1) token_bytes_.insert(static_cast<std::uint8_t>(bytes(id)[0]));
   }
   if (saved_trie.empty()) {
     trie_ = TokenTrie(std::move(ids), [this](std::uint32_t id) { return bytes(id); });
   } else {
     trie_ = TokenTrie::load(saved_trie, is_text_, [this](std::uint32_t id) { return bytes(id); });
   }
-  tokenizable_texts_ =
-      detent::tokenizable_texts(std::move(texts), has_frames ? alphabet_ & ByteSet::range(0, 0xFE) : alphabet_);
+  if (has_frames) token_bytes_.insert(kFrameBound);
+  if (!alphabet_.is_subset_of(token_bytes_)) tokenizable_texts_ = detent::tokenizable_texts(std::move(texts));
 }
 
 bool Vocabulary::is_eos(std::uint32_t id) const { return std::binary_search(eos_ids_.begin(), eos_ids_.end(), id); }

@@ -60,6 +60,8 @@ class Vocabulary {
 
   // The bytes that occur in text tokens. No other byte can be written.
   const ByteSet& alphabet() const { return alphabet_; }
+  // The bytes that are tokens, and the bound of frames (expr/special.h) where special tokens are text.
+  const ByteSet& token_bytes() const { return token_bytes_; }
   // The texts that tokens can write; null where every byte of the alphabet is a token, so that every text over it is
   // one.
   const NodeRef* tokenizable_texts() const { return tokenizable_texts_.get() ? &tokenizable_texts_ : nullptr; }
@@ -78,7 +80,7 @@ class Vocabulary {
   std::vector<std::uint32_t> eos_ids_;
   std::vector<std::string> special_names_, special_eos_;
   TokenTrie trie_;
-  ByteSet alphabet_;
+  ByteSet alphabet_, token_bytes_;
   NodeRef tokenizable_texts_;
   mutable MaskCache cache_;
 };
