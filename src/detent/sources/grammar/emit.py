@@ -1,7 +1,8 @@
-"""From productions to a node of the core: what is regular becomes plain nodes, the rest a grammar.
+"""Emission of productions as a node of the core: regular rules become plain nodes, the others a grammar.
 
-Rules that only stand for another are skipped, rules without calls are put in where they are called, as long as they
-stay small, and a rule that calls itself only at the end (or only at the start) is a repeat: `A -> x A | y` is `x* y`.
+1. A rule that is only another rule is replaced by it.
+2. A small rule without calls is inlined.
+3. A rule that calls itself only at the end, or only at the start, becomes a repeat: `A -> x A | y` is `x* y`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from detent.sources.grammar.productions import EPSILON, Grammar, Production, Rep
 
 __all__ = ["emit", "simplify"]
 
-# What is put in place of a call has at most so many literals and classes: copies are cheap, and states stay alike.
+# The largest inlined rule, in literals and classes.
 _INLINE = 1000
 
 
 def emit(grammar: Grammar) -> _core.Node:
-    """Return the node of the start's texts; the grammar must have been pruned and must have a text."""
+    """Return the node of the texts of the start; the grammar must be pruned and have a text."""
     grammar = simplify(without_left_recursion(simplify(grammar)))
     only = _as_terminal(grammar.rules[grammar.start])
     if only is not None:
@@ -41,7 +42,7 @@ def _node(symbol: Symbol) -> _core.Node:
 
 
 def simplify(grammar: Grammar) -> Grammar:
-    """Return a grammar of the same texts, with fewer rules and larger terminals; linear."""
+    """Return an equivalent grammar with fewer rules and larger terminals. Takes linear time."""
     work = Grammar([list(rows) for rows in grammar.rules], grammar.start, grammar.limit, grammar.size)
     known: dict[int, Symbol] = {}
     callers: list[list[int]] = [[] for _ in work.rules]
@@ -72,7 +73,7 @@ def simplify(grammar: Grammar) -> Grammar:
 
 
 def _inline_known(row: Production, known: dict[int, Symbol]) -> Production:
-    """Return the row with known rules put in and neighbouring terminals made into one."""
+    """Return the production with known rules inlined and adjacent terminals concatenated."""
     result: list[Symbol] = []
     for symbol in row:
         if isinstance(symbol, int):
@@ -90,7 +91,7 @@ def _inline_known(row: Production, known: dict[int, Symbol]) -> Production:
 
 
 def _as_terminal(rows: list[Production]) -> Terminal | None:
-    """Return the terminal that a rule is, if it calls no other."""
+    """Return the terminal of productions without calls, or None."""
     options: list[Terminal] = []
     for row in rows:
         parts = [symbol for symbol in row if isinstance(symbol, Terminal) and symbol.regular]
@@ -101,7 +102,7 @@ def _as_terminal(rows: list[Production]) -> Terminal | None:
 
 
 def _recursion_to_loop(rule: int, rows: list[Production]) -> list[Production]:
-    """Return the rows of a rule that calls no rule but itself, as a loop where it does so on one side only."""
+    """Return the productions of a rule that calls no other rule, as a loop if it calls itself on one side only."""
     calling = [row for row in rows if rule in row and row != (rule,)]
     others = [row for row in rows if rule not in row]
     ends = _as_terminal(others)
@@ -118,7 +119,7 @@ def _recursion_to_loop(rule: int, rows: list[Production]) -> list[Production]:
 
 
 def _without_aliases(grammar: Grammar) -> Grammar:
-    """Return the grammar without rules that are just another rule."""
+    """Return the grammar without rules that are only another rule."""
     stands: dict[int, int] = {}
     for rule, rows in enumerate(grammar.rules):
         if len(rows) == 1 and len(rows[0]) == 1 and isinstance(rows[0][0], int) and rows[0][0] != rule:

@@ -1,9 +1,9 @@
 """Left recursion taken out of productions, direct, indirect, and after a nullable symbol: the texts stay the same.
 
-A rule reaches another *by its left edge* if a row of it begins with that rule, but for symbols that may be empty. In a
-strongly connected set A1 ... An of these edges every row is first written so that it begins with something that is not
-empty (which may take a variant of a rule without its empty text). It is then  Ai -> b  or  Ai -> Aj a , and a
-derivation climbs from some b of Aj along the left edge:
+A rule reaches another *by its left edge* if one of its productions begins with that rule, up to nullable symbols. In a
+strongly connected component A1 ... An of these edges, every production is first rewritten to begin with a symbol that
+is not nullable (a variant of a rule without its empty text). It is then  Ai -> b  or  Ai -> Aj a , and a derivation
+climbs from some b of Aj along the left edge:
 
     Ai = b W(j,i) for each b of Aj        W(j,i) = nothing, if i = j;  a W(k,i) for each  Ak -> Aj a
 
@@ -24,7 +24,7 @@ __all__ = ["left_edges", "without_left_recursion"]
 
 _NOT_EMPTY = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
 
-# Rows that several rules need and that are longer become a rule of their own.
+# Longer productions that several rules need become a rule.
 _SHORT = 3
 
 

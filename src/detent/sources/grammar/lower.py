@@ -1,6 +1,6 @@
-"""From trees to productions: what calls no rule becomes one terminal, the rest rows of symbols.
+"""Translation of trees into productions: an expression without rules becomes one terminal.
 
-Groups that call rules become rules of their own, so nothing is multiplied out; repeats stay repeats.
+A group that calls rules becomes a rule, so that productions are not multiplied out. Repeats stay repeats.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Lowering:
         self.differences: dict[int, tuple[int, int, int]] = {}
 
     def rows(self, tree: Tree) -> _Productions:
-        """Return the rows of a tree. Linear in the tree."""
+        """Return the productions of a tree. Takes time linear in the tree."""
         return trampoline(self._walk, tree)
 
     def _walk(self, tree: Tree) -> _Walk:
@@ -77,7 +77,7 @@ class Lowering:
 
 
 def alternatives(rows: _Productions) -> _Productions:
-    """Return the rows with those that are one regular terminal made into one."""
+    """Return the productions with those that are one regular terminal united."""
     plain = [row[0] for row in rows if len(row) == 1 and isinstance(row[0], Terminal) and row[0].regular]
     plain += [EPSILON for row in rows if not row]
     if len(plain) < 2:
@@ -87,7 +87,7 @@ def alternatives(rows: _Productions) -> _Productions:
 
 
 def _merged(symbols: list[Symbol]) -> Production:
-    """Return the row with neighbouring terminals made into one."""
+    """Return the production with adjacent regular terminals concatenated."""
     row: list[Symbol] = []
     run: list[Terminal] = []
     for symbol in [*symbols, None]:
@@ -103,7 +103,7 @@ def _merged(symbols: list[Symbol]) -> Production:
 
 
 def concatenation(parts: list[Terminal]) -> Terminal:
-    """Return terminals one after the other."""
+    """Return the concatenation of terminals."""
     if len(parts) == 1:
         return parts[0]
     nullable = all(part.nullable for part in parts)
@@ -112,7 +112,7 @@ def concatenation(parts: list[Terminal]) -> Terminal:
 
 
 def union(parts: list[Terminal]) -> Terminal:
-    """Return any one of some terminals."""
+    """Return the union of terminals."""
     if len(parts) == 1:
         return parts[0]
     nullable = any(part.nullable for part in parts)
@@ -120,6 +120,6 @@ def union(parts: list[Terminal]) -> Terminal:
 
 
 def repetition(part: Terminal, minimum: int, maximum: int | None) -> Terminal:
-    """Return a terminal, that often."""
+    """Return a terminal repeated between two bounds."""
     nullable = part.nullable or minimum == 0
     return Terminal(_core.repeat(part.node, minimum, maximum), nullable, part.size)

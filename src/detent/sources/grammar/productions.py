@@ -1,7 +1,7 @@
-"""Productions: what every notation becomes, rules of alternatives of symbols, and the questions asked of them.
+"""Productions, the common form of all notations, and the properties of rules.
 
-A rule is its number; its alternatives are rows of symbols. A symbol is the number of a rule, a `Terminal` (a regular
-language), or `RepeatedRule` (a rule that is repeated). All passes are work lists: linear in the symbols, no recursion.
+A rule is a number with a list of productions; a production is a tuple of symbols. A symbol is the number of a rule, a
+`Terminal` (a regular language), or a `RepeatedRule`. All passes are work lists, linear in the symbols, no recursion.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = ["EPSILON", "Grammar", "Production", "RepeatedRule", "Symbol", "Termin
 
 @dataclass(frozen=True, eq=False)
 class Terminal:
-    """A language without rules: its node, whether the empty text is in it, and its size in literals and classes.
+    """A language without rules: its node, whether it has the empty text, and its size in literals and classes.
 
-    Where `regular` is false the node looks at what follows it, so that it stands only in a row.
+    If `regular` is false, the node restricts the text after it, and may stand in concatenations only.
     """
 
     node: _core.Node
@@ -32,7 +32,7 @@ class Terminal:
 
 @dataclass(frozen=True)
 class RepeatedRule:
-    """A rule, that often; without a maximum, any number of times."""
+    """A rule repeated between two bounds; no maximum means any number of times."""
 
     rule: int
     minimum: int
@@ -50,7 +50,7 @@ EPSILON = Terminal(_core.epsilon(), True, 0)
 
 @dataclass
 class Grammar:
-    """Rules by number, and which one is meant; `limit` bounds the symbols of all rows together."""
+    """Rules by number, and the start; `limit` bounds the symbols of all productions together."""
 
     rules: list[list[Production]] = field(default_factory=list)
     start: int = 0
@@ -71,7 +71,7 @@ class Grammar:
             target.append(row)
 
     def charge(self, symbols: int) -> None:
-        """Count symbols that were written; raises `LimitError` above the limit."""
+        """Count symbols; raise `LimitError` above the limit."""
         self.size += symbols
         if self.size > self.limit:
             raise LimitError(
@@ -82,15 +82,15 @@ class Grammar:
             )
 
     def nullable(self) -> set[int]:
-        """Return the rules that the empty text belongs to."""
+        """Return the rules that have the empty text."""
         return self._least(lambda symbol: symbol.nullable, lambda repeated: repeated.minimum == 0)
 
     def productive(self) -> set[int]:
-        """Return the rules that some text belongs to, if every terminal has one."""
+        """Return the rules that have a text, if every terminal has one."""
         return self._least(lambda symbol: True, lambda repeated: repeated.minimum == 0)
 
     def _least(self, terminal: _Test, repeated: _ManyTest) -> set[int]:
-        """Return the least set of rules with a row that is all in it, terminals and repeats being judged as given."""
+        """Return the least set of rules with a production inside the set; the functions judge terminals and repeats."""
         waiting: dict[int, list[list[int]]] = {}
         found: set[int] = set()
         ready: deque[int] = deque()
@@ -127,7 +127,7 @@ class Grammar:
                     yield symbol.rule
 
     def pruned(self) -> Grammar:
-        """Return the grammar of the rules that the start needs and that have a text; the start itself stays."""
+        """Return the grammar without unreachable rules and rules without a text; the start stays."""
         productive = self.productive()
         rules: list[list[Production]] = []
         for rows in self.rules:
@@ -148,15 +148,15 @@ class Grammar:
 
 
 def _without(row: Production, productive: set[int]) -> Production | None:
-    """Return the row, or None if it has no text; a repeat that may be left out is."""
-    kept: list[Symbol] = []
+    """Return the production without optional repeats that have no text, or None if it has no text."""
+    found: list[Symbol] = []
     for symbol in row:
         rule = symbol if isinstance(symbol, int) else symbol.rule if isinstance(symbol, RepeatedRule) else None
         if rule is None or rule in productive:
-            kept.append(symbol)
+            found.append(symbol)
         elif isinstance(symbol, int) or (isinstance(symbol, RepeatedRule) and symbol.minimum > 0):
             return None
-    return tuple(kept)
+    return tuple(found)
 
 
 def _renumbered(symbol: Symbol, numbers: dict[int, int]) -> Symbol:

@@ -1,8 +1,7 @@
-"""The tree of a grammar's expression, whatever notation it was written in, and what builds it without recursion.
+"""The syntax tree of a grammar expression in any notation, and its builder.
 
-A reader goes through the text once and tells an `Expression` what it meets: an item, a bar, a parenthesis, a repeat.
-Open groups wait on a list, so nesting costs no stack; it is bounded by `Limits.depth` all the same, since trees are
-walked.
+A parser reads the text once and reports each item, bar, parenthesis and repeat to an `Expression`. Open groups are on a
+list, so nesting needs no stack; `Limits.depth` bounds it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class RuleName:
 
 @dataclass(frozen=True, eq=False)
 class TerminalNode:
-    """A terminal; what stands for it is the reader's."""
+    """A terminal; the type of its value depends on the notation."""
 
     value: object
     offset: int
@@ -50,7 +49,7 @@ class TerminalNode:
 
 @dataclass(frozen=True, eq=False)
 class Sequence:
-    """Parts one after the other."""
+    """The concatenation of parts."""
 
     parts: tuple[Tree, ...]
 
@@ -64,7 +63,7 @@ class Union:
 
 @dataclass(frozen=True, eq=False)
 class Repeat:
-    """The part, that often; without a maximum, any number of times."""
+    """A part repeated between two bounds; no maximum means any number of times."""
 
     part: Tree
     minimum: int
@@ -73,7 +72,7 @@ class Repeat:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """What the left part matches and the right part does not; neither calls a rule that calls itself."""
+    """The texts of the left part that the right part does not have; neither part calls a recursive rule."""
 
     left: Tree
     right: Tree
@@ -82,14 +81,14 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Intersection:
-    """What all of the parts match."""
+    """The texts that all parts have."""
 
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Complement:
-    """Every text that the part does not match."""
+    """Every text that the part does not have."""
 
     part: Tree
 
