@@ -48,10 +48,12 @@ class Language:
         Turns an accepted text into a Python value; `parse` uses it.
     """
 
-    __slots__ = ("_dfa_cache", "_node", "description", "value")
+    __slots__ = ("_dfa_cache", "_escaped_words", "_has_escapes", "_node", "description", "value")
 
     description: str
     value: Callable[[str], object] | None
+    _escaped_words: tuple[Callable[[], _core.Node], ...]
+    _has_escapes: bool
     _node: _core.Node
     _dfa_cache: ByteDfa | None
 
@@ -61,6 +63,8 @@ class Language:
         # Combined languages would otherwise carry texts that double with every step.
         object.__setattr__(self, "description", description if len(description) <= 200 else description[:199] + "…")
         object.__setattr__(self, "value", value)
+        object.__setattr__(self, "_has_escapes", False)
+        object.__setattr__(self, "_escaped_words", ())
 
     def __setattr__(self, name: str, value: object) -> Never:
         raise ArgumentError(f"a Language is immutable; cannot set {name!r}")
@@ -73,7 +77,19 @@ class Language:
         return f"Language({shown})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._node.to_bytes(), self.description, self.value)
+        return _restore, (
+            self._node.to_bytes(),
+            self.description,
+            self.value,
+            self._has_escapes,
+            self._escaped_words,
+        )
+
+    def _marked(self, has_escapes: bool, escaped_words: tuple[Callable[[], _core.Node], ...] = ()) -> Language:
+        """Return this new language, marked: it has strings with escapes; it excludes words that these must not hide."""
+        object.__setattr__(self, "_has_escapes", has_escapes)
+        object.__setattr__(self, "_escaped_words", escaped_words)
+        return self
 
     # The algebra.
 
@@ -83,7 +99,8 @@ class Language:
         if right is NotImplemented:
             return NotImplemented
         value = _EitherValue(_options(self) + _options(right)) if self.value or right.value else None
-        return Language(_core.union([self._node, right._node]), _infix(self, "|", right), value)
+        found = Language(_core.union([self._node, right._node]), _infix(self, "|", right), value)
+        return found._marked(self._has_escapes or right._has_escapes)
 
     def __ror__(self, other: str | bytes) -> Language:
         left = _language(other)
@@ -94,8 +111,10 @@ class Language:
         right = _language(other)
         if right is NotImplemented:
             return NotImplemented
-        node = _core.intersection([self._node, right._node])
-        return Language(node, _infix(self, "&", right), _narrowed(self) or _narrowed(right))
+        hidden = _hidden_words(self, right) + _hidden_words(right, self)
+        node = _core.intersection([self._node, right._node, *map(_core.complement, hidden)])
+        found = Language(node, _infix(self, "&", right), _narrowed(self) or _narrowed(right))
+        return found._marked(self._has_escapes or right._has_escapes, self._escaped_words + right._escaped_words)
 
     def __rand__(self, other: str | bytes) -> Language:
         left = _language(other)
@@ -111,7 +130,7 @@ class Language:
         if right is NotImplemented:
             return NotImplemented
         node = _core.intersection([self._node, _core.complement(right._node)])
-        return Language(node, _infix(self, "-", right), _narrowed(self))
+        return Language(node, _infix(self, "-", right), _narrowed(self))._marked(self._has_escapes)
 
     def __rsub__(self, other: str | bytes) -> Language:
         left = _language(other)
@@ -122,7 +141,8 @@ class Language:
         right = _language(other)
         if right is NotImplemented:
             return NotImplemented
-        return Language(_core.concat([self._node, right._node]), _infix(self, "+", right))
+        found = Language(_core.concat([self._node, right._node]), _infix(self, "+", right))
+        return found._marked(self._has_escapes or right._has_escapes)
 
     def __radd__(self, other: str | bytes) -> Language:
         left = _language(other)
@@ -298,8 +318,19 @@ def _narrowed(language: Language) -> Callable[[str], object] | None:
     return _NarrowedValue(language) if isinstance(language.value, _EitherValue) else language.value
 
 
-def _restore(node: bytes, description: str, value: Callable[[str], object] | None) -> Language:
-    return Language(_core.node_from_bytes(node), description, value)
+def _restore(
+    node: bytes,
+    description: str,
+    value: Callable[[str], object] | None,
+    has_escapes: bool = False,
+    escaped_words: tuple[Callable[[], _core.Node], ...] = (),
+) -> Language:
+    return Language(_core.node_from_bytes(node), description, value)._marked(has_escapes, escaped_words)
+
+
+def _hidden_words(words: Language, strings: Language) -> list[_core.Node]:
+    """Return the texts of one language in which escapes hide words that the other one excludes."""
+    return [escaped() for escaped in words._escaped_words] if strings._has_escapes else []
 
 
 def _language(operand: Language | str | bytes) -> Any:

@@ -141,3 +141,18 @@ def test_escapes_in_the_core(text: str, ascii_only: bool) -> None:
     assert only.accepts(written)
     assert {json.loads(one) for one in only.enumerate()} == {text}
     assert only <= quoted
+
+
+@pytest.mark.parametrize("spelling", ["written", "any"])
+def test_words_that_are_excluded_hide_in_no_escape(spelling: Any) -> None:
+    strings = detent.json_schema({"type": "string"}, spelling=spelling)
+    calls = detent.calls({"name": "f", "parameters": {"properties": {"a": {}}}}, style="llama3-pythonic")
+    rule = detent.without("listen", "café", ignore_case=True)
+    for language in (strings & rule, rule & strings, (strings | detent.json_schema(int)) & rule):
+        for text in ('"listen"', r'"li\u0073ten"', r'"caf\u00e9"', '"café"', r'"LI\u0053TEN"', r'"a\nlisten"'):
+            assert not language.accepts(text), text
+        assert language.accepts('"lis"') and language.accepts(r'"\\u0073"')
+    assert not (calls & rule).accepts(r"[f(a='li\x73ten')]")
+    only = detent.json_schema({"type": "string", "pattern": "^listen$"}, spelling=spelling) & rule
+    with pytest.raises(detent.EmptyLanguageError):
+        detent.compile(only, detent.Vocabulary([bytes([byte]) for byte in range(256)] + [b""], eos_token_ids=[256]))

@@ -77,9 +77,9 @@ def calls(
     if marker is not None and not has_marker:
         raise ArgumentError(f"calls got a marker for the style {short_repr(style)}, which has none; leave it out")
     if style == "llama3-pythonic":
-        return Language(pythonic_calls(known, most), description, PythonicValue(known))
+        return Language(pythonic_calls(known, most), description, PythonicValue(known))._marked(True)
     node = json_calls(JSON_STYLES[style], known, most, has_marker and marker is not False)
-    return Language(node, description, JsonValue(JSON_STYLES[style], known))
+    return Language(node, description, JsonValue(JSON_STYLES[style], known))._marked(True)
 
 
 def _most(parallel: bool | int) -> int | None:

@@ -96,7 +96,9 @@ def structural_tags(
         parts.append(concat(opened, union(*rest)))
     free = _core.intersection([UTF8, _core.complement(concat(seen, ANY_BYTES))])
     node = concat(repeat(union(*parts), at_least, at_most), free)
-    return Language(node, f"text with tags at {', '.join(map(short_repr, marks))}", _TagsValue(known, marks))
+    return Language(node, f"text with tags at {', '.join(map(short_repr, marks))}", _TagsValue(known, marks))._marked(
+        True
+    )
 
 
 def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def json_schema(
             raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
     document = SchemaDocument(schema, lenient, formats or {}, bounds)
     node = Emitter(Solver(document), json_spelling(spelling, whitespace), is_ordered=order == "schema").emit()
-    return Language(node, _describe(schema), value)
+    return Language(node, _describe(schema), value)._marked(True)
 
 
 def json_value(*, spelling: SpellingName = "written", whitespace: str | Language | None = None) -> Language:
@@ -157,7 +157,7 @@ def json_value(*, spelling: SpellingName = "written", whitespace: str | Language
     ArgumentError
         `whitespace` is no white space.
     """
-    return Language(json_spelling(spelling, whitespace).anything, "any JSON", _JsonValue())
+    return Language(json_spelling(spelling, whitespace).anything, "any JSON", _JsonValue())._marked(True)
 
 
 def _describe(schema: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from detent import _core
@@ -19,6 +20,7 @@ from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, shor
 from detent.sources.regex import regex
 from detent.sources.regex.characters import category_ranges
 from detent.sources.words.caseless import CaselessAlphabet
+from detent.sources.words.escaped import containing_escaped
 from detent.sources.words.trie import bytes_trie, prefix_free, trie
 
 __all__ = ["containing", "containing_node", "no_word_character", "read_words", "without"]
@@ -75,7 +77,7 @@ def without(*words: str | bytes | re.Pattern[str], ignore_case: bool = False, wh
     Language(text without 'talk' or 'listen', ignoring case)
 
     It is ``text() & ~containing(...)``, with the parameters, cost and errors of `containing`. Without words it is
-    ``text()``.
+    ``text()``. In ``json_schema(...) & without(...)``, and in calls, escapes in strings hide no word.
 
     >>> vocabulary = detent.Vocabulary([b"ta", b"tal", b"lk", b"k", b"</s>"], eos_token_ids=[4])
     >>> matcher = detent.compile(rule, vocabulary).matcher()
@@ -105,7 +107,22 @@ def without(*words: str | bytes | re.Pattern[str], ignore_case: bool = False, wh
     if not words:
         return Language(UTF8, "text")
     node = _core.intersection([UTF8, _core.complement(_containing_any(words, "without", ignore_case, whole_words))])
-    return Language(node, f"text without {_describe(words, ignore_case, whole_words)}")
+    plain = [word for word in words if not isinstance(word, re.Pattern)]
+    encoded = tuple(sorted(read_words(plain, "without", as_text=False)))
+    escaped = _EscapedWords(encoded, ignore_case, whole_words)
+    return Language(node, f"text without {_describe(words, ignore_case, whole_words)}")._marked(False, (escaped,))
+
+
+@dataclass(frozen=True)
+class _EscapedWords:
+    """The texts in which escapes hide one of some words."""
+
+    words: tuple[bytes, ...]
+    ignore_case: bool
+    whole_words: bool
+
+    def __call__(self) -> _core.Node:
+        return containing_escaped(self.words, self.ignore_case, self.whole_words)
 
 
 def _containing_any(
