@@ -219,3 +219,27 @@ def test_a_grammar_travels():
     language = pickle.loads(pickle.dumps(grammar('start: "(" start ")" | NAME\nNAME: /[a-z]+/')))
     assert language.accepts("((x))")
     assert not language.accepts("((x)")
+
+
+def test_unicode_properties_in_terminals():
+    language = grammar("start: W\nW: /\\p{Lu}\\p{Ll}+/")
+    assert language.accepts("Élan")
+    assert not language.accepts("élan")
+
+
+@pytest.mark.parametrize(
+    "text", ['start: "\ud800"', "start: /\ud800/", 'start: "a".."\udfff"', "start: A\nA: /[\ud800]/"]
+)
+def test_lone_surrogates_are_refused(text):
+    for lexer in ("auto", "dynamic"):
+        with pytest.raises(detent.PatternSyntaxError, match="surrogate"):
+            grammar(text, lexer=lexer)
+
+
+@pytest.mark.parametrize("rest", ["", "\nNAME: /[a-z][a-z0-9]*/\n%ignore / +/"])
+def test_many_literals_are_read_in_seconds(rest):
+    words = [f"{letter}{number}" for letter in "abcdefgh" for number in range(50)]
+    name = " | NAME" if rest else ""
+    language = grammar("start: item+\nitem: " + " | ".join(f'"{word}"' for word in words) + name + rest)
+    assert language.accepts("a7")
+    assert grammar("start: T\nT: " + " | ".join(f'"{word}"' for word in words)).accepts("h49")
