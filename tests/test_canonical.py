@@ -250,10 +250,11 @@ def test_acceptance_by_schemas():
     person = {"name_of_the_person": text, "age": {"type": "integer"}}
     matcher = behind_the_brace(person, required=list(person))
     forced = [vocabulary.token_bytes(token) for token in matcher.forced()]
-    assert forced == [b"name", b"_of", b"_the", b"_person"]  # the quotation mark may go together with a colon
+    assert forced == [b"name", b"_of", b"_the", b"_person"]  # the quotation mark is merged with the colon
     for token in matcher.forced():
         matcher.advance(token)
-    assert {b'"', b'":'} <= {vocabulary.token_bytes(token) for token in matcher.allowed()}
+    allowed_tokens = {vocabulary.token_bytes(token) for token in matcher.allowed()}
+    assert b'":' in allowed_tokens and b'"' not in allowed_tokens  # serialisers write no white space before the colon
     pieces = real_vocabulary("mistral-v3")
     names = detent.compile(detent.regex("( William)|( Theodore)"), pieces, canonical=True)
     theodore = pieces.encode_canonical(" Theodore")

@@ -40,7 +40,8 @@ struct Liveness::Search {
 
   // The index of the next state to expand, or the number of states.
   std::size_t next() {
-    const bool take_total = is_infinite && (turn_ = !turn_);
+    if (is_infinite) turn_ = !turn_;
+    const bool take_total = is_infinite && turn_;
     for (Queue* queue : {take_total ? &by_total : &by_remaining, take_total ? &by_remaining : &by_total}) {
       while (!queue->empty()) {
         const std::size_t index = queue->top().second;

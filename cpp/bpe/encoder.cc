@@ -134,7 +134,7 @@ std::vector<std::uint32_t> Encoder::best_pieces(std::string_view part) const {
   std::vector<std::uint32_t> tokens;
   bool has_token = true;
   // The caller has seen that there is a Unigram model.
-  unigram_->encode(  // NOLINT(bugprone-unchecked-optional-access)
+  unigram_->encode(
       part, [&](std::uint32_t token) { tokens.push_back(token); },
       [&](std::string_view character) {
         std::size_t at = 0;

@@ -326,7 +326,7 @@ std::string print_bytes(const ByteSet& set) {
     unsigned last = byte;
     while (last < 255 && set.contains(static_cast<std::uint8_t>(last + 1))) ++last;
     text += print_byte(byte, "]\\^-");
-    if (last > byte + 1) text += "-";
+    if (last > byte + 1) text += '-';
     if (last > byte) text += print_byte(last, "]\\^-");
     byte = last;
   }

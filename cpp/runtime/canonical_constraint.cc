@@ -49,7 +49,8 @@ CanonicalConstraint::Context CanonicalConstraint::start(ExprId state, std::span<
     if (next.empty() && is_text && last != kNoToken) next = sets_.after(text_start, kNoToken, token);
     meter_.step(static_cast<std::int64_t>(set.size()) + 1);
     last = next.empty() ? kNoToken : token;
-    set = next.empty() ? text_start : std::move(next);
+    if (next.empty()) next = text_start;
+    set = std::move(next);
   }
   if (last == kNoToken) {
     const bool has_text = completions_.may_start_pretoken(state, PreTokenizer::kTextStart);

@@ -40,7 +40,7 @@ Hash128 CanonicalSlices::key(ExprId prefix, PositionId from, UnsplitNode unsplit
 }
 
 SliceTokens CanonicalSlices::find(ExprId prefix, const SplitPosition& at) {
-  const SliceTokens tokens = find(prefix, at.position);
+  SliceTokens tokens = find(prefix, at.position);
   const std::vector<std::uint32_t>& completing = language_.transitions.completes_unsplit(at.unsplit);
   if (completing.empty()) return tokens;
   MaskCache& cache = language_.vocabulary().cache();

@@ -31,7 +31,7 @@ class LanguageMachine::RowLimit {
 };
 
 LanguageMachine::LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
-                                 const Limits& limits, std::shared_ptr<const CancelFlag> cancel)
+                                 const Limits& limits, const std::shared_ptr<const CancelFlag>& cancel)
     : TokenMachine(std::move(vocabulary)),
       cancel_(cancel),
       automaton_(

@@ -22,7 +22,7 @@ class LanguageMachine final : public TokenMachine {
   // Throws `empty` ("language" or "tokenizable") where no text, or none that the vocabulary can write, is in the
   // language.
   LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
-                  std::shared_ptr<const CancelFlag> cancel);
+                  const std::shared_ptr<const CancelFlag>& cancel);
 
   TokenState start(std::span<const std::uint32_t>) override { return {start().value}; }
   TokenStep step(const TokenState& state, std::uint32_t token) override;
