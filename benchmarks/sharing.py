@@ -53,7 +53,8 @@ def yaml_language(schema: dict[str, Any]) -> detent.Language:
     if "enum" in schema:
         return detent.choice(*schema["enum"])
     if schema.get("format") in ("date", "date-time", "email"):
-        return {"date": detent.date, "date-time": detent.datetime, "email": detent.email}[schema["format"]]()
+        formats = {"date": detent.date(), "date-time": detent.datetime(), "email": detent.email()}
+        return formats[schema["format"]]
     if "pattern" in schema:
         return detent.regex(schema["pattern"].strip("^$"))
     if schema["type"] == "array":

@@ -151,6 +151,7 @@ const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {
 }
 
 std::string Automaton::shortest_completion(ExprId state) {
+  if (std::string text; descend(state, text)) return text;
   struct Step {
     ExprId state;
     std::size_t from;
@@ -172,6 +173,23 @@ std::string Automaton::shortest_completion(ExprId state) {
   for (; i != 0; i = steps[i].from) text += steps[i].byte;
   std::reverse(text.begin(), text.end());
   return text;
+}
+
+// Follows the smallest byte that shortens the completion, if the lengths of all residuals are exact: no search is
+// needed.
+bool Automaton::descend(ExprId state, std::string& text) {
+  if (!exprs_[state].exact_length || exprs_[state].min_length == UINT32_MAX) return false;
+  while (!accepting(state)) {
+    const std::uint32_t wanted = exprs_[state].min_length - 1;
+    const ExprId* next = row(state);
+    unsigned byte = 0;
+    const auto shortens = [&](ExprId to) { return to != ExprSet::kEmpty && exprs_[to].min_length == wanted; };
+    while (byte < 256 && !shortens(next[class_of()[byte]])) ++byte;
+    if (byte == 256) return false;  // the alphabet lacks the byte, or `state` was dead
+    text += static_cast<char>(byte);
+    state = next[class_of()[byte]];
+  }
+  return true;
 }
 
 std::uint32_t Automaton::completion_bound(ExprId state) {

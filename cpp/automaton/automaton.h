@@ -131,6 +131,7 @@ class Automaton {
   const ByteSet& find_self_loop_bytes(ExprId state);
   ExprId common_successor(ExprId state, unsigned low, unsigned high);
   bool search_tokenizable(ExprId state);
+  bool descend(ExprId state, std::string& text);
   void add_state_slots();
 
   std::atomic<std::int64_t> row_count_{0};

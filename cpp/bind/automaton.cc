@@ -39,6 +39,8 @@ class CheckedAutomaton {
     return automaton_.shortest_completion(ExprId{state});
   }
 
+  std::uint32_t completion_bound(std::uint32_t state) { return automaton_.completion_bound(checked(state)); }
+
   std::string state_text(std::uint32_t state, std::size_t max_bytes) {
     checked(state);
     return automaton_.edit(
@@ -74,6 +76,8 @@ void bind_automaton(nb::module_& m) {
       .def(
           "shortest_completion",
           [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(state)); }, "state"_a)
+      .def("completion_bound", &CheckedAutomaton::completion_bound, "state"_a,
+           "The length of some string that leads from a live state to acceptance.")
       .def("state_text", &CheckedAutomaton::state_text, "state"_a, "max_bytes"_a = 200,
            "The expression of a state, in the textual form of cpp/expr/print.h.");
 }

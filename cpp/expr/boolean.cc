@@ -198,6 +198,7 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
   Expr expr;
   expr.op = Op::union_of;
   expr.nonempty = expr.infinite = expr.is_text = expr.in_alphabet = expr.residuals_complete_by_bytes = true;
+  expr.exact_length = true;
   bool only_token_bytes = true, all_complete = true;
   expr.max_length = 0;
   expr.min_length = UINT32_MAX;
@@ -207,6 +208,7 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
     const Expr& operand = exprs_[part.value];
     expr.nullable |= operand.nullable;
     expr.nonempty &= operand.nonempty;
+    expr.exact_length &= operand.exact_length;
     expr.is_text &= operand.is_text;
     expr.in_alphabet &= operand.in_alphabet;
     only_token_bytes &= operand.only_token_bytes;

@@ -66,6 +66,7 @@ ExprId ExprSet::cons(ExprId head, ExprId tail) {
   expr.op = Op::concat;
   expr.nullable = h.nullable && t.nullable;
   expr.nonempty = h.nonempty && t.nonempty;
+  expr.exact_length = h.exact_length && t.exact_length;
   expr.is_text = h.is_text && t.is_text;
   expr.in_alphabet = h.in_alphabet && t.in_alphabet;
   expr.completes_by_bytes = h.completes_by_bytes && t.completes_by_bytes;
@@ -118,6 +119,7 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.op = Op::repeat;
   expr.nullable = minimum == 0;
   expr.nonempty = inner.nonempty;
+  expr.exact_length = inner.exact_length;
   expr.is_text = inner.is_text;
   expr.in_alphabet = inner.in_alphabet;
   expr.completes_by_bytes = minimum == 0 || inner.completes_by_bytes;

@@ -54,6 +54,7 @@ struct Expr {
   bool has_lookbehind_end : 1 = false;  // contains a lookbehind_end
   bool has_rule : 1 = false;            // calls a rule: may have infinitely many residuals
   bool has_guard : 1 = false;           // contains maximal_munch or not_followed_by: depends on the text that follows
+  bool exact_length : 1 = false;        // min_length is exact, also for each residual
   // Where some bytes are no tokens (ExprSet::set_alphabet). True only if the form shows it.
   bool only_token_bytes : 1 = false;             // every string consists of bytes that are tokens
   bool completes_by_bytes : 1 = false;           // some string does, unless the language is empty

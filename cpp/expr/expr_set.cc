@@ -21,14 +21,14 @@ bool writes_json_strings(const ByteSet& bytes) {
 
 ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
   Expr empty;
-  empty.nonempty = true;
+  empty.nonempty = empty.exact_length = true;
   empty.max_length = 0;
   empty.is_text = empty.in_alphabet = true;
   set_only_token_bytes(empty, true);
   exprs_.emplace_back() = empty;
   Expr epsilon;
   epsilon.op = Op::epsilon;
-  epsilon.nullable = epsilon.nonempty = true;
+  epsilon.nullable = epsilon.nonempty = epsilon.exact_length = true;
   epsilon.max_length = 0;
   epsilon.is_text = epsilon.in_alphabet = true;
   set_only_token_bytes(epsilon, true);
@@ -123,7 +123,7 @@ ExprId ExprSet::bytes(const ByteSet& set) {
   if (set.empty()) return kEmpty;
   Expr expr;
   expr.op = Op::bytes;
-  expr.nonempty = true;
+  expr.nonempty = expr.exact_length = true;
   expr.min_length = expr.max_completion_bound = expr.max_length = 1;
   expr.is_text = set.is_subset_of(ByteSet::range(0, 0x7F));
   expr.in_alphabet = set.is_subset_of(alphabet_);
@@ -155,7 +155,7 @@ ExprId ExprSet::text(std::uint32_t begin, std::uint32_t length) {
   if (length == 1) return bytes(ByteSet::of(static_cast<std::uint8_t>(texts_[begin])));
   Expr expr;
   expr.op = Op::text;
-  expr.nonempty = true;
+  expr.nonempty = expr.exact_length = true;
   expr.a_ = begin;
   expr.b_ = expr.min_length = expr.max_completion_bound = expr.max_length = length;
   expr.is_text = is_utf8(std::string_view(texts_).substr(begin, length));

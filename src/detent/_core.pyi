@@ -176,6 +176,9 @@ class Automaton:
 
     def shortest_completion(self, state: int) -> bytes: ...
 
+    def completion_bound(self, state: int) -> int:
+        """The length of some string that leads from a live state to acceptance."""
+
     def state_text(self, state: int, max_bytes: int = 200) -> str:
         """The expression of a state, in the textual form of cpp/expr/print.h."""
 

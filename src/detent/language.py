@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from random import Random
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Generic, final, overload
 
 from detent import _core
-from detent.errors import ArgumentError, EmptyLanguageError
+from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.limits import Limits
+from detent.mismatch import Mismatch
 from detent.queries import ByteDfa
+from detent.values import Capture, Concatenation, Items, Narrowed, OptionalValue, UnionValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from random import Random
 
-    from typing_extensions import Never
+    from typing_extensions import Never, TypeVar
 
     from detent.vocabulary import Vocabulary
 
+    T_co = TypeVar("T_co", covariant=True, default=Any)
+    U = TypeVar("U", default=Any)
+else:
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+
 __all__ = ["Language"]
+
+_MAX_NESTING = 20
+"""How deep a language remembers the operators that made it."""
+
+_MAX_OPERANDS = 1000
+"""How many operands of one operator a language remembers."""
 
 
 @final
-class Language:
-    """An immutable set of byte strings that text is held to.
+class Language(Generic[T_co]):
+    """An immutable set of byte strings that constrains a text. ``Language[T]`` has values of type T.
 
     Made by `detent.regex`, `detent.literal`, `detent.choice` and their like, and combined by operators:
     ``a | b`` union, ``a & b`` intersection, ``a - b`` difference, ``a + b`` concatenation, ``~a`` the complement.
@@ -48,18 +63,20 @@ class Language:
         Turns an accepted text into a Python value; `parse` uses it.
     """
 
-    __slots__ = ("_dfa_cache", "_escaped_words", "_has_escapes", "_node", "description", "value")
+    __slots__ = ("_dfa_cache", "_escaped_words", "_form", "_has_escapes", "_node", "description", "value")
 
     description: str
-    value: Callable[[str], object] | None
-    _escaped_words: tuple[Callable[[], _core.Node], ...]
-    _has_escapes: bool
+    value: Callable[[str], T_co] | None
     _node: _core.Node
     _dfa_cache: ByteDfa | None
+    _form: _Form | None
+    _escaped_words: tuple[Callable[[], _core.Node], ...]
+    _has_escapes: bool
 
-    def __init__(self, node: _core.Node, description: str, value: Callable[[str], object] | None = None) -> None:
+    def __init__(self, node: _core.Node, description: str, value: Callable[[str], T_co] | None = None) -> None:
         object.__setattr__(self, "_node", node)
         object.__setattr__(self, "_dfa_cache", None)
+        object.__setattr__(self, "_form", None)
         # Combined languages would otherwise carry texts that double with every step.
         object.__setattr__(self, "description", description if len(description) <= 200 else description[:199] + "…")
         object.__setattr__(self, "value", value)
@@ -77,116 +94,180 @@ class Language:
         return f"Language({shown})"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        form = (self._form.operator, tuple(self._operands())) if self._form is not None else None
         return _restore, (
             self._node.to_bytes(),
             self.description,
             self.value,
+            form,
             self._has_escapes,
             self._escaped_words,
         )
 
-    def _marked(self, has_escapes: bool, escaped_words: tuple[Callable[[], _core.Node], ...] = ()) -> Language:
+    def _marked(self, has_escapes: bool, escaped_words: tuple[Callable[[], _core.Node], ...] = ()) -> Language[T_co]:
         """Return this new language, marked: it has strings with escapes; it excludes words that these must not hide."""
         object.__setattr__(self, "_has_escapes", has_escapes)
         object.__setattr__(self, "_escaped_words", escaped_words)
         return self
 
+    def __bool__(self) -> Never:
+        raise ArgumentError(
+            "a Language is neither true nor false; write a & b for the texts of both, a | b for those of either, "
+            "and a.is_empty() to ask whether it has a text"
+        )
+
     # The algebra.
 
-    def __or__(self, other: Language | str | bytes) -> Language:
-        """The texts of either."""
+    @overload
+    def __or__(self, other: str | bytes) -> Language[T_co | str]: ...
+    @overload
+    def __or__(self, other: Language[U]) -> Language[T_co | U]: ...
+    def __or__(self, other: Language[Any] | str | bytes) -> Language[Any]:
+        """Return the texts of either."""
         right = _language(other)
         if right is NotImplemented:
             return NotImplemented
-        value = _EitherValue(_options(self) + _options(right)) if self.value or right.value else None
-        found = Language(_core.union([self._node, right._node]), _infix(self, "|", right), value)
+        value = UnionValue(_options(self) + _options(right)) if self.value or right.value else None
+        found: Language[Any] = Language(_core.union([self._node, right._node]), _infix(self, "|", right), value)
         return found._marked(self._has_escapes or right._has_escapes)
 
-    def __ror__(self, other: str | bytes) -> Language:
+    def __ror__(self, other: str | bytes) -> Language[T_co | str]:
         left = _language(other)
         return NotImplemented if left is NotImplemented else left | self
 
-    def __and__(self, other: Language | str | bytes) -> Language:
-        """The texts of both. The value is the left operand's, if it has one."""
+    @overload
+    def __and__(self, other: Language[str] | str | bytes) -> Language[T_co]: ...
+    @overload
+    def __and__(self: Language[str], other: Language[U]) -> Language[U]: ...
+    @overload
+    def __and__(self, other: Language[Any]) -> Language[T_co]: ...
+    def __and__(self, other: Language[Any] | str | bytes) -> Language[Any]:
+        """Return the texts of both. The value is the left operand's, if it has one, else the right one's."""
         right = _language(other)
         if right is NotImplemented:
             return NotImplemented
         hidden = _hidden_words(self, right) + _hidden_words(right, self)
         node = _core.intersection([self._node, right._node, *map(_core.complement, hidden)])
-        found = Language(node, _infix(self, "&", right), _narrowed(self) or _narrowed(right))
-        return found._marked(self._has_escapes or right._has_escapes, self._escaped_words + right._escaped_words)
+        both = Language(node, _infix(self, "&", right), _narrowed(self) or _narrowed(right))
+        both._marked(self._has_escapes or right._has_escapes, self._escaped_words + right._escaped_words)
+        return both._made_by("&", self, right)
 
-    def __rand__(self, other: str | bytes) -> Language:
+    def __rand__(self, other: str | bytes) -> Language[T_co]:
         left = _language(other)
         return NotImplemented if left is NotImplemented else left & self
 
-    def __invert__(self) -> Language:
-        """All byte strings that are not in this language."""
+    def __invert__(self) -> Language[str]:
+        """Return all byte strings that are not in this language."""
         return Language(_core.complement(self._node), f"~{_group(self)}")
 
-    def __sub__(self, other: Language | str | bytes) -> Language:
-        """The texts of this language that are not in the other."""
+    def __sub__(self, other: Language[Any] | str | bytes) -> Language[T_co]:
+        """Return the texts of this language that are not in the other."""
         right = _language(other)
         if right is NotImplemented:
             return NotImplemented
         node = _core.intersection([self._node, _core.complement(right._node)])
-        return Language(node, _infix(self, "-", right), _narrowed(self))._marked(self._has_escapes)
+        rest: Language[Any] = Language(node, _infix(self, "-", right), _narrowed(self))
+        return rest._marked(self._has_escapes)._made_by("-", self, right)
 
-    def __rsub__(self, other: str | bytes) -> Language:
+    def __rsub__(self, other: str | bytes) -> Language[str]:
         left = _language(other)
         return NotImplemented if left is NotImplemented else left - self
 
-    def __add__(self, other: Language | str | bytes) -> Language:
-        """A text of this language, then one of the other."""
+    def __add__(self, other: Language[Any] | str | bytes) -> Language[Any]:
+        """Return the texts of this language, each followed by one of the other.
+
+        If a part has a value of its own or is captured, the whole has the values of its parts; see `capture`.
+
+        >>> import detent
+        >>> (detent.integer() + " " + detent.choice("EUR", "USD")).parse("12 EUR")
+        (12, 'EUR')
+        """
         right = _language(other)
         if right is NotImplemented:
             return NotImplemented
-        found = Language(_core.concat([self._node, right._node]), _infix(self, "+", right))
-        return found._marked(self._has_escapes or right._has_escapes)
+        whole: Language[Any] = Language(_core.concat([self._node, right._node]), _infix(self, "+", right))
+        whole._marked(self._has_escapes or right._has_escapes)._made_by("+", self, right)
+        if self.value is None and right.value is None:
+            return whole
+        if whole._form is None:
+            raise LimitError(
+                f"a text with values has at most {_MAX_OPERANDS} parts; write repeat or join for lists",
+                subject="parts",
+                limit=_MAX_OPERANDS,
+            )
+        object.__setattr__(whole, "value", Concatenation(tuple(whole._operands())))
+        return whole
 
-    def __radd__(self, other: str | bytes) -> Language:
+    def __radd__(self, other: str | bytes) -> Language[Any]:
         left = _language(other)
         return NotImplemented if left is NotImplemented else left + self
 
-    def repeat(self, minimum: int = 0, maximum: int | None = None) -> Language:
-        """From `minimum` to `maximum` texts of this language, one after the other; without `maximum`, any number.
+    def capture(self, name: str) -> Language[dict[str, Any]]:
+        """Name this part: the value of a language with captures is a dict of their values.
 
         >>> import detent
-        >>> detent.regex("ab").repeat(2, 3).accepts("ababab")
-        True
-        """
-        for count in (minimum, maximum):
-            if count is not None:
-                _check_count("a repeat count", count)
-        bounds = f"{minimum}, {'' if maximum is None else maximum}".rstrip(", ")
-        return Language(_core.repeat(self._node, minimum, maximum), f"{_group(self)}.repeat({bounds})")
+        >>> answer = "<think>" + detent.text() + "</think>" + detent.integer().capture("answer")
+        >>> answer.parse("<think>6 times 7</think>42")
+        {'answer': 42}
 
-    def optional(self) -> Language:
-        """A text of this language or the empty text, whose value is None."""
-        value = _OptionalValue(self) if self.value else None
+        Where a text can be cut in several ways, a part that a single text follows ends where that text occurs first;
+        any other part is as long as possible.
+        """
+        if not isinstance(name, str) or not name:
+            raise ArgumentError(f"capture needs a name, got {name!r}")
+        named = Language(self._node, f"{_group(self)}.capture({name!r})", Capture(name, self))
+        return named._marked(self._has_escapes, self._escaped_words)
+
+    def repeat(self, minimum: int | None = None, maximum: int | EllipsisType | None = ...) -> Language[Any]:
+        """Repeat the texts of this language: ``repeat(3)`` exactly three times, ``repeat(2, 5)`` two to five times.
+
+        ``repeat(2, None)`` is two or more, and ``repeat()`` any number. If the language has a value of its own or a
+        capture, the value is the list of the items' values.
+
+        >>> import detent
+        >>> detent.regex("ab").repeat(2, 3).accepts("ababab"), detent.regex("ab").repeat(2).accepts("ababab")
+        (True, False)
+        >>> (detent.integer() + ";").repeat().parse("1;20;")
+        [1, 20]
+        """
+        low = 0 if minimum is None else _check_count("a repeat count", minimum)
+        high = (None if minimum is None else low) if isinstance(maximum, EllipsisType) else maximum
+        if high is not None:
+            _check_count("a repeat count", high)
+        given = (
+            [] if minimum is None and high is None else [low] if high == low and minimum is not None else [low, high]
+        )
+        value = Items(self, None, low, high) if self.value is not None else None
+        return Language(
+            _core.repeat(self._node, low, high), f"{_group(self)}.repeat({', '.join(map(str, given))})", value
+        )
+
+    def optional(self) -> Language[T_co | None]:
+        """Return the texts of this language and the empty text, whose value is None if the language has values."""
+        value: Any = OptionalValue(self) if self.value else None
         return Language(_core.repeat(self._node, 0, 1), f"{_group(self)}.optional()", value)
 
-    # ByteDfa; none needs a model. They cost the states that they visit, within `Limits()`.
+    # Questions; none needs a model. They cost the states that they visit, within `Limits()`.
 
     def is_empty(self) -> bool:
-        """Whether no text is in the language."""
+        """Return whether the language has no text."""
         return self._dfa().is_empty()
 
     def accepts(self, text: str | bytes) -> bool:
-        """Whether `text` (a string as its UTF-8 bytes) is in the language."""
+        """Return whether `text` (a string as its UTF-8 bytes) is in the language."""
         return self._dfa().accepts(_bytes(text))
 
     __contains__ = accepts
 
     def shortest(self) -> bytes:
-        """Return the shortest text, of several the first in byte order. Raises `EmptyLanguageError` if none is."""
+        """Return the shortest text; of several, the first in byte order. `EmptyLanguageError` if there is none."""
         text = self._dfa().shortest()
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text at all")
         return text
 
     def enumerate(self) -> Iterator[bytes]:
-        """Yield every text, shorter ones first, equal lengths in byte order; without end if the language has none.
+        """Yield every text, shorter ones first, equal lengths in byte order; an infinite language has no end.
 
         >>> import detent
         >>> list(detent.regex("a?b{1,2}").enumerate())
@@ -194,21 +275,52 @@ class Language:
         """
         return self._dfa().enumerate()
 
-    def count(self, max_bytes: int) -> int:
-        """Count the texts of at most `max_bytes` bytes. Linear in `max_bytes` times the states visited.
+    def count(self, max_bytes: int | None = None) -> int:
+        """Count the texts, or those of at most `max_bytes` bytes. Linear in the length times the states visited.
 
         >>> import detent
-        >>> detent.regex("[0-9]{1,3}").count(2)
-        110
-        """
-        return self._dfa().count(_check_count("max_bytes", max_bytes))
+        >>> detent.regex("[0-9]{1,3}").count(), detent.regex("[0-9]+").count(max_bytes=2)
+        (1110, 110)
 
-    def sample(self, rng: Random, max_bytes: int = 64) -> bytes:
-        """Draw a text: its length uniformly among the lengths that occur up to `max_bytes`, then the text among those.
-
-        Raises `EmptyLanguageError` if no text is that short.
+        Raises `ArgumentError` without `max_bytes` if there are infinitely many.
         """
-        text = self._dfa().sample(rng, _check_count("max_bytes", max_bytes))
+        dfa = self._dfa()
+        if max_bytes is not None:
+            return dfa.count(_check_count("max_bytes", max_bytes))
+        longest = dfa.longest()
+        if longest is None:
+            raise ArgumentError(f"{self!r} has infinitely many texts; give max_bytes to count the shorter ones")
+        return dfa.count(max(longest, 0))
+
+    def sample(self, rng: Random | None = None, max_bytes: int | None = None) -> bytes:
+        """Draw a text at random.
+
+        >>> import detent, random
+        >>> detent.regex("[ab]{3}").sample(random.Random(0))
+        b'bab'
+
+        Parameters
+        ----------
+        rng : Random, optional
+            The source of chance; a fresh one by default.
+        max_bytes : int, optional
+            The longest text that may be drawn; by default 64, or a few more than the shortest text takes.
+
+        Returns
+        -------
+        bytes
+            Where few states are within reach: a length uniformly among those that occur, then a text uniformly among
+            those of that length. Elsewhere (JSON, grammars) the end of a random walk that never needs to go back.
+
+        Raises
+        ------
+        EmptyLanguageError
+            No text is that short.
+        """
+        dfa = self._dfa()
+        if max_bytes is None:
+            max_bytes = max(64, len(self.shortest()) + 16)
+        text = dfa.sample(Random() if rng is None else rng, _check_count("max_bytes", max_bytes))
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text of at most {max_bytes} bytes")
         return text
@@ -232,14 +344,32 @@ class Language:
         bounds = Limits()
         return _core.LanguageMachine(node, core, bounds.states, bounds.memory_bytes, bounds.work)
 
-    def parse(self, text: str) -> object:
+    def parse(self, text: str) -> T_co:
         """Return the Python value of a text of the language; the text itself where the language has no other.
 
-        Raises `ArgumentError` if the text is not in the language.
+        Raises `ArgumentError` if the text is not in the language; its message is that of `why`.
         """
-        if not self.accepts(text):
-            raise ArgumentError(f"{text!r} is not in {self!r}")
-        return text if self.value is None else self.value(text)
+        mismatch = self.why(text)
+        if mismatch is not None:
+            raise ArgumentError(f"{_shorten(text)!r} is {mismatch}")
+        value: Any = text if self.value is None else self.value(text)
+        return value  # type: ignore[no-any-return]
+
+    def why(self, text: str | bytes) -> Mismatch | None:
+        """Return why `text` is not in the language: where it leaves it, and what was expected; None if it is in it.
+
+        >>> import detent
+        >>> print(detent.date().why("2021-13-07"))
+        not in Language(date): character 6 is '3' where [0-2] is expected; for example '2021-10-01'
+          2021-13-07
+                ^
+        """
+        data = _bytes(text)
+        if self.accepts(data):
+            return None
+        position, expected, example, part = _explain(self, data, _MAX_NESTING)
+        before = data[:position].decode(errors="replace").rstrip("\ufffd")
+        return Mismatch(data.decode(errors="replace"), len(before), expected, example, part, _shorten(repr(self), 60))
 
     def counterexample(self, other: Language) -> bytes | None:
         """Return the shortest text that is in this language and not in the other; None shows that ``self <= other``.
@@ -275,6 +405,39 @@ class Language:
         # Equal sets must have equal hashes however they are written: so hash what the set decides and is cheap to see.
         return hash(self._dfa().first_bytes())
 
+    def _made_by(self, operator: str, left: Language[Any], right: Language[Any]) -> Language[T_co]:
+        """Record the operands, unless they are nested too deep or too many; return the language itself."""
+        depth = max(_depth(operator, left), _depth(operator, right))
+        size = _size(operator, left) + _size(operator, right)
+        if depth <= _MAX_NESTING and size <= _MAX_OPERANDS:
+            object.__setattr__(self, "_form", _Form(operator, left, right, depth, size))
+        return self
+
+    def _operands(self) -> list[Language[Any]]:
+        """Return the operands of the outermost operator; a chain of the same operator is one flat list."""
+        if self._form is None:
+            return [self]
+        operator = self._form.operator
+        operands: list[Language[Any]] = []
+        pending: list[Language[Any]] = [self]
+        while pending:
+            language = pending.pop()
+            form = language._form
+            is_chain = form is not None and form.operator == operator
+            if form is None or not is_chain:
+                operands.append(language)
+                continue
+            # The right operand of a difference is a language of its own.
+            if operator == "-":
+                operands.insert(0, form.right)
+                if form.left._form is None or form.left._form.operator != "-":
+                    operands.insert(0, form.left)
+                else:
+                    pending.append(form.left)
+            else:
+                pending += [form.right, form.left]
+        return operands
+
     def _dfa(self) -> ByteDfa:
         if self._dfa_cache is None:
             object.__setattr__(self, "_dfa_cache", ByteDfa(_core.without_special(self._node)))
@@ -282,55 +445,121 @@ class Language:
         return self._dfa_cache
 
 
-@dataclass(frozen=True)
-class _EitherValue:
-    """The value of a union: that of the first operand that accepts the text. A union of unions is one flat list."""
+class _Form:
+    """How a language was made: an operator with two operands. Kept for the values of parts, and for `why`."""
 
-    options: tuple[Language, ...]
+    __slots__ = ("depth", "left", "operator", "right", "size")
 
-    def __call__(self, text: str) -> object:
-        return next(option for option in self.options if option.accepts(text)).parse(text)
-
-
-@dataclass(frozen=True)
-class _NarrowedValue:
-    """The value of a union of which some texts were taken away: no longer a list to merge with another."""
-
-    union: Language
-
-    def __call__(self, text: str) -> object:
-        return self.union.parse(text)
+    def __init__(self, operator: str, left: Language[Any], right: Language[Any], depth: int, size: int) -> None:
+        self.operator, self.left, self.right = operator, left, right
+        self.depth = depth  # of different operators inside one another
+        self.size = size  # number of operands
 
 
-@dataclass(frozen=True)
-class _OptionalValue:
-    inner: Language
-
-    def __call__(self, text: str) -> object:
-        return self.inner.parse(text) if text else None
+def _depth(operator: str, operand: Language[Any]) -> int:
+    if operand._form is None:
+        return 0
+    return operand._form.depth + (operand._form.operator != operator or operator == "-")
 
 
-def _options(language: Language) -> tuple[Language, ...]:
-    return language.value.options if isinstance(language.value, _EitherValue) else (language,)
+def _size(operator: str, operand: Language[Any]) -> int:
+    return operand._form.size if operand._form is not None and operand._form.operator == operator else 1
 
 
-def _narrowed(language: Language) -> Callable[[str], object] | None:
-    return _NarrowedValue(language) if isinstance(language.value, _EitherValue) else language.value
+def _options(language: Language[Any]) -> tuple[Language[Any], ...]:
+    return language.value.options if isinstance(language.value, UnionValue) else (language,)
+
+
+def _narrowed(language: Language[Any]) -> Callable[[str], Any] | None:
+    return Narrowed(language) if isinstance(language.value, UnionValue) else language.value
 
 
 def _restore(
     node: bytes,
     description: str,
-    value: Callable[[str], object] | None,
+    value: Callable[[str], Any] | None,
+    form: tuple[str, tuple[Language[Any], ...]] | None = None,
     has_escapes: bool = False,
     escaped_words: tuple[Callable[[], _core.Node], ...] = (),
-) -> Language:
-    return Language(_core.node_from_bytes(node), description, value)._marked(has_escapes, escaped_words)
+) -> Language[Any]:
+    language: Language[Any] = Language(_core.node_from_bytes(node), description, value)
+    language._marked(has_escapes, escaped_words)
+    if form is not None:
+        operator, operands = form
+        left = operands[0]
+        for right in operands[1:-1]:
+            left = Language(_core.empty(), "")._made_by(operator, left, right)
+        language._made_by(operator, left, operands[-1])
+    return language
 
 
-def _hidden_words(words: Language, strings: Language) -> list[_core.Node]:
+def _hidden_words(words: Language[Any], strings: Language[Any]) -> list[_core.Node]:
     """Return the texts of one language in which escapes hide words that the other one excludes."""
     return [escaped() for escaped in words._escaped_words] if strings._has_escapes else []
+
+
+def _explain(language: Language[Any], data: bytes, depth: int) -> tuple[int, str, str | None, str | None]:
+    """Return where the bytes leave the language, what may follow there, an example, and the part that is not met."""
+    operands = language._operands() if depth and language._form is not None else []
+    if operands and language._form is not None and language._form.operator == "+":
+        found = _explain_parts(operands, data, depth)
+        if found is not None:
+            return found
+    for index, operand in enumerate(operands if language._form and language._form.operator != "+" else []):
+        is_excluded = language._form is not None and language._form.operator == "-" and index > 0
+        if operand.accepts(data) == is_excluded:
+            if is_excluded:
+                break  # the whole text is excluded: no character of it is wrong by itself
+            position, expected, example, part = _explain(operand, data, depth - 1)
+            return position, expected, example, part or operand.description
+    dfa = language._dfa()
+    if dfa.is_empty():
+        return 0, "nothing at all (the rule has no text)", None, None
+    position, state = dfa.longest_prefix(data)
+    example = (data[:position] + dfa.completion(state)).decode(errors="replace")
+    excluded = next((op.description for op in operands[1:] if op.accepts(data)), None) if operands else None
+    is_excluded = language._form is not None and language._form.operator == "-" and excluded is not None
+    return position, _expected(dfa, state), example, f"the rule without {excluded}" if is_excluded else None
+
+
+def _explain_parts(
+    parts: list[Language[Any]], data: bytes, depth: int
+) -> tuple[int, str, str | None, str | None] | None:
+    """Read the parts one after the other; explain the first that the bytes do not meet."""
+    start = 0
+    for index, part in enumerate(parts):
+        dfa = part._dfa()
+        following = parts[index + 1]._dfa().only_text() if index + 1 < len(parts) else None
+        ends = dfa.ends(data, start)
+        if following:
+            ends = [end for end in ends if data.startswith(following, end)] or ends[-1:]
+            end = ends[0] if ends else None
+        else:
+            end = ends[-1] if ends else None
+        name = f"part {index + 1} of {len(parts)} ({part.description})"
+        if end is None:
+            position, expected, example, inner = _explain(part, data[start:], depth - 1)
+            if example is not None:
+                example = data[:start].decode(errors="replace") + example
+                rest = ByteDfa(_core.without_special(_core.concat([each._node for each in parts[index + 1 :]])))
+                example += (rest.shortest() or b"").decode(errors="replace")
+            return start + position, expected, example, f"{name}, {inner}" if inner else name
+        start = end
+    return (start, "the end", data[:start].decode(errors="replace"), None) if start < len(data) else None
+
+
+def _expected(dfa: ByteDfa, state: int) -> str:
+    following = dfa.expected(state)
+    names = [_core.byte_set(following).text()] if following else []
+    if following == bytes(range(256)):
+        names = ["any byte"]
+    if dfa.is_accepting(state):
+        names.append("the end")
+    return " or ".join(names)
+
+
+def _shorten(text: str, limit: int = 100) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _language(operand: Language | str | bytes) -> Any:

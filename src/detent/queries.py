@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ByteDfa"]
 
+# How much an exact sample may visit: some 0.2 seconds.
+_MAX_PAIRS = 20_000
+_MAX_STATES = 2_000
+
 
 class ByteDfa:
     """The deterministic automaton of one node, built as far as a question visits it."""
@@ -28,6 +32,7 @@ class ByteDfa:
         bounds = limits or Limits()
         self._core = _core.Automaton(node, bounds.states, bounds.memory_bytes, bounds.work)
         self._rows: dict[int, list[int]] = {}
+        self._only_text: tuple[bytes | None] | None = None
         self._counts: dict[tuple[int, int], int] = {}
 
     @cached_property
@@ -115,9 +120,91 @@ class ByteDfa:
             state = self._row(state)[self._class_of[byte]]
         return state
 
+    def ends(self, text: bytes, start: int) -> list[int]:
+        """Return the positions at which a member that begins at `start` may end, ascending."""
+        found = []
+        state = self._core.start
+        for position in range(start, len(text) + 1):
+            if state == 0:
+                break
+            if self._core.accepting(state):
+                found.append(position)
+            if position < len(text):
+                state = self._row(state)[self._class_of[text[position]]]
+        return found
+
+    def only_text(self) -> bytes | None:
+        """Return the member if there is exactly one, else None."""
+        if self._only_text is None:
+            self._only_text = (self._find_only_text(),)
+        return self._only_text[0]
+
+    def _find_only_text(self) -> bytes | None:
+        state, text = self._core.start, bytearray()
+        while state:
+            steps = [index for index, target in enumerate(self._row(state)) if target]
+            if self._core.accepting(state):
+                return None if steps else bytes(text)
+            if len(steps) != 1 or len(self._members[steps[0]]) != 1:
+                return None
+            text += self._members[steps[0]]
+            state = self._row(state)[steps[0]]
+        return None
+
+    def longest_prefix(self, text: bytes) -> tuple[int, int]:
+        """Return how many bytes of `text` begin a member, and the state after them."""
+        state = self._core.start
+        for position, byte in enumerate(text):
+            target = self._row(state)[self._class_of[byte]] if state else 0
+            if target == 0:
+                return position, state
+            state = target
+        return len(text), state
+
+    def expected(self, state: int) -> bytes:
+        """Return the bytes that may follow in a live state, ascending."""
+        row = self._row(state)
+        return bytes(byte for byte in range(256) if row[self._class_of[byte]])
+
+    def completion(self, state: int) -> bytes:
+        """Return the shortest string that leads from a live state to acceptance."""
+        return self._core.shortest_completion(state)
+
+    def is_accepting(self, state: int) -> bool:
+        """Return whether a text may end in `state`."""
+        return state != 0 and self._core.accepting(state)
+
     def count(self, max_bytes: int) -> int:
         """Count the members of at most `max_bytes` bytes."""
         return sum(self._counts_by_length(max_bytes))
+
+    def longest(self) -> int | None:
+        """Return the length of the longest member, or None if lengths are unbounded; -1 for the empty language.
+
+        Visits every state: raises `LimitError` where there are too many.
+        """
+        lengths: dict[int, int] = {}
+        open_states: set[int] = set()
+        stack = [self._core.start] if self._core.start else []
+        while stack:
+            state = stack[-1]
+            if state in lengths:
+                stack.pop()
+                open_states.discard(state)
+                continue
+            targets = {target for target in self._row(state) if target}
+            if state not in open_states:
+                open_states.add(state)
+                if targets & open_states:
+                    return None  # every state is live, so that the cycle is on the way to a member
+                missing = [target for target in targets if target not in lengths]
+                if missing:
+                    stack.extend(missing)
+                    continue
+            lengths[state] = max((lengths[target] + 1 for target in targets), default=0)
+            open_states.discard(state)
+            stack.pop()
+        return lengths.get(self._core.start, -1)
 
     def _counts_by_length(self, max_bytes: int) -> Iterator[int]:
         """Yield the number of members of each length from 0 on, up to the longest."""
@@ -185,7 +272,47 @@ class ByteDfa:
         return self._counts[state, length]
 
     def sample(self, rng: Random, max_bytes: int) -> bytes | None:
-        """Draw a length among those that occur, then a member of that length, each uniformly."""
+        """Draw a member of at most `max_bytes` bytes; None if there is none.
+
+        Where at most `_MAX_PAIRS` pairs of state and length are visited: a length among those that occur, then a member
+        of that length, each uniformly. Elsewhere a random walk: at each step one of the byte classes that leave a
+        completion within `max_bytes`, or the end, each with equal chance; then a byte of the class.
+        """
+        if self.is_empty():
+            return None
+        return self._sample_exactly(rng, max_bytes) if self._is_small(max_bytes) else self._walk(rng, max_bytes)
+
+    def _is_small(self, max_bytes: int) -> bool:
+        reached = {self._core.start} - {0}
+        pairs = 0
+        for _ in range(max_bytes + 1):
+            pairs += len(reached)
+            if pairs > _MAX_PAIRS or len(self._rows) > _MAX_STATES:
+                return False
+            if not reached:
+                break
+            reached = {target for state in reached for target in self._row(state) if target}
+        return True
+
+    def _walk(self, rng: Random, max_bytes: int) -> bytes | None:
+        state, text = self._core.start, bytearray()
+        if self._core.completion_bound(state) > max_bytes:
+            shortest = self._core.shortest_completion(state)
+            return shortest if len(shortest) <= max_bytes else None
+        while True:
+            row = self._row(state)
+            left = max_bytes - len(text)
+            fits = {target: self._core.completion_bound(target) < left for target in set(row) if target}
+            choices = [index for index, target in enumerate(row) if target and fits[target]]
+            if self._core.accepting(state):
+                choices.append(len(row))
+            choice = rng.choice(choices)
+            if choice == len(row):
+                return bytes(text)
+            text.append(rng.choice(self._members[choice]))
+            state = row[choice]
+
+    def _sample_exactly(self, rng: Random, max_bytes: int) -> bytes | None:
         lengths = [length for length, number in enumerate(self._counts_by_length(max_bytes)) if number]
         if not lengths:
             return None

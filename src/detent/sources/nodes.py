@@ -34,22 +34,22 @@ ANY_BYTES: _core.Node = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
 
 
 def concat(*parts: _core.Node | str) -> _core.Node:
-    """Give the parts one after the other; a text stands for itself."""
+    """Concatenate the parts; a string is a literal."""
     return _core.concat([_node(part) for part in parts])
 
 
 def union(*parts: _core.Node | str) -> _core.Node:
-    """Give any one of the parts."""
+    """Return the union of the parts."""
     return _core.union([_node(part) for part in parts])
 
 
 def optional(part: _core.Node | str) -> _core.Node:
-    """Give the part or nothing."""
+    """Return the part or the empty string."""
     return _core.repeat(_node(part), 0, 1)
 
 
 def repeat(part: _core.Node | str, minimum: int, maximum: int | None) -> _core.Node:
-    """Give the part, that often."""
+    """Repeat the part from `minimum` to `maximum` times."""
     return _core.repeat(_node(part), minimum, maximum)
 
 
@@ -58,7 +58,7 @@ def _node(part: _core.Node | str) -> _core.Node:
 
 
 def encode(text: str, asker: str) -> bytes:
-    """Give the UTF-8 of a text; `asker` is the function that the message names.
+    """Return the UTF-8 of a text; `asker` is the function that the message names.
 
     >>> len(encode("é", "literal"))
     2
@@ -73,7 +73,7 @@ def encode(text: str, asker: str) -> bytes:
 
 
 def decimal(number: int, asker: str) -> str:
-    """Give the decimal digits of an integer.
+    """Return the decimal digits of an integer.
 
     >>> decimal(-12, "choice")
     '-12'
@@ -88,7 +88,7 @@ def decimal(number: int, asker: str) -> str:
 
 
 def short_repr(value: object, limit: int = 60) -> str:
-    """Give the `repr` of a value, cut to a length that fits into a message.
+    """Return the `repr` of a value, cut to a length that fits into a message.
 
     >>> short_repr("a" * 100, 8)
     "'aaaaaa…"

@@ -152,7 +152,7 @@ def repetition(a: Language) -> None:
     same("unrolling from the right", any_number, unit | (any_number + a))
     same("a repeat of repeats", any_number.repeat(), any_number)
     same("two repeats in a row", any_number + any_number, any_number)
-    same("at least one repeat", a.repeat(1), a + any_number)
+    same("at least one repeat", a.repeat(1, None), a + any_number)
     same("counts in a row", a.repeat(1, 2) + a.repeat(0, 2), a.repeat(1, 4))
     same("counts of counts", a.repeat(2, 2).repeat(0, 2), unit | a.repeat(2, 2) | a.repeat(4, 4))
     same("sliding", (a + a.repeat(2, 2).repeat()), (a.repeat(2, 2).repeat() + a))

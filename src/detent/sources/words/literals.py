@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import CHARACTER, encode, short_repr
+from detent.values import Concatenation, Items
 
 __all__ = ["byte_class", "join", "literal", "text"]
 
 _LARGEST_COUNT = 2**32 - 2
 
 
-def literal(text: str | bytes) -> Language:
+def literal(text: str | bytes) -> Language[str]:
     """Make the language of exactly one text.
 
     >>> import detent
@@ -37,7 +40,7 @@ def literal(text: str | bytes) -> Language:
     return Language(_literal(text, "literal"), short_repr(text))
 
 
-def text(minimum: int = 0, maximum: int | None = None) -> Language:
+def text(minimum: int = 0, maximum: int | None = None) -> Language[str]:
     """Make the language of any text, that is, of all valid UTF-8.
 
     >>> import detent
@@ -124,7 +127,8 @@ def join(
     Returns
     -------
     Language
-        Its value is the text: parts may hold the separator, so the text does not say where to split it.
+        Of a list: its value is the list of the items' values. Of parts: as for ``a + b``. An item that the separator
+        follows ends where the separator occurs first (see `Language.capture`).
 
     Raises
     ------
@@ -135,8 +139,9 @@ def join(
     nodes = [_part(part, f"part {index}") for index, part in enumerate(parts)]
     by = f"joined by {_name(separator)}"
     if minimum is None and maximum is None:
-        sequence = [node for pair in zip([between] * len(nodes), nodes, strict=True) for node in pair][1:]
-        return Language(_core.concat(sequence), f"{len(nodes)} parts {by}")
+        sequence = [each for part in parts for each in (_language(separator), _language(part))][1:]
+        cut = Concatenation(tuple(sequence)) if any(each.value is not None for each in sequence) else None
+        return Language(_core.concat([each._node for each in sequence]), f"{len(nodes)} parts {by}", cut)
     if len(nodes) != 1:
         raise ArgumentError(
             f"join repeats exactly one part when it is given a count, got {len(nodes)}; join them first"
@@ -144,7 +149,12 @@ def join(
     least = 0 if minimum is None else minimum
     _check_counts("join", least, maximum)
     counted = _describe_counts("", "", least, maximum)
-    return Language(_list(between, nodes[0], least, maximum), f"{counted} of {_name(parts[0])} {by}")
+    value = Items(_language(parts[0]), _language(separator), least, maximum)
+    return Language(_list(between, nodes[0], least, maximum), f"{counted} of {_name(parts[0])} {by}", value)
+
+
+def _language(part: str | bytes | Language[Any]) -> Language[Any]:
+    return part if isinstance(part, Language) else literal(part)
 
 
 def _list(between: _core.Node, item: _core.Node, minimum: int, maximum: int | None) -> _core.Node:
