@@ -12,6 +12,7 @@ from detent.errors import ArgumentError
 from detent.generation.batch import run_batch
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
+from detent.generation.partial_captures import partial_value
 from detent.generation.partial_json import PartialStream
 from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, Request, check_model, make_request
 from detent.generation.sampler import whole_number
@@ -111,16 +112,18 @@ def stream(
     is one or more whole characters; it is never taken back. Arguments are checked and the language is compiled at the
     call; the model runs during iteration.
 
-    With ``partial=True``, for languages of JSON texts, the stream yields values: each is the value of the text so far,
-    with strings and containers as far as they are written, and other values when they are complete.
+    With ``partial=True``, for languages of JSON texts and languages with captures, the stream yields values: each is
+    the value of the text so far, with strings and containers as far as they are written, and other values when they are
+    complete.
 
     >>> pieces = detent.stream(detent.load_model(), "Go!", detent.literal('{"a": [1, 2]}'), partial=True, seed=0)
     >>> list(pieces)[-1]
     {'a': [1, 2]}
     """
     refuse_retries(options)
-    pieces = PreparedRequest(model, make_request("stream", prompt, language, options)).stream()
-    return PartialStream(pieces) if partial else pieces
+    request = PreparedRequest(model, make_request("stream", prompt, language, options))
+    pieces = request.stream()
+    return PartialStream(pieces, partial_value(request.guide.language)) if partial else pieces
 
 
 def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int = 16) -> list[Output]:

@@ -19,7 +19,8 @@ from weakref import WeakKeyDictionary
 from detent.errors import StateError
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
-from detent.generation.partial_json import PartialJson
+from detent.generation.partial_captures import partial_value
+from detent.generation.partial_json import PartialValue
 from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, make_request
 from detent.generation.signature import refuse_retries, with_options
 from detent.models.base import BatchModel, Model
@@ -139,7 +140,8 @@ class AsyncStream(AsyncIterator[Any]):
         refuse_retries(options)
         self._model = model
         self._request = make_request("astream", prompt, language, options)
-        self._partial = PartialJson() if partial else None
+        self._wants_partial = partial
+        self._partial: PartialValue | None = None
         self._task: _Task | None = None
         self._output: Output | None = None
         self._is_closed = False
@@ -151,7 +153,10 @@ class AsyncStream(AsyncIterator[Any]):
         if self._is_closed or self._output is not None:
             raise StopAsyncIteration
         if self._task is None:
-            self._task = await _start(self._model, await asyncio.to_thread(PreparedRequest, self._model, self._request))
+            request = await asyncio.to_thread(PreparedRequest, self._model, self._request)
+            if self._wants_partial:
+                self._partial = partial_value(request.guide.language)
+            self._task = await _start(self._model, request)
         while True:
             try:
                 item = await self._task.receive()

@@ -9,14 +9,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Protocol
 
 from detent.errors import ArgumentError
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 
-__all__ = ["PartialJson", "PartialStream"]
+__all__ = ["PartialJson", "PartialStream", "PartialValue"]
 
 _CLOSERS = {"{": "}", "[": "]"}
+
+
+class PartialValue(Protocol):
+    """The value of a text that is fed in pieces."""
+
+    @property
+    def value(self) -> object:
+        """The value so far."""
+
+    def feed(self, piece: str) -> bool:
+        """Append a piece; return whether `value` changed."""
+
+    def finish(self) -> bool:
+        """End the text; return whether `value` changed."""
 
 
 class PartialJson:
@@ -143,10 +158,11 @@ class PartialJson:
 
 
 class PartialStream(Iterator[object]):
-    """The values of a growing JSON text, made by `stream` with ``partial=True``; see `Stream`."""
+    """The values of a growing text, made by `stream` with ``partial=True``; see `Stream`."""
 
-    def __init__(self, pieces: Stream) -> None:
+    def __init__(self, pieces: Stream, partial: PartialValue) -> None:
         self._pieces = pieces
+        self._partial = partial
         self._values = self._read()
 
     def __iter__(self) -> Iterator[object]:
@@ -161,9 +177,8 @@ class PartialStream(Iterator[object]):
         return self._pieces.output
 
     def _read(self) -> Iterator[object]:
-        partial = PartialJson()
         for piece in self._pieces:
-            if partial.feed(piece):
-                yield partial.value
-        if partial.finish():
-            yield partial.value
+            if self._partial.feed(piece):
+                yield self._partial.value
+        if self._partial.finish():
+            yield self._partial.value
