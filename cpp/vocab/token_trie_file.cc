@@ -46,7 +46,7 @@ class Reader {
     const std::size_t count = number();
     if (count > bytes_.size() / sizeof(T)) refuse();
     std::vector<T> values(count);
-    if (count) std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
+    if (count) std::memcpy(values.data(), &bytes_[0], count * sizeof(T));
     bytes_.remove_prefix(count * sizeof(T));
     return values;
   }

@@ -14,7 +14,7 @@ import random
 import typing
 import uuid
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple, NewType, Optional, TypedDict, Union
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, NewType, Optional, TypedDict, Union
 
 import pytest
 
@@ -461,10 +461,12 @@ def test_types_with_a_pydantic_schema_of_their_own() -> None:
 def test_pydantic_models_are_closed_unless_they_say_otherwise() -> None:
     pydantic = pytest.importorskip("pydantic")
 
-    class Closed(pydantic.BaseModel):
+    class Closed(pydantic.BaseModel):  # type: ignore[name-defined]
         a: int
 
-    class Open(pydantic.BaseModel, extra="allow"):
+    class Open(pydantic.BaseModel):  # type: ignore[name-defined]
+        model_config: ClassVar[dict[str, str]] = {"extra": "allow"}
+
         a: int
         inner: Closed | None = None
 
