@@ -102,14 +102,13 @@ def test_what_is_told(row: tuple[NDArray[np.float32], list[bool]], most: int) ->
     ("numbers", "mask"),
     [
         (np.zeros(40, np.float64), np.zeros(2, np.int32)),
-        (np.zeros((1, 40), np.float32), np.zeros(2, np.int32)),
         (np.zeros(40, np.float32), np.zeros(2, np.int64)),
     ],
 )
 def test_rows_of_other_kinds(numbers: NDArray[Any], mask: NDArray[Any]) -> None:
-    with pytest.raises(TypeError, match="row"):
+    with pytest.raises(TypeError, match="array of another type"):
         _core.allowed_sums(numbers, mask)
-    with pytest.raises(TypeError, match="row"):
+    with pytest.raises(TypeError, match="array of another type"):
         _core.copy_masked(numbers, mask, np.empty(40, np.float32))
 
 
