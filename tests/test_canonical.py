@@ -254,7 +254,7 @@ def test_acceptance_by_schemas():
     for token in matcher.forced():
         matcher.advance(token)
     allowed_tokens = {vocabulary.token_bytes(token) for token in matcher.allowed()}
-    assert b'":' in allowed_tokens and b'"' not in allowed_tokens  # serialisers write no white space before the colon
+    assert {b'":', b'"'} <= allowed_tokens  # white space may stand before the colon
     pieces = real_vocabulary("mistral-v3")
     names = detent.compile(detent.regex("( William)|( Theodore)"), pieces, canonical=True)
     theodore = pieces.encode_canonical(" Theodore")
