@@ -16,6 +16,6 @@ namespace detent {
 // Cost: a constructor for each alternative.
 std::vector<ExprId> alternatives_of(ExprSet& exprs, Liveness& liveness, ExprId state);
 
-inline constexpr std::size_t kMaxAlternatives = 1024;
+inline constexpr std::size_t kMaxAlternatives = 64;
 
 }  // namespace detent

@@ -80,10 +80,11 @@ const ExprId* Automaton::publish(ExprId state) {
   return row;
 }
 
-// Few states need the second search, which follows all tokens that contain bytes without a token of their own.
+// Few states need the second search, which follows all tokens that contain bytes without a token of their own. States
+// that call rules skip the first one: to show that a grammar needs such a byte takes a table of all its rules.
 bool Automaton::search_tokenizable(ExprId state) {
   const bool found = edit([this, state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
-    return liveness.live(exprs.intersection({state, token_bytes_})) ||
+    return (!exprs[state].has_rule && liveness.live(exprs.intersection({state, token_bytes_}))) ||
            liveness.live(exprs.intersection({state, tokenizable_}));
   });
   verdicts_[state.value].store(found ? Verdict::yes : Verdict::no, std::memory_order_relaxed);
