@@ -203,7 +203,7 @@ def _check_sentence(said: str, is_end: bool, text: bytes, reference: Tokens, sta
     found = _REFUSED.fullmatch(said)
     assert found, said
     machine = reference.machine
-    live = [_live(machine, place) for place in range(len(machine))]
+    live = [_live(machine, place, reference.alphabet) for place in range(len(machine))]
     offset = next((n for n in range(len(text)) if not live[machine.after(state, text[: n + 1])]), None)
     if is_end:
         assert found["why"] == "the text is not complete", said
@@ -231,13 +231,13 @@ def _check_completion(shown: str, reference: Tokens, state: int, left: int) -> N
         assert reference.machine.accepting[reference.machine.after(state, text.encode())]
 
 
-def _live(machine: Machine, state: int) -> bool:
+def _live(machine: Machine, state: int, alphabet: bytes) -> bool:
     pending, seen = [state], {state}
     while pending:
         at = pending.pop()
         if machine.accepting[at]:
             return True
-        for byte in range(256):
+        for byte in alphabet:
             after = machine.after(at, bytes([byte]))
             if after not in seen:
                 seen.add(after)

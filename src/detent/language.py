@@ -302,7 +302,7 @@ class Language(Generic[T_co]):
         Parameters
         ----------
         rng : Random, optional
-            The source of chance; a fresh one by default.
+            The source of chance; a new one by default.
         max_bytes : int, optional
             The longest text that may be drawn; by default 64, or a few more than the shortest text takes.
 

@@ -213,12 +213,14 @@ def _sets(tree: Tree) -> list[bytes]:
 class Tokens:
     """What tokens can do in a machine, by trying them all.
 
-    `need[state]` is the least number of tokens that lead to acceptance, None if none do. `steps[state]` maps each id
-    whose token leaves a way there to the state that it leads to.
+    `alphabet` are the bytes of the tokens: no text has another. `need[state]` is the least number of tokens that lead
+    to acceptance, None if none do. `steps[state]` maps each id whose token leaves a way there to the state that it
+    leads to.
     """
 
     def __init__(self, machine: Machine, tokens: Sequence[bytes]) -> None:
         self.machine = machine
+        self.alphabet = bytes(sorted(set(b"".join(tokens))))
         every = range(len(machine))
         lead = [[(i, machine.after(state, token)) for i, token in enumerate(tokens) if token] for state in every]
         self.need: list[int | None] = [0 if accepting else None for accepting in machine.accepting]
