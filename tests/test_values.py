@@ -115,7 +115,7 @@ def test_a_text_with_values_has_a_limit_of_parts() -> None:
         (detent.integer() + "!", "12?", 2, "[!]", "part 2 of 2 ('!')"),
         (detent.regex("[a-z]+") & detent.regex(".{2}"), "abc", 2, "the end", "regex '.{2}'"),
         (detent.regex("[a-z]+") - "no", "no", 2, "[a-z]", "the rule without 'no'"),
-        (detent.regex("a") & detent.regex("b"), "a", 0, "[b]", "regex 'b'"),
+        (detent.regex("a") & detent.regex("b"), "a", 0, "nothing at all (the rule has no text)", None),
     ],
 )
 def test_why(language: Language[Any], text: str, position: int, expected: str, part: str | None) -> None:

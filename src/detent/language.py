@@ -320,6 +320,8 @@ class Language(Generic[T_co]):
         dfa = self._dfa()
         if max_bytes is None:
             max_bytes = max(64, len(self.shortest()) + 16)
+        if rng is not None and not isinstance(rng, Random):
+            raise ArgumentError(f"rng must be a random.Random, got {type(rng).__name__}; write Random({rng!r})")
         text = dfa.sample(Random() if rng is None else rng, _check_count("max_bytes", max_bytes))
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text of at most {max_bytes} bytes")
@@ -367,7 +369,15 @@ class Language(Generic[T_co]):
         data = _bytes(text)
         if self.accepts(data):
             return None
+        if self.is_empty():
+            return Mismatch(data.decode(errors="replace"), 0, _NOTHING, None, None, _shorten(repr(self), 60))
         position, expected, example, part = _explain(self, data, _MAX_NESTING)
+        if example is not None and not self.accepts(example):
+            # One part of the rule allows more than all of them do together.
+            dfa = self._dfa()
+            position, state = dfa.longest_prefix(data)
+            expected = _expected(dfa, state)
+            example = (data[:position] + dfa.completion(state)).decode(errors="replace")
         before = data[:position].decode(errors="replace").rstrip("\ufffd")
         return Mismatch(data.decode(errors="replace"), len(before), expected, example, part, _shorten(repr(self), 60))
 
@@ -498,6 +508,9 @@ def _hidden_words(words: Language[Any], strings: Language[Any]) -> list[_core.No
     return [escaped() for escaped in words._escaped_words] if strings._has_escapes else []
 
 
+_NOTHING = "nothing at all (the rule has no text)"
+
+
 def _explain(language: Language[Any], data: bytes, depth: int) -> tuple[int, str, str | None, str | None]:
     """Return where the bytes leave the language, what may follow there, an example, and the part that is not met."""
     operands = language._operands() if depth and language._form is not None else []
@@ -514,7 +527,7 @@ def _explain(language: Language[Any], data: bytes, depth: int) -> tuple[int, str
             return position, expected, example, part or operand.description
     dfa = language._dfa()
     if dfa.is_empty():
-        return 0, "nothing at all (the rule has no text)", None, None
+        return 0, _NOTHING, None, None
     position, state = dfa.longest_prefix(data)
     example = (data[:position] + dfa.completion(state)).decode(errors="replace")
     excluded = next((op.description for op in operands[1:] if op.accepts(data)), None) if operands else None

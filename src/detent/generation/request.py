@@ -11,7 +11,8 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from threading import Lock
-from typing import Any, Literal, TypeAlias, TypedDict
+from types import UnionType
+from typing import Any, Literal, TypeAlias, TypedDict, get_origin
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -371,7 +372,7 @@ def _as_rule(language: object) -> Language | UserDfa | TokenConstraint:
         return language
     if isinstance(language, list) and all(isinstance(text, str) for text in language):
         return choice(*language)
-    if isinstance(language, (type, dict)):
+    if isinstance(language, (type, dict, UnionType)) or get_origin(language) is not None:
         return json_schema(language)
     raise ArgumentError(
         f"language must be a Language, what detent.compile makes of one, a type, a JSON Schema or a list of choices, "

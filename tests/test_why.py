@@ -1,0 +1,40 @@
+"""Language.why: the example is a text of the language, also where several parts decide together."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import detent
+
+TWO = detent.regex("[a-z]{2}")
+WITHOUT_AB = TWO & detent.without("ab")
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "position"),
+    [
+        (detent.date() & detent.regex("2024.*"), "2023-01-01", 3),
+        (WITHOUT_AB, "ab", 1),
+        ((detent.regex("[a-z]+").capture("a") + "!") & detent.without("b"), "ab!", 1),
+        (detent.date() + " " + WITHOUT_AB, "2024-01-01 ab", 12),
+        (TWO - detent.literal("ab"), "ab", 1),
+    ],
+)
+def test_examples_are_texts_of_the_language(language: detent.Language, text: str, position: int) -> None:
+    mismatch = language.why(text)
+    assert mismatch is not None
+    assert mismatch.position == position
+    assert mismatch.example is not None
+    assert language.accepts(mismatch.example)
+
+
+def test_an_empty_language_says_so() -> None:
+    assert "the rule has no text" in str((TWO & "abc").why("x"))
+
+
+def test_a_seed_is_no_source_of_chance() -> None:
+    with pytest.raises(detent.ArgumentError, match=r"write Random\(3\)"):
+        TWO.sample(3)  # type: ignore[arg-type]
+    assert TWO.accepts(TWO.sample(Random(3)))
