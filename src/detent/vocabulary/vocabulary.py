@@ -345,7 +345,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Vocabulary:
-        """Load a file that `save` has written. Llama 3's 128,256 tokens take some 10 ms.
+        """Load a file that `save` has written. Llama 3's 128,256 tokens take some 20 ms.
 
         Parameters
         ----------
