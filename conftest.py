@@ -10,6 +10,7 @@ from doctest import ELLIPSIS
 from importlib.util import find_spec
 from pathlib import Path
 
+from hypothesis import settings
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
@@ -17,6 +18,10 @@ ROOT = Path(__file__).parent
 
 # The models of the tests are tiny: a second thread of PyTorch or BLAS would spend its time waiting for the first.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A machine that does other work at the same time must not make a test fail: no example has a time limit.
+settings.register_profile("detent", deadline=None)
+settings.load_profile("detent")
 
 # Modules of packages that may be absent; Triton comes with the CUDA builds of PyTorch only.
 _NEEDS = {"triton": "integrations/cuda.py", "jax": "jax.py", "torch": "torch.py"}

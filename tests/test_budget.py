@@ -253,7 +253,7 @@ class Place:
 
 
 @pytest.mark.parametrize("name", VOCABULARIES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tree=trees(5), rng=st.randoms(use_true_random=False), extra=st.integers(0, 6))
 def test_any_order_of_steps(name: str, tree: Tree, rng: Random, extra: int) -> None:
     """Tokens, bytes, rollbacks and forks in any order: only tokens count, and a rollback gives them back."""
@@ -271,7 +271,7 @@ def test_any_order_of_steps(name: str, tree: Tree, rng: Random, extra: int) -> N
         rng.choice([*actions, place.end_and_back])(rng)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(trees(5), trees(3), st.randoms(use_true_random=False), st.sampled_from(list(VOCABULARIES)), st.booleans())
 def test_the_laws_of_matchers_hold_with_a_budget(a: Tree, b: Tree, rng: Random, name: str, count_eos: bool) -> None:
     words = VOCABULARIES[name]

@@ -168,7 +168,7 @@ _REFUSED = re.compile(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(trees(5), st.randoms(use_true_random=False), st.sampled_from([_VOCABULARY, _SPARSE]), st.integers(0, 3))
 def test_every_sentence_is_true(tree: Tree, rng: Random, vocabulary: detent.Vocabulary, extra: int) -> None:
     """At every place of a walk, for every id, against the reference."""

@@ -290,7 +290,7 @@ def test_what_is_nested_without_end(name: str) -> None:
 # --- The nodes that Python front ends build from
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(trees(6))
 def test_equal_nodes_hash_alike(tree: Tree) -> None:
     first, second = language(tree)._node, language(tree)._node
@@ -299,7 +299,7 @@ def test_equal_nodes_hash_alike(tree: Tree) -> None:
     assert first != _core.complement(second)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(trees(4), trees(4))
 def test_hashes_agree_with_equality(a: Tree, b: Tree) -> None:
     first, second = language(a), language(b)

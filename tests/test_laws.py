@@ -29,26 +29,26 @@ TEXTS = sorted(universe(b"abx", 4), key=lambda text: (len(text), text))
 # --- Generated languages
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(trees(4), trees(4), trees(4))
 def test_the_algebra_of_three_languages(a: Tree, b: Tree, c: Tree) -> None:
     check_algebra(language(a), language(b), language(c))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(trees(6))
 def test_a_language_is_what_its_tree_says(tree: Tree) -> None:
     held = strings(tree, b"abx", 4)
     check_membership(language(tree), held.__contains__, TEXTS)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(trees(5), st.randoms(use_true_random=False))
 def test_the_answers_of_a_language_agree(tree: Tree, rng: Random) -> None:
     check_language(language(tree), TEXTS[::3], rng=rng)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(trees(4), trees(4))
 def test_operators_are_what_they_are_defined_as(a: Tree, b: Tree) -> None:
     check_operators(language(a), language(b), TEXTS[::2])
@@ -188,7 +188,7 @@ def _check_product(tree: Tree, vocabulary: detent.Vocabulary, tokens: list[bytes
                 pending.append(([*ids, token_id], after))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(trees(4), trees(4), trees(3), st.randoms(use_true_random=False), st.sampled_from([_SMALL, _SPARSE, _BYTES]))
 def test_walks_through_products(a: Tree, b: Tree, c: Tree, rng: Random, vocabulary: detent.Vocabulary) -> None:
     rule = language(a) & language(b) & ~language(c)

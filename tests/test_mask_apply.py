@@ -38,7 +38,7 @@ def _random_mask(rng: np.random.Generator, rows: int, words: int) -> npt.NDArray
     return mask
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     rows=st.integers(1, 3),
     width=st.integers(0, 200),
@@ -61,7 +61,7 @@ def test_numpy(rows: int, width: int, words: int, one_mask: bool, dtype: type, e
     assert np.array_equal(bits, expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     rows=st.integers(1, 3),
     width=st.integers(0, 200),

@@ -192,7 +192,7 @@ _PATTERNS = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pattern=_PATTERNS, seed=st.integers(0, 2**32))
 def test_random_patterns_on_a_small_vocabulary(pattern: str, seed: int) -> None:
     for text, allowed in walk(pattern, _PIECE_VOCABULARY, seed, length=6):

@@ -31,7 +31,7 @@ _EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(
 _TOKENS = st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(expression=_EXPRESSIONS, tokens=_TOKENS, budget=st.none() | st.integers(0, 8), seed=st.integers(0, 2**16))
 def test_exactly_the_tokens_that_lead_to_an_end(
     expression: Expression, tokens: list[str], budget: int | None, seed: int
@@ -165,7 +165,7 @@ def _masks(matcher: detent.Matcher) -> tuple[list[int], bool, bool]:
     return matcher.allowed().tolist(), matcher.is_accepting, matcher.is_finished
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(choices=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**16)), max_size=25))
 def test_rolling_back_is_as_if_the_steps_had_never_been_taken(choices: list[tuple[int, int]]) -> None:
     guide = _guide("(?:a|b|é){0,9}1?")

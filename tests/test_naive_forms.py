@@ -49,7 +49,7 @@ def _ordered(
     return {text for text in found if len(text) <= longest}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(st.tuples(_texts, st.booleans()), max_size=4), _texts, st.sampled_from([b"", b",", b"a"]), st.booleans()
 )
@@ -177,7 +177,7 @@ def _add(minimum: int, more: int | None) -> int | None:
     return None if more is None else minimum + more
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(_count_trees)
 def test_merged_counts(tree: Tree) -> None:
     longest = 30
@@ -185,7 +185,7 @@ def test_merged_counts(tree: Tree) -> None:
     assert {len(text) for text in _strings(node, longest)} == _counts(tree, longest)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.tuples(st.integers(0, 6), st.integers(0, 4), st.sampled_from([b"", b"b", b"ab"])), min_size=1, max_size=5

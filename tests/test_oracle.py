@@ -81,7 +81,7 @@ _PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(pattern=_PLAIN)
 @example(pattern="(?:a|(?:a)*b)")
 def test_the_two_verdicts_agree_without_assertions(pattern: str) -> None:

@@ -55,7 +55,7 @@ def test_a_node_and_back(name: str) -> None:
     assert back.to_bytes() == data
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(trees(8))
 def test_any_language_and_back(tree: Tree) -> None:
     held = language(tree)
@@ -298,7 +298,7 @@ def test_deeply_nested_nodes_are_an_answer_or_an_error() -> None:
     in_a_small_stack(work)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(trees(5))
 def test_shuffled_bytes_with_a_right_checksum_do_no_harm(tree: Tree) -> None:
     """Whatever is decoded is a node like any other: it may be asked, written and read again."""

@@ -35,7 +35,7 @@ def _machine(tree: Tree) -> Machine | None:
 # --- Each question against the reference; the letters make complements countable
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(trees(6))
 def test_questions_of_a_finite_part(tree: Tree) -> None:
     """The texts of up to four of three letters, listed, counted, and one by one."""
@@ -53,7 +53,7 @@ def test_questions_of_a_finite_part(tree: Tree) -> None:
     assert [text for text in TEXTS if text.decode() in held] == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(trees(6))
 def test_empty_and_shortest(tree: Tree) -> None:
     held, machine = language(tree), _machine(tree)
@@ -82,7 +82,7 @@ def _shortest(machine: Machine) -> bytes | None:
     return None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(trees(5))
 def test_counts_over_all_bytes(tree: Tree) -> None:
     """By multiplying matrices, as it were: ways to each state, one byte more at a time."""
@@ -100,7 +100,7 @@ def test_counts_over_all_bytes(tree: Tree) -> None:
         ways = after
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(trees(4), trees(4))
 def test_comparisons(a: Tree, b: Tree) -> None:
     first, second = _machine(a), _machine(b)
@@ -140,7 +140,7 @@ _SPARSE = detent.Vocabulary([*_SPARSE_TOKENS, b""], eos_token_ids=[len(_SPARSE_T
 
 
 @pytest.mark.parametrize(("vocabulary", "tokens"), [(_VOCABULARY, _TOKENS), (_SPARSE, _SPARSE_TOKENS)])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(tree=trees(6))
 def test_the_least_and_largest_number_of_tokens(vocabulary: detent.Vocabulary, tokens: list[bytes], tree: Tree) -> None:
     machine = _machine(tree)
@@ -211,7 +211,7 @@ def test_samples_are_uniform(pattern: str) -> None:
     assert _chances(lambda dice: held.sample(dice, 8)) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(trees(5))
 def test_samples_of_generated_languages_are_uniform(tree: Tree) -> None:
     held = language(tree) & detent.regex("[ab]{0,3}")

@@ -61,7 +61,7 @@ EXPRESSIONS = st.recursive(
 
 
 @given(EXPRESSIONS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_sets_of_texts_are_those_of_their_judges(pair: Pair) -> None:
     node, judge = pair
     language = detent.Language(node, "a set")

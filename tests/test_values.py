@@ -81,7 +81,7 @@ def test_the_value_of_a_list(language: Language[Any], text: str, value: object) 
     assert language.parse(text) == value
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.integers(0, 999), min_size=1, max_size=6), st.sampled_from([", ", ";", "\n", "é"]))
 def test_lists_of_integers_come_back(numbers: list[int], separator: str) -> None:
     text = separator.join(map(str, numbers))

@@ -57,7 +57,7 @@ def rows(draw: st.DrawFn) -> tuple[NDArray[np.float32], list[bool]]:
     return logits, [bool(keep) for keep in rng.random(size) < share]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     row=rows(),
     temperature=st.sampled_from([0, 0, 1e-40, 0.7, 1, 3]),
@@ -80,7 +80,7 @@ def test_choice(
         assert allowed[expected]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(row=rows(), most=st.integers(0, 150))
 def test_what_is_told(row: tuple[NDArray[np.float32], list[bool]], most: int) -> None:
     logits, allowed = row

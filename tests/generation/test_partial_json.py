@@ -37,7 +37,7 @@ def grows_to(part: Any, whole: Any) -> bool:
 
 
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]), st.integers(0, 2**32))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_cut(value: Any, ascii_only: bool, indent: int | None, seed: int) -> None:
     text = " " * (seed % 2) + json.dumps(value, ensure_ascii=ascii_only, indent=indent) + "\n" * (seed % 3)
     rng = random.Random(seed)

@@ -72,7 +72,7 @@ def units(token: int) -> Word:
     return (name,) if token in SPECIAL.values() else tuple(name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(languages())
 def test_masks_are_those_of_the_words(case: Case) -> None:
     language, words = case

@@ -73,7 +73,7 @@ def test_integers_of_open_ranges(minimum, maximum):
 _LARGE = st.integers(-(10**40), 10**40)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_LARGE, _LARGE, st.lists(_LARGE))
 def test_integers_of_large_ranges(first, second, others):
     low, high = sorted((first, second))
@@ -110,7 +110,7 @@ def _short(language):
     return only.enumerate()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.decimals(-1000, 1000, places=3), st.decimals(-1000, 1000, places=3), st.lists(st.decimals(-1000, 1000, places=4))
 )

@@ -92,7 +92,7 @@ def test_text_is_all_of_utf8():
         assert not language.accepts(wrong)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text(max_size=6), st.integers(0, 4), st.integers(0, 4))
 def test_text_counts_characters(text, minimum, more):
     assert detent.text(minimum, minimum + more).accepts(text) == (minimum <= len(text) <= minimum + more)
@@ -136,7 +136,7 @@ def _pattern(words, whole_words):
     return rf"(?<!\w)(?:{found})(?!\w)" if whole_words else f"(?:{found})"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_WORDS, st.lists(st.text(_LETTERS, max_size=8), min_size=10), st.booleans(), st.booleans())
 def test_words_are_found_as_re_finds_them(words, texts, ignore_case, whole_words):
     options = {"ignore_case": ignore_case, "whole_words": whole_words}
@@ -148,7 +148,7 @@ def test_words_are_found_as_re_finds_them(words, texts, ignore_case, whole_words
         assert lack.accepts(text) == (search(text) is None)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(_WORDS, st.booleans(), st.booleans())
 def test_the_set_is_that_of_the_pattern(words, ignore_case, whole_words):
     """Equality of languages is exact: this compares every text there is."""

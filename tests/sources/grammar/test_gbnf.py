@@ -24,7 +24,7 @@ def written(rules):
     )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.fixed_dictionaries({name: ROWS for name in NAMES}))
 def test_random_grammars(rules):
     texts = derived(rules, LENGTH)["root"]

@@ -23,7 +23,7 @@ def written(rules):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.fixed_dictionaries({name: ROWS for name in NAMES}))
 def test_random_grammars(rules):
     texts = derived(rules, 5)["start"]

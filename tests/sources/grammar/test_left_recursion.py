@@ -74,7 +74,7 @@ SYMBOLS = st.one_of(
 GRAMMARS = st.lists(st.lists(st.lists(SYMBOLS, max_size=3).map(tuple), max_size=3), min_size=4, max_size=4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(GRAMMARS)
 def test_random_grammars(rules):
     check(rules)

@@ -152,7 +152,7 @@ CUTS = st.sampled_from(
 DIVISORS = st.sampled_from([D(text) for text in "1 2 3 5 7 0.5 0.25 0.01 1.5 10 0.3 100 12".split()])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     integer=st.booleans(),
     bounds=st.dictionaries(
@@ -169,7 +169,7 @@ def test_any_rules(integer, bounds, multiples, not_multiples, excluded):
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(low=FLOATS, high=FLOATS, value=FLOATS)
 def test_floats_as_json_writes_them(low, high, value):
     low, high = sorted((low, high))
@@ -179,7 +179,7 @@ def test_floats_as_json_writes_them(low, high, value):
     assert language.accepts(json.dumps(low)) and language.accepts(json.dumps(high))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(low=st.integers(), high=st.integers(), value=st.integers(), divisor=st.integers(1, 60))
 def test_integers(low, high, value, divisor):
     node = number_node(integer=True, minimum=D(low), maximum=D(high), multiples=(D(divisor),))

@@ -52,7 +52,7 @@ def javascript(value: float) -> str:
     return sign + padded[: exponent + 1] + ("." + padded[exponent + 1 :] if len(padded) > exponent + 1 else "")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(VALUES, st.sampled_from(DUMPS))
 def test_json_dumps_is_accepted(value: Any, options: dict[str, Any]) -> None:
     text = json.dumps(value, **options)
@@ -60,7 +60,7 @@ def test_json_dumps_is_accepted(value: Any, options: dict[str, Any]) -> None:
     assert json.dumps(ANYTHING.parse(text)) == json.dumps(value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(NUMBERS)
 def test_numbers_of_both_serialisers_are_accepted(value: float) -> None:
     for schema in ({"type": "number"}, {"minimum": -1e300, "type": "number"}, {"const": value}):
@@ -72,7 +72,7 @@ def test_numbers_of_both_serialisers_are_accepted(value: float) -> None:
         assert float(javascript(value)) == value
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(VALUES, st.integers(0, 2**32))
 def test_no_other_text_is_written(value: Any, seed: int) -> None:
     text = json.dumps(value)
@@ -131,7 +131,7 @@ def test_bounds_closer_than_floats_leave_the_other_spelling() -> None:
     assert language.accepts("0.1234567890123456789012346")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS, st.booleans())
 def test_escapes_in_the_core(text: str, ascii_only: bool) -> None:
     written = json.dumps(text, ensure_ascii=ascii_only)
