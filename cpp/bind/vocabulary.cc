@@ -1,4 +1,6 @@
 // Vocabularies, and the flag that cancels work.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +13,7 @@
 #include "base/limits.h"
 #include "bind/bindings.h"
 #include "bind/convert.h"
+#include "vocab/merges_span.h"
 #include "vocab/vocabulary.h"
 
 namespace nb = nanobind;
@@ -62,6 +65,10 @@ nb::bytes checksum_of(nb::handle data) {
 void bind_vocabulary(nb::module_& m) {
   m.def("checksum", &checksum_of, "data"_a, nb::sig("def checksum(data: object) -> bytes"),
         "Return the 16 bytes of the checksum of saved files.");
+  m.def(
+      "merges_span", [](const nb::bytes& json) { return merges_span(view(json)); }, "json"_a,
+      "Return where the array `model.merges` of a tokenizer.json begins and where it ends, if the text has the usual "
+      "form.");
 
   nb::class_<CancelFlag>(m, "CancelFlag")
       .def("__init__", [](CancelFlag* flag) { new (flag) CancelFlag(false); })

@@ -89,6 +89,11 @@ def without_special(node: Node) -> Node:
 def checksum(data: object) -> bytes:
     """Return the 16 bytes of the checksum of saved files."""
 
+def merges_span(json: bytes) -> tuple[int, int] | None:
+    """
+    Return where the array `model.merges` of a tokenizer.json begins and where it ends, if the text has the usual form.
+    """
+
 class CancelFlag:
     def __init__(self) -> None: ...
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from detent.errors import VocabularyError
-from detent.vocabulary.file_io import expect, parse_json, read_source, read_start
+from detent.vocabulary.file_io import expect, parse_without_merges, read_source, read_start
 from detent.vocabulary.gguf import MAGIC, read_gguf
 from detent.vocabulary.loaded_tokens import LoadedTokens, shown
 from detent.vocabulary.mistral import table_of_tekken
@@ -32,7 +32,7 @@ def read_tokenizer_file(path: Path) -> LoadedTokens:
     source = read_source(path)
     if path.suffix != ".json" and not start.startswith(b"{"):
         return table_of_model(source.data, path.name)
-    data = expect(parse_json(source.data, path.name), dict, path.name)
+    data = expect(parse_without_merges(source.data, path.name), dict, path.name)
     if "model" in data:
         return table_of_file(data, source)
     if "vocab" in data:

@@ -113,6 +113,8 @@ def by_id(tokens: Mapping[str, int] | Iterable[tuple[object, object]], what: str
     if min(numbers) < 0:
         raise VocabularyError(f"{what}: a token id must not be negative, got {shown(min(numbers))}")
     check_width(max(numbers) + 1, what)
+    if numbers == list(range(len(numbers))):  # in order, as files usually are
+        return [token for token, _ in pairs]
     listed: list[object] = [None] * (max(numbers) + 1)
     for (token, _), number in zip(pairs, numbers, strict=True):
         if listed[number] is not None:

@@ -162,8 +162,9 @@ class Vocabulary:
 
         Notes
         -----
-        Llama 3's 17 MB `tokenizer.json` takes 0.4 s. The tokenizer's library is loaded at the first `encode` only,
-        which also checks that the bytes of encoded texts give the texts back.
+        Llama 3's 17 MB `tokenizer.json` takes 0.2 s. Its merges are read when canonical tokens first
+        need them. The tokenizer's library is loaded at the first `encode` only, which also checks that the bytes of
+        encoded texts give the texts back.
         """
         return cls._load(read_tokenizer_file, as_path(path), eos_token_ids, size)
 
