@@ -1,0 +1,147 @@
+"""Style: the notation of a model family's turns, as data.
+
+A style has a template for each part of a turn: thinking, text, and calls. A template is plain text with slots in
+braces. The parts of a turn stand in this order; each but the last may be absent:
+
+    thinking      thinking[0] free text thinking[1]
+    preamble      preamble[0] free text preamble[1]              text before calls
+    calls         before_calls call separator call … after_calls
+    text, answer  text[0] free text or an answer text[1]         instead of preamble and calls
+
+A template follows three rules:
+
+1. A *tag* is a special token where the vocabulary has a special token of that name, and letters otherwise.
+2. White space of a template that touches free text is optional: line feeds after an opening tag, before and after a
+   closing tag, and before the first call. It is no part of the free text.
+3. In a template of JSON, the space after the colon of a member and after the comma before a member is optional.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from detent.errors import ArgumentError
+from detent.sources.nodes import short_repr
+
+__all__ = ["ArgumentNotation", "Style"]
+
+ArgumentNotation: TypeAlias = Literal["json", "python", "xml"]
+"""How arguments are written: a JSON object; keyword arguments of Python; the template `parameter` for each."""
+
+_SLOTS = ("{name}", "{arguments}", "{index}", "{id}")
+
+
+@dataclass(frozen=True)
+class Style:
+    r"""The notation of turns of a model family; `turn` takes one, or the name of a known one.
+
+    >>> from detent.turns.style import Style
+    >>> mine = Style(
+    ...     name="mine",
+    ...     call='<call>{"name": "{name}", "arguments": {arguments}}</call>',
+    ...     separator="\n",
+    ...     thinking=("<think>\n", "\n</think>\n\n"),
+    ...     tags=("<think>", "</think>", "<call>", "</call>"),
+    ... )
+
+    Parameters
+    ----------
+    name : str
+        The name of the style.
+    call : str
+        One call. Slots: ``{name}`` and ``{arguments}``, once each, the name first; ``{index}``, a number of digits, and
+        ``{id}``, up to 64 letters, digits, ``_`` and ``-``.
+    arguments : "json", "python" or "xml"
+        The notation of the arguments. "json" is one object, ``{"a": 1}``. "python" is keyword arguments with their
+        parentheses, ``(a=1)``. "xml" is `parameter` for each argument: strings are raw text, other values are JSON.
+    parameter : str
+        For "xml": one argument, with the slots ``{key}`` and ``{value}``, once each, the key first.
+    separator : str
+        The text between two calls.
+    before_calls, after_calls : str
+        Texts around all calls.
+    single_call : bool
+        Whether `before_calls` and `after_calls` are left out where at most one call is allowed.
+    thinking : (str, str), optional
+        The tags around thinking; None if the family has none.
+    text : (str, str)
+        The tags around free text that is the whole content, and around an answer.
+    preamble : (str, str), optional
+        The tags around text before calls; None if no text may precede calls.
+    tags : tuple of str
+        The texts in the templates that are special tokens where a vocabulary has them.
+    end_of_calls, end_of_text : str
+        The special token that ends a turn after calls, and after text or an answer. Without one, and where the
+        vocabulary has no such special token, each end-of-text id of the vocabulary ends a turn.
+    source : str
+        Where the notation is published.
+
+    Notes
+    -----
+    If the text before the name of a call begins with a tag, this tag is the *trigger*: it does not occur in free text,
+    and a call follows wherever it stands. Without a tag, calls are the whole content, and free text does not begin as a
+    call does; then there is no preamble.
+    """
+
+    name: str
+    call: str
+    arguments: ArgumentNotation = "json"
+    parameter: str = ""
+    separator: str = ""
+    before_calls: str = ""
+    after_calls: str = ""
+    single_call: bool = False
+    thinking: tuple[str, str] | None = None
+    text: tuple[str, str] = ("", "")
+    preamble: tuple[str, str] | None = ("", "")
+    tags: tuple[str, ...] = ()
+    end_of_calls: str = ""
+    end_of_text: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the templates.
+
+        Raises
+        ------
+        ArgumentError
+            A slot is missing or stands twice, or a tag occurs in no template.
+        """
+        _check_slots(self, "call", self.call, "{name}", "{arguments}")
+        if self.arguments not in ("json", "python", "xml"):
+            raise ArgumentError(
+                f'Style {self.name!r} needs arguments "json", "python" or "xml", got {short_repr(self.arguments)}'
+            )
+        if self.arguments == "xml":
+            _check_slots(self, "parameter", self.parameter, "{key}", "{value}")
+        elif self.parameter:
+            raise ArgumentError(f'Style {self.name!r} has a parameter, which only arguments="xml" use; leave it out')
+        texts = [self.call, self.parameter, self.separator, self.before_calls, self.after_calls, *self.text]
+        texts += [*(self.thinking or ()), *(self.preamble or ())]
+        for tag in self.tags:
+            if not tag or not any(tag in text for text in texts):
+                raise ArgumentError(f"Style {self.name!r} has the tag {tag!r}, which is in no template; leave it out")
+            if _overlaps_itself(tag):
+                raise ArgumentError(f"Style {self.name!r} has the tag {tag!r}, whose beginning is also its end")
+
+    @property
+    def trigger(self) -> str:
+        """The tag that announces calls; empty if calls have none, and are the whole content."""
+        beginning = (self.before_calls + self.call).lstrip()
+        return max((tag for tag in self.tags if beginning.startswith(tag)), key=len, default="")
+
+
+def _check_slots(style: Style, field: str, template: str, first: str, second: str) -> None:
+    for slot in (first, second):
+        if template.count(slot) != 1:
+            raise ArgumentError(
+                f"Style {style.name!r} has {template.count(slot)} slots {slot} in {field}={short_repr(template)}; "
+                "write it once"
+            )
+    if template.index(first) > template.index(second):
+        raise ArgumentError(f"Style {style.name!r} has {second} before {first} in {field}; write {first} first")
+
+
+def _overlaps_itself(text: str) -> bool:
+    return any(text.startswith(text[start:]) for start in range(1, len(text)))
