@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 from detent.generation.partial_captures import partial_value
 from detent.generation.partial_json import PartialValue
+from detent.generation.prompt_cache import PromptCache
 from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, make_request
 from detent.generation.signature import refuse_retries, with_options
 from detent.models.base import BatchModel, Model
@@ -28,9 +30,11 @@ from detent.models.base import BatchModel, Model
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["AsyncStream", "agenerate", "astream"]
+__all__ = ["AsyncStream", "agenerate", "astream", "write_text"]
 
-_MOST_TOGETHER = 16
+_MOST_TOGETHER = 64
+"""The most texts that a model reads in one pass."""
+
 _lock = threading.Lock()
 _schedulers: WeakKeyDictionary[Model, _Scheduler] = WeakKeyDictionary()
 
@@ -42,6 +46,7 @@ class _Task:
         self.model = model
         self.stream = stream
         self.is_cancelled = False
+        self.is_read = False
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[str | Output | BaseException] = asyncio.Queue()
 
@@ -63,10 +68,11 @@ class _Task:
 class _Scheduler:
     """The texts of one model, and the thread that advances them."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: Model) -> None:
         self._lock = threading.Lock()
         self._waiting: deque[_Task] = deque()
         self._is_running = False
+        self._prompts = PromptCache(model) if isinstance(model, BatchModel) else None
 
     def submit(self, task: _Task) -> None:
         """Add a text; start the thread if there is none."""
@@ -106,28 +112,61 @@ class _Scheduler:
 
     def _read(self, tasks: list[_Task]) -> list[_Task]:
         """Read the sessions of several texts in one pass; return the texts that can go on."""
-        if not isinstance(tasks[0].model, BatchModel):
+        if self._prompts is None:
             return tasks  # each stream reads its own session
         try:
-            sessions = [task.stream.session() for task in tasks]
-            began = perf_counter()
-            tasks[0].model.read(sessions)
-            seconds = perf_counter() - began
+            new = [task for task in tasks if not task.stream.logits_cache.has_session]
+            for task in new:
+                self._prompts.open(task.stream.logits_cache)
+            firsts = {tuple(task.stream.logits_cache.prompt_ids): task for task in reversed(new)}
+            if len(firsts) == len(new):
+                self._pass(tasks)
+                return tasks
+            self._pass(list(firsts.values()))  # a prompt of several new texts is read once
+            others = [task for task in tasks if task not in firsts.values()]
+            for task in others:
+                if not task.stream.logits_cache.has_session:
+                    self._prompts.open(task.stream.logits_cache)
+            self._pass(others)
         except Exception as error:
             for task in tasks:
                 task.deliver(error)
             return []
+        return tasks
+
+    def _pass(self, tasks: list[_Task]) -> None:
+        model = tasks[0].model
+        assert isinstance(model, BatchModel)  # noqa: S101 - otherwise there is no prompt cache
+        assert self._prompts is not None  # noqa: S101
+        first_reads = [task for task in tasks if not task.is_read]
+        sessions = [task.stream.session() for task in tasks]
+        began = perf_counter()
+        model.read(sessions)
+        seconds = perf_counter() - began
         for task in tasks:
             task.stream.logits_cache.record_pass(seconds)
-        return tasks
+        for task in first_reads:
+            task.is_read = True
+            self._prompts.keep(task.stream.logits_cache)
 
 
 def _scheduler(model: Model) -> _Scheduler:
     try:
         with _lock:
-            return _schedulers.setdefault(model, _Scheduler())
+            return _schedulers.setdefault(model, _Scheduler(model))
     except TypeError:  # a model without hash or weak references is never read together
-        return _Scheduler()
+        return _Scheduler(model)
+
+
+async def write_text(model: Model, request: PreparedRequest, sample: int = 0) -> AsyncGenerator[str | Output, None]:
+    """Yield the pieces of a text, and its output at last; closing the generator stops the text."""
+    task = await _start(model, request, sample)
+    try:
+        while not isinstance(item := await task.receive(), Output):
+            yield item
+        yield item
+    finally:
+        task.is_cancelled = True
 
 
 class AsyncStream(AsyncIterator[Any]):
@@ -205,6 +244,15 @@ async def _start(model: Model, request: PreparedRequest, sample: int = 0) -> _Ta
     return task
 
 
+async def _last(model: Model, request: PreparedRequest) -> Output:
+    output: Output
+    async with aclosing(write_text(model, request)) as items:
+        async for item in items:
+            if isinstance(item, Output):
+                output = item
+    return output
+
+
 @with_options
 async def agenerate(
     model: Model, prompt: Prompt, language: AnyRule | None = None, **options: Unpack[Options]
@@ -223,7 +271,7 @@ async def agenerate(
     read in one pass, if it is a `detent.models.BatchModel`. A cancelled task stops its generation.
     """
     request = await asyncio.to_thread(PreparedRequest, model, make_request("agenerate", prompt, language, options))
-    output, sample = await _finish(await _start(model, request)), 0
+    output, sample = await _last(model, request), 0
     for attempt in range(1, request.request.retries + 1):
         if output.value_error is None:
             break
@@ -231,19 +279,9 @@ async def agenerate(
         if again is None:
             break
         request, earlier = again, output
-        output = await _finish(await _start(model, request))
+        output = await _last(model, request)
         output = replace(output, failed_attempts=(*earlier.failed_attempts, earlier))
     return output
-
-
-async def _finish(task: _Task) -> Output:
-    try:
-        while not isinstance(item := await task.receive(), Output):
-            pass
-    except BaseException:
-        task.is_cancelled = True
-        raise
-    return item
 
 
 @with_options

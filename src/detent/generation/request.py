@@ -28,6 +28,7 @@ from detent.generation.sampler import Sampler, whole_number
 from detent.generation.token_buffer import TokenBuffer, Watch
 from detent.guide import Canonical, Guide, check_canonical
 from detent.language import Language
+from detent.limits import Limits
 from detent.matcher import Matcher
 from detent.models.base import ChatModel, Message, Model, check_text, checked_messages, context_of, temperature_of
 from detent.sources.json_schema import json_schema
@@ -336,7 +337,14 @@ def text_after_special(model: Model, prompt_ids: Sequence[int]) -> bytes:
     return model.vocabulary.decode(prompt_ids[last + 1 :])
 
 
-def resolve_guide(language: AnyRule | None, model: Model, *, text_only: bool, canonical: Canonical | None) -> Guide:
+def resolve_guide(
+    language: AnyRule | None,
+    model: Model,
+    *,
+    text_only: bool,
+    canonical: Canonical | None,
+    limits: Limits | None = None,
+) -> Guide:
     """Return the guide of a language for a model's vocabulary.
 
     Parameters
@@ -349,6 +357,8 @@ def resolve_guide(language: AnyRule | None, model: Model, *, text_only: bool, ca
         Whether the bytes must be UTF-8.
     canonical : bool or "approximate", optional
         As in `compile`; None as in `Request`.
+    limits : Limits, optional
+        As in `compile`.
     """
     if canonical is not None:
         check_canonical(canonical)
@@ -361,10 +371,10 @@ def resolve_guide(language: AnyRule | None, model: Model, *, text_only: bool, ca
     over_tokens = isinstance(rule, TokenConstraint) or (isinstance(rule, UserDfa) and rule.over == "tokens")
     if canonical is None and not over_tokens and not (is_free and not text_only):
         try:
-            return compile(rule, model.vocabulary, canonical=True)
+            return compile(rule, model.vocabulary, canonical=True, limits=limits)
         except (UnsupportedError, EmptyLanguageError, LimitError):  # without canonical, it may be possible
             pass
-    return compile(rule, model.vocabulary, canonical=canonical or False)
+    return compile(rule, model.vocabulary, canonical=canonical or False, limits=limits)
 
 
 def _as_rule(language: object) -> Language | UserDfa | TokenConstraint:
