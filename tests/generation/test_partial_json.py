@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import detent
 from detent.errors import ArgumentError, StateError
-from detent.generation.partial_json import PartialJson
+from detent.partial_json import PartialJson
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -7,7 +7,7 @@ from detent.generation.asynchronous import AsyncStream, agenerate, astream
 from detent.generation.bans import Ban
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
-from detent.generation.partial_json import PartialStream
+from detent.generation.partial_stream import PartialStream
 from detent.generation.report import Alternative, Report, Rewind, Step
 from detent.generation.request import Options, Request
 from detent.generation.sampler import Sampler

@@ -13,7 +13,7 @@ from detent.generation.batch import run_batch
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 from detent.generation.partial_captures import partial_value
-from detent.generation.partial_json import PartialStream
+from detent.generation.partial_stream import PartialStream
 from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, Request, check_model, make_request
 from detent.generation.sampler import whole_number
 from detent.generation.signature import refuse_retries, with_options

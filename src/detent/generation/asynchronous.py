@@ -21,7 +21,7 @@ from detent.errors import StateError
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 from detent.generation.partial_captures import partial_value
-from detent.generation.partial_json import PartialValue
+from detent.generation.partial_stream import PartialValue
 from detent.generation.prompt_cache import PromptCache
 from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, make_request
 from detent.generation.signature import refuse_retries, with_options

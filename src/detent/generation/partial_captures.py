@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from detent.errors import ArgumentError
-from detent.generation.partial_json import PartialJson, PartialValue
+from detent.generation.partial_stream import PartialValue
 from detent.language import Language
+from detent.partial_json import PartialJson
 from detent.values import Capture, Concatenation, captures
 
 __all__ = ["PartialCaptures", "partial_value"]

@@ -8,30 +8,12 @@ escape are left out until they are complete. So each value extends the one befor
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Protocol
 
 from detent.errors import ArgumentError
-from detent.generation.decode_loop import Stream
-from detent.generation.output import Output
 
-__all__ = ["PartialJson", "PartialStream", "PartialValue"]
+__all__ = ["PartialJson"]
 
 _CLOSERS = {"{": "}", "[": "]"}
-
-
-class PartialValue(Protocol):
-    """The value of a text that is fed in pieces."""
-
-    @property
-    def value(self) -> object:
-        """The value so far."""
-
-    def feed(self, piece: str) -> bool:
-        """Append a piece; return whether `value` changed."""
-
-    def finish(self) -> bool:
-        """End the text; return whether `value` changed."""
 
 
 class PartialJson:
@@ -155,30 +137,3 @@ class PartialJson:
         if len(escape) >= 6 and escape[2:4].lower() in ("d8", "d9", "da", "db"):  # a high surrogate
             incomplete = len(escape) < 12 and escape[6:8] in ("", "\\", "\\u")
         return self._escape if incomplete else None
-
-
-class PartialStream(Iterator[object]):
-    """The values of a growing text, made by `stream` with ``partial=True``; see `Stream`."""
-
-    def __init__(self, pieces: Stream, partial: PartialValue) -> None:
-        self._pieces = pieces
-        self._partial = partial
-        self._values = self._read()
-
-    def __iter__(self) -> Iterator[object]:
-        return self
-
-    def __next__(self) -> object:
-        return next(self._values)
-
-    @property
-    def output(self) -> Output:
-        """The whole text and its report, after the last value; raises `StateError` before."""
-        return self._pieces.output
-
-    def _read(self) -> Iterator[object]:
-        for piece in self._pieces:
-            if self._partial.feed(piece):
-                yield self._partial.value
-        if self._partial.finish():
-            yield self._partial.value
