@@ -56,7 +56,8 @@ class Style:
         The notation of the arguments. "json" is one object, ``{"a": 1}``. "python" is keyword arguments with their
         parentheses, ``(a=1)``. "xml" is `parameter` for each argument: strings are raw text, other values are JSON.
     parameter : str
-        For "xml": one argument, with the slots ``{key}`` and ``{value}``, once each, the key first.
+        For "xml": one argument, with the slots ``{key}`` and ``{value}``, once each, the key first. Another slot,
+        ``{is_string}``, is ``true`` where the value is a string and ``false`` where it is JSON.
     separator : str
         The text between two calls.
     before_calls, after_calls : str

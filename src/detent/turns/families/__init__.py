@@ -1,0 +1,1 @@
+"""The notations of model families, grouped by the notation of a call's arguments."""
