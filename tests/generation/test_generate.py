@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -303,3 +304,18 @@ class TestBadLogits:
         logits = np.zeros(270, dtype=np.float32)
         logits.flags.writeable = False
         detent.generate(model(lambda ids: logits), "p", detent.regex("[ab]{5}"))
+
+
+def test_a_bias_moves_the_choice_within_the_rule(real: detent.models.BatchModel) -> None:
+    vocabulary, rule = real.vocabulary, detent.regex("[0-9]{3}|yes")
+    digits = {id: 100.0 for id in range(len(vocabulary)) if vocabulary.token_bytes(id) == b"7"}
+    assert detent.generate(real, "Agreed?", rule, temperature=0, canonical=False, logit_bias=digits).text == "777"
+    request = detent.Request("Agreed?", rule, temperature=0, canonical=False, logit_bias=digits)
+    assert [out.text for out in detent.generate_batch(real, [request, request])] == ["777", "777"]
+    assert detent.generate(real, "Agreed?", detent.literal("yes"), temperature=0, logit_bias=digits).text == "yes"
+
+
+@pytest.mark.parametrize("bias", [[1], {"1": 2.0}, {-1: 2.0}, {10**6: 2.0}, {1: float("nan")}, {1: True}, {1: "x"}])
+def test_a_bias_that_is_none(real: detent.models.BatchModel, bias: Any) -> None:
+    with pytest.raises(ArgumentError, match="logit_bias"):
+        detent.generate(real, "Agreed?", logit_bias=bias)

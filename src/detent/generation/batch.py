@@ -52,7 +52,7 @@ def _run_once(model: Model, samples: Sequence[tuple[PreparedRequest, int]], batc
     outputs = []
     last: LogitsCache | None = None
     for request, sample in samples:
-        cache = LogitsCache(model, request.prompt_ids)
+        cache = request.logits_cache()
         if last is not None and last.prompt_ids == request.prompt_ids and (session := last.close()) is not None:
             cache.open(session)
         pieces = request.stream(sample, cache)
@@ -84,7 +84,7 @@ class _Batch:
                 else:
                     index = waiting.popleft()
                     request, sample = self._samples[index]
-                    stream = request.stream(sample, LogitsCache(self._model, request.prompt_ids))
+                    stream = request.stream(sample, request.logits_cache())
                 if stream.run_to_pass():
                     asking[index] = stream
                 else:

@@ -6,7 +6,7 @@ pass of the model. While the text may be truncated, the logits of its positions 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 
 import numpy as np
@@ -29,6 +29,8 @@ class LogitsCache:
         Its sessions must have `crop` if the text is ever truncated.
     prompt_ids : sequence of int
         The prompt.
+    bias : mapping of int to float, optional
+        What is added to the logits of these ids.
 
     Attributes
     ----------
@@ -38,8 +40,9 @@ class LogitsCache:
         Wall time in the model.
     """
 
-    def __init__(self, model: Model, prompt_ids: Sequence[int]) -> None:
+    def __init__(self, model: Model, prompt_ids: Sequence[int], bias: Mapping[int, float] | None = None) -> None:
         self.prompt_ids = list(prompt_ids)
+        self._bias = bias
         self._model = model
         self._session: Session | None = None
         self._count = 0
@@ -128,7 +131,8 @@ class LogitsCache:
         self._pass_recorded = True
 
     def _checked(self, logits: Logits, *, copy: bool) -> Logits:
-        """Return the session's logits as float32; as a copy if they outlive the session's next pass."""
+        """Return the session's logits as float32, with the bias; as a copy if they outlive the session's next pass."""
+        copy = copy or bool(self._bias)
         logits = np.array(logits, dtype=np.float32) if copy else np.asarray(logits, dtype=np.float32)
         width = len(self._model.vocabulary)
         if logits.shape != (width,):
@@ -136,4 +140,6 @@ class LogitsCache:
                 f"The model gives logits of shape {logits.shape} but its vocabulary has {width} ids; if the model's "
                 f"logits are padded, pass size={logits.shape[-1] if logits.ndim else width} to the Vocabulary"
             )
+        for token_id, bias in (self._bias or {}).items():
+            logits[token_id] += bias
         return logits

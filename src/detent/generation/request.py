@@ -7,6 +7,7 @@ text never contains a control token. With bans, stop strings or canonical tokens
 from __future__ import annotations
 
 import difflib
+import math
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -77,6 +78,7 @@ class Options(TypedDict, total=False):
     ban_mode: BanMode | None
     retries: int
     alternatives: int
+    logit_bias: Mapping[int, float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +122,9 @@ class Request:
         then, if the model has a chat template; otherwise the seed changes. A stream has no retries.
     alternatives : int
         How many of the most likely tokens each `Step` of the report lists.
+    logit_bias : mapping of int to float, optional
+        What is added to the logits of token ids, before all else. The rule holds as ever: no bias allows a token that
+        the mask excludes.
     """
 
     prompt: Prompt
@@ -137,6 +142,7 @@ class Request:
     ban_mode: BanMode | None = None
     retries: int = 0
     alternatives: int = 0
+    logit_bias: Mapping[int, float] | None = None
 
 
 _OPTIONS = [each.name for each in fields(Request)][3:]
@@ -174,6 +180,7 @@ class PreparedRequest:
         self._sampler(0)
         for name in ("samples", "retries", "alternatives"):
             whole_number(name, getattr(request, name), least=0)
+        _check_bias(request.logit_bias, len(model.vocabulary))
         self._bans = banned_words(request.ban, request.ban_mode)
         self._stops = _stop_automaton(request.stop, request.language)
         self.prompt_ids = token_ids_of(request.prompt, model)
@@ -190,7 +197,7 @@ class PreparedRequest:
         """Start the text of a sample."""
         return Stream(
             self._model.vocabulary,
-            logits_cache or LogitsCache(self._model, self.prompt_ids),
+            logits_cache or self.logits_cache(),
             self._token_buffer(),
             self._sampler(sample),
             Settings(
@@ -202,6 +209,10 @@ class PreparedRequest:
                 start_unbounded=lambda is_strict: self._matcher(is_strict=is_strict, budget=None),
             ),
         )
+
+    def logits_cache(self) -> LogitsCache:
+        """Return the logits of a new session."""
+        return LogitsCache(self._model, self.prompt_ids, self.request.logit_bias)
 
     def again(self, sample: int, output: Output, attempt: int) -> PreparedRequest | None:
         """Return the request of the next attempt, after an output without a value; None if it could not differ."""
@@ -278,6 +289,18 @@ def _budget(max_tokens: int | None, model: Model, prompt_length: int) -> tuple[i
             given=prompt_length,
         )
     return (left, "context") if max_tokens is None or left < max_tokens else (max_tokens, "max_tokens")
+
+
+def _check_bias(bias: object, width: int) -> None:
+    if bias is None:
+        return
+    if not isinstance(bias, Mapping):
+        raise ArgumentError(f"logit_bias must be a dict of token ids and numbers, got {type(bias).__name__}")
+    for token_id, value in bias.items():
+        if whole_number("each token id of logit_bias", token_id, least=0) >= width:
+            raise ArgumentError(f"logit_bias has token id {token_id}, but the model's vocabulary has {width}")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ArgumentError(f"logit_bias of token id {token_id} must be a finite number, got {value!r}")
 
 
 def check_model(model: object) -> None:
