@@ -1,6 +1,7 @@
 // Bindings of tokenizers: Encoder and PretokenTransitions.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,6 +12,7 @@
 #include "bind/convert.h"
 #include "bpe/encoder.h"
 #include "bpe/merge_adjacency.h"
+#include "bpe/merge_reader.h"
 #include "runtime/pretoken_transitions.h"
 
 namespace nb = nanobind;
@@ -59,9 +61,29 @@ std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const 
   return std::make_shared<Encoder>(config);
 }
 
+// The merges as numbers: left, right, rank, token.
+nb::bytes read_merges(const nb::dict& ids, const nb::bytes& json, std::string_view unmerged) {
+  std::vector<std::pair<std::string_view, std::uint32_t>> names;
+  names.reserve(ids.size());
+  for (const auto& [name, id] : ids) names.emplace_back(nb::cast<std::string_view>(name), nb::cast<std::uint32_t>(id));
+  std::vector<Merge> merges;
+  {
+    const std::string_view text = view(json);
+    const WithoutGil release;  // the dictionary keeps the names alive
+    merges = MergeReader(names).read(text, unmerged);
+  }
+  static_assert(sizeof(Merge) == 4 * sizeof(std::uint32_t));
+  return nb::bytes(reinterpret_cast<const char*>(merges.data()), merges.size() * sizeof(Merge));
+}
+
 }  // namespace
 
 void bind_tokenizer(nb::module_& m) {
+  m.def("read_merges", &read_merges, "ids"_a, "json"_a, "unmerged"_a = "",
+        nb::sig("def read_merges(ids: dict[str, int], json: bytes, unmerged: str = '') -> bytes"),
+        "Return the merges of a tokenizer.json, from the JSON text of their array, as numbers: left, right, rank, "
+        "token.");
+
   nb::class_<Encoder>(m, "Encoder", "A tokenizer: pre-tokenizer, symbols, merges or scores. Immutable.")
       .def(nb::new_(&make_encoder), "pieces"_a, "texts"_a, "base_symbols"_a, "byte_tokens"_a, "merges"_a,
            "ignore_merges"_a, "class_ranges"_a, "class_count"_a, "pretokenizer"_a, "single_pretoken"_a,

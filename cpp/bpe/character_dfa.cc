@@ -13,12 +13,18 @@ CharacterDfa::CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8
     throw Error(ErrorKind::argument, "character_ranges");
   }
   std::map<std::string, std::uint16_t> known;  // node by its transitions, serialised
+  // Most blocks of 64 or 4,096 code points are of one class: their steps, by class and number of bytes.
+  std::map<std::pair<std::uint8_t, int>, Step> uniform;
   // Returns the step to the node for the code points from `first` on that differ in their last `bytes_left` bytes only.
   const auto build = [&](auto&& self, std::uint32_t first, int bytes_left) -> Step {
+    const std::uint32_t width = 1u << (6 * (bytes_left - 1));  // code points for each value of the next byte
+    const std::uint32_t last = first + 64 * width - 1;
+    const bool is_uniform = last <= 0x10FFFF && (last < 0xD800 || first >= 0xE000) && is_one_class(first, last);
+    const std::pair block{of_class(first), bytes_left};
+    if (const auto same = uniform.find(block); is_uniform && same != uniform.end()) return same->second;
     Node node{};
     std::string key;
     bool dead = true;
-    const std::uint32_t width = 1u << (6 * (bytes_left - 1));  // code points for each value of the next byte
     for (unsigned byte = 0x80; byte < 0xC0; ++byte) {
       const std::uint32_t from = first + (byte - 0x80) * width;
       if (bytes_left == 1) {
@@ -34,10 +40,14 @@ CharacterDfa::CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8
       key += static_cast<char>(node[byte].of_class);
       key += static_cast<char>(node[byte].dead);
     }
-    if (dead) return {};
-    const auto [entry, is_new] = known.try_emplace(key, static_cast<std::uint16_t>(nodes_.size()));
-    if (is_new) nodes_.push_back(node);
-    return {entry->second, kNoClass, false};
+    Step step;
+    if (!dead) {
+      const auto [entry, is_new] = known.try_emplace(key, static_cast<std::uint16_t>(nodes_.size()));
+      if (is_new) nodes_.push_back(node);
+      step = {entry->second, kNoClass, false};
+    }
+    if (is_uniform) uniform[block] = step;
+    return step;
   };
   nodes_.emplace_back();
   Node border{};
@@ -77,8 +87,16 @@ void CharacterDfa::forbid(const std::array<bool, 256>& bytes) {
 }
 
 std::uint8_t CharacterDfa::of_class(std::uint32_t code_point) const {
-  const auto next = std::ranges::upper_bound(ranges_, code_point, {}, [](const auto& range) { return range.first; });
-  return std::prev(next)->second;
+  return std::prev(range_after(code_point))->second;
+}
+
+bool CharacterDfa::is_one_class(std::uint32_t first, std::uint32_t last) const {
+  const auto next = range_after(first);
+  return next == ranges_.end() || next->first > last;
+}
+
+CharacterDfa::Ranges::const_iterator CharacterDfa::range_after(std::uint32_t code_point) const {
+  return std::ranges::upper_bound(ranges_, code_point, {}, [](const auto& range) { return range.first; });
 }
 
 }  // namespace detent

@@ -34,7 +34,11 @@ class CharacterDfa {
 
  private:
   using Node = std::array<Step, 256>;
-  std::vector<std::pair<std::uint32_t, std::uint8_t>> ranges_;
+  using Ranges = std::vector<std::pair<std::uint32_t, std::uint8_t>>;
+  bool is_one_class(std::uint32_t first, std::uint32_t last) const;
+  Ranges::const_iterator range_after(std::uint32_t code_point) const;
+
+  Ranges ranges_;
   std::vector<Node> nodes_;
 };
 

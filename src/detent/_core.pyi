@@ -137,6 +137,11 @@ class Vocabulary:
     def cache_counts(self) -> tuple[int, int, int, int]:
         """Hits and misses of masks, hits and misses of the masks of slices."""
 
+def read_merges(ids: dict[str, int], json: bytes, unmerged: str = '') -> bytes:
+    """
+    Return the merges of a tokenizer.json, from the JSON text of their array, as numbers: left, right, rank, token.
+    """
+
 class Encoder:
     """A tokenizer: pre-tokenizer, symbols, merges or scores. Immutable."""
 

@@ -279,6 +279,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "character_ranges"): "ranges of characters must begin at 0 and rise",
     ("argument", "encoder_size"): "the tokenizer has {given} ids, but the vocabulary has {limit}",
     ("argument", "merge"): "token id {given} of a merge or symbol is not below the number of ids, {limit}",
+    ("argument", "merges"): "entry {given} is not two tokens that join to a third",
     ("argument", "no_token"): "the text has a character that the tokenizer has no token for",
     ("argument", "not_text"): "the bytes are not UTF-8 text, and only text is tokenized",
     ("argument", "numbers"): "a row of numbers must have 4 bytes for each",

@@ -8,13 +8,12 @@ Source: tokenizers/src/{models/bpe,pre_tokenizers,normalizers} of https://github
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from operator import add
+import json
+from collections.abc import Collection
 from typing import Any
 
-import numpy as np
-
-from detent.errors import UnsupportedError, VocabularyError
+from detent import _core
+from detent.errors import ArgumentError, UnsupportedError, VocabularyError
 from detent.vocabulary import byte_level
 from detent.vocabulary.encoder_config import BuiltEncoder, build_encoder
 from detent.vocabulary.file_io import expect
@@ -37,6 +36,7 @@ __all__ = ["of_bytes", "of_pieces"]
 
 def of_bytes(
     model: dict[str, Any],
+    merges_json: bytes | None,
     taken: Collection[str],
     normalizers: list[dict[str, Any]],
     parts: list[dict[str, Any]],
@@ -44,7 +44,7 @@ def of_bytes(
     doubts: list[str],
 ) -> BuiltEncoder:
     """Return a byte-level encoder; the names in `taken` are not among its tokens."""
-    plain, merges = _read_model(model, taken, doubts)
+    plain, merges = _read_model(model, merges_json, taken, doubts)
     for part in normalizers:
         if part["type"] != "NFC":
             doubts.append(str(unsupported(f"normalizer {shown(part['type'])} changes texts")))
@@ -75,10 +75,16 @@ def of_bytes(
 
 
 def of_pieces(
-    model: dict[str, Any], taken: Collection[str], size: int, doubts: list[str], *, words: bool
+    model: dict[str, Any],
+    merges_json: bytes | None,
+    taken: Collection[str],
+    size: int,
+    doubts: list[str],
+    *,
+    words: bool,
 ) -> BuiltEncoder:
     """Return an encoder over pieces; with `words`, a text is split before each space."""
-    plain, merges = _read_model(model, taken, doubts, words=words)
+    plain, merges = _read_model(model, merges_json, taken, doubts, words=words)
     if model.get("ignore_merges"):
         doubts.append(str(unsupported("its model has ignore_merges without a split")))
     given = read_piece_tables(plain, size, byte_fallback=bool(model.get("byte_fallback")), either=False)
@@ -89,7 +95,12 @@ def of_pieces(
 
 
 def _read_model(
-    model: dict[str, Any], taken: Collection[str], doubts: list[str], *, words: bool = False
+    model: dict[str, Any],
+    merges_json: bytes | None,
+    taken: Collection[str],
+    doubts: list[str],
+    *,
+    words: bool = False,
 ) -> tuple[dict[str, int], bytes]:
     """Return the ids of the tokens by name, and the merges."""
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
@@ -99,24 +110,12 @@ def _read_model(
         doubts.append(str(unsupported(f"its model has dropout = {shown(model['dropout'])}")))
     ids: dict[str, int] = expect(model.get("vocab"), dict, "model.vocab")
     plain = {token: number for token, number in ids.items() if token not in taken and token != model.get("unk_token")}
-    return plain, _read_merges(expect(model.get("merges"), list, "model.merges"), ids, words=words)
-
-
-def _read_merges(merges: list[Any], ids: dict[str, int], *, words: bool) -> bytes:
-    pairs: Sequence[Sequence[str]] = [pair.split(" ") if isinstance(pair, str) else pair for pair in merges]
-    try:
-        if words:  # no merge joins a space to the piece before it
-            pairs = [(left, right) for left, right in pairs if METASPACE not in right]
-        table = np.empty((len(pairs), 4), dtype=np.uint32)
-        lefts, rights = [left for left, _ in pairs], [right for _, right in pairs]
-        for column, names in ((0, lefts), (1, rights), (3, map(add, lefts, rights))):
-            table[:, column] = np.fromiter(map(ids.__getitem__, names), np.uint32, len(pairs))
-    except (KeyError, ValueError, TypeError, OverflowError) as error:
-        raise VocabularyError(
-            f"model.merges: each must be two tokens that join to a third: {shown(str(error))}"
-        ) from None
-    table[:, 2] = np.arange(len(table), dtype=np.uint32)
-    return table.tobytes()
+    if merges_json is None:
+        merges_json = json.dumps(expect(model.get("merges"), list, "model.merges")).encode()
+    try:  # with words, no merge joins a space to the piece before it
+        return plain, _core.read_merges(ids, merges_json, METASPACE if words else "")
+    except ArgumentError as error:
+        raise VocabularyError(f"model.merges: {error}") from None
 
 
 def _known_split(parts: list[dict[str, Any]]) -> Split:

@@ -66,18 +66,21 @@ class CoreEncoder(NamedTuple):
         return not self.differs and not self.undecided
 
 
-def read_core_encoder(data: dict[str, Any], size: int) -> CoreEncoder:
-    """Return the core's encoder of a parsed `tokenizer.json`, for a vocabulary of `size` ids."""
+def read_core_encoder(data: dict[str, Any], size: int, merges: bytes | None = None) -> CoreEncoder:
+    """Return the core's encoder of a parsed `tokenizer.json`, for a vocabulary of `size` ids.
+
+    `merges` is the JSON of its merges, where these were not parsed with the file.
+    """
     added = expect(data.get("added_tokens", []), list, "added_tokens")
     special = [token for token in added if token.get("special") and token["content"]]
     before, after, words = (
         tuple(token["content"] for token in special if token.get(flag)) for flag in ("lstrip", "rstrip", "single_word")
     )
-    found = _read(data, added, size)
+    found = _read(data, added, size, merges)
     return found._replace(strip_before=before, strip_after=after, words=words)
 
 
-def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreEncoder:
+def _read(data: dict[str, Any], added: list[Any], size: int, merges: bytes | None) -> CoreEncoder:
     model = expect(data.get("model"), dict, "model")
     kind = model.get("type") or _untagged(model)
     taken = {token["content"] for token in added}
@@ -89,14 +92,14 @@ def _read(data: dict[str, Any], added: list[Any], size: int) -> CoreEncoder:
         raise unsupported(f"its model is {shown(kind)}; BPE and Unigram are supported")
     in_bytes = any(part["type"] == "ByteLevel" for part in parts)
     if in_bytes and kind == "BPE":
-        built = bpe.of_bytes(model, taken, normalizers, parts, size, doubts)
+        built = bpe.of_bytes(model, merges, taken, normalizers, parts, size, doubts)
         return CoreEncoder(built.encoder, literals, doubts[0] if doubts else "", config=built.config)
     if in_bytes:
         raise unsupported("its model is 'Unigram' over bytes")
     words = read_piece_input(normalizers, parts, doubts)
     literals = tuple({text for literal in literals for text in (literal, literal.replace(METASPACE, " "))})
     if kind == "BPE":
-        built = bpe.of_pieces(model, taken, size, doubts, words=words)
+        built = bpe.of_pieces(model, merges, taken, size, doubts, words=words)
         return CoreEncoder(built.encoder, literals, doubts[0] if doubts else "", config=built.config)
     undecided = str(unsupported("its model is 'Unigram': only BPE's pairs decide exactly which tokens may follow"))
     built = unigram.of_pieces(model, taken, size, words=words)

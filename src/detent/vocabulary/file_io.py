@@ -20,6 +20,7 @@ __all__ = [
     "as_path",
     "expect",
     "open_binary",
+    "parse_around_merges",
     "parse_json",
     "parse_without_merges",
     "read_json",
@@ -105,8 +106,16 @@ def parse_json(data: bytes | str, name: str) -> Any:
 
 def parse_without_merges(data: bytes, name: str) -> Any:
     """Parse a `tokenizer.json` with an empty list of merges: four fifths of the file, which no token depends on."""
+    return parse_around_merges(data, name)[0]
+
+
+def parse_around_merges(data: bytes, name: str) -> tuple[Any, bytes | None]:
+    """Parse a `tokenizer.json` without its merges, and return their JSON too; None: they are in the value."""
     span = merges_span(data)
-    return parse_json(data if span is None else b"".join((data[: span[0]], b"[]", data[span[1] :])), name)
+    if span is None:
+        return parse_json(data, name), None
+    first, last = span
+    return parse_json(b"".join((data[:first], b"[]", data[last:])), name), data[first:last]
 
 
 def read_json(path: Path) -> Any:

@@ -21,7 +21,7 @@ from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCal
 from detent.vocabulary.core_encoder import CoreEncoder, read_core_encoder
 from detent.vocabulary.decoder import Decoder, components, read_decoder
 from detent.vocabulary.end_of_text import read_end_of_text
-from detent.vocabulary.file_io import Source, expect, parse_json, read_source, require
+from detent.vocabulary.file_io import Source, expect, parse_around_merges, read_source, require
 from detent.vocabulary.loaded_tokens import RAW_REMEDY, LoadedTokens, by_id, check_width, shown, token_id
 from detent.vocabulary.sentencepiece_pieces import METASPACE
 
@@ -95,7 +95,8 @@ def open_encoder(path: Path, source: Source | None = None) -> Callable[[int], Co
     def read(size: int) -> CoreEncoder:
         if source is not None:
             source.check_unchanged()
-        return read_core_encoder(expect(parse_json(read_source(path).data, path.name), dict, path.name), size)
+        data, merges = parse_around_merges(read_source(path).data, path.name)
+        return read_core_encoder(expect(data, dict, path.name), size, merges)
 
     return read
 

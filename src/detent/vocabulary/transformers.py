@@ -20,7 +20,7 @@ from detent.vocabulary import byte_level
 from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCalls
 from detent.vocabulary.core_encoder import CoreEncoder, read_core_encoder
 from detent.vocabulary.end_of_text import read_named_ids
-from detent.vocabulary.file_io import expect, parse_json, parse_without_merges
+from detent.vocabulary.file_io import expect, parse_around_merges, parse_without_merges
 from detent.vocabulary.loaded_tokens import RAW_REMEDY, LoadedTokens, by_id, shown, token_id
 from detent.vocabulary.mistral import read_mistral
 from detent.vocabulary.sentencepiece import table_of_model
@@ -38,7 +38,8 @@ def read_transformers(tokenizer: Any) -> LoadedTokens:
         decode = bind_tokenizer(backend).decode
 
         def open_encoder(size: int) -> CoreEncoder:
-            return read_core_encoder(expect(parse_json(backend.to_str(), name), dict, name), size)
+            data, merges = parse_around_merges(backend.to_str().encode(), name)
+            return read_core_encoder(expect(data, dict, name), size, merges)
 
         table = replace(table, open_encoder=open_encoder)
     elif hasattr(getattr(tokenizer, "tokenizer", None), "instruct_tokenizer"):
