@@ -32,7 +32,7 @@ _NAMES = {
     "limits": "Limits",
     "tables": "TokenDfa UserDfa draw_automaton stack_tables token_table",
     "generation": "Ban Output Report Request agenerate astream generate generate_batch stream",
-    "models": "load_model",
+    "models": "Chat load_model",
     "errors": "ArgumentError BusyError CancelledError DetentError EmptyLanguageError LimitError ModelError "
     "OutputValueError PatternSyntaxError SavedFileError SchemaError SchemaWarning StateError UnsupportedError "
     "UnsupportedSchemaError VocabularyError",

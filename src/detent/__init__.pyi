@@ -43,6 +43,7 @@ from detent.mask import allocate_mask as allocate_mask
 from detent.mask import apply_mask as apply_mask
 from detent.matcher import BatchMatcher as BatchMatcher
 from detent.matcher import Matcher as Matcher
+from detent.models import Chat as Chat
 from detent.models import load_model as load_model
 from detent.sources.calls import Call as Call
 from detent.sources.calls import TaggedPart as TaggedPart

@@ -22,7 +22,11 @@ a message are attributes too. Errors of one type, message and attributes are equ
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "ArgumentError",
@@ -69,6 +73,12 @@ class DetentError(Exception):
         if source is not None and position is not None:
             self.line = source.count("\n", 0, position) + 1
             self.column = position - source.rfind("\n", 0, position)
+
+    def prefixed(self, subject: str) -> Self:
+        """Return the same error with a subject before its message: the function or file that it is about."""
+        changed = copy(self)
+        changed.args = (_clip(f"{subject}: {self}"),)
+        return changed
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

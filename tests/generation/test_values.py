@@ -42,15 +42,15 @@ def writes(*texts: str) -> CallableModel:
         logits[text[done] if done < len(text) else 128] = 50
         return logits
 
-    class Chat(CallableModel):
+    class ChatModel(CallableModel):
         chat = True
 
-        def encode_chat(self, messages: Sequence[detent.models.Message]) -> list[int]:
-            self.messages = messages
-            attempts = sum(message["role"] == "assistant" for message in messages)
+        def encode_chat(self, chat: detent.Chat | Sequence[detent.models.Message]) -> list[int]:
+            self.messages = detent.Chat.of(chat).messages
+            attempts = sum(message["role"] == "assistant" for message in self.messages)
             return [*b"p", *[1] * attempts, 0]
 
-    return Chat(function, VOCABULARY, encode=lambda text: [*b"p", 0])
+    return ChatModel(function, VOCABULARY, encode=lambda text: [*b"p", 0])
 
 
 ODD, ODD2, EVEN = '{"number": 3}', '{"number": 5}', '{"number": 4}'
@@ -151,7 +151,7 @@ def test_messages_are_a_prompt() -> None:
     with pytest.raises(ArgumentError, match="last message"):
         detent.generate(model, [{"role": "assistant", "content": "Hi"}])
     plain = CallableModel(lambda ids: np.zeros(129), VOCABULARY)
-    with pytest.raises(ArgumentError, match="encode_chat"):
+    with pytest.raises(ArgumentError, match="no chat template"):
         detent.generate(plain, turns)  # type: ignore[arg-type]
 
 

@@ -44,7 +44,7 @@ def test_sessions(model: Any) -> None:
         (detent.load_model, (None,)),
         (detent.load_model().encode, ("x",)),
         (detent.load_model().encode_text, ("x",)),
-        (detent.load_model().encode_chat, ()),
+        (detent.load_model().encode_chat, ("x",)),
         (detent.load_model().decode, ()),
     ],
     ids=["load_model", "encode", "encode_text", "encode_chat", "decode"],

@@ -6,6 +6,7 @@ text never contains a control token. With bans, stop strings or canonical tokens
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 from collections import OrderedDict
@@ -13,13 +14,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from threading import Lock
 from types import UnionType
-from typing import Any, Literal, TypeAlias, TypedDict, get_origin
+from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, get_origin
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from detent.compiler import Rule, compile
-from detent.errors import ArgumentError, EmptyLanguageError, LimitError, UnsupportedError
+from detent.errors import ArgumentError, DetentError, EmptyLanguageError, LimitError, UnsupportedError
 from detent.generation.aho_corasick import AhoCorasick
 from detent.generation.bans import Ban, BanMode, BannedWords, Words, banned_words
 from detent.generation.decode_loop import Settings, Stream
@@ -31,7 +32,8 @@ from detent.guide import Canonical, Guide, check_canonical
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import Matcher
-from detent.models.base import ChatModel, Message, Model, check_text, checked_messages, context_of, temperature_of
+from detent.models.base import ChatModel, Model, context_of, temperature_of
+from detent.models.chat import Chat, Message, check_text
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import ANY_BYTES, UTF8
 from detent.sources.words import choice
@@ -52,8 +54,8 @@ __all__ = [
     "token_ids_of",
 ]
 
-#: A prompt: text, token ids, or the messages of a conversation.
-Prompt: TypeAlias = str | Sequence[int] | Sequence[Message]
+#: A prompt: text, token ids, a conversation, or its messages.
+Prompt: TypeAlias = str | Sequence[int] | Sequence[Message] | Chat
 
 #: A constraint, or an object that `json_schema` or `choice` reads.
 AnyRule: TypeAlias = Rule | type | dict[str, Any] | list[str]
@@ -90,8 +92,8 @@ class Request:
 
     Parameters
     ----------
-    prompt : str, sequence of int, or sequence of messages
-        Text, token ids as the model's `encode` returns them, or the messages of a conversation:
+    prompt : str, sequence of int, Chat, or sequence of messages
+        Text, token ids as the model's `encode` returns them, a `Chat`, or the messages of one:
         ``[{"role": "user", "content": "Hi"}]``, for a model with a chat template.
     language : Language, token_table, Guide, type, dict, list of str, or None
         The texts that may be written. A type or a dict is read by `json_schema`, a list by `choice`. None: any text;
@@ -216,22 +218,20 @@ class PreparedRequest:
 
     def again(self, sample: int, output: Output, attempt: int) -> PreparedRequest | None:
         """Return the request of the next attempt, after an output without a value; None if it could not differ."""
-        request, prompt = self.request, self.request.prompt
-        seed = request.seed
-        if isinstance(self._model, ChatModel) and (
-            _is_conversation(prompt) or (isinstance(prompt, str) and self._model.chat)
-        ):
-            messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
-            messages += [
-                {"role": "assistant", "content": output.text},
-                {"role": "user", "content": f"This is not valid: {output.value_error}\nAnswer again."},
-            ]
-            prompt = messages  # type: ignore[assignment]
-        elif self._sampler(0).temperature == 0:
-            return None
+        request, chat = self.request, _as_chat(self.request.prompt, self._model)
+        seed, prompt = request.seed, request.prompt
         if seed is not None:
             seed = int(np.random.SeedSequence([seed + sample, attempt]).generate_state(1)[0])
-        return PreparedRequest(self._model, replace(request, prompt=prompt, seed=seed, samples=1), self.guide)
+        if chat is not None:
+            prompt = chat.with_messages(
+                {"role": "assistant", "content": output.text},
+                {"role": "user", "content": f"This is not valid: {output.value_error}\nAnswer again."},
+            )
+            with contextlib.suppress(DetentError):  # a template without answers, or too small a context
+                return PreparedRequest(self._model, replace(request, prompt=prompt, seed=seed, samples=1), self.guide)
+        if self._sampler(0).temperature == 0:
+            return None
+        return PreparedRequest(self._model, replace(request, seed=seed, samples=1), self.guide)
 
     def _sampler(self, sample: int) -> Sampler:
         request = self.request
@@ -432,12 +432,14 @@ def token_ids_of(prompt: Prompt, model: Model) -> list[int]:
     if isinstance(prompt, str):
         check_text(prompt)
         return list(model.encode(prompt))
+    if isinstance(prompt, Chat) or _is_conversation(prompt):
+        if not isinstance(model, ChatModel):
+            raise ArgumentError("a conversation needs a model with encode_chat(chat); pass the prompt as a str")
+        return list(model.encode_chat(Chat.of(prompt)))
     if isinstance(prompt, (bytes, bytearray)) or not isinstance(prompt, (Sequence, np.ndarray)):
         raise ArgumentError(
-            f"prompt must be a str, a sequence of token ids or of messages, got {type(prompt).__name__}"
+            f"prompt must be a str, a detent.Chat, a list of messages or of token ids, got {type(prompt).__name__}"
         )
-    if _is_conversation(prompt):
-        return _encode_messages(prompt, model)
     ids = [whole_number("each token id of the prompt", token_id, least=0) for token_id in prompt]
     if ids and max(ids) >= len(model.vocabulary):
         raise ArgumentError(
@@ -446,11 +448,12 @@ def token_ids_of(prompt: Prompt, model: Model) -> list[int]:
     return ids
 
 
-def _encode_messages(messages: Sequence[Any], model: Model) -> list[int]:
-    if not isinstance(model, ChatModel):
-        raise ArgumentError("a prompt of messages needs a model with encode_chat(messages); pass the prompt as a str")
-    return list(model.encode_chat(checked_messages(messages)))
-
-
-def _is_conversation(prompt: object) -> bool:
+def _is_conversation(prompt: object) -> TypeGuard[Sequence[Message]]:
     return isinstance(prompt, (list, tuple)) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
+
+
+def _as_chat(prompt: Prompt, model: Model) -> Chat | None:
+    """Return a prompt as a conversation, or None if the model reads it as a text."""
+    if not isinstance(model, ChatModel) or isinstance(prompt, Chat):
+        return prompt if isinstance(prompt, Chat) else None
+    return Chat(prompt) if _is_conversation(prompt) or (isinstance(prompt, str) and model.chat) else None

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from detent.models.base import BatchModel, ChatModel, Message, Model, Session
+from detent.models.base import BatchModel, ChatModel, Model, Session
 from detent.models.callable import CallableModel
+from detent.models.chat import Chat, Message
+from detent.models.chat_template import ChatTemplate
 from detent.models.embedded import EmbeddedModel, load_model
 from detent.models.transformers import Transformers
 
 __all__ = [
     "BatchModel",
     "CallableModel",
+    "Chat",
     "ChatModel",
+    "ChatTemplate",
     "EmbeddedModel",
     "Message",
     "Model",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypedDict, runtime_checkable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, SupportsIndex, runtime_checkable
 
 import numpy as np
 
@@ -14,18 +14,12 @@ from detent.sources.nodes import short_repr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from detent.models.chat import Chat
     from detent.vocabulary.vocabulary import Vocabulary
 
-__all__ = ["BatchModel", "ChatModel", "Message", "Model", "Session", "context_of", "temperature_of"]
+__all__ = ["BatchModel", "ChatModel", "Model", "Session", "context_of", "temperature_of"]
 
 DEFAULT_TEMPERATURE = 0.7
-
-
-class Message(TypedDict):
-    """One message of a conversation: the role, such as "user" or "assistant", and the text."""
-
-    role: str
-    content: str
 
 
 @runtime_checkable
@@ -88,14 +82,17 @@ class BatchModel(Model, Protocol):
 
 @runtime_checkable
 class ChatModel(Model, Protocol):
-    """A model with a chat template; `generate` then takes messages as a prompt."""
+    """A model with a chat template; `generate` then takes conversations as a prompt."""
 
     @property
     def chat(self) -> bool:
         """Whether `encode` wraps a prompt in the template, as the message of a user."""
 
-    def encode_chat(self, messages: Sequence[Message]) -> list[int]:
-        """Return the token ids of a conversation, up to the start of the next answer."""
+    def encode_chat(self, chat: Chat) -> list[int]:
+        """Return the token ids of a conversation, up to the start of the next answer.
+
+        Raises `ArgumentError` for a conversation that the template cannot express.
+        """
 
 
 def context_of(model: Model) -> int | None:
@@ -136,26 +133,3 @@ def checked_length(length: SupportsIndex, size: int, *, least: int) -> int:
             f"cannot crop {size} tokens to {short_repr(length)}: give an integer from {least} to {size}"
         )
     return value
-
-
-def checked_messages(messages: object) -> list[Message]:
-    """Return the messages of a conversation, or raise `ArgumentError`."""
-    if not isinstance(messages, (list, tuple)):
-        raise ArgumentError(f"messages must be a list, got {type(messages).__name__}")
-    for message in messages:
-        if not isinstance(message, Mapping) or not all(
-            isinstance(message.get(key), str) for key in Message.__annotations__
-        ):
-            raise ArgumentError(f"each message must have a role and a content, both str, got {short_repr(message)}")
-        check_text(message["content"])
-    return [Message(role=message["role"], content=message["content"]) for message in messages]
-
-
-def check_text(prompt: object) -> None:
-    """Raise `ArgumentError` unless the object is text that UTF-8 can write."""
-    if not isinstance(prompt, str):
-        raise ArgumentError(f"a prompt must be a str, got {type(prompt).__name__}")
-    try:
-        prompt.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ArgumentError(f"a prompt must be text; it has a lone surrogate at character {error.start}") from None

@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from detent.errors import ArgumentError, ModelError
 from detent.models.base import Session, checked_ids, checked_length
+from detent.models.chat import Chat, Message
+from detent.models.chat_template import ChatTemplate
+from detent.models.template_tokens import tokenize_chat
 from detent.vocabulary import Vocabulary
 
 __all__ = ["CallableModel"]
@@ -38,13 +41,21 @@ class CallableModel:
         The bytes of each id.
     encode : callable or None
         From a prompt to token ids. None takes `Vocabulary.encode`, which needs an attached tokenizer.
+    chat_template : ChatTemplate or None
+        For prompts that are conversations. `encode` then gets the text of the template: it must read the names of
+        special tokens, and add none.
     """
+
+    chat = False
+    """`encode` uses no chat template."""
 
     def __init__(
         self,
         function: Callable[[Sequence[int]], ArrayLike],
         vocabulary: Vocabulary,
         encode: Callable[[str], Sequence[int]] | None = None,
+        *,
+        chat_template: ChatTemplate | None = None,
     ) -> None:
         if not callable(function):
             raise ArgumentError(f"function must be callable, got {type(function).__name__}")
@@ -52,13 +63,34 @@ class CallableModel:
             raise ArgumentError(f"vocabulary must be a detent.Vocabulary, got {type(vocabulary).__name__}")
         if encode is not None and not callable(encode):
             raise ArgumentError(f"encode must be callable or None, got {type(encode).__name__}")
+        if chat_template is not None and not isinstance(chat_template, ChatTemplate):
+            raise ArgumentError(
+                f"chat_template must be a detent.models.ChatTemplate, got {type(chat_template).__name__}; "
+                "write ChatTemplate(source) or ChatTemplate.from_file(path)"
+            )
         self.vocabulary = vocabulary
         self._function = function
         self._encode = encode
+        self._chat_template = chat_template
 
     def encode(self, prompt: str) -> list[int]:
         """Return the token ids of a prompt."""
         return list(self.vocabulary.encode(prompt) if self._encode is None else self._encode(prompt))
+
+    def encode_chat(self, chat: Chat | Sequence[Message]) -> list[int]:
+        """Return the token ids of a conversation.
+
+        Raises
+        ------
+        ArgumentError
+            The model has no chat template, or its template cannot express the conversation.
+        """
+        if self._chat_template is None:
+            raise ArgumentError(
+                "the model has no chat template for a conversation; pass chat_template= to CallableModel, or a str as "
+                "the prompt"
+            )
+        return tokenize_chat(self._chat_template, Chat.of(chat), self.vocabulary, self.encode)
 
     def start(self, token_ids: Sequence[int]) -> Session:
         """Start a session with the ids of a prompt."""

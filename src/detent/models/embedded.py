@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, ModelError
-from detent.models.base import Message, Session, check_text, checked_ids, checked_length, checked_messages
+from detent.models.base import Session, checked_ids, checked_length
 from detent.models.bpe import ByteLevelBPE
+from detent.models.chat import Chat, Message, check_text
 from detent.models.llama import Cache, Config, Llama
 from detent.models.safetensors import read_safetensors
 from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCalls
@@ -121,7 +122,7 @@ class EmbeddedModel:
         check_text(prompt)
         return [self._user, *self._bpe.encode(prompt), self._assistant]
 
-    def encode_chat(self, messages: Sequence[Message]) -> list[int]:
+    def encode_chat(self, chat: Chat | Sequence[Message]) -> list[int]:
         """Return the token ids of a conversation in the chat template.
 
         >>> model = load_model()
@@ -132,18 +133,26 @@ class EmbeddedModel:
         Raises
         ------
         ArgumentError
-            A role is neither "user" nor "assistant", or the last message is not of the user.
+            The template cannot express a part of the conversation: it has messages of users and assistants alone.
         """
+        chat = Chat.of(chat)
+        if chat.tools or chat.variables:
+            unknown = "tools" if chat.tools else f"variable {next(iter(chat.variables))!r}"
+            raise ArgumentError(f"the embedded model's chat template knows no {unknown}; leave that out")
         ids: list[int] = []
-        messages = checked_messages(messages)
-        for message in messages:
+        for message in chat.messages:
+            if more := message.keys() - {"role", "content"}:
+                raise ArgumentError(f"the embedded model's chat template has no {min(more)} of messages; leave it out")
             if message["role"] == "user":
                 ids += [self._user, *self._bpe.encode(message["content"])]
             elif message["role"] == "assistant":
                 ids += [self._assistant, *self._bpe.encode(message["content"]), self._end]
             else:
-                raise ArgumentError(f"the embedded model knows the roles user and assistant, got {message['role']!r}")
-        if not messages or messages[-1]["role"] != "user":
+                raise ArgumentError(
+                    f"the embedded model's chat template has the roles user and assistant, got {message['role']!r}; "
+                    "write the text into the message of the user"
+                )
+        if chat.messages[-1]["role"] != "user":
             raise ArgumentError("the last message must be of the user, for the assistant to answer")
         return [*ids, self._assistant]
 

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from detent.errors import ArgumentError, ModelError
-from detent.models.base import Message, Session, checked_messages
+from detent.models.base import Session
+from detent.models.chat import Chat, Message
+from detent.models.chat_template import ChatTemplate
 from detent.models.kv_cache import CachedSession, read_sessions
+from detent.models.template_tokens import tokenize_chat
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -79,26 +82,27 @@ class Transformers:
 
     def encode(self, prompt: str) -> list[int]:
         """Return the token ids of a prompt, with the special tokens that the tokenizer puts around a text."""
-        if self.chat:
-            return self.encode_chat([{"role": "user", "content": prompt}])
-        encoding: Any = self.tokenizer(prompt)
-        return list(encoding["input_ids"])
+        return self.encode_chat(Chat(prompt)) if self.chat else self._ids(prompt, add_special_tokens=True)
 
-    def encode_chat(self, messages: Sequence[Message]) -> list[int]:
+    def encode_chat(self, chat: Chat | Sequence[Message]) -> list[int]:
         """Return the token ids of a conversation in the tokenizer's chat template.
 
         Raises
         ------
+        ArgumentError
+            The tokenizer has no chat template, or its template cannot express the conversation.
         ModelError
-            The tokenizer has no chat template.
+            The template fails, or `jinja2` is not installed.
         """
-        if not getattr(self.tokenizer, "chat_template", None):
-            raise ModelError("The tokenizer has no chat template for a list of messages; pass the prompt as a str")
-        encoding: Any = self.tokenizer.apply_chat_template(
-            [{"role": each["role"], "content": each["content"]} for each in checked_messages(messages)],
-            add_generation_prompt=True,
-            return_dict=True,
-        )
+        source = getattr(self.tokenizer, "chat_template", None)
+        if not source:
+            raise ArgumentError("the tokenizer has no chat template for a conversation; pass the prompt as a str")
+        tokens = {name: str(text) for name, text in self.tokenizer.special_tokens_map.items() if isinstance(text, str)}
+        template = ChatTemplate(source, special_tokens=tokens)
+        return tokenize_chat(template, Chat.of(chat), self.vocabulary, self._ids)
+
+    def _ids(self, text: str, *, add_special_tokens: bool = False) -> list[int]:
+        encoding: Any = self.tokenizer(text, add_special_tokens=add_special_tokens)
         return list(encoding["input_ids"])
 
     @property

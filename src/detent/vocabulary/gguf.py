@@ -28,15 +28,18 @@ from detent.vocabulary.file_io import expect, open_binary
 from detent.vocabulary.loaded_tokens import MAX_IDS, RAW_REMEDY, LoadedTokens, shown, token_id
 from detent.vocabulary.sentencepiece_pieces import METASPACE, byte_of, bytes_of_pieces
 
-__all__ = ["MAGIC", "read_gguf"]
+__all__ = ["MAGIC", "is_gguf", "read_gguf", "read_gguf_chat_template"]
 
 MAGIC = b"GGUF"
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 
 _EOS_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
-_WANTED = {"model", "tokens", "token_type", "add_space_prefix", *_EOS_KEYS}
 _PREFIX = "tokenizer.ggml."
+_WANTED = frozenset(_PREFIX + key for key in ("model", "tokens", "token_type", "add_space_prefix", *_EOS_KEYS))
+_TEMPLATES = {"tokenizer.chat_template": "default", "tokenizer.chat_template.tool_use": "tool_use"}
+_TEMPLATE_TOKENS = {"bos": "bos", "eos": "eos", "unknown": "unk", "padding": "pad"}
+"""The special tokens in the keys of GGUF files, and in the variables of chat templates."""
 
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _STRING, _ARRAY = 8, 9
@@ -46,11 +49,7 @@ _MAX_METADATA_BYTES = 1 << 28
 
 def read_gguf(path: Path) -> LoadedTokens:
     """Read the tokenizer of a GGUF file."""
-    with open_binary(path) as file:
-        try:
-            metadata = _read_metadata(_MetadataReader(file))
-        except VocabularyError as error:
-            raise VocabularyError(f"{path.name} is not a GGUF file that can be read: {error}") from None
+    metadata = {key.removeprefix(_PREFIX): value for key, value in _metadata_of(path, _WANTED).items()}
     model = expect(metadata.get("model"), str, f"{path.name}: tokenizer.ggml.model")
     tokens: list[str] = expect(metadata.get("tokens"), list, f"{path.name}: tokenizer.ggml.tokens")
     kinds: list[int] = expect(metadata.get("token_type"), list, f"{path.name}: tokenizer.ggml.token_type")
@@ -62,6 +61,35 @@ def read_gguf(path: Path) -> LoadedTokens:
     special = frozenset(index for index, kind in enumerate(kinds) if kind in (_UNKNOWN, _CONTROL))
     leading_space = metadata.get("add_space_prefix", model != "gpt2") is not False
     return LoadedTokens(raw_tokens, special, partial(_end_of_text, metadata), leading_space)
+
+
+def is_gguf(path: Path) -> bool:
+    """Return whether a file begins as GGUF files do."""
+    with open_binary(path) as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read_gguf_chat_template(path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the chat templates of a GGUF file by name, and its special tokens by the names that templates have."""
+    id_keys = {f"{_PREFIX}{key}_token_id": f"{name}_token" for key, name in _TEMPLATE_TOKENS.items()}
+    metadata = _metadata_of(path, frozenset({*_TEMPLATES, *id_keys, _PREFIX + "tokens"}))
+    tokens = expect(metadata.get(_PREFIX + "tokens"), list, f"{path.name}: {_PREFIX}tokens")
+    special = {}
+    for key, name in id_keys.items():
+        if key in metadata and 0 <= (number := token_id(metadata[key], key)) < len(tokens):
+            special[name] = tokens[number]
+    templates = {
+        name: expect(metadata[key], str, f"{path.name}: {key}") for key, name in _TEMPLATES.items() if key in metadata
+    }
+    return templates, special
+
+
+def _metadata_of(path: Path, wanted: frozenset[str]) -> dict[str, Any]:
+    with open_binary(path) as file:
+        try:
+            return _read_metadata(_MetadataReader(file), wanted)
+        except VocabularyError as error:
+            raise VocabularyError(f"{path.name} is not a GGUF file that can be read: {error}") from None
 
 
 def _end_of_text(metadata: dict[str, Any]) -> set[int]:
@@ -161,7 +189,8 @@ class _MetadataReader:
         self._need(count * struct.calcsize(layout))
 
 
-def _read_metadata(reader: _MetadataReader) -> dict[str, Any]:
+def _read_metadata(reader: _MetadataReader, wanted: frozenset[str]) -> dict[str, Any]:
+    """Return the values of some keys."""
     if reader.number("<I") != int.from_bytes(MAGIC, "little"):
         raise VocabularyError("it does not begin with GGUF")
     version = reader.number("<I")
@@ -171,10 +200,9 @@ def _read_metadata(reader: _MetadataReader) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for _ in range(reader.number("<Q")):
         key = reader.string()
-        name = key.removeprefix(_PREFIX) if key.startswith(_PREFIX) else ""
-        value = _read_value(reader, reader.number("<I"), keep=name in _WANTED)
-        if name in _WANTED:
-            found[name] = value
+        value = _read_value(reader, reader.number("<I"), keep=key in wanted)
+        if key in wanted:
+            found[key] = value
     return found
 
 

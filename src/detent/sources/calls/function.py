@@ -1,27 +1,36 @@
-"""What calls need of a function: its name, the schema of its arguments, and how they come back as Python values."""
+"""What calls need of a function: its name, the schema of its arguments, and how they come back as Python values.
+
+Tools of several APIs are read: ``{"name", "description", "parameters"}``, alone or under "function" (OpenAI), with the
+schema under "input_schema" (Anthropic), "inputSchema" (Model Context Protocol) or "parametersJsonSchema" (Gemini), and
+lists of these under "functionDeclarations" (Gemini).
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from detent.errors import ArgumentError
+from detent.errors import ArgumentError, DetentError
 from detent.sources.json_schema.python_types import is_model, schema_of
 from detent.sources.nodes import short_repr
 
-__all__ = ["Call", "Function", "read_functions"]
+__all__ = ["Call", "Function", "naming", "read_functions"]
 
 _OPEN = {"additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf"}
 
-
-_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
-"""The schema of the arguments: in the APIs of OpenAI, of Anthropic, and in the Model Context Protocol."""
+_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
+_LIST_KEYS = ("functionDeclarations", "function_declarations")
+_TYPES = ("function", "custom")
+"""The types of tools that a caller defines; others are tools that a provider runs."""
 
 _OTHER_KEYS = frozenset(
-    "name description type strict title annotations outputSchema output_schema cache_control icons _meta return".split()
+    "name description type strict title annotations execution icons _meta outputSchema output_schema return response "
+    "behavior cache_control defer_loading allowed_callers input_examples eager_input_streaming".split()
 )
-"""What else a tool may say; it does not change the texts of calls."""
+"""What else a tool may have; it does not change the texts of calls."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,14 +47,15 @@ class Call:
 
 @dataclasses.dataclass(frozen=True)
 class Function:
-    """A function as calls see it: a name, the schema of its arguments, and how their JSON text is read."""
+    """A function as calls need it: a name, the schema of its arguments, the reader of their text, and a description."""
 
     name: str
     schema: dict[str, Any]
     value: Callable[[str], object]
+    description: str = ""
 
     def call(self, text: str) -> Call:
-        """Make the call whose arguments a JSON text holds."""
+        """Make the call whose arguments are a JSON text."""
         value = self.value(text)
         if dataclasses.is_dataclass(value):
             arguments = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
@@ -55,64 +65,110 @@ class Function:
             arguments = dict(value)  # type: ignore[call-overload] # a pydantic model's instance iterates over its fields
         return Call(self.name, arguments)
 
+    def as_tool(self) -> dict[str, Any]:
+        """Return the function as OpenAI's API takes it, which is also the form that chat templates read."""
+        function = {"name": self.name, "description": self.description, "parameters": self.schema}
+        return {"type": "function", "function": function}
+
+
+@contextmanager
+def naming(function: Function) -> Iterator[None]:
+    """Name the function in the errors that its schema raises."""
+    try:
+        yield
+    except DetentError as error:
+        raise error.prefixed(f"the function {short_repr(function.name)}") from None
+
 
 def read_functions(functions: Sequence[object] | object) -> tuple[Function, ...]:
     """Read callables, tool dicts and models; raise `ArgumentError` if there is none or a name is missing or twice."""
     given = list(functions) if isinstance(functions, (list, tuple)) else [functions]
-    found = [_read_tool(each) if isinstance(each, Mapping) else _read_callable(each) for each in given]
+    found = [function for each in given for function in _read(each)]
     if not found:
-        raise ArgumentError("calls needs at least one function, got none")
+        raise ArgumentError("at least one function is needed, got none")
     names = set()
     for function in found:
         if function.name in names:
-            raise ArgumentError(f"calls got two functions of the name {short_repr(function.name)}; rename one")
+            raise ArgumentError(f"two functions have the name {short_repr(function.name)}; rename one")
         names.add(function.name)
     return tuple(found)
+
+
+def _read(given: object) -> list[Function]:
+    if not isinstance(given, Mapping):
+        return [_read_callable(given)]
+    for key in _LIST_KEYS:
+        if isinstance(given.get(key), (list, tuple)):
+            _refuse_unknown(given, short_repr(key), {key})
+            return [_read_tool(tool) for tool in given[key]]
+    return [_read_tool(given)]
 
 
 def _read_callable(function: object) -> Function:
     if not is_model(function) and (isinstance(function, type) or not callable(function)):
         raise ArgumentError(
-            f"calls takes functions, tool dicts and models, got {short_repr(function)} ({type(function).__name__})"
+            f"a function must be a callable, a tool dict or a model, got {short_repr(function)}, a "
+            f"{type(function).__name__}"
         )
     name = getattr(function, "__name__", "")
     if not name or name == "<lambda>":
-        raise ArgumentError(f"calls got {short_repr(function)}, which has no name; define it with def")
+        raise ArgumentError(f"the function {short_repr(function)} has no name; define it with def")
     found = schema_of(function)
     assert found is not None  # noqa: S101 - it is neither a dict nor a text
-    return Function(name, *found)
+    text = function.__doc__ or ""
+    is_generated = dataclasses.is_dataclass(function) and text.startswith(f"{name}(")
+    return Function(name, *found, "" if is_generated else inspect.cleandoc(text))
 
 
-def _parameters(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a tool's arguments, under any of its known names; a tool without one takes no arguments."""
-    name = short_repr(tool["name"])
+def _refuse_unknown(tool: Mapping[str, Any], name: str, known: set[str] | frozenset[str]) -> None:
     for key in tool:
-        if key not in _SCHEMA_KEYS and key not in _OTHER_KEYS:
-            known = ", ".join(map(repr, _SCHEMA_KEYS))
+        if key not in known:
+            schema_keys = ", ".join(map(repr, _SCHEMA_KEYS[:3]))
             raise ArgumentError(
-                f"calls got the tool {name} with the unknown key {short_repr(key)}; the schema of the arguments is "
-                f"under one of {known}"
+                f"the tool {name} has the unknown key {short_repr(key)}; the schema of the arguments is under one of "
+                f"{schema_keys}; leave out what is no part of a tool"
             )
-    given = [key for key in _SCHEMA_KEYS if key in tool]
+
+
+def _parameters(tool: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the schema of a tool's arguments, under any of its known names; a tool without one takes no arguments."""
+    _refuse_unknown(tool, name, _OTHER_KEYS.union(_SCHEMA_KEYS))
+    given = [key for key in _SCHEMA_KEYS if tool.get(key) is not None]
     if len(given) > 1:
-        raise ArgumentError(f"calls got the tool {name} with both {given[0]!r} and {given[1]!r}; leave one out")
+        raise ArgumentError(f"the tool {name} has both {given[0]!r} and {given[1]!r}; leave one out")
+    kind = tool.get("type", "function")
+    if kind not in _TYPES or (kind == "custom" and not given):
+        raise ArgumentError(
+            f"the tool {name} is of the type {short_repr(kind)} and has no schema of arguments; only tools of the type "
+            "'function' can be called in a text"
+        )
     schema = tool[given[0]] if given else {"properties": {}}
     if not isinstance(schema, dict):
+        raise ArgumentError(f"{given[0]} of the tool {name} must be a JSON Schema, a dict, got {short_repr(schema)}")
+    if schema.get("type", "object") != "object":
         raise ArgumentError(
-            f"calls got {given[0]} {short_repr(schema)} of {name}, which are no JSON Schema; give a dict"
+            f"{given[0]} of the tool {name} must be of the type 'object', got {short_repr(schema['type'])}"
         )
     return schema
 
 
-def _read_tool(tool: Mapping[str, Any]) -> Function:
-    inner = tool.get("function", tool)
+def _read_tool(tool: object) -> Function:
+    inner = tool.get("function", tool) if isinstance(tool, Mapping) else None
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str) or not inner["name"]:
-        raise ArgumentError(f"calls got the tool {short_repr(dict(tool))} without a name; give it a text 'name'")
-    schema = _parameters(inner)
-    schema = {"type": "object", **schema}
+        shown = dict(tool) if isinstance(tool, Mapping) else tool
+        raise ArgumentError(f"the tool {short_repr(shown)} has no name; give it a text 'name'")
+    name = short_repr(inner["name"])
+    if inner is not tool:
+        assert isinstance(tool, Mapping)  # noqa: S101 - it has a "function"
+        for key in _SCHEMA_KEYS:
+            if key in tool:
+                raise ArgumentError(f"the tool {name} has {key!r} beside 'function'; move it inside")
+        _refuse_unknown(tool, name, _OTHER_KEYS | {"function"})
+        inner = {"type": tool.get("type", "function"), **inner}
+    schema = {"type": "object", **_parameters(inner, name)}
     if not _OPEN & set(schema):
         # A function takes the arguments that it declares, and no others.
         schema["additionalProperties"] = False
     plain = schema_of(Any)
     assert plain is not None  # noqa: S101 - Any is an annotation
-    return Function(inner["name"], schema, plain[1])
+    return Function(inner["name"], schema, plain[1], str(inner.get("description") or ""))

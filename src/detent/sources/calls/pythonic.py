@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from detent import _core
 from detent.errors import UnsupportedError
 from detent.limits import Limits
-from detent.sources.calls.function import Call, Function
+from detent.sources.calls.function import Call, Function, naming
 from detent.sources.calls.locate import arguments_as_json
 from detent.sources.calls.python_spelling import PYTHON_LITERALS, ArgumentSpelling
 from detent.sources.json_schema.assertions.document import SchemaDocument
@@ -37,9 +37,10 @@ def _call(function: Function) -> _core.Node:
                 f"the function name {short_repr(name)} of {short_repr(function.name)} is no Python identifier; rename "
                 "it, or use a style that writes JSON"
             )
-    solver = Solver(SchemaDocument(function.schema, False, {}, _DEFAULT_LIMITS))
-    arguments = Emitter(solver, PYTHON_LITERALS, outermost=ArgumentSpelling(function.name))
-    return concat(function.name, arguments.emit())
+    with naming(function):
+        solver = Solver(SchemaDocument(function.schema, False, {}, _DEFAULT_LIMITS))
+        arguments = Emitter(solver, PYTHON_LITERALS, outermost=ArgumentSpelling(function.name)).emit()
+    return concat(function.name, arguments)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from detent import _core
-from detent.sources.calls.function import Call, Function
+from detent.sources.calls.function import Call, Function, naming
 from detent.sources.calls.locate import json_end
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import concat, optional, repeat
@@ -59,7 +59,9 @@ def json_calls(style: JsonStyle, functions: tuple[Function, ...], most: int | No
 def _call(style: JsonStyle, function: Function) -> _core.Node:
     name = json.dumps(function.name, ensure_ascii=False)
     head = ('{"name":', _SPACE, name, ",", _SPACE, f'"{style.key}":', _SPACE)
-    return concat(style.before, *head, json_schema(function.schema)._node, "}", style.after)
+    with naming(function):
+        arguments = json_schema(function.schema)._node
+    return concat(style.before, *head, arguments, "}", style.after)
 
 
 @dataclass(frozen=True)
