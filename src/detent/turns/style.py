@@ -19,15 +19,15 @@ A template follows three rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from detent.errors import ArgumentError
 from detent.sources.nodes import short_repr
 
 __all__ = ["ArgumentNotation", "Style"]
 
-ArgumentNotation: TypeAlias = Literal["json", "python", "xml"]
-"""How arguments are written: a JSON object; keyword arguments of Python; the template `parameter` for each."""
+ArgumentNotation: TypeAlias = Literal["json", "python", "xml", "bare"]
+"""How arguments are written: JSON; keyword arguments of Python; the template `parameter` for each; Gemma's notation."""
 
 _SLOTS = ("{name}", "{arguments}", "{index}", "{id}")
 
@@ -52,12 +52,15 @@ class Style:
     call : str
         One call. Slots: ``{name}`` and ``{arguments}``, once each, the name first; ``{index}``, a number of digits, and
         ``{id}``, up to 64 letters, digits, ``_`` and ``-``.
-    arguments : "json", "python" or "xml"
+    arguments : "json", "python", "xml" or "bare"
         The notation of the arguments. "json" is one object, ``{"a": 1}``. "python" is keyword arguments with their
         parentheses, ``(a=1)``. "xml" is `parameter` for each argument: strings are raw text, other values are JSON.
+        "bare" is an object with bare names, and strings as raw text between two `quote` tags, in alphabetical order.
     parameter : str
         For "xml": one argument, with the slots ``{key}`` and ``{value}``, once each, the key first. Another slot,
         ``{is_string}``, is ``true`` where the value is a string and ``false`` where it is JSON.
+    quote : str
+        For "bare": the tag before and after a string.
     separator : str
         The text between two calls.
     before_calls, after_calls : str
@@ -89,6 +92,7 @@ class Style:
     call: str
     arguments: ArgumentNotation = "json"
     parameter: str = ""
+    quote: str = ""
     separator: str = ""
     before_calls: str = ""
     after_calls: str = ""
@@ -110,15 +114,16 @@ class Style:
             A slot is missing or stands twice, or a tag occurs in no template.
         """
         _check_slots(self, "call", self.call, "{name}", "{arguments}")
-        if self.arguments not in ("json", "python", "xml"):
-            raise ArgumentError(
-                f'Style {self.name!r} needs arguments "json", "python" or "xml", got {short_repr(self.arguments)}'
-            )
+        if self.arguments not in get_args(ArgumentNotation):
+            known = ", ".join(map(repr, get_args(ArgumentNotation)))
+            raise ArgumentError(f"Style {self.name!r} needs arguments of {known}, got {short_repr(self.arguments)}")
         if self.arguments == "xml":
             _check_slots(self, "parameter", self.parameter, "{key}", "{value}")
         elif self.parameter:
             raise ArgumentError(f'Style {self.name!r} has a parameter, which only arguments="xml" use; leave it out')
-        texts = [self.call, self.parameter, self.separator, self.before_calls, self.after_calls, *self.text]
+        if (self.arguments == "bare") != bool(self.quote):
+            raise ArgumentError(f'Style {self.name!r} needs a quote if and only if arguments="bare"')
+        texts = [self.call, self.parameter, self.quote, self.separator, self.before_calls, self.after_calls, *self.text]
         texts += [*(self.thinking or ()), *(self.preamble or ())]
         for tag in self.tags:
             if not tag or not any(tag in text for text in texts):
