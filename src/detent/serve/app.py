@@ -1,0 +1,183 @@
+"""The application: routes, access, limits, metrics and logs around the endpoints."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from fastapi import FastAPI, Request
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from detent import __version__
+from detent.errors import DetentError
+from detent.models import Model
+from detent.serve.access import Access
+from detent.serve.answers import now
+from detent.serve.completion_fields import CompletionRequest
+from detent.serve.completions import complete
+from detent.serve.engine import Engine
+from detent.serve.errors import ApiError, from_detent, from_validation
+from detent.serve.logs import log
+from detent.serve.middleware import BodyLimit, Observation
+from detent.serve.settings import ServerSettings
+
+__all__ = ["make_app"]
+
+_Body = TypeVar("_Body", bound=BaseModel)
+
+_ENDPOINTS: tuple[tuple[str, type[BaseModel], Callable[[Engine, Any, str], Awaitable[Response]]], ...] = (
+    ("/v1/completions", CompletionRequest, complete),
+)
+
+
+def make_app(model: Model, settings: ServerSettings | None = None, *, name: str = "detent") -> FastAPI:
+    """Make the ASGI application of a server.
+
+    >>> import detent
+    >>> from detent.serve import make_app
+    >>> app = make_app(detent.load_model())  # run it with uvicorn, or with `detent serve`
+
+    Parameters
+    ----------
+    model : Model
+        The model that writes; one for all requests.
+    settings : ServerSettings, optional
+        Keys, limits and logs.
+    name : str
+        The name of the model for clients; a request for another one is an error.
+    """
+    settings = settings or ServerSettings()
+    engine = Engine(model, name, settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        log("started", model=name, version=__version__)
+        yield
+        engine.close()
+        log("stopped")
+
+    app = FastAPI(title="detent", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.add_middleware(BodyLimit, most=settings.max_body_bytes)
+    access = Access(settings.api_keys, settings.requests_per_minute)
+    _add_observation(app, engine)
+    _add_errors(app)
+    _add_models(app, engine, access)
+    for path, body_type, endpoint in _ENDPOINTS:
+        _add_endpoint(app, engine, access, path, body_type, endpoint)
+    return app
+
+
+def _add_endpoint(
+    app: FastAPI,
+    engine: Engine,
+    access: Access,
+    path: str,
+    body_type: type[_Body],
+    endpoint: Callable[[Engine, _Body, str], Awaitable[Response]],
+) -> None:
+    schema = {"content": {"application/json": {"schema": body_type.model_json_schema()}}, "required": True}
+
+    @app.post(path, openapi_extra={"requestBody": schema})
+    async def answer(request: Request) -> Response:
+        client = access.client(request.headers.get("authorization"), _address(request))
+        access.spend(client)
+        data = await request.body()
+        try:
+            body = body_type.model_validate_json(data)
+        except ValidationError as error:
+            raise from_validation(error, _parsed(data)) from None
+        _check_model(engine, getattr(body, "model", None))
+        return await endpoint(engine, body, client)
+
+
+def _parsed(data: bytes) -> object:
+    try:
+        return from_json(data)
+    except ValueError:
+        return None
+
+
+def _check_model(engine: Engine, name: str | None) -> None:
+    if name is not None and name != engine.name:
+        raise ApiError(
+            404,
+            f"there is no model {name!r}; this server has {engine.name!r}",
+            param="model",
+            code="model_not_found",
+        )
+
+
+def _add_models(app: FastAPI, engine: Engine, access: Access) -> None:
+    created = now()
+
+    def entry() -> dict[str, Any]:
+        return {"id": engine.name, "object": "model", "created": created, "owned_by": "detent"}
+
+    @app.get("/v1/models")
+    async def models(request: Request) -> dict[str, Any]:
+        access.client(request.headers.get("authorization"), _address(request))
+        return {"object": "list", "data": [entry()]}
+
+    @app.get("/v1/models/{name:path}")
+    async def model(request: Request, name: str) -> dict[str, Any]:
+        access.client(request.headers.get("authorization"), _address(request))
+        _check_model(engine, name)
+        return entry()
+
+
+def _add_observation(app: FastAPI, engine: Engine) -> None:
+    @app.get("/health")
+    async def health() -> PlainTextResponse:
+        return PlainTextResponse("ok")
+
+    @app.get("/ready")
+    async def ready() -> JSONResponse:
+        is_full = engine.admission.queued >= engine.settings.max_queued
+        return JSONResponse(
+            {"running": engine.admission.running, "queued": engine.admission.queued}, 503 if is_full else 200
+        )
+
+    @app.get("/metrics")
+    async def metrics() -> Response:
+        return Response(engine.metrics.text(), media_type=engine.metrics.content_type)
+
+    def report(path: str, status: int, seconds: float) -> None:
+        engine.metrics.requests.labels(path, str(status)).inc()
+        engine.metrics.seconds.labels(path).observe(seconds)
+        log("request", path=path, status=status, seconds=round(seconds, 4))
+
+    app.add_middleware(Observation, report=report)
+
+
+def _add_errors(app: FastAPI) -> None:
+    def answer(error: ApiError) -> JSONResponse:
+        return JSONResponse(error.body(), error.status, error.headers)
+
+    @app.exception_handler(ApiError)
+    async def api_error(_: Request, error: ApiError) -> JSONResponse:
+        return answer(error)
+
+    @app.exception_handler(DetentError)
+    async def detent_error(_: Request, error: DetentError) -> JSONResponse:
+        return answer(from_detent(error))
+
+    @app.exception_handler(HTTPException)
+    async def http_error(request: Request, error: HTTPException) -> JSONResponse:
+        hint = (
+            f"{request.method} {request.url.path} is not served; see /openapi.json" if error.status_code == 404 else ""
+        )
+        return answer(ApiError(error.status_code, hint or str(error.detail), code="not_found" if hint else None))
+
+    @app.exception_handler(Exception)
+    async def other_error(_: Request, error: Exception) -> JSONResponse:
+        log("request failed", level=logging.ERROR, error=error)
+        return answer(ApiError(500, "the server failed; its log has the error", kind="server_error"))
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client is not None else "unknown"

@@ -1,0 +1,35 @@
+"""CompletionRequest: the body of /v1/completions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from detent.serve.chat_fields import RuleFields, StreamOptions
+from detent.serve.fields import Body, Inert
+
+__all__ = ["CompletionRequest"]
+
+
+class CompletionRequest(Body, RuleFields):
+    """The body of a plain completion: a text that is continued, without a chat template."""
+
+    unsupported: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "best_of": (1,),
+        "frequency_penalty": (0,),
+        "presence_penalty": (0,),
+        "suffix": ("",),
+    }
+
+    prompt: str | list[str] | list[int] | list[list[int]]
+    max_tokens: int = Field(16, ge=1)
+    n: int = Field(1, ge=1)
+    echo: bool = False
+    stop: str | list[str] | None = None
+    stream_options: StreamOptions | None = None
+    logprobs: int | None = Field(None, ge=0, le=20)
+    logit_bias: dict[str, float] | None = None
+
+    user: Inert = None

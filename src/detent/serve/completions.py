@@ -1,0 +1,136 @@
+"""The endpoint /v1/completions: a text is continued, without a chat template."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from detent.generation import Output
+from detent.serve.answers import event_stream, make_id, now, report_of
+from detent.serve.completion_fields import CompletionRequest
+from detent.serve.engine import Engine, Job, gather, merge
+from detent.serve.errors import ApiError
+from detent.serve.requests import request_of
+from detent.serve.rules import rule_of
+
+__all__ = ["complete"]
+
+
+async def complete(engine: Engine, body: CompletionRequest, client: str) -> Response:
+    """Answer a request for completions."""
+    rule = rule_of(body)
+    jobs = []
+    for prompt in _prompts(body):
+        request = request_of(
+            body,
+            _encode(engine, prompt),
+            max_tokens=body.max_tokens,
+            samples=body.n,
+            stop=body.stop,
+            alternatives=body.logprobs or 0,
+            logit_bias=body.logit_bias,
+        )
+        jobs.append(Job(request, rule, client))
+    prepared = [await engine.prepare(job) for job in jobs]
+    texts = [
+        engine.write(job, each, sample) for job, each in zip(jobs, prepared, strict=True) for sample in range(body.n)
+    ]
+    prompts = [_text(engine, each.prompt_ids) if body.echo else "" for each in prepared for _ in range(body.n)]
+    head = {
+        "id": make_id("cmpl-"),
+        "object": "text_completion",
+        "created": now(),
+        "model": body.model or engine.name,
+    }
+    if body.stream:
+        return event_stream(_chunks(engine, body, head, texts, prompts))
+    outputs = await gather(texts)
+    choices = [
+        {**_choice(engine, body, index, output), "text": prompts[index] + output.text}
+        for index, output in enumerate(outputs)
+    ]
+    return JSONResponse({**head, "choices": choices, "usage": _usage(outputs, body.n)})
+
+
+async def _chunks(
+    engine: Engine, body: CompletionRequest, head: Mapping[str, Any], texts: Sequence[Any], prompts: Sequence[str]
+) -> AsyncIterator[dict[str, Any]]:
+    options = body.stream_options
+    usage: dict[str, Any] = {"usage": None} if options and options.include_usage else {}
+    for index, prompt in enumerate(prompts):
+        if prompt:
+            yield {**head, "choices": [_piece(index, prompt)], **usage}
+    outputs: dict[int, Output] = {}
+    async with aclosing(merge(texts)) as items:
+        async for index, item in items:
+            if isinstance(item, Output):
+                outputs[index] = item
+                yield {**head, "choices": [{**_choice(engine, body, index, item), "text": ""}], **usage}
+            else:
+                yield {**head, "choices": [_piece(index, item)], **usage}
+    if usage:
+        yield {**head, "choices": [], "usage": _usage([outputs[index] for index in sorted(outputs)], body.n)}
+
+
+def _piece(index: int, text: str) -> dict[str, Any]:
+    return {"index": index, "text": text, "logprobs": None, "finish_reason": None}
+
+
+def _choice(engine: Engine, body: CompletionRequest, index: int, output: Output) -> dict[str, Any]:
+    choice: dict[str, Any] = {
+        "index": index,
+        "logprobs": None if body.logprobs is None else _logprobs(engine, output),
+        "finish_reason": output.finish_reason,
+    }
+    if body.report:
+        choice["report"] = report_of(output)
+    return choice
+
+
+def _logprobs(engine: Engine, output: Output) -> dict[str, Any]:
+    vocabulary, offset, offsets = engine.model.vocabulary, 0, []
+    steps = output.report.steps[: len(output.token_ids)]
+    tokens = [vocabulary.token_bytes(step.token_id).decode("utf-8", "replace") for step in steps]
+    for token in tokens:
+        offsets.append(offset)
+        offset += len(token)
+    return {
+        "tokens": tokens,
+        "token_logprobs": [step.log_probability or 0.0 for step in steps],
+        "top_logprobs": [
+            {
+                vocabulary.token_bytes(each.token_id).decode("utf-8", "replace"): each.log_probability
+                for each in step.alternatives
+            }
+            for step in steps
+        ],
+        "text_offset": offsets,
+    }
+
+
+def _usage(outputs: Sequence[Output], samples: int) -> dict[str, int]:
+    prompt = sum(output.prompt_token_count for output in outputs[::samples])
+    written = sum(len(output.token_ids) for output in outputs)
+    return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
+
+
+def _prompts(body: CompletionRequest) -> Sequence[str | list[int]]:
+    prompt: Any = body.prompt
+    if isinstance(prompt, str) or (prompt and isinstance(prompt[0], int)):
+        return [prompt]
+    if not prompt:
+        raise ApiError(400, "prompt: an empty list has nothing to continue", param="prompt", code="invalid_value")
+    return list(prompt)
+
+
+def _encode(engine: Engine, prompt: str | list[int]) -> str | list[int]:
+    """Return the tokens of a text without the chat template, if the model can tell."""
+    encode = getattr(engine.model, "encode_text", None)
+    return encode(prompt) if isinstance(prompt, str) and encode is not None else prompt
+
+
+def _text(engine: Engine, token_ids: Sequence[int]) -> str:
+    return engine.model.vocabulary.decode(token_ids).decode("utf-8", "replace")

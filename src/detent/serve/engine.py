@@ -1,0 +1,199 @@
+"""Engine: the model of a server, the rules that it has compiled, and the texts that it writes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TypeVar
+
+from detent.errors import DetentError
+from detent.generation import Output, Request
+from detent.generation.asynchronous import write_text
+from detent.generation.request import PreparedRequest, resolve_guide
+from detent.guide import Guide
+from detent.language import Language
+from detent.models import Model
+from detent.serve.admission import Admission
+from detent.serve.errors import ApiError, from_detent
+from detent.serve.metrics import Metrics
+from detent.serve.rules import Rule
+from detent.serve.settings import ServerSettings
+from detent.serve.single_flight import SingleFlight
+
+__all__ = ["Engine", "Job", "gather", "merge"]
+
+_COMPILERS = 2
+_GUIDES = 128
+
+_Result = TypeVar("_Result")
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a request asks for, whatever API it came by.
+
+    Attributes
+    ----------
+    request : Request
+        Prompt and options, without a language: `rule` has it.
+    rule : Rule or None
+        What the text must be.
+    client : str
+        Who asked; clients take turns.
+    """
+
+    request: Request
+    rule: Rule | None
+    client: str
+
+
+class Engine:
+    """Writes the texts of jobs. It belongs to one event loop.
+
+    Parameters
+    ----------
+    model : Model
+        Texts of a `BatchModel` are read together; another model reads one text at a time.
+    name : str
+        The name of the model for clients.
+    settings : ServerSettings
+        The options of the server.
+    """
+
+    def __init__(self, model: Model, name: str, settings: ServerSettings) -> None:
+        self.model = model
+        self.name = name
+        self.settings = settings
+        self.admission = Admission(settings.max_running, settings.max_queued)
+        self.metrics = Metrics(self.admission)
+        self._compilers = ThreadPoolExecutor(_COMPILERS, thread_name_prefix="detent-compile")
+        self._guides: SingleFlight[tuple[Language, Guide]] = SingleFlight(_GUIDES, self._compilers)
+
+    async def prepare(self, job: Job) -> PreparedRequest:
+        """Compile the rule of a job and check its arguments, beside the loop; errors name the field at fault."""
+        if job.request.samples > self.settings.max_samples:
+            raise ApiError(400, f"n is {job.request.samples}, the most is {self.settings.max_samples}", param="n")
+        self.admission.check(job.request.samples)
+        return await self._in_time(self._prepare(job))
+
+    async def _prepare(self, job: Job) -> PreparedRequest:
+        request, guide = job.request, None
+        if job.rule is not None:
+            rule = job.rule
+            key: Hashable = (rule.key, request.canonical)
+            language, guide = await self._guides.get(key, lambda: self._compile(rule, request))
+            request = replace(request, language=language)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._compilers, lambda: PreparedRequest(self.model, request, guide)
+            )
+        except DetentError as error:
+            raise from_detent(error, None if job.rule is None else job.rule.param) from error
+
+    def _compile(self, rule: Rule, request: Request) -> tuple[Language, Guide]:
+        began = perf_counter()
+        language = rule.language()
+        try:
+            guide = resolve_guide(
+                language, self.model, text_only=False, canonical=request.canonical, limits=self.settings.limits
+            )
+        except DetentError as error:
+            raise from_detent(error, rule.param) from error
+        self.metrics.compile_seconds.observe(perf_counter() - began)
+        return language, guide
+
+    async def write(self, job: Job, prepared: PreparedRequest, sample: int = 0) -> AsyncGenerator[str | Output, None]:
+        """Yield the pieces of a text, and its output at last.
+
+        The text is written whether or not the caller reads: a slow reader holds up nobody. Closing the generator stops
+        the text.
+        """
+        items: asyncio.Queue[str | Output | Exception] = asyncio.Queue()
+        task = asyncio.ensure_future(self._fill(items.put_nowait, job, prepared, sample))
+        try:
+            while not isinstance(item := await items.get(), Output):
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+            yield item
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _fill(
+        self, put: Callable[[str | Output | Exception], None], job: Job, prepared: PreparedRequest, sample: int
+    ) -> None:
+        async def write() -> None:
+            async with self.admission.slot(job.client), aclosing(write_text(self.model, prepared, sample)) as items:
+                async for item in items:
+                    if isinstance(item, Output):
+                        self._count(item)
+                    put(item)
+
+        try:
+            await self._in_time(write())
+        except DetentError as error:
+            put(from_detent(error))
+        except Exception as error:  # it belongs to this request alone
+            put(error)
+
+    async def _in_time(self, work: Awaitable[_Result]) -> _Result:
+        try:
+            return await asyncio.wait_for(work, self.settings.timeout_seconds)
+        except asyncio.TimeoutError:
+            raise ApiError(
+                504,
+                f"the request took more than {self.settings.timeout_seconds:g} s",
+                kind="timeout_error",
+                code="timeout",
+            ) from None
+
+    def _count(self, output: Output) -> None:
+        self.metrics.prompt_tokens.inc(output.prompt_token_count)
+        self.metrics.tokens.inc(len(output.token_ids))
+        self.metrics.forced_tokens.inc(sum(step.is_forced for step in output.report.steps))
+
+    def close(self) -> None:
+        """Stop the threads that compile."""
+        self._compilers.shutdown(wait=False, cancel_futures=True)
+
+
+async def gather(texts: Sequence[AsyncGenerator[str | Output, None]]) -> list[Output]:
+    """Return the outputs of several texts; if one fails, the others are stopped."""
+    outputs: dict[int, Output] = {}
+    async with aclosing(merge(texts)) as items:
+        async for index, item in items:
+            if isinstance(item, Output):
+                outputs[index] = item
+    return [outputs[index] for index in range(len(texts))]
+
+
+async def merge(texts: Sequence[AsyncGenerator[_Item, None]]) -> AsyncGenerator[tuple[int, _Item], None]:
+    """Yield the items of several generators as they come, each with the number of its generator."""
+    waiting: dict[asyncio.Future[_Item], int] = {}
+    try:
+        for index, text in enumerate(texts):
+            waiting[asyncio.ensure_future(anext(text))] = index
+        while waiting:
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for future in sorted(done, key=waiting.__getitem__):
+                index = waiting.pop(future)
+                try:
+                    item = future.result()
+                except StopAsyncIteration:
+                    continue
+                yield index, item
+                waiting[asyncio.ensure_future(anext(texts[index]))] = index
+    finally:
+        for future in waiting:
+            future.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        for text in texts:
+            await text.aclose()

@@ -1,0 +1,82 @@
+"""Fields: the base of all request bodies. A field that is unknown or cannot be served is an error, never ignored."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+__all__ = ["Body", "Fields", "Inert", "SamplingFields", "Schema"]
+
+#: A JSON Schema, which detent reads itself.
+Schema: TypeAlias = dict[str, Any] | bool
+
+#: A field of OpenAI's API that says nothing about the text: labels, caching, accounting.
+Inert: TypeAlias = Any
+
+
+class Fields(BaseModel):
+    """An object of a request.
+
+    `unsupported` maps the name of a known field that cannot be served to the values that ask for nothing, with which it
+    is accepted.
+    """
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, protected_namespaces=(), populate_by_name=False)
+    unsupported: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        names = {field.alias or name for name, field in cls.model_fields.items()}
+        kept = {}
+        for name, value in data.items():
+            if name in names:
+                kept[name] = value
+            elif name not in cls.unsupported:
+                similar = difflib.get_close_matches(name, [*names, *cls.unsupported], 1)
+                hint = f"; did you mean {similar[0]!r}?" if similar else f"; known are {', '.join(sorted(names))}"
+                raise PydanticCustomError("unknown_field", "unknown field{hint}", {"hint": hint, "field": name[:80]})
+            elif value is not None and value not in cls.unsupported[name]:
+                neutral = cls.unsupported[name]
+                leave = f" or send {neutral[0]!r}" if neutral else ""
+                raise PydanticCustomError(
+                    "unsupported_field",
+                    "this server does not support it; leave it out{leave}",
+                    {"leave": leave, "field": name},
+                )
+        return kept
+
+
+class SamplingFields(Fields):
+    """How tokens are chosen, in all APIs of this server; OpenAI's names and those that engines added."""
+
+    temperature: Annotated[float, Field(ge=0)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    top_k: int | None = None
+    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    seed: int | None = None
+
+
+class Ban(Fields):
+    """Words that the text must not contain."""
+
+    words: list[str] = Field(min_length=1)
+    mode: Literal["rewind", "mask"] = "rewind"
+    ignore_case: bool = False
+    whole_words: bool = False
+
+
+class Body(SamplingFields):
+    """What every request may have: the model, and detent's own fields."""
+
+    model: str | None = None
+    stream: bool = False
+    ban: list[str] | Ban | None = None
+    canonical: bool | Literal["approximate"] | None = None
+    report: bool = False

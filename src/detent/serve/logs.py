@@ -1,0 +1,40 @@
+"""Logs: one JSON object a line on standard error, without prompts, texts, paths and keys."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from typing import Any
+
+__all__ = ["log", "log_to_stderr"]
+
+_logger = logging.getLogger("detent.serve")
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            entry["error"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False, default=str)
+
+
+def log(event: str, *, level: int = logging.INFO, error: BaseException | None = None, **fields: Any) -> None:
+    """Log an event with its fields."""
+    _logger.log(level, event, exc_info=error, extra={"fields": fields})
+
+
+def log_to_stderr() -> None:
+    """Send the log lines of the server to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json())
+    _logger.handlers[:] = [handler]
+    _logger.setLevel(logging.INFO)
+    _logger.propagate = False

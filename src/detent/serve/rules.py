@@ -1,0 +1,109 @@
+"""Rules: which field of a request says what the text must be, and the language that it means."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from detent.errors import DetentError
+from detent.language import Language
+from detent.serve.chat_fields import JsonObjectFormat, JsonSchemaFormat, RuleFields, TextFormat
+from detent.serve.errors import ApiError, from_detent
+from detent.sources.grammar import gbnf, grammar
+from detent.sources.json_schema import json_schema
+from detent.sources.regex import regex
+from detent.sources.words import choice
+
+__all__ = ["Rule", "rule_of", "schema_rule"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What an answer must be.
+
+    Attributes
+    ----------
+    param : str
+        The field that says it, for error messages.
+    key : str
+        Equal for equal rules.
+    make : callable
+        Returns the language; it may take a while.
+    """
+
+    param: str
+    key: str
+    make: Callable[[], Language]
+
+    def language(self) -> Language:
+        """Return the language, or raise `ApiError` with the field at fault."""
+        try:
+            return self.make()
+        except DetentError as error:
+            raise from_detent(error, self.param) from error
+
+
+def schema_rule(param: str, schema: object) -> Rule:
+    """Return the rule of a JSON Schema, or of its JSON text."""
+    if isinstance(schema, str):
+        try:
+            schema = json.loads(schema)
+        except ValueError as error:
+            raise ApiError(400, f"{param}: not a JSON text: {error}", param=param, code="invalid_value") from None
+    if not isinstance(schema, (dict, bool)):
+        raise ApiError(400, f"{param}: a JSON Schema is an object or a boolean", param=param, code="invalid_value")
+    known: Any = schema
+    return Rule(param, "schema " + json.dumps(known), lambda: json_schema(known))
+
+
+def rule_of(
+    fields: RuleFields, response_format: TextFormat | JsonObjectFormat | JsonSchemaFormat | None = None
+) -> Rule | None:
+    """Return the rule of a request, or None if it has none; two rules are an error."""
+    found: list[Rule] = []
+    if isinstance(response_format, JsonObjectFormat):
+        found.append(schema_rule("response_format", {"type": "object"}))
+    elif isinstance(response_format, JsonSchemaFormat):
+        found.append(schema_rule("response_format.json_schema.schema", response_format.json_schema.schema_))
+    outputs = fields.structured_outputs
+    if outputs is not None:
+        found += _named_rules(
+            "structured_outputs.", outputs.json_, outputs.regex, outputs.choice, outputs.grammar, prefix=""
+        )
+        if outputs.json_object:
+            found.append(schema_rule("structured_outputs.json_object", {"type": "object"}))
+    found += _named_rules(
+        "", fields.guided_json, fields.guided_regex, fields.guided_choice, fields.guided_grammar, prefix="guided_"
+    )
+    if fields.grammar is not None:
+        found.append(_grammar_rule("grammar", fields.grammar))
+    if fields.json_schema is not None:
+        found.append(schema_rule("json_schema", fields.json_schema))
+    if len(found) > 1:
+        names = " and ".join(rule.param for rule in found)
+        raise ApiError(400, f"{names} each say what the text must be; send one of them", param=found[1].param)
+    return found[0] if found else None
+
+
+def _named_rules(
+    path: str, schema: object, pattern: str | None, choices: list[str] | None, text: str | None, *, prefix: str
+) -> list[Rule]:
+    rules = []
+    if schema is not None:
+        rules.append(schema_rule(f"{path}{prefix}json", schema))
+    if pattern is not None:
+        rules.append(Rule(f"{path}{prefix}regex", f"regex {pattern}", lambda: regex(pattern)))
+    if choices is not None:
+        rules.append(Rule(f"{path}{prefix}choice", "choice " + json.dumps(choices), lambda: choice(*choices)))
+    if text is not None:
+        rules.append(_grammar_rule(f"{path}{prefix}grammar", text))
+    return rules
+
+
+def _grammar_rule(param: str, text: str) -> Rule:
+    """Return the rule of a grammar: GBNF if a rule is written with ``::=``, otherwise Lark's notation."""
+    read = gbnf if re.search(r"^[ \t]*[A-Za-z0-9-]+[ \t]*::=", text, re.MULTILINE) else grammar
+    return Rule(param, f"grammar {text}", lambda: read(text))
