@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from detent import _core
@@ -20,11 +20,12 @@ from detent.sources.json_schema.solve.string_sets import StringSet
 from detent.sources.nodes import ANY_BYTES, concat, short_repr, union
 from detent.sources.regex import regex
 
-__all__ = ["BareSpelling", "bare_as_json"]
+__all__ = ["BareReader", "BareSpelling"]
 
 _NAME = "[A-Za-z_$][A-Za-z0-9_$.-]*"
 _NAMES = regex(_NAME)._node
-_BARE = re.compile(rf"\s*(?:([\[{{\]}},])|({_NAME})(:)|([^\s\[{{\]}},:]+))")
+_WORD = re.compile(r"[^\[\]{},:]+[\[\]{},:]")
+"""A name with its colon, or a scalar with the character after it."""
 
 
 class BareSpelling(Spelling):
@@ -67,6 +68,10 @@ class BareSpelling(Spelling):
             )
         return _core.literal(name.encode())
 
+    def member_order(self, names: Iterable[str]) -> Iterable[str]:
+        """See `Spelling.member_order`: the alphabetical order, in which Gemma's templates write."""
+        return sorted(names, key=str.lower)
+
     def names(self, names: StringSet) -> _core.Node:
         """See `Spelling.names`."""
         return _core.intersection([names.node(), _NAMES])
@@ -81,23 +86,57 @@ class BareSpelling(Spelling):
         return union(*[number_text(one, written=True) for one in sets])
 
 
-def bare_as_json(text: str, tag: str) -> str:
-    r"""Return a bare object as JSON.
+class BareReader:
+    r"""The JSON of a bare object that is fed in pieces.
 
-    >>> bare_as_json('{city:<|"|>a "b"<|"|>,days:[1,None]}', '<|"|>')
-    '{"city":"a \\"b\\"","days":[1,null]}'
+    >>> reader = BareReader('<|"|>')
+    >>> [reader.feed(piece) for piece in ('{city:<|"|>a "', 'b<|"', '|>,days:[1', '2,None]}')]
+    ['{"city":"a \\"', 'b', '","days":[', '12,null]}']
     """
-    parts: list[str] = []
-    position = 0
-    while position < len(text):
-        if text.startswith(tag, position):
-            end = text.index(tag, position + len(tag))
-            parts.append(json.dumps(text[position + len(tag) : end], ensure_ascii=False))
-            position = end + len(tag)
-            continue
-        found = _BARE.match(text, position)
-        assert found is not None  # noqa: S101 - the text is in the language
-        punctuation, name, colon, scalar = found.groups()
-        parts.append(punctuation or (f'"{name}"{colon}' if name else "null" if scalar == "None" else scalar))
-        position = found.end()
-    return "".join(parts)
+
+    def __init__(self, tag: str) -> None:
+        """Begin before the object; `tag` stands before and after a string."""
+        self._tag = tag
+        self._rest = ""
+        self._in_string = False
+
+    def feed(self, piece: str) -> str:
+        """Append a piece of a text of the language; return the next piece of the JSON."""
+        self._rest += piece
+        found: list[str] = []
+        while self._rest:
+            written = self._string() if self._in_string else self._token()
+            if written is None:
+                break
+            found.append(written)
+        return "".join(found)
+
+    def _string(self) -> str | None:
+        text, tag, after = self._rest.partition(self._tag)
+        if not tag:
+            # The end of the text may be the beginning of the tag.
+            begun = next(n for n in range(len(self._tag), -1, -1) if text.endswith(self._tag[:n]))
+            text, after = text[: len(text) - begun], text[len(text) - begun :]
+            if not text:
+                return None
+        self._rest = after
+        self._in_string = not tag
+        return json.dumps(text, ensure_ascii=False)[1:-1] + ('"' if tag else "")
+
+    def _token(self) -> str | None:
+        text = self._rest
+        if self._tag.startswith(text[: len(self._tag)]):
+            if len(text) < len(self._tag):
+                return None
+            self._in_string, self._rest = True, text[len(self._tag) :]
+            return '"'
+        if text[0] in "[]{},":
+            self._rest = text[1:]
+            return text[0]
+        word = _WORD.match(text)
+        if word is None:
+            return None
+        end = text[word.end() - 1]
+        self._rest = text[word.end() - (end != ":") :]
+        name = text[: word.end() - 1]
+        return f'"{name}":' if end == ":" else "null" if name == "None" else name

@@ -134,7 +134,7 @@ class Emitter:
         if merged.kinds & OBJECT:
             formulas = self.solver.formulas.about(merged, OBJECT)
             if formulas is not None:
-                plan = ObjectPlan(self.solver, conjunction, merged.declared, formulas)
+                plan = ObjectPlan(self.solver, conjunction, self.spelling.member_order(merged.declared), formulas)
                 parts.append((yield from emit_object(self, self.spelling, plan)))
         return union_of(parts)
 
@@ -161,7 +161,7 @@ class Emitter:
         formulas = self.solver.formulas.about(merged, OBJECT)
         if formulas is None:
             return _core.empty()
-        plan = ObjectPlan(self.solver, conjunction, merged.declared, formulas)
+        plan = ObjectPlan(self.solver, conjunction, self.spelling.member_order(merged.declared), formulas)
         return (yield from emit_object(self, spelling, plan))
 
     def _scalars(self, merged: MergedAssertions) -> list[_core.Node]:

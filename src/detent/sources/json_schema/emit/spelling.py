@@ -7,7 +7,7 @@ the target notation beside its spelling.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from detent import _core
@@ -46,6 +46,10 @@ class Spelling(ABC):
     @abstractmethod
     def name(self, name: str) -> _core.Node:
         """Return the texts of a declared name."""
+
+    def member_order(self, names: Iterable[str]) -> Iterable[str]:
+        """Return declared names in the order in which their members are written."""
+        return names
 
     @abstractmethod
     def names(self, names: StringSet) -> _core.Node:
