@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import threading
 import tracemalloc
@@ -35,7 +36,9 @@ class Bench:
 
     def ids(self, processor: LogitsProcessor, prompts: str | list[str], **options: Any) -> Any:
         inputs = self.tokenizer([prompts] if isinstance(prompts, str) else prompts, return_tensors="pt", padding=True)
-        options = {"max_new_tokens": 40, "do_sample": False, **options}
+        if "generation_config" not in options:
+            options = {"max_new_tokens": 40, **options}
+        options = {"do_sample": False, **options}
         output = self.model.generate(
             input_ids=inputs["input_ids"],
             attention_mask=inputs["attention_mask"],
@@ -132,8 +135,33 @@ class TestBudget:
     def test_a_budget_that_no_text_fits(self, bench: Bench) -> None:
         with pytest.raises(LimitError, match="max_tokens=2 is too few"):
             LogitsProcessor([bench.guide("a"), bench.guide(DATE)], max_new_tokens=2)
-        with pytest.raises(ArgumentError, match="max_tokens must be"):
+        with pytest.raises(ArgumentError, match="max_new_tokens, if it is no GenerationConfig, must be"):
             LogitsProcessor(bench.guide("a"), max_new_tokens=-1)
+        with pytest.raises(ArgumentError, match="max_new_tokens, if it is no GenerationConfig, must be"):
+            LogitsProcessor(bench.guide("a"), max_new_tokens="9")  # type: ignore[arg-type]
+
+    @pytest.mark.filterwarnings("ignore:Using the model-agnostic default")
+    @pytest.mark.parametrize("config", [{"max_new_tokens": 7}, {"max_length": 30}, {}], ids=str)
+    @pytest.mark.parametrize("options", MODES.values(), ids=MODES)
+    def test_the_budget_of_a_generation_config(
+        self, bench: Bench, options: dict[str, Any], config: dict[str, int]
+    ) -> None:
+        pattern = "[a-z ]*!"
+        generation = copy.deepcopy(bench.model.generation_config)
+        generation.update(**config)
+        processor = LogitsProcessor(bench.guide(pattern), max_new_tokens=generation)
+        for prompts in (PROMPTS, ["yes no yes no"], PROMPTS):  # prompts of other lengths, the same processor
+            rows = bench.ids(processor, prompts, **options, generation_config=generation)
+            for row in rows.tolist():
+                text = bench.vocabulary.decode(row[: row.index(EOS)] if EOS in row else row).decode()
+                assert re.fullmatch(pattern, text), text
+
+    def test_a_max_length_that_leaves_too_few_tokens(self, bench: Bench) -> None:
+        generation = copy.deepcopy(bench.model.generation_config)
+        generation.update(max_length=6)
+        processor = LogitsProcessor(bench.guide(DATE), max_new_tokens=generation)
+        with pytest.raises(LimitError, match="is too few"):
+            bench.ids(processor, "yes no yes", generation_config=generation)
 
 
 class TestRows:

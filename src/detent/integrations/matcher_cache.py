@@ -73,28 +73,28 @@ class MatcherCache:
     Parameters
     ----------
     start : callable
-        Returns the matcher of an empty row, for the index of its guide.
+        Returns the matcher of an empty row, for the index of its guide and its budget.
     """
 
-    def __init__(self, start: Callable[[int], Matcher]) -> None:
+    def __init__(self, start: Callable[[int, int | None], Matcher]) -> None:
         self._start = start
-        # By guide, length and last id: nearly always one row. The rows themselves say whether they have the same ids.
-        self._rows: OrderedDict[tuple[int, int, int], list[RowState]] = OrderedDict()
+        # By guide, budget, length and last id: nearly always one row. The rows themselves say if the ids are the same.
+        self._rows: OrderedDict[tuple[int, int | None, int, int], list[RowState]] = OrderedDict()
 
-    def get(self, guide: int, ids: Ids) -> RowState:
+    def get(self, guide: int, ids: Ids, budget: int | None) -> RowState:
         """Return the state after `ids`, int64[n]; equal rows have the same one, and nobody moves it."""
-        found = self._find(guide, ids)
+        found = self._find(_key(guide, budget, ids), ids)
         if found is not None:
             return found
-        parent = self._find(guide, ids[:-1]) if ids.size else None
+        parent = self._find(_key(guide, budget, ids[:-1]), ids[:-1]) if ids.size else None
         state: RowState
         if parent is None:
-            state, steps = self._start(guide), ids
+            state, steps = self._start(guide, budget), ids
         else:
             state, steps = parent.fork() if isinstance(parent, Matcher) else parent, ids[-1:]
         for position, token_id in enumerate(steps.tolist(), len(ids) - len(steps)):
             state = _step(state, token_id, position)
-        self._rows.setdefault(_key(guide, ids), []).append(state)
+        self._rows.setdefault(_key(guide, budget, ids), []).append(state)
         return state
 
     def evict(self, limit: int) -> None:
@@ -102,8 +102,7 @@ class MatcherCache:
         while len(self._rows) > limit:
             self._rows.popitem(last=False)
 
-    def _find(self, guide: int, ids: Ids) -> RowState | None:
-        key = _key(guide, ids)
+    def _find(self, key: tuple[int, int | None, int, int], ids: Ids) -> RowState | None:
         for state in self._rows.get(key, ()):
             if state.has_taken(ids) if isinstance(state, Matcher) else state.has_ids(ids):
                 self._rows.move_to_end(key)
@@ -111,8 +110,8 @@ class MatcherCache:
         return None
 
 
-def _key(guide: int, ids: Ids) -> tuple[int, int, int]:
-    return guide, len(ids), int(ids[-1]) if ids.size else -1
+def _key(guide: int, budget: int | None, ids: Ids) -> tuple[int, int | None, int, int]:
+    return guide, budget, len(ids), int(ids[-1]) if ids.size else -1
 
 
 def _step(state: RowState, token_id: int, position: int) -> RowState:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,12 @@ from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import torch
+    from transformers import GenerationConfig
 
 __all__ = ["LogitsProcessor"]
+
+_DEFAULT_NEW_TOKENS = 20
+"""What `generate` writes if neither the call nor the generation config says how much."""
 
 _MOST_PADDING = 1024
 """Models pad their logits by so many ids, or a sixteenth of them, at most; more are another vocabulary's."""
@@ -64,15 +68,18 @@ class LogitsProcessor:
         How many leading ids of a row are the prompt, padding included: ``inputs["input_ids"].shape[1]``, or 1 for most
         encoder-decoders. None tells it from the calls, which is right except where a prompt is the last call's ids and
         one more (see `PromptTracker`); the number, or `reset()` before such a call, rules that out.
-    max_new_tokens : int or None
-        The budget of each row, as given to `generate`: the text is complete when this many tokens are written.
+    max_new_tokens : int, GenerationConfig or None
+        The budget of each row, as given to `generate`: the text is complete when this many tokens are written. Or the
+        generation config that `generate` uses, such as ``model.generation_config``: its ``max_new_tokens``, else its
+        ``max_length`` without the prompt, else the 20 tokens that `generate` writes by default. None: no budget; a row
+        may be cut off.
 
     Raises
     ------
     ArgumentError
         There is no guide, the guides' vocabularies differ, or theirs has no end-of-text id for a row to end with.
     LimitError
-        A guide has no text of at most `max_new_tokens` tokens.
+        A guide has no text within the budget; with a ``max_length``, the first step raises this.
     """
 
     #: Continuous batching shows only the last id of each row, which does not tell the state.
@@ -83,7 +90,7 @@ class LogitsProcessor:
         guides: Guide | Sequence[Guide],
         *,
         prompt_length: int | None = None,
-        max_new_tokens: int | None = None,
+        max_new_tokens: int | GenerationConfig | None = None,
     ) -> None:
         self._guides = tuple(guides) if isinstance(guides, Sequence) else (guides,)
         if not self._guides or not all(isinstance(guide, Guide) for guide in self._guides):
@@ -96,16 +103,21 @@ class LogitsProcessor:
         if prompt_length is not None:
             prompt_length = whole_number("prompt_length", prompt_length, least=0)
         self._prompt_length = prompt_length
+        self._max_length: int | None = None
+        if hasattr(max_new_tokens, "max_new_tokens"):
+            max_new_tokens, self._max_length = _configured_budget(max_new_tokens)
+        if max_new_tokens is not None:
+            max_new_tokens = whole_number("max_new_tokens, if it is no GenerationConfig,", max_new_tokens, least=0)
         self._max_new_tokens = max_new_tokens
         for guide in self._guides:
-            guide.matcher(max_new_tokens)  # a budget that is too small is an error before anything is written
+            guide.matcher(self._max_new_tokens)  # a budget that is too small is an error before anything is written
         self._vocabulary = vocabulary
         self._width = _used_width(vocabulary)
         self._ends = eos_mask(vocabulary)
         self._local = _Local(self._start)
 
-    def _start(self, guide: int) -> Matcher:
-        return self._guides[guide].matcher(self._max_new_tokens)
+    def _start(self, guide: int, budget: int | None) -> Matcher:
+        return self._guides[guide].matcher(budget)
 
     def reset(self) -> None:
         """Forget the calls so far (of this thread), so that the next one begins a prompt."""
@@ -133,7 +145,8 @@ class LogitsProcessor:
         elif prompt_length > ids.shape[1]:
             raise ArgumentError(f"prompt_length is {prompt_length}, but generate shows rows of {ids.shape[1]} ids")
         owners = np.arange(len(ids)) // (len(ids) // len(self._guides))
-        rows = [local.matchers.get(*row) for row in zip(owners.tolist(), ids[:, prompt_length:], strict=True)]
+        budget = self._max_new_tokens if self._max_length is None else max(self._max_length - prompt_length, 0)
+        rows = [local.matchers.get(*row, budget) for row in zip(owners.tolist(), ids[:, prompt_length:], strict=True)]
         local.matchers.evict(max(64, 2 * len(ids)))
         masked = _masked(scores, self._mask(rows, drafted))
         best = masked.amax(dim=1).float().cpu().numpy()
@@ -185,7 +198,7 @@ class LogitsProcessor:
 class _Local(threading.local):
     """What one thread remembers of its calls."""
 
-    def __init__(self, start: Callable[[int], Matcher]) -> None:
+    def __init__(self, start: Callable[[int, int | None], Matcher]) -> None:
         self.tracker = PromptTracker()
         self.matchers = MatcherCache(start)
         self._shown: torch.Tensor | None = None
@@ -194,6 +207,13 @@ class _Local(threading.local):
         """Whether the last call showed a view of the same tensor: so does assisted generation to verify a draft."""
         last, self._shown = self._shown, input_ids  # held, so that no other tensor can get its address
         return last is not None and last.untyped_storage().data_ptr() == input_ids.untyped_storage().data_ptr() != 0
+
+
+def _configured_budget(config: Any) -> tuple[int | None, int | None]:
+    """Return the `max_new_tokens` of a generation config, or its `max_length`, as `generate` reads them."""
+    if config.max_new_tokens is None and config.max_length is not None:
+        return None, int(config.max_length)
+    return (_DEFAULT_NEW_TOKENS if config.max_new_tokens is None else int(config.max_new_tokens)), None
 
 
 def _used_width(vocabulary: Vocabulary) -> int:

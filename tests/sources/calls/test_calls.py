@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 import detent
 from detent import Call
+from detent.errors import ArgumentError, DetentError
 from tests.support.random_texts import texts
 
 
@@ -246,21 +247,63 @@ def test_pythonic_arguments_take_every_keyword() -> None:
     assert rule.accepts("[f(a=[])]") and rule.accepts("[f(b='')]") and not rule.accepts("[f(a=1, b=2)]")
 
 
-@pytest.mark.parametrize("key", ["parameters", "input_schema", "inputSchema"])
-def test_tools_of_several_interfaces(key: str) -> None:
-    tool = {"name": "f", "description": "", key: {"type": "object", "properties": {"a": {"type": "integer"}}}}
-    assert detent.calls(tool, style="llama3-pythonic").parse("[f(a=1)]") == [detent.Call("f", {"a": 1})]
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+TOOLS: dict[str, Any] = {
+    "OpenAI": {"type": "function", "function": {"name": "f", "description": "x", "strict": True, "parameters": SCHEMA}},
+    "OpenAI, responses": {"type": "function", "name": "f", "strict": True, "parameters": SCHEMA, "defer_loading": True},
+    "Anthropic": {
+        "name": "f", "description": "x", "input_schema": SCHEMA, "cache_control": {"type": "ephemeral"},
+        "type": "custom", "defer_loading": True, "allowed_callers": ["direct"], "input_examples": [{"a": 1}],
+    },
+    "MCP": {
+        "name": "f", "title": "F", "inputSchema": SCHEMA, "outputSchema": {}, "annotations": {"readOnlyHint": True},
+        "icons": [], "_meta": {}, "execution": {"taskSupport": "optional"},
+    },
+    "Gemini": {"functionDeclarations": [{"name": "f", "behavior": "BLOCKING", "parametersJsonSchema": SCHEMA}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
+def test_tools_of_all_apis_are_read_with_all_their_keys(tool: dict[str, Any]) -> None:
+    rule = detent.calls([tool], style="openai")
+    assert rule.parse('[{"name": "f", "arguments": {"a": 1}}]') == [Call("f", {"a": 1})]
+    assert not rule.accepts('[{"name": "f", "arguments": {}}]')
 
 
 @pytest.mark.parametrize(
-    ("tool", "said"),
+    ("tool", "message"),
     [
-        ({"name": "f", "parameter": {}}, "unknown key 'parameter'"),
-        ({"name": "f", "arguments": {}}, "unknown key 'arguments'"),
-        ({"name": "f", "parameters": {}, "inputSchema": {}}, "both 'parameters' and 'inputSchema'"),
-        ({"name": "f", "input_schema": []}, "input_schema"),
+        ({"name": "f", "parameter": SCHEMA}, "'f' has the unknown key 'parameter'; the schema .* under one of"),
+        ({"type": "function", "function": {"name": "f", "args": {}}}, "unknown key 'args'"),
+        ({"type": "function", "function": {"name": "f"}, "parameters": SCHEMA}, "'parameters' beside 'function'"),
+        ({"type": "function", "function": {"name": "f"}, "args": SCHEMA}, "unknown key 'args'"),
+        ({"name": "f", "parameters": SCHEMA, "input_schema": SCHEMA}, "both 'parameters' and 'input_schema'"),
+        ({"name": "f", "parameters": "x"}, "must be a JSON Schema, a dict, got 'x'"),
+        ({"name": "f", "parameters": {"type": "string"}}, "must be of the type 'object', got 'string'"),
+        ({"type": "web_search_20250305", "name": "f"}, "of the type 'web_search_20250305' and has no schema"),
+        ({"type": "custom", "name": "f"}, "of the type 'custom' and has no schema"),
+        ({"type": "web_search"}, "has no name"),
+        ({"functionDeclarations": [{"name": "f"}], "codeExecution": {}}, "unknown key 'codeExecution'"),
+        ("f", "must be a callable, a tool dict or a model, got 'f', a str"),
     ],
 )
-def test_unknown_keys_of_tools_are_refused(tool: Any, said: str) -> None:
-    with pytest.raises(detent.ArgumentError, match=said):
-        detent.calls(tool, style="openai")
+def test_what_is_no_tool(tool: object, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        detent.calls([tool], style="openai")
+
+
+@pytest.mark.parametrize("style", ["openai", "llama3-pythonic"])
+def test_errors_of_a_schema_name_the_function(style: str) -> None:
+    good = {"name": "good", "parameters": SCHEMA}
+    for wrong, message in (
+        ({"properties": {"a": {"type": "strin"}}}, "type at /properties/a must be one of"),
+        ({"properties": {"a": {"$ref": "#/nope"}}}, r"\$ref at /properties/a"),
+    ):
+        with pytest.raises(DetentError, match=f"^the function 'bad': {message}") as caught:
+            detent.calls([good, {"name": "bad", "parameters": wrong}], style=style)
+        assert getattr(caught.value, "pointer", None) == "/properties/a"
+
+
+def test_null_means_no_arguments() -> None:
+    for tool in ({"name": "f"}, {"name": "f", "parameters": None, "description": None}):
+        assert detent.calls([tool], style="openai").parse('[{"name": "f", "arguments": {}}]') == [Call("f", {})]
