@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
@@ -60,11 +61,33 @@ def test_a_text_is_taken_literally() -> None:
     ],
     ids="|&-+<≤>≥",
 )
-def test_other_operands_are_type_errors(operation: Callable[[Any, Any], Any], other: object) -> None:
-    with pytest.raises(TypeError):
-        operation(A, other)
-    with pytest.raises(TypeError):
-        operation(other, A)
+def test_errors_of_other_operands_name_the_right_function(operation: Callable[[Any, Any], Any], other: object) -> None:
+    for call in (lambda: operation(A, other), lambda: operation(other, A)):
+        with pytest.raises(detent.ArgumentError, match=r"a Language takes a language, str or bytes .*; (write|make) "):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("other", "advice"),
+    [
+        (5, "the text '5'"),
+        (None, r"language\.optional"),
+        (int, "json_schema"),
+        ({"type": "string"}, "json_schema"),
+        (["a", "b"], "choice"),
+        (re.compile("a"), "regex"),
+        (print, "calls"),
+    ],
+)
+def test_an_operand_that_is_no_language_is_advised(other: Any, advice: str) -> None:
+    with pytest.raises(detent.ArgumentError, match=advice):
+        A | other
+
+
+def test_comparisons_take_texts() -> None:
+    assert A >= "aa"
+    assert detent.literal("a") <= "a"
+    assert not A < b"b"
 
 
 def test_another_object_may_know_what_to_do_with_a_language() -> None:
@@ -73,6 +96,8 @@ def test_another_object_may_know_what_to_do_with_a_language() -> None:
             return "other"
 
     assert A | Other() == "other"  # type: ignore[operator,comparison-overlap]
+    with pytest.raises(detent.ArgumentError):
+        A & Other()  # type: ignore[operator]
 
 
 def test_a_language_equals_no_other_object() -> None:

@@ -322,9 +322,9 @@ def test_sizes_are_integers(size: Any) -> None:
         detent.regex("a").sample(Random(0), size)
 
 
-@pytest.mark.parametrize("other", ["a", None, 1])
+@pytest.mark.parametrize("other", [None, 1])
 def test_comparisons_are_with_languages(other: Any) -> None:
-    with pytest.raises(detent.ArgumentError, match="counterexample needs a Language"):
+    with pytest.raises(detent.ArgumentError, match="operand of counterexample"):
         detent.regex("a").counterexample(other)
     for ask in (detent.regex("a").min_tokens, detent.regex("a").max_tokens):
         with pytest.raises(detent.ArgumentError, match=r"detent\.Vocabulary"):

@@ -48,7 +48,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"detent.{name}")
     if name not in _MODULE_OF:
-        raise AttributeError(f"module 'detent' has no attribute {name!r}")
+        from detent.suggestions import did_you_mean
+
+        raise AttributeError(f"module 'detent' has no attribute {name!r}{did_you_mean(name, __dir__())}")
     value = globals()[name] = getattr(import_module(f"detent.{_MODULE_OF[name]}"), name)
     return value
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, final, overload
+from typing import Any, final, overload
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from detent.errors import ArgumentError, UnsupportedError
 from detent.guide import Canonical, Guide, Ints, check_canonical
 from detent.language import Language
 from detent.limits import Limits
-from detent.sources.nodes import ANY_BYTES, WHITE_SPACE, concat, union
+from detent.rule import AnyRule, read_rule
+from detent.sources.nodes import ANY_BYTES, WHITE_SPACE, concat, short_repr, union
+from detent.suggestions import suggests_names
 from detent.tables.explore import explore
 from detent.tables.product import intersect, intersect_guide
 from detent.tables.token_constraint import UNRESTRICTED, TokenConstraint
@@ -20,7 +22,7 @@ from detent.tables.token_dfa import MAX_BYTES, MAX_STATES, TokenDfa
 from detent.tables.user_dfa import UserDfa
 from detent.vocabulary import Vocabulary
 
-__all__ = ["CancellationToken", "LanguageGuide", "Rule", "compile"]
+__all__ = ["CancellationToken", "LanguageGuide", "compile"]
 
 
 @final
@@ -102,13 +104,9 @@ class LanguageGuide(Guide):
         return f"Guide({self._language!r}, {self._vocabulary!r})"
 
 
-#: A constraint: compiled, or to be compiled.
-Rule: TypeAlias = Language | UserDfa | TokenConstraint | Guide
-
-
 @overload
 def compile(
-    language: Language,
+    language: Language[Any] | UserDfa | type | dict[str, Any] | list[Any] | tuple[Any, ...],
     vocabulary: Vocabulary,
     *,
     canonical: Canonical = False,
@@ -128,19 +126,9 @@ def compile(
 ) -> TokenDfa: ...
 
 
-@overload
+@suggests_names
 def compile(
-    language: UserDfa,
-    vocabulary: Vocabulary,
-    *,
-    canonical: Canonical = False,
-    limits: Limits | None = None,
-    cancel: CancellationToken | None = None,
-) -> Guide: ...
-
-
-def compile(
-    language: Language | UserDfa | TokenConstraint,
+    language: AnyRule,
     vocabulary: Vocabulary,
     *,
     canonical: Canonical = False,
@@ -158,8 +146,9 @@ def compile(
 
     Parameters
     ----------
-    language : Language, UserDfa or TokenConstraint
-        What the text must be, from its first byte to its last; or which tokens may be written.
+    language : Language, UserDfa, TokenConstraint, type, dict or list
+        What the text must be, from its first byte to its last; or which tokens may be written. A type or a dict is read
+        by `json_schema`, a list of texts by `choice`.
     vocabulary : Vocabulary
         The model's tokens.
     canonical : bool or "approximate"
@@ -196,14 +185,16 @@ def compile(
     """
     check_canonical(canonical)
     if not isinstance(vocabulary, Vocabulary):
-        raise ArgumentError(f"compile needs a detent.Vocabulary, got {type(vocabulary).__name__}")
-    if isinstance(language, UserDfa):
-        language = TokenConstraint((language,), None) if language.over == "tokens" else language.language()
-    if isinstance(language, TokenConstraint):
-        return _compile_tokens(language, vocabulary, canonical, limits, cancel)
-    if not isinstance(language, Language):
-        raise ArgumentError(f"compile needs a Language (such as detent.regex(...)), got {type(language).__name__}")
-    return _compile_language(language, vocabulary, canonical, limits, cancel)
+        raise ArgumentError(
+            f"compile needs a detent.Vocabulary as its second argument, got {short_repr(vocabulary)} "
+            f"({type(vocabulary).__name__}); write detent.Vocabulary.from_file(path) or model.vocabulary"
+        )
+    rule = read_rule(language, "compile")
+    if isinstance(rule, UserDfa):
+        rule = TokenConstraint((rule,), None) if rule.over == "tokens" else rule.language()
+    if isinstance(rule, TokenConstraint):
+        return _compile_tokens(rule, vocabulary, canonical, limits, cancel)
+    return _compile_language(rule, vocabulary, canonical, limits, cancel)
 
 
 def _compile_language(

@@ -10,6 +10,7 @@ from detent.errors import ArgumentError, LimitError
 from detent.language import Language
 from detent.matcher import Matcher
 from detent.saved_file import write_saved
+from detent.suggestions import suggests_names
 from detent.vocabulary import Vocabulary
 from detent.vocabulary.loaded_tokens import shown
 
@@ -134,6 +135,7 @@ class Guide(ABC):
     def _saved(self) -> tuple[Sequence[Language], dict[str, Ints]]:
         """Return the languages, and for a table the arrays, of which the guide can be made again."""
 
+    @suggests_names
     def matcher(
         self,
         max_tokens: int | None = None,

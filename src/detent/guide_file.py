@@ -11,12 +11,14 @@ from detent.guide import GUIDE_KIND, Guide, check_canonical
 from detent.language import Language
 from detent.limits import Limits
 from detent.saved_file import read_saved
+from detent.suggestions import suggests_names
 from detent.tables.token_dfa import TokenDfa
 from detent.vocabulary import Vocabulary
 
 __all__ = ["load_guide"]
 
 
+@suggests_names
 def load_guide(
     path: Any, vocabulary: Vocabulary, *, limits: Limits | None = None, cancel: CancellationToken | None = None
 ) -> Guide:

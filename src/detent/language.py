@@ -11,6 +11,7 @@ from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.limits import Limits
 from detent.mismatch import Mismatch
 from detent.queries import ByteDfa
+from detent.suggestions import as_language, suggests_names
 from detent.values import Capture, Concatenation, Items, Narrowed, OptionalValue, UnionValue
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ __all__ = ["Language"]
 
 _MAX_NESTING = 20
 """How deep a language remembers the operators that made it."""
+
+_REFLECTED = {"|": "__ror__", "&": "__rand__", "-": "__rsub__", "+": "__radd__"}
 
 _MAX_OPERANDS = 1000
 """How many operands of one operator a language remembers."""
@@ -124,7 +127,7 @@ class Language(Generic[T_co]):
     def __or__(self, other: Language[U]) -> Language[T_co | U]: ...
     def __or__(self, other: Language[Any] | str | bytes) -> Language[Any]:
         """Return the texts of either."""
-        right = _language(other)
+        right = _language(other, "|")
         if right is NotImplemented:
             return NotImplemented
         value = UnionValue(_options(self) + _options(right)) if self.value or right.value else None
@@ -132,7 +135,7 @@ class Language(Generic[T_co]):
         return found._marked(self._has_escapes or right._has_escapes)
 
     def __ror__(self, other: str | bytes) -> Language[T_co | str]:
-        left = _language(other)
+        left = _language(other, "|")
         return NotImplemented if left is NotImplemented else left | self
 
     @overload
@@ -143,7 +146,7 @@ class Language(Generic[T_co]):
     def __and__(self, other: Language[Any]) -> Language[T_co]: ...
     def __and__(self, other: Language[Any] | str | bytes) -> Language[Any]:
         """Return the texts of both. The value is the left operand's, if it has one, else the right one's."""
-        right = _language(other)
+        right = _language(other, "&")
         if right is NotImplemented:
             return NotImplemented
         hidden = _hidden_words(self, right) + _hidden_words(right, self)
@@ -153,7 +156,7 @@ class Language(Generic[T_co]):
         return both._made_by("&", self, right)
 
     def __rand__(self, other: str | bytes) -> Language[T_co]:
-        left = _language(other)
+        left = _language(other, "&")
         return NotImplemented if left is NotImplemented else left & self
 
     def __invert__(self) -> Language[str]:
@@ -162,7 +165,7 @@ class Language(Generic[T_co]):
 
     def __sub__(self, other: Language[Any] | str | bytes) -> Language[T_co]:
         """Return the texts of this language that are not in the other."""
-        right = _language(other)
+        right = _language(other, "-")
         if right is NotImplemented:
             return NotImplemented
         node = _core.intersection([self._node, _core.complement(right._node)])
@@ -170,7 +173,7 @@ class Language(Generic[T_co]):
         return rest._marked(self._has_escapes)._made_by("-", self, right)
 
     def __rsub__(self, other: str | bytes) -> Language[str]:
-        left = _language(other)
+        left = _language(other, "-")
         return NotImplemented if left is NotImplemented else left - self
 
     def __add__(self, other: Language[Any] | str | bytes) -> Language[Any]:
@@ -182,7 +185,7 @@ class Language(Generic[T_co]):
         >>> (detent.integer() + " " + detent.choice("EUR", "USD")).parse("12 EUR")
         (12, 'EUR')
         """
-        right = _language(other)
+        right = _language(other, "+")
         if right is NotImplemented:
             return NotImplemented
         whole: Language[Any] = Language(_core.concat([self._node, right._node]), _infix(self, "+", right))
@@ -199,7 +202,7 @@ class Language(Generic[T_co]):
         return whole
 
     def __radd__(self, other: str | bytes) -> Language[Any]:
-        left = _language(other)
+        left = _language(other, "+")
         return NotImplemented if left is NotImplemented else left + self
 
     def capture(self, name: str) -> Language[dict[str, Any]]:
@@ -218,6 +221,7 @@ class Language(Generic[T_co]):
         named = Language(self._node, f"{_group(self)}.capture({name!r})", Capture(name, self))
         return named._marked(self._has_escapes, self._escaped_words)
 
+    @suggests_names
     def repeat(self, minimum: int | None = None, maximum: int | EllipsisType | None = ...) -> Language[Any]:
         """Repeat the texts of this language: ``repeat(3)`` exactly three times, ``repeat(2, 5)`` two to five times.
 
@@ -275,6 +279,7 @@ class Language(Generic[T_co]):
         """
         return self._dfa().enumerate()
 
+    @suggests_names
     def count(self, max_bytes: int | None = None) -> int:
         """Count the texts, or those of at most `max_bytes` bytes. Linear in the length times the states visited.
 
@@ -292,17 +297,19 @@ class Language(Generic[T_co]):
             raise ArgumentError(f"{self!r} has infinitely many texts; give max_bytes to count the shorter ones")
         return dfa.count(max(longest, 0))
 
-    def sample(self, rng: Random | None = None, max_bytes: int | None = None) -> bytes:
+    @suggests_names
+    def sample(self, seed: int | Random | None = None, max_bytes: int | None = None) -> bytes:
         """Draw a text at random.
 
-        >>> import detent, random
-        >>> detent.regex("[ab]{3}").sample(random.Random(0))
+        >>> import detent
+        >>> detent.regex("[ab]{3}").sample(seed=0)
         b'bab'
 
         Parameters
         ----------
-        rng : Random, optional
-            The source of chance; a new one by default.
+        seed : int or Random, optional
+            The same seed draws the same text; a `random.Random` goes on with each call. By default another text each
+            time.
         max_bytes : int, optional
             The longest text that may be drawn; by default 64, or a few more than the shortest text takes.
 
@@ -320,9 +327,10 @@ class Language(Generic[T_co]):
         dfa = self._dfa()
         if max_bytes is None:
             max_bytes = max(64, len(self.shortest()) + 16)
-        if rng is not None and not isinstance(rng, Random):
-            raise ArgumentError(f"rng must be a random.Random, got {type(rng).__name__}; write Random({rng!r})")
-        text = dfa.sample(Random() if rng is None else rng, _check_count("max_bytes", max_bytes))
+        if seed is not None and (not isinstance(seed, (int, Random)) or isinstance(seed, bool)):
+            raise ArgumentError(f"seed must be an int or a random.Random, got {_shorten(repr(seed), 40)}")
+        rng = seed if isinstance(seed, Random) else Random(seed)
+        text = dfa.sample(rng, _check_count("max_bytes", max_bytes))
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text of at most {max_bytes} bytes")
         return text
@@ -346,6 +354,7 @@ class Language(Generic[T_co]):
         bounds = Limits()
         return _core.LanguageMachine(node, core, bounds.states, bounds.memory_bytes, bounds.work)
 
+    @suggests_names
     def parse(self, text: str) -> T_co:
         """Return the Python value of a text of the language; the text itself where the language has no other.
 
@@ -357,6 +366,7 @@ class Language(Generic[T_co]):
         value: Any = text if self.value is None else self.value(text)
         return value  # type: ignore[no-any-return]
 
+    @suggests_names
     def why(self, text: str | bytes) -> Mismatch | None:
         """Return why `text` is not in the language: where it leaves it, and what was expected; None if it is in it.
 
@@ -381,30 +391,27 @@ class Language(Generic[T_co]):
         before = data[:position].decode(errors="replace").rstrip("\ufffd")
         return Mismatch(data.decode(errors="replace"), len(before), expected, example, part, _shorten(repr(self), 60))
 
-    def counterexample(self, other: Language) -> bytes | None:
+    def counterexample(self, other: Language[Any] | str | bytes) -> bytes | None:
         """Return the shortest text that is in this language and not in the other; None shows that ``self <= other``.
 
         >>> import detent
         >>> detent.regex("a*").counterexample(detent.regex("a{0,3}"))
         b'aaaa'
         """
-        if not isinstance(other, Language):
-            raise ArgumentError(f"counterexample needs a Language, got {type(other).__name__}")
-        return ByteDfa(_core.intersection([self._node, _core.complement(other._node)])).shortest()
+        right = _language(other, "counterexample")
+        return ByteDfa(_core.intersection([self._node, _core.complement(right._node)])).shortest()
 
-    def __le__(self, other: Language) -> bool:
-        if not isinstance(other, Language):
-            return NotImplemented
-        return self.counterexample(other) is None
+    def __le__(self, other: Language[Any] | str | bytes) -> bool:
+        return self.counterexample(_language(other, "<=")) is None
 
-    def __ge__(self, other: Language) -> bool:
-        return NotImplemented if not isinstance(other, Language) else other <= self
+    def __ge__(self, other: Language[Any] | str | bytes) -> bool:
+        return _language(other, ">=").counterexample(self) is None
 
-    def __lt__(self, other: Language) -> bool:
-        return NotImplemented if not isinstance(other, Language) else self <= other and not other <= self
+    def __lt__(self, other: Language[Any] | str | bytes) -> bool:
+        return self <= (right := _language(other, "<")) and not right <= self
 
-    def __gt__(self, other: Language) -> bool:
-        return NotImplemented if not isinstance(other, Language) else other < self
+    def __gt__(self, other: Language[Any] | str | bytes) -> bool:
+        return (left := _language(other, ">")) <= self and not self <= left
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Language):
@@ -575,13 +582,24 @@ def _shorten(text: str, limit: int = 100) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _language(operand: Language | str | bytes) -> Any:
-    """The operand as a language, a string literally; NotImplemented for anything else."""
+def _language(operand: object, operator: str) -> Any:
+    """Return the operand as a language, a string literally; NotImplemented for objects that define the operator."""
     if isinstance(operand, Language):
         return operand
     if isinstance(operand, (str, bytes)):
-        return Language(_core.literal(_bytes(operand)), repr(operand))
-    return NotImplemented
+        return Language(_core.literal(_bytes(operand)), _shorten(repr(operand)))
+    kind = type(operand)
+    reflected = _REFLECTED.get(operator, "")
+    if (
+        kind.__module__ != "builtins"
+        and not isinstance(operand, type)
+        and any(reflected in vars(k) for k in kind.__mro__)
+    ):
+        return NotImplemented
+    raise ArgumentError(
+        f"a Language takes a language, str or bytes as the other operand of {operator}, "
+        f"got {_shorten(repr(operand), 40)} ({type(operand).__name__}); {as_language(operand)}"
+    )
 
 
 def _bytes(text: str | bytes) -> bytes:

@@ -13,6 +13,7 @@ import numpy as np
 
 from detent import _core
 from detent.errors import ArgumentError
+from detent.suggestions import suggests_names
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,6 +41,7 @@ _LOGIT_TYPES = {"float32": (0, 4), "float16": (1, 2), "bfloat16": (2, 2)}
 _NAMES = {"f": "float32", "e": "float16", "i": "int32"}
 
 
+@suggests_names
 def allocate_mask(batch: int, vocab_size: int) -> npt.NDArray[np.int32]:
     """Allocate mask rows that allow nothing.
 

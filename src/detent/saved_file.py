@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import secrets
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,7 +77,7 @@ def write_saved(path: object, kind: str, meta: Mapping[str, Any], sections: Mapp
         body[start : start + size] = view
     body[:16] = _MAGIC + len(header).to_bytes(8, "little")
     body[16:32] = _core.checksum(memoryview(body)[:16].tobytes() + _core.checksum(memoryview(body)[_PROLOGUE:]))
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}")
     try:
         with temporary.open("xb") as file:
             file.write(body)

@@ -159,5 +159,5 @@ def test_objects_that_mean_a_language() -> None:
     model = detent.load_model()
     assert detent.generate(model, "Go", bool, temperature=0).value in (True, False)
     assert detent.generate(model, "Go", {"const": 5}, temperature=0).value == 5
-    with pytest.raises(ArgumentError, match=r"detent\.regex\(pattern\), detent\.literal"):
+    with pytest.raises(ArgumentError, match=r"detent\.regex\(\.\.\.\) for a pattern, detent\.literal"):
         detent.generate(model, "Go", "[0-9]+")  # type: ignore[arg-type]

@@ -15,7 +15,6 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from detent.compiler import Rule
 from detent.errors import ModelError
 from detent.generation.bans import Ban, Words, banned_words
 from detent.generation.output import FinishReason, Output, make_output
@@ -34,6 +33,7 @@ from detent.language import Language
 from detent.mask import allocate_mask
 from detent.matcher import Matcher
 from detent.models.base import BatchModel, Model, Session
+from detent.rule import Rule
 
 __all__ = ["beam_search"]
 

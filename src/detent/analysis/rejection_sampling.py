@@ -24,7 +24,6 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from detent.compiler import Rule
 from detent.errors import ArgumentError, LimitError, ModelError
 from detent.generation.bans import Ban, Words, banned_words
 from detent.generation.logits_cache import LogitsCache
@@ -44,6 +43,7 @@ from detent.language import Language
 from detent.mask import allocate_mask
 from detent.matcher import Matcher
 from detent.models.base import Model
+from detent.rule import Rule
 from detent.vocabulary import Vocabulary
 
 __all__ = ["ConditionedSampler", "sample_conditioned"]

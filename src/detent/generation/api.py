@@ -14,11 +14,13 @@ from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 from detent.generation.partial_captures import partial_value
 from detent.generation.partial_stream import PartialStream
-from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, Request, check_model, make_request
+from detent.generation.request import Options, PreparedRequest, Prompt, Request, check_model, make_request
 from detent.generation.sampler import whole_number
 from detent.generation.signature import refuse_retries, with_options
 from detent.guide import Canonical, Guide
 from detent.models.base import Model
+from detent.rule import AnyRule
+from detent.suggestions import suggests_names
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -126,6 +128,7 @@ def stream(
     return PartialStream(pieces, partial_value(request.guide.language)) if partial else pieces
 
 
+@suggests_names
 def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int = 16) -> list[Output]:
     """Continue several prompts, each with its own language, budget, bans and sampling.
 

@@ -23,9 +23,10 @@ from detent.generation.output import Output
 from detent.generation.partial_captures import partial_value
 from detent.generation.partial_stream import PartialValue
 from detent.generation.prompt_cache import PromptCache
-from detent.generation.request import AnyRule, Options, PreparedRequest, Prompt, make_request
+from detent.generation.request import Options, PreparedRequest, Prompt, make_request
 from detent.generation.signature import refuse_retries, with_options
 from detent.models.base import BatchModel, Model
+from detent.rule import AnyRule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -7,19 +7,17 @@ text never contains a control token. With bans, stop strings or canonical tokens
 from __future__ import annotations
 
 import contextlib
-import difflib
 import math
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from threading import Lock
-from types import UnionType
-from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, get_origin
+from typing import Literal, TypeAlias, TypedDict, TypeGuard
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from detent.compiler import Rule, compile
+from detent.compiler import compile
 from detent.errors import ArgumentError, DetentError, EmptyLanguageError, LimitError, UnsupportedError
 from detent.generation.aho_corasick import AhoCorasick
 from detent.generation.bans import Ban, BanMode, BannedWords, Words, banned_words
@@ -34,13 +32,12 @@ from detent.limits import Limits
 from detent.matcher import Matcher
 from detent.models.base import ChatModel, Model, context_of, temperature_of
 from detent.models.chat import Chat, Message, check_text
-from detent.sources.json_schema import json_schema
+from detent.rule import AnyRule, read_rule
 from detent.sources.nodes import ANY_BYTES, UTF8
-from detent.sources.words import choice
+from detent.suggestions import unknown_keyword
 from detent.tables import TokenConstraint, UserDfa
 
 __all__ = [
-    "AnyRule",
     "Options",
     "PreparedRequest",
     "Prompt",
@@ -56,9 +53,6 @@ __all__ = [
 
 #: A prompt: text, token ids, a conversation, or its messages.
 Prompt: TypeAlias = str | Sequence[int] | Sequence[Message] | Chat
-
-#: A constraint, or an object that `json_schema` or `choice` reads.
-AnyRule: TypeAlias = Rule | type | dict[str, Any] | list[str]
 
 _GUIDES_PER_LANGUAGE = 8
 _lock = Lock()
@@ -154,11 +148,12 @@ def make_request(caller: str, prompt: Prompt, language: AnyRule | None, options:
     """Return the request of a call of `generate` or `stream`; raise TypeError for an unknown option."""
     for name in options:
         if name not in _OPTIONS:
-            similar = difflib.get_close_matches(name, _OPTIONS, 1)
-            hint = f"; did you mean {similar[0]!r}?" if similar else ""
             if name == "samples":
-                hint = "; several texts are a batch: generate_batch(model, [detent.Request(prompt, samples=3)])"
-            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{hint}")
+                raise TypeError(
+                    f"{caller}() got an unexpected keyword argument 'samples'; several texts are a batch: "
+                    "generate_batch(model, [detent.Request(prompt, samples=3)])"
+                )
+            raise unknown_keyword(caller, name, _OPTIONS)
     return Request(prompt, language, **options)
 
 
@@ -390,7 +385,7 @@ def resolve_guide(
     is_free = language is None
     if language is None:
         language = Language(UTF8, "text") if text_only or canonical else Language(ANY_BYTES, "any bytes")
-    rule = _as_rule(language)
+    rule = read_rule(language, "generate")
     over_tokens = isinstance(rule, TokenConstraint) or (isinstance(rule, UserDfa) and rule.over == "tokens")
     if canonical is None and not over_tokens and not (is_free and not text_only):
         try:
@@ -398,19 +393,6 @@ def resolve_guide(
         except (UnsupportedError, EmptyLanguageError, LimitError):  # without canonical, it may be possible
             pass
     return compile(rule, model.vocabulary, canonical=canonical or False, limits=limits)
-
-
-def _as_rule(language: object) -> Language | UserDfa | TokenConstraint:
-    if isinstance(language, (Language, UserDfa, TokenConstraint)):
-        return language
-    if isinstance(language, list) and all(isinstance(text, str) for text in language):
-        return choice(*language)
-    if isinstance(language, (type, dict, UnionType)) or get_origin(language) is not None:
-        return json_schema(language)
-    raise ArgumentError(
-        f"language must be a Language, what detent.compile makes of one, a type, a JSON Schema or a list of choices, "
-        f"got {type(language).__name__}; write detent.regex(pattern), detent.literal(text) or detent.json_schema(type)"
-    )
 
 
 def _check_guide(guide: Guide, model: Model, canonical: Canonical | None) -> Guide:

@@ -24,6 +24,7 @@ from detent.models.bpe import ByteLevelBPE
 from detent.models.chat import Chat, Message, check_text
 from detent.models.llama import Cache, Config, Llama
 from detent.models.safetensors import read_safetensors
+from detent.suggestions import suggests_names
 from detent.vocabulary.attached_tokenizer import AttachedTokenizer, TokenizerCalls
 from detent.vocabulary.loaded_tokens import LoadedTokens
 from detent.vocabulary.tokenizer_json import open_encoder
@@ -36,6 +37,7 @@ _PASS = 256
 """The most tokens of a session in one pass: bounds the memory of attention over a long prompt."""
 
 
+@suggests_names
 def load_model(path: str | Path | None = None) -> EmbeddedModel:
     """Load the model that comes with detent, or another one of the same layout.
 

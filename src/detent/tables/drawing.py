@@ -13,6 +13,7 @@ from detent.guide import Guide
 from detent.language import Language
 from detent.limits import Limits
 from detent.matcher import describe_bytes
+from detent.suggestions import suggests_names
 from detent.tables.explore import explore
 from detent.tables.minimize import START
 from detent.tables.read_transitions import shown_symbols
@@ -105,6 +106,7 @@ class Drawing:
         return f"Drawing({len(self.names)} states, {len(self.edges)} edges)"
 
 
+@suggests_names
 def draw_automaton(
     rule: Language | UserDfa | TokenConstraint | TokenDfa | _Guide,
     vocabulary: Vocabulary | None = None,

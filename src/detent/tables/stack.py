@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from detent.errors import ArgumentError
+from detent.suggestions import suggests_names
 from detent.tables.joint_classes import check_alike, joint_classes
 from detent.tables.minimize import START, Dfa
 from detent.tables.token_dfa import MAX_BYTES, TableSize, TokenDfa
@@ -14,6 +15,7 @@ from detent.tables.token_dfa import MAX_BYTES, TableSize, TokenDfa
 __all__ = ["stack_tables"]
 
 
+@suggests_names
 def stack_tables(tables: Sequence[TokenDfa], *, max_bytes: int = MAX_BYTES) -> TokenDfa:
     """Return one table that holds several constraints; the k-th starts at ``start(k)``.
 

@@ -8,9 +8,9 @@ edges within a layer to the side, loops above.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from html import escape
 from math import hypot
 from typing import Literal, NamedTuple
-from xml.sax.saxutils import escape
 
 __all__ = ["svg"]
 
@@ -122,7 +122,7 @@ def _head(before: Point, tip: Point) -> str:
 
 def _text(x: float, y: float, text: str, kind: str) -> str:
     visible = "".join(character if character.isprintable() else "\ufffd" for character in text)  # XML has no controls
-    return f'<text x="{x:.0f}" y="{y:.0f}" class="{kind}">{escape(visible)}</text>'
+    return f'<text x="{x:.0f}" y="{y:.0f}" class="{kind}">{escape(visible, quote=False)}</text>'
 
 
 def _points(names: Sequence[str], edges: Edges) -> list[Point]:

@@ -12,6 +12,7 @@ from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.language import Language
 from detent.limits import Limits
 from detent.sources.nodes import ANY_BYTES
+from detent.suggestions import suggests_names
 from detent.tables.minimize import FINISHED, START, UNREACHABLE, Dfa, Ints, compress, distances
 from detent.tables.read_transitions import Longs, Over, Transitions, read_transitions, shown_name
 from detent.tables.token_constraint import TokenConstraint
@@ -154,6 +155,7 @@ class UserDfa:
         return _core.byte_set(bytes(byte for low, high in ranges for byte in range(low, high + 1)))
 
 
+@suggests_names
 def token_table(
     transitions: Any,
     initial: Hashable,

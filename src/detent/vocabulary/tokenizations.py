@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from detent.errors import ArgumentError
+from detent.suggestions import suggests_names
 from detent.vocabulary.vocabulary import Vocabulary
 
 __all__ = ["tokenizations"]
 
 
+@suggests_names
 def tokenizations(word: str | bytes, vocabulary: Vocabulary) -> Iterator[tuple[int, ...]]:
     """Yield every sequence of token ids whose bytes join to a word; the shortest first, equal lengths by their pieces.
 

@@ -16,6 +16,7 @@ import numpy as np
 from detent._core import Node, PretokenTransitions
 from detent._core import Vocabulary as CoreVocabulary
 from detent.errors import ArgumentError, UnsupportedError, VocabularyError
+from detent.suggestions import suggests_names
 from detent.vocabulary.arguments import read_end_of_text, read_ids, read_size, read_tokens
 from detent.vocabulary.attached_tokenizer import AttachedTokenizer
 from detent.vocabulary.core_encoder import CoreEncoder
@@ -104,6 +105,7 @@ class Vocabulary:
     leading_space: bool
     special_token_ids: frozenset[int]
 
+    @suggests_names
     def __init__(
         self,
         tokens: Sequence[bytes | None] | Mapping[int, bytes],
@@ -134,6 +136,7 @@ class Vocabulary:
             object.__setattr__(self, name, value)
 
     @classmethod
+    @suggests_names
     def from_file(
         cls, path: str | PathLike[str], *, eos_token_ids: EndOfText = "auto", size: int | None = None
     ) -> Vocabulary:
@@ -169,6 +172,7 @@ class Vocabulary:
         return cls._load(read_tokenizer_file, as_path(path), eos_token_ids, size)
 
     @classmethod
+    @suggests_names
     def from_transformers(
         cls,
         tokenizer: Any,
@@ -200,6 +204,7 @@ class Vocabulary:
         return cls._load(read_transformers, tokenizer, eos_token_ids, size)
 
     @classmethod
+    @suggests_names
     def from_tiktoken(
         cls,
         encoding: Any,
@@ -230,6 +235,7 @@ class Vocabulary:
         return cls._load(read_tiktoken, encoding, eos_token_ids, size)
 
     @classmethod
+    @suggests_names
     def from_sentencepiece(
         cls,
         model: Any,
@@ -260,6 +266,7 @@ class Vocabulary:
         return cls._load(read_sentencepiece, model, eos_token_ids, size)
 
     @classmethod
+    @suggests_names
     def from_mistral(
         cls,
         tokenizer: Any,
@@ -290,6 +297,7 @@ class Vocabulary:
         return cls._load(read_mistral, tokenizer, eos_token_ids, size)
 
     @classmethod
+    @suggests_names
     def from_gguf(
         cls, path: str | PathLike[str], *, eos_token_ids: EndOfText = "auto", size: int | None = None
     ) -> Vocabulary:
@@ -345,6 +353,7 @@ class Vocabulary:
         )
 
     @classmethod
+    @suggests_names
     def load(cls, path: str | PathLike[str]) -> Vocabulary:
         """Load a file that `save` has written. Llama 3's 128,256 tokens take some 20 ms.
 

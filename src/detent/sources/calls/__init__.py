@@ -11,6 +11,7 @@ from detent.sources.calls.pythonic import PythonicValue, pythonic_calls
 from detent.sources.calls.styles import JSON_STYLES, JsonValue, json_calls
 from detent.sources.calls.tags import TaggedPart, structural_tags
 from detent.sources.nodes import short_repr
+from detent.suggestions import suggests_names
 
 __all__ = ["Call", "TaggedPart", "calls", "structural_tags"]
 
@@ -18,6 +19,7 @@ _STYLES = ("llama3-pythonic", *JSON_STYLES)
 _SHOWN_NAMES = 3
 
 
+@suggests_names
 def calls(
     functions: Sequence[object] | object, *, style: str, parallel: bool | int = True, marker: bool | None = None
 ) -> Language:

@@ -16,6 +16,7 @@ from detent.language import Language
 from detent.sources.calls.locate import json_end
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, repeat, short_repr, union
+from detent.suggestions import suggests_names
 
 __all__ = ["TaggedPart", "structural_tags"]
 
@@ -43,6 +44,7 @@ class _Tag:
     trigger: str
 
 
+@suggests_names
 def structural_tags(
     tags: Iterable[tuple[str, object, str]], *, triggers: Sequence[str], at_least: int = 0, at_most: int | None = None
 ) -> Language:

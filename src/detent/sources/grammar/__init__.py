@@ -15,6 +15,7 @@ from detent.sources.grammar.read_ebnf import read_ebnf
 from detent.sources.grammar.read_gbnf import read_gbnf
 from detent.sources.grammar.read_lark import read_lark
 from detent.sources.nodes import short_repr
+from detent.suggestions import suggests_names
 
 __all__ = ["ebnf", "gbnf", "grammar"]
 
@@ -24,6 +25,7 @@ _DEFAULT_LIMITS = Limits()
 _LEXERS = ("auto", "contextual", "dynamic", "dynamic_complete")
 
 
+@suggests_names
 def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Limits | None = None) -> Language:
     r"""Make the language of all texts that a grammar in Lark's notation derives.
 
@@ -79,6 +81,7 @@ def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Lim
     return Language(node, f"grammar {short_repr(text)}, lexer {used}")
 
 
+@suggests_names
 def gbnf(text: str, *, limits: Limits | None = None) -> Language:
     r"""Make the language of all texts that a grammar of llama.cpp derives from its rule ``root``.
 
@@ -118,6 +121,7 @@ def gbnf(text: str, *, limits: Limits | None = None) -> Language:
     return Language(node, f"gbnf {short_repr(text)}")
 
 
+@suggests_names
 def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -> Language:
     r"""Make the language of all texts that a grammar in the EBNF of the W3C derives.
 

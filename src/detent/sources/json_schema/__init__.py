@@ -29,6 +29,7 @@ from detent.sources.json_schema.parse.schema_text import as_dicts, read_text
 from detent.sources.json_schema.python_types import schema_of
 from detent.sources.json_schema.solve.solver import Solver
 from detent.sources.nodes import short_repr
+from detent.suggestions import suggests_names
 
 __all__ = ["json_schema", "json_value"]
 
@@ -51,6 +52,7 @@ class _JsonValue:
             return decode(text, float)
 
 
+@suggests_names
 def json_schema(
     source: Any,
     *,
@@ -135,6 +137,7 @@ def json_schema(
     return Language(node, _describe(schema), value)._marked(True)
 
 
+@suggests_names
 def json_value(*, spelling: SpellingName = "written", whitespace: str | Language | None = None) -> Language:
     """Make the language of all JSON texts (RFC 8259).
 

@@ -16,6 +16,7 @@ from detent.limits import Limits
 from detent.sources.diagnostics import pattern_error
 from detent.sources.regex.parser import parse
 from detent.sources.regex.translate import translate
+from detent.suggestions import suggests_names
 
 __all__ = ["regex"]
 
@@ -26,6 +27,7 @@ _DEFAULT_LIMITS = Limits()
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+@suggests_names
 def regex(pattern: str, flags: int | re.RegexFlag = 0, *, limits: Limits | None = None) -> Language:
     r"""Make the language of all texts that a pattern matches from end to end.
 

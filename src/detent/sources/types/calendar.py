@@ -15,6 +15,7 @@ from detent.language import Language
 from detent.sources.nodes import short_repr
 from detent.sources.regex import regex
 from detent.sources.types.date_ranges import date_node, read_format
+from detent.suggestions import suggests_names
 
 __all__ = ["date", "datetime", "duration", "time"]
 
@@ -89,6 +90,7 @@ class _DurationValue:
         return dt.timedelta(days, seconds, _microseconds(fraction), 0, minutes, hours, weeks)
 
 
+@suggests_names
 def date(minimum: dt.date | None = None, maximum: dt.date | None = None, *, format: str | None = None) -> Language:
     """Make the language of the dates of the calendar, as ``YYYY-MM-DD``, from year 0001 to 9999.
 
@@ -133,6 +135,7 @@ def date(minimum: dt.date | None = None, maximum: dt.date | None = None, *, form
     return Language(date_node(first, last, parts), described, _DateValue() if format is None else _FormatValue(format))
 
 
+@suggests_names
 def time(*, offset: bool = False) -> Language:
     """Make the language of the times of a day, as ``HH:MM:SS``, perhaps with one to six digits of a second.
 
@@ -157,6 +160,7 @@ def time(*, offset: bool = False) -> Language:
     return Language(regex(_TIME, re.ASCII)._node, "time", _TimeValue())
 
 
+@suggests_names
 def datetime(*, offset: bool = True) -> Language:
     """Make the language of the moments of RFC 3339, as ``YYYY-MM-DDTHH:MM:SSZ``.
 

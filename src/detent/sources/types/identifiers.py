@@ -9,6 +9,7 @@ from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import short_repr
 from detent.sources.regex import regex
+from detent.suggestions import suggests_names
 
 __all__ = ["hex_colour", "iban", "phone", "semver", "slug"]
 
@@ -75,6 +76,7 @@ def semver() -> Language:
     return Language(regex(_SEMVER)._node, "semantic version")
 
 
+@suggests_names
 def hex_colour(*, alpha: bool = False) -> Language:
     """Make the language of CSS colours in hexadecimal: ``#`` and 3 or 6 digits of either case.
 
@@ -97,6 +99,7 @@ def hex_colour(*, alpha: bool = False) -> Language:
     return Language(regex(f"#(?:{pattern})")._node, "hexadecimal colour")
 
 
+@suggests_names
 def iban(*countries: str) -> Language:
     """Make the language of bank account numbers after ISO 13616, with correct check digits, without spaces.
 

@@ -12,6 +12,7 @@ from detent.language import Language
 from detent.sources.nodes import concat, repeat, short_repr
 from detent.sources.regex import regex
 from detent.sources.words.containing import without
+from detent.suggestions import suggests_names
 
 __all__ = ["code_block", "markdown_table"]
 
@@ -38,6 +39,7 @@ class _CodeValue:
         return text.split("\n", 1)[1].removesuffix("```")
 
 
+@suggests_names
 def markdown_table(columns: Iterable[str], *, minimum: int = 1, maximum: int | None = None) -> Language:
     r"""Make the language of Markdown tables with given columns, one line for each row.
 
@@ -77,6 +79,7 @@ def markdown_table(columns: Iterable[str], *, minimum: int = 1, maximum: int | N
     return Language(concat(header, repeat(row, minimum, maximum)), "Markdown table", _TableValue(tuple(names)))
 
 
+@suggests_names
 def code_block(language: str = "", code: Language | None = None) -> Language:
     r"""Make the language of fenced code blocks: three backquotes, the name of a language, lines, three backquotes.
 

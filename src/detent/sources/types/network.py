@@ -13,6 +13,7 @@ from detent.language import Language
 from detent.sources.nodes import short_repr
 from detent.sources.regex import regex
 from detent.sources.rfc_grammars import IPV4, IPV6, SCHEME, absolute_uri
+from detent.suggestions import suggests_names
 
 __all__ = ["email", "hostname", "ipv4", "ipv6", "uri", "uuid"]
 
@@ -120,6 +121,7 @@ def ipv6() -> Language:
     return Language(regex(IPV6)._node, "IPv6 address", _IPv6Value())
 
 
+@suggests_names
 def uuid(version: int | None = None) -> Language:
     """Make the language of UUIDs as RFC 9562 writes them: 32 digits 0-9 and a-f in five groups.
 
@@ -150,6 +152,7 @@ def uuid(version: int | None = None) -> Language:
     return Language(regex(pattern)._node, f"UUID version {version}", _UUIDValue())
 
 
+@suggests_names
 def uri(*schemes: str) -> Language:
     """Make the language of URIs after the grammar in appendix A of RFC 3986: a scheme, a colon, and the rest.
 

@@ -10,6 +10,7 @@ from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import concat, decimal, optional, repeat, short_repr, union
 from detent.sources.types.digits import DIGIT, decimals, naturals
+from detent.suggestions import suggests_names
 
 __all__ = ["boolean", "integer", "number"]
 
@@ -79,6 +80,7 @@ def boolean() -> Language:
     return Language(union("true", "false"), "boolean", _BooleanValue())
 
 
+@suggests_names
 def integer(minimum: int | None = None, maximum: int | None = None) -> Language:
     """Make the language of the integers in a range, in decimal.
 
@@ -123,6 +125,7 @@ def integer(minimum: int | None = None, maximum: int | None = None) -> Language:
     return Language(union(*parts), _describe("integer", minimum, maximum), _IntegerValue())
 
 
+@suggests_names
 def number(minimum: float | Decimal | None = None, maximum: float | Decimal | None = None) -> Language:
     """Make the language of the numbers in a range, as JSON writes them.
 

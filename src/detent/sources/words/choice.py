@@ -13,6 +13,7 @@ from detent.language import Language
 from detent.sources.nodes import decimal, encode, short_repr
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.trie import bytes_trie, trie
+from detent.suggestions import suggests_names
 
 __all__ = ["choice"]
 
@@ -48,6 +49,7 @@ class _ChoiceValue:
         return dict(self.options)
 
 
+@suggests_names
 def choice(*options: object, ignore_case: bool = False) -> Language:
     """Make the language of one out of some options.
 

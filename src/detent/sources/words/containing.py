@@ -22,6 +22,7 @@ from detent.sources.regex.characters import category_ranges
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.escaped import containing_escaped
 from detent.sources.words.trie import bytes_trie, prefix_free, trie
+from detent.suggestions import suggests_names
 
 __all__ = ["containing", "containing_node", "no_word_character", "read_words", "without"]
 
@@ -29,6 +30,7 @@ _SHOWN_WORDS = 3
 _GLOBAL_FLAGS = re.compile(r"^(?:\s*\(\?[aimsux]+\))+")
 
 
+@suggests_names
 def containing(*words: str | bytes | re.Pattern[str], ignore_case: bool = False, whole_words: bool = False) -> Language:
     r"""Make the language of all texts that have at least one of the words somewhere in them.
 
@@ -68,6 +70,7 @@ def containing(*words: str | bytes | re.Pattern[str], ignore_case: bool = False,
     return Language(node, f"text with {_describe(words, ignore_case, whole_words)}")
 
 
+@suggests_names
 def without(*words: str | bytes | re.Pattern[str], ignore_case: bool = False, whole_words: bool = False) -> Language:
     """Make the language of all texts that have none of the words anywhere in them.
 

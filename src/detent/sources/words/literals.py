@@ -8,6 +8,7 @@ from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import CHARACTER, encode, short_repr
+from detent.suggestions import suggests_names
 from detent.values import Concatenation, Items
 
 __all__ = ["byte_class", "join", "literal", "text"]
@@ -15,6 +16,7 @@ __all__ = ["byte_class", "join", "literal", "text"]
 _LARGEST_COUNT = 2**32 - 2
 
 
+@suggests_names
 def literal(text: str | bytes) -> Language[str]:
     """Make the language of exactly one text.
 
@@ -40,6 +42,7 @@ def literal(text: str | bytes) -> Language[str]:
     return Language(_literal(text, "literal"), short_repr(text))
 
 
+@suggests_names
 def text(minimum: int = 0, maximum: int | None = None) -> Language[str]:
     """Make the language of any text, that is, of all valid UTF-8.
 
@@ -66,6 +69,7 @@ def text(minimum: int = 0, maximum: int | None = None) -> Language[str]:
     return Language(_core.repeat(CHARACTER, minimum, maximum), _describe_counts("text", "character", minimum, maximum))
 
 
+@suggests_names
 def byte_class(values: bytes) -> Language:
     """Make the language of one byte out of some.
 
@@ -98,6 +102,7 @@ def byte_class(values: bytes) -> Language:
     return Language(_core.byte_set(distinct), f"one byte of {short_repr(distinct)}")
 
 
+@suggests_names
 def join(
     separator: str | bytes | Language,
     *parts: str | bytes | Language,

@@ -6,10 +6,12 @@ from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import encode, short_repr
+from detent.suggestions import suggests_names
 
 __all__ = ["special_token"]
 
 
+@suggests_names
 def special_token(name: str) -> Language:
     """Make the language of one special token, such as ``<|eot_id|>`` or ``[TOOL_CALLS]``.
 

@@ -1,0 +1,106 @@
+"""Suggestions in error messages: the name that was meant, and what to write where a language is expected."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+__all__ = ["as_language", "did_you_mean", "is_type_form", "suggests_names", "unknown_keyword"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_MAX_LISTED = 12
+"""Parameters that a message lists where none is near."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message that names the known name nearest to `name`; empty if none is near.
+
+    >>> did_you_mean("regx", ["regex", "literal"])
+    "; did you mean 'regex'?"
+    """
+    similar = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {similar[0]!r}?" if similar else ""
+
+
+def unknown_keyword(function: str, name: str, known: Iterable[str]) -> TypeError:
+    """Return the error for a keyword argument that a function does not take.
+
+    >>> print(unknown_keyword("regex", "flag", ["pattern", "flags"]))
+    regex() got an unexpected keyword argument 'flag'; did you mean 'flags'?
+    >>> print(unknown_keyword("regex", "locale", ["pattern", "flags"]))
+    regex() got an unexpected keyword argument 'locale'; it takes pattern and flags
+    """
+    names = list(known)
+    hint = did_you_mean(name, names)
+    if not hint and 0 < len(names) <= _MAX_LISTED:
+        hint = f"; it takes {' and '.join([', '.join(names[:-1]), names[-1]] if len(names) > 1 else names)}"
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def suggests_names(function: _Function) -> _Function:
+    """Make a function name its parameters where a keyword argument is unknown, as Python does from 3.13 on.
+
+    >>> @suggests_names
+    ... def repeat(*, minimum=0):
+    ...     return minimum
+    >>> repeat(minumum=2)
+    Traceback (most recent call last):
+        ...
+    TypeError: repeat() got an unexpected keyword argument 'minumum'; did you mean 'minimum'?
+    """
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(function).parameters.values()
+    names = [each.name for each in parameters if each.kind in named and each.name not in ("self", "cls")]
+    known = frozenset(names)
+
+    @wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        if not known.issuperset(keywords):
+            unknown = next(name for name in keywords if name not in known)
+            raise unknown_keyword(function.__qualname__, unknown, names)
+        return function(*args, **keywords)
+
+    return cast("_Function", call)
+
+
+def is_type_form(value: object) -> bool:
+    """Whether a value is a type or an annotation, such as ``int | None`` or ``Literal["a"]``.
+
+    >>> [is_type_form(each) for each in (int, list[int], int | None, typing.Any, 5)]
+    [True, True, True, True, False]
+    """
+    if isinstance(value, (type, types.UnionType, typing.TypeVar)) or typing.get_origin(value) is not None:
+        return True
+    return hasattr(value, "__supertype__") or type(value).__module__ in ("typing", "typing_extensions")
+
+
+def as_language(value: object) -> str:
+    """Return what to write for a value that stands where a language is expected.
+
+    >>> as_language(int), as_language(["a", "b"])
+    ('write detent.json_schema(...) for the JSON of a type', 'write detent.choice(...) for one of several texts')
+    """
+    if is_type_form(value):
+        return "write detent.json_schema(...) for the JSON of a type"
+    if isinstance(value, Mapping):
+        return "write detent.json_schema(...) for the JSON of a schema"
+    if isinstance(value, re.Pattern):
+        return "write detent.regex(pattern.pattern, pattern.flags) for its full matches"
+    if isinstance(value, (str, bytes)):
+        return "write detent.regex(...) for a pattern, detent.literal(...) for a text"
+    if isinstance(value, (bool, int, float)):
+        return f"write the text {str(value)!r} for the number as it stands, detent.integer(...) for a range"
+    if value is None:
+        return "write detent.text() for any text, language.optional() for a text or nothing"
+    if isinstance(value, Iterable):
+        return "write detent.choice(...) for one of several texts"
+    if callable(value):
+        return "write detent.calls([...]) for calls of a function, detent.json_schema(...) for its arguments"
+    return "make a language of it with detent.regex, detent.choice, detent.json_schema or their like"

@@ -1,0 +1,116 @@
+"""Misspelt names and wrong objects: messages name what was meant."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+import pytest
+
+import detent
+
+_VOCABULARY = detent.Vocabulary([bytes([byte]) for byte in range(256)] + [b"</s>"], eos_token_ids=[256])
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("regx", "regex"),
+        ("json_shema", "json_schema"),
+        ("Vocabluary", "Vocabulary"),
+        ("generate_bach", "generate_batch"),
+    ],
+)
+def test_attributes_of_the_package(name: str, meant: str) -> None:
+    with pytest.raises(AttributeError, match=f"did you mean '{meant}'"):
+        getattr(detent, name)
+
+
+def test_an_attribute_near_to_none() -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute 'qqqq'$"):
+        detent.qqqq  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "name", "meant"),
+    [
+        (detent.regex, ["a"], "flag", "flags"),
+        (detent.choice, ["a"], "ignorecase", "ignore_case"),
+        (detent.date, [], "min", "minimum"),
+        (detent.join, [", ", "a"], "min", "minimum"),
+        (detent.integer, [], "max", "maximum"),
+        (detent.json_schema, [int], "white_space", "whitespace"),
+        (detent.compile, [int], "vocab", "vocabulary"),
+        (detent.compile, [int, _VOCABULARY], "canon", "canonical"),
+        (detent.generate, [detent.load_model(), "Go"], "max_token", "max_tokens"),
+        (detent.regex("a").repeat, [], "min", "minimum"),
+        (detent.regex("a").sample, [], "sed", "seed"),
+        (detent.Vocabulary, [[b"a"]], "eos_tokens", "eos_token_ids"),
+    ],
+)
+def test_keyword_arguments(function: Any, arguments: list[Any], name: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=rf"unexpected keyword argument {name!r}; did you mean '{meant}'\?"):
+        function(*arguments, **{name: 1})
+
+
+def test_a_keyword_argument_near_to_none_lists_the_parameters() -> None:
+    with pytest.raises(TypeError, match="'locale'; it takes pattern, flags and limits"):
+        detent.regex("a", locale=True)  # type: ignore[call-arg]
+
+
+def test_checked_functions_stay_functions() -> None:
+    assert pickle.loads(pickle.dumps(detent.regex)) is detent.regex
+    assert detent.regex.__name__ == "regex"
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (int, "12"),
+        (int | None, "null"),
+        (list[int], "[1]"),
+        (Literal["a", 1], '"a"'),
+        (Annotated[str, "a name"], '"x"'),
+        (Colour, '"red"'),
+        ({"const": 5}, "5"),
+        (["yes", "no"], "no"),
+        (("yes", "no"), "yes"),
+        ([1, 2], "2"),
+    ],
+)
+def test_compile_takes_what_generate_takes(rule: Any, text: str) -> None:
+    matcher = detent.compile(rule, _VOCABULARY).matcher()
+    matcher.advance_bytes(text.encode())
+    assert matcher.is_accepting
+
+
+@pytest.mark.parametrize(
+    ("rule", "advice"),
+    [
+        ("[a-z]+", r"detent\.regex\(\.\.\.\) for a pattern, detent\.literal"),
+        (b"ab", r"detent\.literal"),
+        (re.compile("a"), r"detent\.regex\(pattern\.pattern, pattern\.flags\)"),
+        (None, r"detent\.text\(\)"),
+        (5, "the text '5'"),
+        ([int, str], r"A \| B"),
+        ([detent.regex("a"), detent.regex("b")], r"a \| b"),
+        ([print], r"detent\.calls"),
+        ([{"name": "f"}], r"detent\.calls"),
+        (print, r"detent\.calls"),
+        (detent.compile(detent.regex("a"), _VOCABULARY), "compiled already"),
+    ],
+)
+def test_compile_advises_what_to_write(rule: Any, advice: str) -> None:
+    with pytest.raises(detent.ArgumentError, match=advice):
+        detent.compile(rule, _VOCABULARY)
+
+
+def test_a_vocabulary_is_asked_for() -> None:
+    with pytest.raises(detent.ArgumentError, match=r"second argument, got 'gpt2' \(str\); write detent\.Vocabulary"):
+        detent.compile(int, "gpt2")  # type: ignore[call-overload]
