@@ -146,8 +146,8 @@ def test_messages_are_a_prompt() -> None:
     assert out == detent.generate(model, "Is a dog an animal?", detent.choice("Yes", "No"), temperature=0)
     with pytest.raises(ArgumentError, match="role"):
         detent.generate(model, [{"role": "user"}])  # type: ignore[list-item]
-    with pytest.raises(ArgumentError, match="roles user and assistant"):
-        detent.generate(model, [{"role": "system", "content": "Hi"}])
+    with pytest.raises(ArgumentError, match="roles system, user, assistant and tool"):
+        detent.generate(model, [{"role": "ipython", "content": "Hi"}])
     with pytest.raises(ArgumentError, match="last message"):
         detent.generate(model, [{"role": "assistant", "content": "Hi"}])
     plain = CallableModel(lambda ids: np.zeros(129), VOCABULARY)

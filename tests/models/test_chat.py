@@ -229,10 +229,25 @@ def test_special_tokens_in_a_message_are_text() -> None:
         assert model.encode(plain) == list(expected["input_ids"])
 
 
-def test_the_embedded_model_refuses_what_its_template_has_not() -> None:
+def test_the_template_of_the_embedded_model() -> None:
     model = detent.load_model()
     assert model.encode_chat("Hi") == model.encode("Hi") == model.encode_chat(Chat("Hi"))
-    for chat in (Chat("Hi", system="x"), Chat("Hi", tools=[get_weather]), Chat("Hi", think=True), Chat(ANSWERED)):
+    assert model.decode(model.encode_chat(Chat("Hi", system="Be brief."))) == "<|user|>Be brief.\nHi<|assistant|>"
+    assert model.decode(model.encode_chat(Chat("Oslo?", tools=[get_weather]))) == (
+        "<|user|>Tools: get_weather(city, days)\nOslo? Answer with a JSON call.<|assistant|>"
+    )
+    assert model.decode(model.encode_chat(Chat(ANSWERED, tools=[get_weather]))) == (
+        "<|user|>Tools: get_weather(city, days)\nHow is the weather in Oslo?"
+        '<|assistant|>{"name": "get_weather", "arguments": {"city": "Oslo"}}<|end|>'
+        "<|user|>get_weather returned: sunny and warm<|assistant|>"
+    )
+
+
+def test_the_embedded_model_refuses_what_its_template_has_not() -> None:
+    model = detent.load_model()
+    only_system: Any = [{"role": "system", "content": "Hi"}]
+    thinking: Any = [{"role": "user", "content": "a", "reasoning_content": "b"}]
+    for chat in (Chat("Hi", think=True), Chat(only_system, tools=[get_weather]), Chat(thinking)):
         with pytest.raises(ArgumentError, match="embedded model's chat template"):
             detent.generate(model, chat, ["a"])
 

@@ -22,6 +22,7 @@ from detent.errors import ArgumentError, ModelError
 from detent.models.base import Session, checked_ids, checked_length
 from detent.models.bpe import ByteLevelBPE
 from detent.models.chat import Chat, Message, check_text
+from detent.models.embedded_template import texts_of
 from detent.models.llama import Cache, Config, Llama
 from detent.models.safetensors import read_safetensors
 from detent.suggestions import suggests_names
@@ -75,6 +76,9 @@ class EmbeddedModel:
 
     chat = True
     """`encode` uses the chat template."""
+
+    style = "openai"
+    """The notation of calls that the model was trained on, for `detent.turn`."""
 
     def __init__(self, folder: Path) -> None:
         config = _read_config(folder / "config.json")
@@ -135,27 +139,12 @@ class EmbeddedModel:
         Raises
         ------
         ArgumentError
-            The template cannot express a part of the conversation: it has messages of users and assistants alone.
+            The template cannot express a part of the conversation, such as a variable.
         """
-        chat = Chat.of(chat)
-        if chat.tools or chat.variables:
-            unknown = "tools" if chat.tools else f"variable {next(iter(chat.variables))!r}"
-            raise ArgumentError(f"the embedded model's chat template knows no {unknown}; leave that out")
         ids: list[int] = []
-        for message in chat.messages:
-            if more := message.keys() - {"role", "content"}:
-                raise ArgumentError(f"the embedded model's chat template has no {min(more)} of messages; leave it out")
-            if message["role"] == "user":
-                ids += [self._user, *self._bpe.encode(message["content"])]
-            elif message["role"] == "assistant":
-                ids += [self._assistant, *self._bpe.encode(message["content"]), self._end]
-            else:
-                raise ArgumentError(
-                    f"the embedded model's chat template has the roles user and assistant, got {message['role']!r}; "
-                    "write the text into the message of the user"
-                )
-        if chat.messages[-1]["role"] != "user":
-            raise ArgumentError("the last message must be of the user, for the assistant to answer")
+        for role, text in texts_of(Chat.of(chat)):
+            opening, closing = (self._user, []) if role == "user" else (self._assistant, [self._end])
+            ids += [opening, *self._bpe.encode(text), *closing]
         return [*ids, self._assistant]
 
     def encode_text(self, text: str) -> list[int]:
