@@ -39,13 +39,12 @@ def main() -> None:
     model = detent.load_model()
     rule = detent.calls(functions, style="llama3-pythonic", parallel=False)
     out = detent.generate(model, "Look up user 7890.", rule, max_tokens=40, seed=0)
-    written: Any = out.value
-    for call in written:
+    for call in out.value:
         print(f"{out.text} -> {FUNCTIONS[call.name](**call.arguments)}")
 
     # Free text until a trigger; from there on the tag holds.
-    rule = detent.structural_tags([("<add>", add, "</add>")], triggers=["<add>"])
-    print(rule.parse('The sum: <add>{"a": 1, "b": 2}</add>.'))
+    tagged = detent.structural_tags([("<add>", add, "</add>")], triggers=["<add>"])
+    print(tagged.parse('The sum: <add>{"a": 1, "b": 2}</add>.'))
 
 
 if __name__ == "__main__":

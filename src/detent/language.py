@@ -176,6 +176,10 @@ class Language(Generic[T_co]):
         left = _language(other, "-")
         return NotImplemented if left is NotImplemented else left - self
 
+    @overload
+    def __add__(self, other: str | bytes) -> Language[T_co]: ...
+    @overload
+    def __add__(self, other: Language[Any]) -> Language[Any]: ...
     def __add__(self, other: Language[Any] | str | bytes) -> Language[Any]:
         """Return the texts of this language, each followed by one of the other.
 
@@ -201,7 +205,7 @@ class Language(Generic[T_co]):
         object.__setattr__(whole, "value", Concatenation(tuple(whole._operands())))
         return whole
 
-    def __radd__(self, other: str | bytes) -> Language[Any]:
+    def __radd__(self, other: str | bytes) -> Language[T_co]:
         left = _language(other, "+")
         return NotImplemented if left is NotImplemented else left + self
 
@@ -221,6 +225,12 @@ class Language(Generic[T_co]):
         named = Language(self._node, f"{_group(self)}.capture({name!r})", Capture(name, self))
         return named._marked(self._has_escapes, self._escaped_words)
 
+    @overload
+    def repeat(
+        self: Language[str], minimum: int | None = None, maximum: int | EllipsisType | None = ...
+    ) -> Language[Any]: ...
+    @overload
+    def repeat(self, minimum: int | None = None, maximum: int | EllipsisType | None = ...) -> Language[list[T_co]]: ...
     @suggests_names
     def repeat(self, minimum: int | None = None, maximum: int | EllipsisType | None = ...) -> Language[Any]:
         """Repeat the texts of this language: ``repeat(3)`` exactly three times, ``repeat(2, 5)`` two to five times.

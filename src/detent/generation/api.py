@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from detent.errors import ArgumentError
 from detent.generation.batch import run_batch
@@ -18,6 +18,7 @@ from detent.generation.request import Options, PreparedRequest, Prompt, Request,
 from detent.generation.sampler import whole_number
 from detent.generation.signature import refuse_retries, with_options
 from detent.guide import Canonical, Guide
+from detent.language import Language
 from detent.models.base import Model
 from detent.rule import AnyRule
 from detent.suggestions import suggests_names
@@ -27,9 +28,23 @@ if TYPE_CHECKING:
 
 __all__ = ["generate", "generate_batch", "stream"]
 
+_Value = TypeVar("_Value")
 
+
+@overload
+def generate(model: Model, prompt: Prompt, language: None = None, **options: Unpack[Options]) -> Output[str]: ...
+@overload
+def generate(
+    model: Model, prompt: Prompt, language: Language[_Value] | type[_Value], **options: Unpack[Options]
+) -> Output[_Value]: ...
+@overload
+def generate(
+    model: Model, prompt: Prompt, language: list[_Value] | tuple[_Value, ...], **options: Unpack[Options]
+) -> Output[_Value]: ...
+@overload
+def generate(model: Model, prompt: Prompt, language: AnyRule | None, **options: Unpack[Options]) -> Output[Any]: ...
 @with_options
-def generate(model: Model, prompt: Prompt, language: AnyRule | None = None, **options: Unpack[Options]) -> Output:
+def generate(model: Model, prompt: Prompt, language: AnyRule | None = None, **options: Unpack[Options]) -> Output[Any]:
     """Continue `prompt` with a text of `language`.
 
     >>> import detent

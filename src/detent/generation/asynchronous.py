@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 from weakref import WeakKeyDictionary
 
 from detent.errors import StateError
@@ -25,6 +25,7 @@ from detent.generation.partial_stream import PartialValue
 from detent.generation.prompt_cache import PromptCache
 from detent.generation.request import Options, PreparedRequest, Prompt, make_request
 from detent.generation.signature import refuse_retries, with_options
+from detent.language import Language
 from detent.models.base import BatchModel, Model
 from detent.rule import AnyRule
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = ["AsyncStream", "agenerate", "astream", "write_text"]
+
+_Value = TypeVar("_Value")
 
 _MOST_TOGETHER = 64
 """The most texts that a model reads in one pass."""
@@ -254,10 +257,24 @@ async def _last(model: Model, request: PreparedRequest) -> Output:
     return output
 
 
+@overload
+async def agenerate(model: Model, prompt: Prompt, language: None = None, **options: Unpack[Options]) -> Output[str]: ...
+@overload
+async def agenerate(
+    model: Model, prompt: Prompt, language: Language[_Value] | type[_Value], **options: Unpack[Options]
+) -> Output[_Value]: ...
+@overload
+async def agenerate(
+    model: Model, prompt: Prompt, language: list[_Value] | tuple[_Value, ...], **options: Unpack[Options]
+) -> Output[_Value]: ...
+@overload
+async def agenerate(
+    model: Model, prompt: Prompt, language: AnyRule | None, **options: Unpack[Options]
+) -> Output[Any]: ...
 @with_options
 async def agenerate(
     model: Model, prompt: Prompt, language: AnyRule | None = None, **options: Unpack[Options]
-) -> Output:
+) -> Output[Any]:
     """Continue `prompt` with a text of `language`, in asyncio.
 
     >>> import asyncio, detent

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias
 
 from detent.errors import OutputValueError
 from detent.generation.report import Report
 from detent.generation.utf8_stream import Utf8Decoder
-from detent.language import Language
+from detent.language import Language, T_co
 from detent.vocabulary import Vocabulary
 
 __all__ = ["FinishReason", "Output", "convert", "make_output"]
@@ -19,8 +19,8 @@ _NO_REPORT = Report()
 
 
 @dataclass(frozen=True, repr=False)
-class Output:
-    """A generated text.
+class Output(Generic[T_co]):
+    """A generated text. ``Output[T]`` has a value of type T, for type checkers.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Output:
     text: str
     token_ids: tuple[int, ...]
     finish_reason: FinishReason
-    _value: object = field(hash=False)
+    _value: Any = field(hash=False)
     budget_bound_at: int | None
     prompt_token_count: int
     stop_string: str | None = None
@@ -60,7 +60,7 @@ class Output:
     failed_attempts: tuple[Output, ...] = field(default=(), compare=False)
 
     @property
-    def value(self) -> object:
+    def value(self) -> T_co:
         """The Python value of the text: an int, a date, an instance of a type; the text itself if there is no other.
 
         Raises
@@ -74,7 +74,8 @@ class Output:
                 f"the text has no value, {kind}: {reason}; the text is in out.text, the error in out.value_error",
                 output=self,
             ) from self.value_error
-        return self._value
+        value: T_co = self._value
+        return value
 
     @property
     def log_probabilities(self) -> tuple[float | None, ...]:

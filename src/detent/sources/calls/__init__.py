@@ -22,7 +22,7 @@ _SHOWN_NAMES = 3
 @suggests_names
 def calls(
     functions: Sequence[object] | object, *, style: str, parallel: bool | int = True, marker: bool | None = None
-) -> Language:
+) -> Language[list[Call]]:
     """Make the language of calls of some functions, as a model writes them.
 
     >>> import detent

@@ -47,7 +47,7 @@ class _Tag:
 @suggests_names
 def structural_tags(
     tags: Iterable[tuple[str, object, str]], *, triggers: Sequence[str], at_least: int = 0, at_most: int | None = None
-) -> Language:
+) -> Language[list[str | TaggedPart]]:
     r"""Make the language of free text in which triggers open tagged parts.
 
     >>> import detent

@@ -26,7 +26,7 @@ _LEXERS = ("auto", "contextual", "dynamic", "dynamic_complete")
 
 
 @suggests_names
-def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Limits | None = None) -> Language:
+def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Limits | None = None) -> Language[str]:
     r"""Make the language of all texts that a grammar in Lark's notation derives.
 
     >>> import detent
@@ -82,7 +82,7 @@ def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Lim
 
 
 @suggests_names
-def gbnf(text: str, *, limits: Limits | None = None) -> Language:
+def gbnf(text: str, *, limits: Limits | None = None) -> Language[str]:
     r"""Make the language of all texts that a grammar of llama.cpp derives from its rule ``root``.
 
     >>> import detent
@@ -122,7 +122,7 @@ def gbnf(text: str, *, limits: Limits | None = None) -> Language:
 
 
 @suggests_names
-def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -> Language:
+def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -> Language[str]:
     r"""Make the language of all texts that a grammar in the EBNF of the W3C derives.
 
     >>> import detent

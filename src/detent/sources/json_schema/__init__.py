@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, overload
 
 from detent.errors import ArgumentError, SchemaError
 from detent.language import Language
@@ -31,7 +31,13 @@ from detent.sources.json_schema.solve.solver import Solver
 from detent.sources.nodes import short_repr
 from detent.suggestions import suggests_names
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["json_schema", "json_value"]
+
+T_co = TypeVar("T_co", covariant=True)
+_Value = TypeVar("_Value")
 
 _DEFAULT_LIMITS = Limits()
 _SHOWN_KEYWORDS = 4
@@ -52,6 +58,34 @@ class _JsonValue:
             return decode(text, float)
 
 
+class _Adapter(Protocol[T_co]):
+    """A TypeAdapter of pydantic."""
+
+    def validate_json(self, data: str, /) -> T_co:
+        """Return the value of a text."""
+
+
+class _Options(TypedDict, total=False):
+    order: Literal["schema", "any"]
+    spelling: SpellingName
+    whitespace: str | Language[Any] | None
+    lenient: bool
+    formats: Mapping[str, Language[Any]] | None
+    limits: Limits | None
+
+
+@overload
+def json_schema(  # type: ignore[overload-overlap]
+    source: type[_Value], **options: Unpack[_Options]
+) -> Language[_Value]: ...
+@overload
+def json_schema(source: Mapping[str, Any] | bool | str, **options: Unpack[_Options]) -> Language[Any]: ...
+@overload
+def json_schema(source: _Adapter[_Value], **options: Unpack[_Options]) -> Language[_Value]: ...
+@overload
+def json_schema(source: Callable[..., object], **options: Unpack[_Options]) -> Language[dict[str, Any]]: ...
+@overload
+def json_schema(source: object, **options: Unpack[_Options]) -> Language[Any]: ...
 @suggests_names
 def json_schema(
     source: Any,
@@ -62,7 +96,7 @@ def json_schema(
     lenient: bool = False,
     formats: Mapping[str, Language] | None = None,
     limits: Limits | None = None,
-) -> Language:
+) -> Language[Any]:
     """Make the language of the JSON texts that are valid against a schema.
 
     >>> import detent
@@ -138,7 +172,7 @@ def json_schema(
 
 
 @suggests_names
-def json_value(*, spelling: SpellingName = "written", whitespace: str | Language | None = None) -> Language:
+def json_value(*, spelling: SpellingName = "written", whitespace: str | Language | None = None) -> Language[Any]:
     """Make the language of all JSON texts (RFC 8259).
 
     >>> import detent

@@ -28,7 +28,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @suggests_names
-def regex(pattern: str, flags: int | re.RegexFlag = 0, *, limits: Limits | None = None) -> Language:
+def regex(pattern: str, flags: int | re.RegexFlag = 0, *, limits: Limits | None = None) -> Language[str]:
     r"""Make the language of all texts that a pattern matches from end to end.
 
     >>> import re

@@ -91,7 +91,9 @@ class _DurationValue:
 
 
 @suggests_names
-def date(minimum: dt.date | None = None, maximum: dt.date | None = None, *, format: str | None = None) -> Language:
+def date(
+    minimum: dt.date | None = None, maximum: dt.date | None = None, *, format: str | None = None
+) -> Language[dt.date]:
     """Make the language of the dates of the calendar, as ``YYYY-MM-DD``, from year 0001 to 9999.
 
     >>> import datetime
@@ -136,7 +138,7 @@ def date(minimum: dt.date | None = None, maximum: dt.date | None = None, *, form
 
 
 @suggests_names
-def time(*, offset: bool = False) -> Language:
+def time(*, offset: bool = False) -> Language[dt.time]:
     """Make the language of the times of a day, as ``HH:MM:SS``, perhaps with one to six digits of a second.
 
     >>> import detent
@@ -161,7 +163,7 @@ def time(*, offset: bool = False) -> Language:
 
 
 @suggests_names
-def datetime(*, offset: bool = True) -> Language:
+def datetime(*, offset: bool = True) -> Language[dt.datetime]:
     """Make the language of the moments of RFC 3339, as ``YYYY-MM-DDTHH:MM:SSZ``.
 
     >>> import detent
@@ -186,7 +188,7 @@ def datetime(*, offset: bool = True) -> Language:
     return Language(regex(f"{_DATE}T{_TIME}", re.ASCII)._node, "local datetime", _DateTimeValue())
 
 
-def duration() -> Language:
+def duration() -> Language[dt.timedelta]:
     """Make the language of the durations of ISO 8601 that have one length: ``P3W``, ``P1D``, ``PT1H30M``, ``P1DT0.5S``.
 
     >>> import detent

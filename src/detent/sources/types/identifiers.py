@@ -31,7 +31,7 @@ _COUNTRIES = tuple(sorted(_ACCOUNTS))
 _MODULUS = 97
 
 
-def phone() -> Language:
+def phone() -> Language[str]:
     """Make the language of international phone numbers after ITU-T E.164: a plus and up to 15 digits.
 
     >>> import detent
@@ -46,7 +46,7 @@ def phone() -> Language:
     return Language(regex(r"\+[1-9][0-9]{1,14}")._node, "phone number")
 
 
-def slug() -> Language:
+def slug() -> Language[str]:
     """Make the language of slugs: words of a-z and 0-9 with single hyphens between them.
 
     >>> import detent
@@ -61,7 +61,7 @@ def slug() -> Language:
     return Language(regex("[a-z0-9]+(?:-[a-z0-9]+)*")._node, "slug")
 
 
-def semver() -> Language:
+def semver() -> Language[str]:
     """Make the language of the versions of Semantic Versioning 2.0.0.
 
     >>> import detent
@@ -77,7 +77,7 @@ def semver() -> Language:
 
 
 @suggests_names
-def hex_colour(*, alpha: bool = False) -> Language:
+def hex_colour(*, alpha: bool = False) -> Language[str]:
     """Make the language of CSS colours in hexadecimal: ``#`` and 3 or 6 digits of either case.
 
     >>> import detent
@@ -100,7 +100,7 @@ def hex_colour(*, alpha: bool = False) -> Language:
 
 
 @suggests_names
-def iban(*countries: str) -> Language:
+def iban(*countries: str) -> Language[str]:
     """Make the language of bank account numbers after ISO 13616, with correct check digits, without spaces.
 
     >>> import detent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from detent import _core
 from detent.errors import ArgumentError
@@ -40,7 +41,9 @@ class _CodeValue:
 
 
 @suggests_names
-def markdown_table(columns: Iterable[str], *, minimum: int = 1, maximum: int | None = None) -> Language:
+def markdown_table(
+    columns: Iterable[str], *, minimum: int = 1, maximum: int | None = None
+) -> Language[list[dict[str, str]]]:
     r"""Make the language of Markdown tables with given columns, one line for each row.
 
     >>> import detent
@@ -80,7 +83,7 @@ def markdown_table(columns: Iterable[str], *, minimum: int = 1, maximum: int | N
 
 
 @suggests_names
-def code_block(language: str = "", code: Language | None = None) -> Language:
+def code_block(language: str = "", code: Language[Any] | None = None) -> Language[str]:
     r"""Make the language of fenced code blocks: three backquotes, the name of a language, lines, three backquotes.
 
     >>> import detent

@@ -52,7 +52,7 @@ class _UUIDValue:
         return UUID(text)
 
 
-def hostname() -> Language:
+def hostname() -> Language[str]:
     """Make the language of host names after RFC 1123: labels of letters, digits and inner hyphens, with points between.
 
     >>> import detent
@@ -70,7 +70,7 @@ def hostname() -> Language:
     return Language(_at_most(253, regex(_HOSTNAME)), "hostname")
 
 
-def email() -> Language:
+def email() -> Language[str]:
     """Make the language of mail addresses after RFC 5321, in their common form: a dot-string, ``@``, a host name.
 
     >>> import detent
@@ -89,7 +89,7 @@ def email() -> Language:
     return Language(_core.intersection([_at_most(254, regex(_MAILBOX)), local._node]), "email address")
 
 
-def ipv4() -> Language:
+def ipv4() -> Language[ipaddress.IPv4Address]:
     """Make the language of IPv4 addresses: four numbers from 0 to 255, without leading zeros.
 
     >>> import detent
@@ -104,7 +104,7 @@ def ipv4() -> Language:
     return Language(regex(IPV4)._node, "IPv4 address", _IPv4Value())
 
 
-def ipv6() -> Language:
+def ipv6() -> Language[ipaddress.IPv6Address]:
     """Make the language of IPv6 addresses, in every form of RFC 4291: with ``::``, and with IPv4 at the end.
 
     >>> import detent
@@ -122,7 +122,7 @@ def ipv6() -> Language:
 
 
 @suggests_names
-def uuid(version: int | None = None) -> Language:
+def uuid(version: int | None = None) -> Language[UUID]:
     """Make the language of UUIDs as RFC 9562 writes them: 32 digits 0-9 and a-f in five groups.
 
     >>> import detent
@@ -153,7 +153,7 @@ def uuid(version: int | None = None) -> Language:
 
 
 @suggests_names
-def uri(*schemes: str) -> Language:
+def uri(*schemes: str) -> Language[str]:
     """Make the language of URIs after the grammar in appendix A of RFC 3986: a scheme, a colon, and the rest.
 
     >>> import detent

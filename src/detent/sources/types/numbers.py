@@ -65,7 +65,7 @@ class _BooleanValue:
         return text == "true"
 
 
-def boolean() -> Language:
+def boolean() -> Language[bool]:
     """Make the language of ``true`` and ``false``, as JSON writes them.
 
     >>> import detent
@@ -81,7 +81,7 @@ def boolean() -> Language:
 
 
 @suggests_names
-def integer(minimum: int | None = None, maximum: int | None = None) -> Language:
+def integer(minimum: int | None = None, maximum: int | None = None) -> Language[int]:
     """Make the language of the integers in a range, in decimal.
 
     >>> import detent
@@ -126,7 +126,7 @@ def integer(minimum: int | None = None, maximum: int | None = None) -> Language:
 
 
 @suggests_names
-def number(minimum: float | Decimal | None = None, maximum: float | Decimal | None = None) -> Language:
+def number(minimum: float | Decimal | None = None, maximum: float | Decimal | None = None) -> Language[float]:
     """Make the language of the numbers in a range, as JSON writes them.
 
     >>> import detent

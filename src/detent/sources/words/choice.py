@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin, overload
 
 from detent.errors import ArgumentError
 from detent.language import Language
@@ -16,6 +16,9 @@ from detent.sources.words.trie import bytes_trie, trie
 from detent.suggestions import suggests_names
 
 __all__ = ["choice"]
+
+_Member = TypeVar("_Member", bound=Enum)
+_Option = TypeVar("_Option", str, bytes, int)
 
 _SHOWN_OPTIONS = 4
 
@@ -49,8 +52,22 @@ class _ChoiceValue:
         return dict(self.options)
 
 
+@overload
+def choice(  # type: ignore[overload-overlap]
+    options: type[_Member], /, *, ignore_case: bool = ...
+) -> Language[_Member]: ...
+@overload
+def choice(  # type: ignore[overload-overlap]
+    *options: _Option, ignore_case: bool = ...
+) -> Language[_Option]: ...
+@overload
+def choice(*options: str | bytes | int | Enum, ignore_case: bool = ...) -> Language[Any]: ...
+@overload
+def choice(options: Iterable[_Option], /, *, ignore_case: bool = ...) -> Language[_Option]: ...
+@overload
+def choice(options: object, /, *, ignore_case: bool = ...) -> Language[Any]: ...
 @suggests_names
-def choice(*options: object, ignore_case: bool = False) -> Language:
+def choice(*options: object, ignore_case: bool = False) -> Language[Any]:
     """Make the language of one out of some options.
 
     >>> import detent

@@ -31,7 +31,9 @@ _GLOBAL_FLAGS = re.compile(r"^(?:\s*\(\?[aimsux]+\))+")
 
 
 @suggests_names
-def containing(*words: str | bytes | re.Pattern[str], ignore_case: bool = False, whole_words: bool = False) -> Language:
+def containing(
+    *words: str | bytes | re.Pattern[str], ignore_case: bool = False, whole_words: bool = False
+) -> Language[str]:
     r"""Make the language of all texts that have at least one of the words somewhere in them.
 
     >>> import detent
@@ -71,7 +73,9 @@ def containing(*words: str | bytes | re.Pattern[str], ignore_case: bool = False,
 
 
 @suggests_names
-def without(*words: str | bytes | re.Pattern[str], ignore_case: bool = False, whole_words: bool = False) -> Language:
+def without(
+    *words: str | bytes | re.Pattern[str], ignore_case: bool = False, whole_words: bool = False
+) -> Language[str]:
     """Make the language of all texts that have none of the words anywhere in them.
 
     >>> import detent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, overload
 
 from detent import _core
 from detent.errors import ArgumentError
@@ -70,7 +70,7 @@ def text(minimum: int = 0, maximum: int | None = None) -> Language[str]:
 
 
 @suggests_names
-def byte_class(values: bytes) -> Language:
+def byte_class(values: bytes) -> Language[str]:
     """Make the language of one byte out of some.
 
     >>> import detent
@@ -102,13 +102,37 @@ def byte_class(values: bytes) -> Language:
     return Language(_core.byte_set(distinct), f"one byte of {short_repr(distinct)}")
 
 
+_Item = TypeVar("_Item")
+_Separator: TypeAlias = str | bytes | Language[Any]
+
+
+@overload
+def join(
+    separator: _Separator, part: Language[_Item], /, *, minimum: int, maximum: int | None = ...
+) -> Language[list[_Item]]: ...
+@overload
+def join(
+    separator: _Separator, part: Language[_Item], /, *, minimum: int | None = ..., maximum: int
+) -> Language[list[_Item]]: ...
+@overload
+def join(
+    separator: _Separator, part: str | bytes, /, *, minimum: int, maximum: int | None = ...
+) -> Language[list[str]]: ...
+@overload
+def join(
+    separator: _Separator, part: str | bytes, /, *, minimum: int | None = ..., maximum: int
+) -> Language[list[str]]: ...
+@overload
+def join(
+    separator: _Separator, *parts: str | bytes | Language[Any], minimum: int | None = ..., maximum: int | None = ...
+) -> Language[Any]: ...
 @suggests_names
 def join(
-    separator: str | bytes | Language,
-    *parts: str | bytes | Language,
+    separator: str | bytes | Language[Any],
+    *parts: str | bytes | Language[Any],
     minimum: int | None = None,
     maximum: int | None = None,
-) -> Language:
+) -> Language[Any]:
     """Make the language of a sequence of parts, with a separator between each two.
 
     >>> import detent

@@ -12,7 +12,7 @@ __all__ = ["special_token"]
 
 
 @suggests_names
-def special_token(name: str) -> Language:
+def special_token(name: str) -> Language[str]:
     """Make the language of one special token, such as ``<|eot_id|>`` or ``[TOOL_CALLS]``.
 
     >>> import detent
