@@ -336,8 +336,9 @@ def test_alternatives_keep_their_own_order() -> None:
 @pytest.mark.parametrize(
     ("text", "whitespaces"),
     [
-        ('{"a":[1,2]}', {"bounded", "compact", "[ ]*"}),
-        ('{"a": [1, 2]}', {"bounded", "single", "[ ]*"}),
+        ('{"a":[1,2]}', {"bounded", "compact", "line", "[ ]*"}),
+        ('{"a": [1, 2]}', {"bounded", "single", "line", "[ ]*"}),
+        ('{"a":[1, 2]}', {"bounded", "line", "[ ]*"}),
         ('{\n  "a": [\n    1,\n    2\n  ]\n}', {"bounded"}),
         ('{\r\n\t"a" : [1 , 2]\r\n}', {"bounded"}),
         ('{"a":  [1, 2]}', {"[ ]*"}),
@@ -347,7 +348,7 @@ def test_alternatives_keep_their_own_order() -> None:
 )
 def test_white_space(text: str, whitespaces: set[str]) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}}
-    for whitespace in ("bounded", "compact", "single", "[ ]*"):
+    for whitespace in ("bounded", "compact", "line", "single", "[ ]*"):
         language = detent.json_schema(schema, whitespace=whitespace)
         assert language.accepts(text) == (whitespace in whitespaces), whitespace
 

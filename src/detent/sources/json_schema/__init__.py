@@ -130,11 +130,11 @@ def json_schema(
     spelling : "written" or "any"
         The texts of values: those that serialisers write, or all of JSON. `Language.parse` and `accepts` take the same
         texts as `generate` writes; parse foreign texts with a language of ``spelling="any"``.
-    whitespace : "written", "bounded", "compact", "single", str or Language, optional
+    whitespace : "written", "line", "bounded", "compact", "single", str or Language, optional
         Between the tokens of the text: a space after a comma or colon, or a line break and up to 96 spaces or tabs
-        after a comma or bracket (the default); at most a space or such a line break between any two tokens (the default
-        of ``spelling="any"``); none; a space after each comma and colon; or any of a pattern or language of white
-        space.
+        after a comma or bracket (the default); at most a space after a comma or colon, as in arguments of calls; at
+        most a space or such a line break between any two tokens (the default of ``spelling="any"``); none; a space
+        after each comma and colon; or any of a pattern or language of white space.
     lenient : bool
         Drop what cannot be held exactly, with a `SchemaWarning` for each, in the place of an error.
     formats : Mapping[str, Language], optional

@@ -78,6 +78,21 @@ _DEEPSEEK_V3 = Style(
     end_of_text=_DEEPSEEK_END,
     source="https://huggingface.co/deepseek-ai/DeepSeek-V3-0324/blob/main/tokenizer_config.json (chat_template)",
 )
+_COMMAND_TAGS = ("<|START_ACTION|>", "<|END_ACTION|>", "<|START_THINKING|>", "<|END_THINKING|>")
+_COMMAND = Style(
+    name="command-r7b",
+    call='{"tool_call_id": "{index}", "tool_name": "{name}", "parameters": {arguments}}',
+    separator=",\n    ",
+    before_calls="<|START_ACTION|>[\n    ",
+    after_calls="\n]<|END_ACTION|>",
+    thinking=("<|START_THINKING|>", "<|END_THINKING|>"),
+    text=("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+    preamble=None,
+    tags=(*_COMMAND_TAGS, "<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+    end_of_calls="<|END_OF_TURN_TOKEN|>",
+    end_of_text="<|END_OF_TURN_TOKEN|>",
+    source="https://docs.cohere.com/docs/command-r7b-hf (also Command A)",
+)
 _THINK = ("<think>", "</think>")
 
 JSON_FAMILIES = (
@@ -89,14 +104,6 @@ JSON_FAMILIES = (
         source="https://huggingface.co/Salesforce/Llama-xLAM-2-8b-fc-r",
     ),
     _LLAMA3,
-    replace(
-        _LLAMA3,
-        name="llama4-json",
-        separator="",
-        end_of_calls="<|eot|>",
-        end_of_text="<|eot|>",
-        source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama4/",
-    ),
     _HERMES,
     replace(
         _HERMES,
@@ -242,26 +249,13 @@ JSON_FAMILIES = (
         end_of_text="<|end_of_text|>",
         source="https://huggingface.co/ibm-granite/granite-3.3-8b-instruct/blob/main/tokenizer_config.json",
     ),
-    Style(
-        name="command-r7b",
-        call='{"tool_call_id": "{index}", "tool_name": "{name}", "parameters": {arguments}}',
-        separator=",\n    ",
-        before_calls="<|START_ACTION|>[\n    ",
-        after_calls="\n]<|END_ACTION|>",
-        thinking=("<|START_THINKING|>", "<|END_THINKING|>"),
-        text=("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
-        preamble=None,
-        tags=(
-            "<|START_ACTION|>",
-            "<|END_ACTION|>",
-            "<|START_THINKING|>",
-            "<|END_THINKING|>",
-            "<|START_RESPONSE|>",
-            "<|END_RESPONSE|>",
-        ),
-        end_of_calls="<|END_OF_TURN_TOKEN|>",
-        end_of_text="<|END_OF_TURN_TOKEN|>",
-        source="https://docs.cohere.com/docs/command-r7b-hf (also Command A)",
+    _COMMAND,
+    replace(
+        _COMMAND,
+        name="cohere2-moe",
+        text=("<|START_TEXT|>", "<|END_TEXT|>"),
+        tags=(*_COMMAND_TAGS, "<|START_TEXT|>", "<|END_TEXT|>"),
+        source="https://github.com/ikawrakow/ik_llama.cpp models/templates/Cohere2MoE.jinja",
     ),
     Style(
         name="internlm2",
@@ -287,8 +281,10 @@ JSON_FAMILIES = (
         name="jamba",
         call=_MEMBERS,
         separator=",\n    ",
-        before_calls="<tool_calls>[\n    ",
+        before_calls=" <tool_calls>[\n    ",
         after_calls="\n]</tool_calls>",
+        text=(" ", ""),
+        preamble=(" ", ""),
         tags=("<tool_calls>", "</tool_calls>"),
         end_of_calls="<|eom|>",
         end_of_text="<|eom|>",

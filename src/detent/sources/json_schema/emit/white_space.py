@@ -34,7 +34,7 @@ def white_space(whitespace: object) -> WhiteSpace:
         return _custom(whitespace)
     if not isinstance(whitespace, str):
         raise ArgumentError(
-            'whitespace must be "written", "bounded", "compact", "single", a pattern or a Language, '
+            'whitespace must be "written", "line", "bounded", "compact", "single", a pattern or a Language, '
             f"got {type(whitespace).__name__}"
         )
     return _named(whitespace)
@@ -48,6 +48,8 @@ def _named(whitespace: str) -> WhiteSpace:
         return WhiteSpace(
             concat(",", optional(union(" ", line))), concat(":", optional(" ")), optional(line), _core.epsilon()
         )
+    if whitespace == "line":
+        return WhiteSpace(concat(",", optional(" ")), concat(":", optional(" ")), _core.epsilon(), _core.epsilon())
     if whitespace == "bounded":
         return _everywhere(optional(union(" ", concat(optional("\r"), "\n", indent))))
     if whitespace == "compact":
