@@ -11,6 +11,7 @@ import detent
 from detent.errors import EmptyLanguageError, UnsupportedError
 from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
 from tests.support.long_tests import mostly_long
+from tests.support.toy_bpe import vocabulary_of
 from tests.support.toy_tokenizers import SPLITS, of_bytes, of_pieces, opened, special, spelled
 
 PARTS = "ab1 \n\u00e9\u00e8"
@@ -163,3 +164,44 @@ def test_a_long_text_without_a_split_is_forced_at_once(draw, tmp_path):
     matcher = detent.compile(detent.literal(text), vocabulary, canonical=True).matcher()
     forced = matcher.forced()
     assert tuple(forced[: len(encode(text))]) == encode(text)
+
+
+def test_similar_strings_share_masks_in_any_order(tmp_path):
+    """A mask is the same whether it starts from that of a similar string or not."""
+    path = tmp_path / "vocabulary"
+    detent.load_model().vocabulary.save(path)
+    shared, rng = detent.Vocabulary.load(path), random.Random(4)
+    names = ["name", "names", "na", "id", "\u00e9t\u00e9", "long name with spaces", "x" * 20]
+    patterns = ["[a-z]+", "[a-z]{2,40}", "[^x]*", "(ab|c)*", "[a-z ]{0,9}", "[A-Za-z]+[0-9]*", ".{3,}", ".{0,60}"]
+    for _ in range(25):
+        declared = rng.sample(names, 3)
+        value = {"type": "string", "pattern": f"^{rng.choice(patterns)}$"} if rng.random() < 0.6 else {"type": "string"}
+        free = {"type": "object", "properties": {name: value for name in declared}, "additionalProperties": value}
+        language = detent.json_schema(free) if rng.random() < 0.7 else detent.regex(rng.choice(patterns) + '"[a-z]*')
+        guides = [detent.compile(language, each, canonical=True) for each in (shared, detent.Vocabulary.load(path))]
+        first, second = (guide.matcher() for guide in guides)
+        for _ in range(14):
+            allowed = first.allowed().tolist()
+            assert second.allowed().tolist() == allowed
+            text = [token for token in allowed if token not in shared.eos_token_ids]
+            if not text:
+                break
+            token = max(rng.choices(text, k=rng.randint(1, 3)), key=lambda each: len(shared.token_bytes(each)))
+            first.advance(token)
+            second.advance(token)
+
+
+def test_bounds_matter_to_very_long_tokens():
+    """A token of 290 bytes fits a string of 300, where the tokens of up to some 290 bytes need no look at the bound."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    merges = []
+    for size in (2, 4, 8, 16, 32, 64, 128, 256, 34, 290):
+        left, right = {34: (b"a" * 32, b"aa"), 290: (b"a" * 256, b"a" * 34)}.get(size, (b"a" * (size // 2),) * 2)
+        merges.append((tokens.index(left), tokens.index(right), len(merges), len(tokens)))
+        tokens.append(b"a" * size)
+    vocabulary = vocabulary_of(tokens, merges)
+    for most in (280, 289, 290, 300, 600):
+        language = detent.regex(f'[a-z]{{0,{most}}}"')
+        allowed = detent.compile(language, vocabulary, canonical=True).matcher().allowed().tolist()
+        assert (tokens.index(b"a" * 290) in allowed) == (most >= 290)
+        assert tokens.index(b"a" * 256) in allowed

@@ -42,16 +42,16 @@ std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const ContextDep
   auto mask = std::make_shared<Mask>();
   mask->context_dependent_ = std::move(context_dependent);
   mask->base_ = std::move(base_);
-  mask->max_completion_bound_ = max_completion_bound_;
+  mask->max_completion_bound_ = std::exchange(max_completion_bound_, 0);
   if (!is_dense()) {
-    mask->ids_ = std::move(ids_);
+    mask->ids_ = std::exchange(ids_, {});
     mask->ids_.shrink_to_fit();
     return mask;
   }
   std::size_t count = 0;
   for (std::uint32_t word : words_) count += static_cast<std::size_t>(std::popcount(word));
   if (count > words_.size() / 4) {
-    mask->words_ = std::move(words_);
+    mask->words_ = std::exchange(words_, {});
     return mask;
   }
   mask->ids_.reserve(count);
@@ -60,6 +60,7 @@ std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const ContextDep
       mask->ids_.push_back(static_cast<std::uint32_t>(i * 32) + static_cast<std::uint32_t>(std::countr_zero(word)));
     }
   }
+  words_.clear();
   return mask;
 }
 

@@ -1,26 +1,30 @@
 // Verdicts of the tokens inside a slice.
 //
 // 1. Naively, walk the trie from the prefix and decide each token by ContextFreeBounds.
-// 2. A prefix with a bound on its repeats shares most verdicts with the unbounded one. A byte consumes at most one
+// 2. Most prefixes resemble another one whose verdicts are known: a *reference*. Where the two lead to the same state,
+//    all tokens below have the same verdict. So the walk follows both prefixes, and decides only tokens that lead them
+//    to different states. References, in the order of preference: the prefix without its upper bound, without its lower
+//    bound, and the most similar one among the recent prefixes, to which any string in place of a constrained one
+//    belongs.
+// 3. A prefix with a bound on its repeats shares more verdicts with the unbounded one. A byte consumes at most one
 //    repetition, so the bound cannot matter where a token and its completion together have at most that many bytes.
-//    Tokens that are short enough have the verdict of the unbounded prefix; longer ones are walked.
-// 3. In that walk, both prefixes are followed. Where both are in the same state, all tokens below have the same
-// verdict.
-//    Where they differ by a bound that is still large enough, by 2, the token has.
-// 4. A prefix with a lower bound on its repeats is walked in the same way beside the one without.
-// 5. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
+//    Tokens that are short enough have the verdict of the unbounded prefix. So have longer ones after which the bound
+//    is still large enough.
+// 4. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
 //    is then encoded as that one. Few tokens can (PretokenTransitions::completes_unsplit). Those for which no other
 //    context-free completion is found become uncertain (without_unsplit).
 #include "runtime/canonical_slices.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 
 #include "mask/mask_builder.h"
-#include "mask/mask_cache.h"
 
 namespace detent {
 namespace {
+
+constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
 
 bool has_bit(const std::vector<std::uint32_t>& row, std::uint32_t token) {
   return (row[token >> 5] >> (token & 31) & 1) != 0;
@@ -43,38 +47,44 @@ SliceTokens CanonicalSlices::find(ExprId prefix, const SplitPosition& at) {
   SliceTokens tokens = find(prefix, at.position);
   const std::vector<std::uint32_t>& completing = language_.transitions.completes_unsplit(at.unsplit);
   if (completing.empty()) return tokens;
-  MaskCache& cache = language_.vocabulary().cache();
-  constexpr auto kind = MaskCache::Kind::slice;
-  const Hash128 accepted_key = key(prefix, at.position, at.unsplit), uncertain_key = mix(accepted_key, 1);
-  SliceTokens found{cache.find(accepted_key, kind), cache.find(uncertain_key, kind)};
-  if (found.accepted && found.uncertain) return found;
+  const Hash128 accepted_key = key(prefix, at.position, at.unsplit);
+  SliceTokens found = cached(accepted_key, MaskCache::Kind::slice);
+  if (found.is_known()) return found;
   found = without_unsplit(prefix, at, tokens, completing);
-  cache.insert(accepted_key, found.accepted, kind);
-  cache.insert(uncertain_key, found.uncertain, kind);
+  insert(accepted_key, found);
   return found;
 }
 
-SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from) {
+SliceTokens CanonicalSlices::cached(const Hash128& accepted_key, MaskCache::Kind kind) const {
   MaskCache& cache = language_.vocabulary().cache();
-  constexpr auto kind = MaskCache::Kind::slice;
-  const Hash128 accepted_key = key(prefix, from, Encoder::kNoUnsplit), uncertain_key = mix(accepted_key, 1);
-  SliceTokens found{cache.find(accepted_key, kind), cache.find(uncertain_key, kind)};
-  if (found.accepted && found.uncertain) return found;
+  return {cache.find(accepted_key, kind), cache.find(mix(accepted_key, 1), kind)};
+}
+
+void CanonicalSlices::insert(const Hash128& accepted_key, const SliceTokens& tokens) const {
+  MaskCache& cache = language_.vocabulary().cache();
+  cache.insert(accepted_key, tokens.accepted, MaskCache::Kind::slice);
+  cache.insert(mix(accepted_key, 1), tokens.uncertain, MaskCache::Kind::slice);
+}
+
+std::optional<CanonicalSlices::Reference> CanonicalSlices::find_reference(ExprId prefix, PositionId from) {
   if (const UnboundedState wide = analysis_.drop_upper_bound(prefix); wide.state != prefix) {
     Reference reference{wide.state, find(wide.state, from), 0};
     const std::uint32_t needed = reference.tokens.accepted->max_completion_bound();
     reference.equal_length = wide.rounds > needed ? wide.rounds - needed : 0;
-    const bool equal = language_.vocabulary().max_token_length() <= reference.equal_length;
-    found = equal ? reference.tokens : compute(prefix, &reference, from);
-  } else if (const ExprId without = analysis_.drop_lower_bound(prefix); without != prefix) {
-    const Reference reference{without, find(without, from), 0};
-    found = compute(prefix, &reference, from);
-  } else {
-    found = compute(prefix, nullptr, from);
+    return reference;
   }
-  cache.insert(accepted_key, found.accepted, kind);
-  cache.insert(uncertain_key, found.uncertain, kind);
-  return found;
+  if (const ExprId without = analysis_.drop_lower_bound(prefix); without != prefix) {
+    return Reference{without, find(without, from), 0};
+  }
+  if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
+    find(any_string, from);
+    recent_.add(any_string);
+  }
+  for (ExprId similar : recent_.similar_states(prefix)) {  // not found by `find`, which could ask for this prefix again
+    const SliceTokens known = cached(key(similar, from, Encoder::kNoUnsplit), MaskCache::Kind::reference);
+    if (known.is_known()) return Reference{similar, known, 0};
+  }
+  return std::nullopt;
 }
 
 // Walks the trie from a prefix, beside a reference if there is one.
@@ -90,43 +100,18 @@ class CanonicalSlices::SliceWalk {
         bounds_(slices.language_, slices.completions_, slices.endings_, slices.search_, from),
         accepted_(std::make_unique_for_overwrite<std::uint32_t[]>(vocabulary_.size() + std::size_t{1})),
         path_(vocabulary_.max_token_length() + std::size_t{1}),
-        decided_(vocabulary_.max_token_length() + std::size_t{1}) {
-    if (!reference) return;
-    accepted_there_ = row_of(*reference->tokens.accepted, vocabulary_.word_count());
-    uncertain_there_ = row_of(*reference->tokens.uncertain, vocabulary_.word_count());
-  }
+        decided_(vocabulary_.max_token_length() + std::size_t{1}) {}
 
   SliceTokens run(ExprId prefix) {
     Automaton& automaton = language_.automaton;
-    const std::vector<TrieNode>& trie = vocabulary_.trie();
     const auto& class_of = automaton.class_of();
     path_[0] = {prefix, automaton.row(prefix), reference_ ? automaton.row(reference_->prefix) : nullptr};
     std::int64_t visited = 0;
-    for (std::size_t i = 0; i < trie.size(); ++visited) {
-      const TrieNode& node = trie[i];
-      const Node& at = path_[node.depth];
-      const ExprId next = at.row[class_of[node.byte]];
-      const bool all_short = node.depth + std::uint32_t{vocabulary_.height(i)} < equal_length_;
-      if (next == ExprSet::kEmpty || all_short) {
-        i = node.next;
-        continue;
-      }
-      const ExprId next_there = at.row_there ? at.row_there[class_of[node.byte]] : ExprSet::kEmpty;
-      if (next == next_there) {
-        for (; i < node.next; ++i) each_long_token(trie[i], [this](std::uint32_t token) { copy(token); });
-        continue;
-      }
-      if (next == at.state && node.subtree && take_subtree(next, next_there, node)) {
-        i = node.next;
-        continue;
-      }
-      if (node.token != TrieNode::kNoToken && node.depth >= equal_length_) {
-        const Decided& decided = decide(next, next_there, node.depth);
-        each_long_token(node, [&](std::uint32_t token) { add(token, decided); });
-      }
-      if (++i == node.next) continue;
-      path_[node.depth + std::size_t{1}] = {next, next == at.state ? at.row : automaton.row(next),
-                                            next_there == ExprSet::kEmpty ? nullptr : automaton.row(next_there)};
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const std::uint8_t of_class = class_of[byte];
+      if (path_[0].row[of_class] == (reference_ ? path_[0].row_there[of_class] : ExprSet::kEmpty)) continue;
+      const std::size_t root = vocabulary_.root(static_cast<std::uint8_t>(byte));
+      visited += walk(root, root + vocabulary_.nodes_below(static_cast<std::uint8_t>(byte)));
     }
     language_.meter.step(visited / 8 + 1);
     return finish();
@@ -144,6 +129,49 @@ class CanonicalSlices::SliceWalk {
     bool completes_alike = false;
     ContextFreeBounds::Targets* targets = nullptr;
   };
+
+  // Decides the tokens of the nodes from `first` up to `end` that lead the two prefixes to different states. Returns
+  // the number of nodes visited.
+  std::int64_t walk(std::size_t first, std::size_t end) {
+    const std::vector<TrieNode>& trie = vocabulary_.trie();
+    const auto& class_of = language_.automaton.class_of();
+    std::int64_t visited = 0;
+    for (std::size_t i = first; i < end; ++visited) {
+      const TrieNode& node = trie[i];
+      const Node& at = path_[node.depth];
+      const ExprId next = at.row[class_of[node.byte]];
+      const ExprId next_there = at.row_there ? at.row_there[class_of[node.byte]] : ExprSet::kEmpty;
+      if (next == next_there || all_short_below(i)) {
+        i = node.next;
+        continue;
+      }
+      if (next == ExprSet::kEmpty) {
+        for (; i < node.next; ++i) each_long_token(trie[i], [this](std::uint32_t token) { changed_.push_back(token); });
+        continue;
+      }
+      if (next == at.state && node.subtree && take_subtree(next, next_there, node)) {
+        i = node.next;
+        continue;
+      }
+      if (node.token != TrieNode::kNoToken && node.depth >= equal_length_) {
+        const Decided& decided = decide(next, next_there, node.depth);
+        if (!decided.completes_alike) {
+          each_long_token(node, [&](std::uint32_t token) { add(token, decided, next_there); });
+        }
+      }
+      if (++i == node.next) continue;
+      path_[node.depth + std::size_t{1}] = {
+          next, next == at.state ? at.row : language_.automaton.row(next),
+          next_there == ExprSet::kEmpty ? nullptr : language_.automaton.row(next_there)};
+    }
+    return visited;
+  }
+
+  // Whether every token below node `i` is too short to differ from the reference.
+  bool all_short_below(std::size_t i) const {
+    const std::uint8_t height = vocabulary_.height(i);
+    return height < kTallSubtree && vocabulary_.trie()[i].depth + std::uint32_t{height} < equal_length_;
+  }
 
   template <class Visit>
   void each_long_token(const TrieNode& node, Visit visit) const {
@@ -168,8 +196,8 @@ class CanonicalSlices::SliceWalk {
     return known;
   }
 
-  void add(std::uint32_t token, const Decided& decided) {
-    if (decided.completes_alike) return copy(token);
+  void add(std::uint32_t token, const Decided& decided, ExprId next_there) {
+    if (next_there != ExprSet::kEmpty) changed_.push_back(token);
     const std::size_t target = bounds_.target_of(token);
     const Verdict known = decided.targets->verdicts[target];
     if (known == Verdict::accepted) {
@@ -187,25 +215,16 @@ class CanonicalSlices::SliceWalk {
     longest_ = std::max(longest_, length);
   }
 
-  // The verdict of the reference.
-  void copy(std::uint32_t token) {
-    if (has_bit(accepted_there_, token)) {
-      accepted_[count_++] = token;
-      longest_ = std::max(longest_, needed_);
-    } else if (has_bit(uncertain_there_, token)) {
-      uncertain_.push_back(token);
-    }
-  }
-
   // Takes a subtree all of whose tokens lead from a state back to it. Most tokens of a slice without bounds are in one,
   // and most verdicts are known by then: they are copied without a branch.
   bool take_subtree(ExprId next, ExprId next_there, const TrieNode& node) {
-    if (next_there != ExprSet::kEmpty || equal_length_ > 0) return false;
+    if (equal_length_ > 0) return false;
     const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
     if (!subtree.whole || !subtree.used.is_subset_of(language_.automaton.self_loop_bytes(next))) return false;
     const std::vector<Verdict>& verdicts = bounds_.targets_of(next).verdicts;
-    for (std::uint32_t k = subtree.first; k < subtree.last; ++k) {
-      const std::uint32_t token = vocabulary_.ids_in_order()[k];
+    const auto ids = std::span(vocabulary_.ids_in_order()).subspan(subtree.first, subtree.last - subtree.first);
+    if (next_there != ExprSet::kEmpty) changed_.insert(changed_.end(), ids.begin(), ids.end());
+    for (std::uint32_t token : ids) {
       const std::size_t target = bounds_.target_of(token);
       const Verdict known = verdicts[target];
       accepted_[count_] = token;
@@ -217,25 +236,21 @@ class CanonicalSlices::SliceWalk {
 
   SliceTokens finish() {
     SliceTokens found;
-    if (equal_length_ > 0) {
-      reference_->tokens.uncertain->each([&](std::uint32_t token) {
-        if (vocabulary_.bytes(token).size() <= equal_length_) uncertain_.push_back(token);
-      });
-    }
-    {
-      MaskBuilder builder(vocabulary_.word_count());
-      builder.allow(uncertain_.data(), uncertain_.size());
-      found.uncertain = builder.finish();
-    }
     MaskBuilder builder(vocabulary_.word_count());
-    if (equal_length_ > 0) {
-      builder.copy_from(*reference_->tokens.accepted);
-      for (std::uint32_t token : language_.transitions.tokens_longer_than(equal_length_)) builder.refuse(token);
-    }
+    start_from_reference(builder, &SliceTokens::uncertain);
+    builder.allow(uncertain_.data(), uncertain_.size());
+    found.uncertain = builder.finish();
+    start_from_reference(builder, &SliceTokens::accepted);
     builder.allow(accepted_.get(), count_);
     builder.note_length(longest_);
     found.accepted = builder.finish();
     return found;
+  }
+
+  void start_from_reference(MaskBuilder& builder, std::shared_ptr<const Mask> SliceTokens::* tokens) const {
+    if (!reference_) return;
+    builder.copy_from(*(reference_->tokens.*tokens));
+    for (std::uint32_t token : changed_) builder.refuse(token);
   }
 
   using Verdict = ContextFreeBounds::Verdict;
@@ -249,15 +264,23 @@ class CanonicalSlices::SliceWalk {
   std::unique_ptr<std::uint32_t[]> accepted_;  // tokens
   std::size_t count_ = 0;
   std::vector<std::uint32_t> uncertain_;
+  std::vector<std::uint32_t> changed_;  // tokens whose verdict is not that of the reference
   std::uint32_t longest_ = 0;
-  std::vector<Node> path_;                                       // by depth
-  std::vector<Decided> decided_;                                 // by depth
-  std::vector<std::uint32_t> accepted_there_, uncertain_there_;  // rows of the reference
-  std::unordered_map<std::uint32_t, UnboundedState> wide_;       // by state
+  std::vector<Node> path_;                                  // by depth
+  std::vector<Decided> decided_;                            // by depth
+  std::unordered_map<std::uint32_t, UnboundedState> wide_;  // by state
 };
 
-SliceTokens CanonicalSlices::compute(ExprId prefix, const Reference* reference, PositionId from) {
-  return SliceWalk(*this, reference, from).run(prefix);
+SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from) {
+  const Hash128 accepted_key = key(prefix, from, Encoder::kNoUnsplit);
+  if (const SliceTokens known = cached(accepted_key, MaskCache::Kind::slice); known.is_known()) return known;
+  const std::optional<Reference> reference = find_reference(prefix, from);
+  const bool is_equal = reference && language_.vocabulary().max_token_length() <= reference->equal_length;
+  const SliceTokens found =
+      is_equal ? reference->tokens : SliceWalk(*this, reference ? &*reference : nullptr, from).run(prefix);
+  insert(accepted_key, found);
+  if (!is_equal) recent_.add(prefix);
+  return found;
 }
 
 // The bound on a context-free completion after a token that does not make the pre-token the text of an unsplit token;

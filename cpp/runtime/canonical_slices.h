@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "automaton/slice_analysis.h"
 #include "base/hash.h"
 #include "mask/mask.h"
+#include "mask/mask_cache.h"
 #include "runtime/completion_search.h"
+#include "runtime/recent_states.h"
 #include "runtime/token_bounds.h"
 #include "runtime/tokenized_language.h"
 
@@ -19,20 +22,26 @@ namespace detent {
 // other tokens that stay inside the prefix are refused.
 struct SliceTokens {
   std::shared_ptr<const Mask> accepted, uncertain;
+  bool is_known() const { return accepted && uncertain; }
 };
 
 class CanonicalSlices {
  public:
   CanonicalSlices(const TokenizedLanguage& language, SliceAnalysis& analysis, Completions& completions,
                   PretokenEndings& endings, CompletionSearch& search)
-      : language_(language), analysis_(analysis), completions_(completions), endings_(endings), search_(search) {}
+      : language_(language),
+        analysis_(analysis),
+        completions_(completions),
+        endings_(endings),
+        search_(search),
+        recent_(language.vocabulary(), language.automaton, MaskKind::slice) {}
 
   // The tokens that follow a position. Cost: a cache look-up; at the first visit a walk over the part of the trie where
   // the prefix differs from one without bounds.
   SliceTokens find(ExprId prefix, const SplitPosition& at);
 
  private:
-  // A prefix whose verdicts are known. A token of at most `equal_length` bytes has the same verdict in both.
+  // A prefix whose verdicts are known. A token of at most `equal_length` bytes has the verdict that it has there.
   struct Reference {
     ExprId prefix;
     SliceTokens tokens;
@@ -41,7 +50,9 @@ class CanonicalSlices {
   class SliceWalk;
 
   SliceTokens find(ExprId prefix, PositionId from);
-  SliceTokens compute(ExprId prefix, const Reference* reference, PositionId from);
+  SliceTokens cached(const Hash128& accepted_key, MaskCache::Kind kind) const;
+  void insert(const Hash128& accepted_key, const SliceTokens& tokens) const;
+  std::optional<Reference> find_reference(ExprId prefix, PositionId from);
   SliceTokens without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,
                               const std::vector<std::uint32_t>& completing);
   std::uint32_t bound_beside_unsplit(ExprId prefix, const SplitPosition& at, std::uint32_t token);
@@ -52,6 +63,7 @@ class CanonicalSlices {
   Completions& completions_;
   PretokenEndings& endings_;
   CompletionSearch& search_;
+  RecentStates recent_;  // prefixes
 };
 
 }  // namespace detent

@@ -1,6 +1,7 @@
 #include "runtime/recent_states.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/fork_guard.h"
@@ -8,22 +9,34 @@
 namespace detent {
 
 ReferenceMask RecentStates::nearest_state(ExprId state) {
-  const ExprId* row = automaton_.row(state);
-  const ForkGuard guard;
-  const std::lock_guard lock(mutex_);
-  ExprId nearest;
-  std::int64_t most = 0;
-  for (ExprId other : states_) {
-    const std::int64_t nodes = agreement(row, automaton_.row(other));
-    if (nodes <= most) continue;
-    most = nodes;
-    nearest = other;
-  }
-  if (nearest == ExprSet::kEmpty) return {};
+  const std::vector<ExprId> similar = similar_states(state);
+  if (similar.empty()) return {};
+  const ExprId nearest = similar.front();
   const Hash128 key = mask_key(automaton_.hash(nearest), kind_);
   std::shared_ptr<const Mask> mask = vocabulary_.cache().find(key, MaskCache::Kind::reference);
-  if (!mask) std::erase(states_, nearest);
+  if (!mask) {
+    const ForkGuard guard;
+    const std::lock_guard lock(mutex_);
+    std::erase(states_, nearest);
+  }
   return {nearest, std::move(mask)};
+}
+
+std::vector<ExprId> RecentStates::similar_states(ExprId state) {
+  const ExprId* row = automaton_.row(state);
+  std::vector<std::pair<std::int64_t, ExprId>> similar;
+  {
+    const ForkGuard guard;
+    const std::lock_guard lock(mutex_);
+    for (ExprId other : states_) {
+      const std::int64_t nodes = agreement(row, automaton_.row(other));
+      if (nodes > 0) similar.emplace_back(nodes, other);
+    }
+  }
+  std::ranges::stable_sort(similar, std::greater<>{}, &std::pair<std::int64_t, ExprId>::first);
+  std::vector<ExprId> states;
+  for (const auto& [nodes, other] : similar) states.push_back(other);
+  return states;
 }
 
 // The trie nodes below the first bytes that lead both to the same state, minus those below the other bytes that lead

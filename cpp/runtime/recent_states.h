@@ -28,6 +28,8 @@ class RecentStates {
   // Returns the state whose transition row agrees with that of `state` on the largest part of the trie, with its mask.
   // No mask, if no state agrees on more than it differs, or if the mask was evicted.
   ReferenceMask nearest_state(ExprId state);
+  // The states that agree with `state` on more of the trie than they differ, the most similar one first.
+  std::vector<ExprId> similar_states(ExprId state);
   // Adds a state; the oldest of more than kCount is dropped.
   void add(ExprId state);
 
