@@ -22,6 +22,7 @@ _NAMES = {
     "sources.json_schema": "json_schema json_value",
     "sources.grammar": "ebnf gbnf grammar",
     "sources.calls": "Call TaggedPart calls structural_tags",
+    "turns": "Style Turn turn",
     "language": "Language",
     "vocabulary": "Vocabulary tokenizations",
     "compiler": "CancellationToken compile",
@@ -37,7 +38,7 @@ _NAMES = {
     "OutputValueError PatternSyntaxError SavedFileError SchemaError SchemaWarning StateError UnsupportedError "
     "UnsupportedSchemaError VocabularyError",
 }
-_MODULES = ("analysis", "canonical_automata", "errors", "jax", "mask", "models", "tables", "testing", "torch")
+_MODULES = ("analysis", "canonical_automata", "errors", "jax", "mask", "models", "tables", "testing", "torch", "turns")
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["__version__", *sorted(_MODULE_OF)]

@@ -8,6 +8,7 @@ from detent import models as models
 from detent import tables as tables
 from detent import testing as testing
 from detent import torch as torch
+from detent import turns as turns
 from detent.compiler import CancellationToken as CancellationToken
 from detent.compiler import compile as compile
 from detent.errors import ArgumentError as ArgumentError
@@ -88,6 +89,9 @@ from detent.tables import UserDfa as UserDfa
 from detent.tables import draw_automaton as draw_automaton
 from detent.tables import stack_tables as stack_tables
 from detent.tables import token_table as token_table
+from detent.turns import Style as Style
+from detent.turns import Turn as Turn
+from detent.turns import turn as turn
 from detent.vocabulary import Vocabulary as Vocabulary
 from detent.vocabulary import tokenizations as tokenizations
 

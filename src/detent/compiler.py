@@ -204,6 +204,8 @@ def _compile_language(
     limits: Limits | None,
     cancel: CancellationToken | None,
 ) -> LanguageGuide:
+    if language._part_budgets:
+        raise UnsupportedError("thinking_tokens cannot be compiled yet")
     bounds = limits or Limits()
     costs = (bounds.states, bounds.memory_bytes, bounds.work, cancel._flag if cancel else None)
     token_steps = _token_steps(vocabulary, canonical, language._node) if canonical else None

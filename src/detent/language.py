@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from random import Random
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Generic, final, overload
@@ -16,13 +17,16 @@ from detent.values import Capture, Concatenation, Items, Narrowed, OptionalValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from typing_extensions import Never, TypeVar
 
+    from detent.turns.parser import Parser
     from detent.vocabulary import Vocabulary
 
     T_co = TypeVar("T_co", covariant=True, default=Any)
     U = TypeVar("U", default=Any)
+    PartBudget: TypeAlias = tuple[_core.Node, int]
 else:
     from typing import TypeVar
 
@@ -66,7 +70,16 @@ class Language(Generic[T_co]):
         Turns an accepted text into a Python value; `parse` uses it.
     """
 
-    __slots__ = ("_dfa_cache", "_escaped_words", "_form", "_has_escapes", "_node", "description", "value")
+    __slots__ = (
+        "_dfa_cache",
+        "_escaped_words",
+        "_form",
+        "_has_escapes",
+        "_node",
+        "_part_budgets",
+        "description",
+        "value",
+    )
 
     description: str
     value: Callable[[str], T_co] | None
@@ -75,6 +88,7 @@ class Language(Generic[T_co]):
     _form: _Form | None
     _escaped_words: tuple[Callable[[], _core.Node], ...]
     _has_escapes: bool
+    _part_budgets: tuple[PartBudget, ...]
 
     def __init__(self, node: _core.Node, description: str, value: Callable[[str], T_co] | None = None) -> None:
         object.__setattr__(self, "_node", node)
@@ -85,6 +99,7 @@ class Language(Generic[T_co]):
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "_has_escapes", False)
         object.__setattr__(self, "_escaped_words", ())
+        object.__setattr__(self, "_part_budgets", ())
 
     def __setattr__(self, name: str, value: object) -> Never:
         raise ArgumentError(f"a Language is immutable; cannot set {name!r}")
@@ -105,6 +120,7 @@ class Language(Generic[T_co]):
             form,
             self._has_escapes,
             self._escaped_words,
+            tuple((part.to_bytes(), tokens) for part, tokens in self._part_budgets),
         )
 
     def _marked(self, has_escapes: bool, escaped_words: tuple[Callable[[], _core.Node], ...] = ()) -> Language[T_co]:
@@ -112,6 +128,18 @@ class Language(Generic[T_co]):
         object.__setattr__(self, "_has_escapes", has_escapes)
         object.__setattr__(self, "_escaped_words", escaped_words)
         return self
+
+    def _with_part_budgets(self, budgets: tuple[PartBudget, ...]) -> Language[T_co]:
+        """Return this new language with budgets: a text that begins with a part has it in at most so many tokens."""
+        object.__setattr__(self, "_part_budgets", budgets)
+        return self
+
+    def _refuse_part_budgets(self, operation: str) -> None:
+        if self._part_budgets:
+            raise ArgumentError(
+                f"{self!r} has a budget for its first part, so it must begin the text alone; {operation} cannot keep "
+                "it. Combine the languages first, and give thinking_tokens to the whole"
+            )
 
     def __bool__(self) -> Never:
         raise ArgumentError(
@@ -130,6 +158,8 @@ class Language(Generic[T_co]):
         right = _language(other, "|")
         if right is NotImplemented:
             return NotImplemented
+        for operand in (self, right):
+            operand._refuse_part_budgets("|")
         value = UnionValue(_options(self) + _options(right)) if self.value or right.value else None
         found: Language[Any] = Language(_core.union([self._node, right._node]), _infix(self, "|", right), value)
         return found._marked(self._has_escapes or right._has_escapes)
@@ -153,6 +183,7 @@ class Language(Generic[T_co]):
         node = _core.intersection([self._node, right._node, *map(_core.complement, hidden)])
         both = Language(node, _infix(self, "&", right), _narrowed(self) or _narrowed(right))
         both._marked(self._has_escapes or right._has_escapes, self._escaped_words + right._escaped_words)
+        both._with_part_budgets(self._part_budgets + right._part_budgets)
         return both._made_by("&", self, right)
 
     def __rand__(self, other: str | bytes) -> Language[T_co]:
@@ -161,6 +192,7 @@ class Language(Generic[T_co]):
 
     def __invert__(self) -> Language[str]:
         """Return all byte strings that are not in this language."""
+        self._refuse_part_budgets("~")
         return Language(_core.complement(self._node), f"~{_group(self)}")
 
     def __sub__(self, other: Language[Any] | str | bytes) -> Language[T_co]:
@@ -169,7 +201,9 @@ class Language(Generic[T_co]):
         if right is NotImplemented:
             return NotImplemented
         node = _core.intersection([self._node, _core.complement(right._node)])
+        right._refuse_part_budgets("-")
         rest: Language[Any] = Language(node, _infix(self, "-", right), _narrowed(self))
+        rest._with_part_budgets(self._part_budgets)
         return rest._marked(self._has_escapes)._made_by("-", self, right)
 
     def __rsub__(self, other: str | bytes) -> Language[str]:
@@ -192,7 +226,9 @@ class Language(Generic[T_co]):
         right = _language(other, "+")
         if right is NotImplemented:
             return NotImplemented
+        right._refuse_part_budgets("+")
         whole: Language[Any] = Language(_core.concat([self._node, right._node]), _infix(self, "+", right))
+        whole._with_part_budgets(self._part_budgets)
         whole._marked(self._has_escapes or right._has_escapes)._made_by("+", self, right)
         if self.value is None and right.value is None:
             return whole
@@ -223,6 +259,7 @@ class Language(Generic[T_co]):
         if not isinstance(name, str) or not name:
             raise ArgumentError(f"capture needs a name, got {name!r}")
         named = Language(self._node, f"{_group(self)}.capture({name!r})", Capture(name, self))
+        named._with_part_budgets(self._part_budgets)
         return named._marked(self._has_escapes, self._escaped_words)
 
     @overload
@@ -244,6 +281,7 @@ class Language(Generic[T_co]):
         >>> (detent.integer() + ";").repeat().parse("1;20;")
         [1, 20]
         """
+        self._refuse_part_budgets("repeat")
         low = 0 if minimum is None else _check_count("a repeat count", minimum)
         high = (None if minimum is None else low) if isinstance(maximum, EllipsisType) else maximum
         if high is not None:
@@ -259,7 +297,8 @@ class Language(Generic[T_co]):
     def optional(self) -> Language[T_co | None]:
         """Return the texts of this language and the empty text, whose value is None if the language has values."""
         value: Any = OptionalValue(self) if self.value else None
-        return Language(_core.repeat(self._node, 0, 1), f"{_group(self)}.optional()", value)
+        perhaps = Language(_core.repeat(self._node, 0, 1), f"{_group(self)}.optional()", value)
+        return perhaps._with_part_budgets(self._part_budgets)
 
     # Questions; none needs a model. They cost the states that they visit, within `Limits()`.
 
@@ -396,10 +435,24 @@ class Language(Generic[T_co]):
             # One part of the rule allows more than all of them do together.
             dfa = self._dfa()
             position, state = dfa.longest_prefix(data)
-            expected = _expected(dfa, state)
+            expected = dfa.expected_text(state)
             example = (data[:position] + dfa.completion(state)).decode(errors="replace")
         before = data[:position].decode(errors="replace").rstrip("\ufffd")
         return Mismatch(data.decode(errors="replace"), len(before), expected, example, part, _shorten(repr(self), 60))
+
+    def parser(self, vocabulary: Vocabulary | None = None) -> Parser:
+        """Start a parser: it yields the events of a text that is fed in pieces; see `detent.turns.Parser`.
+
+        >>> import detent
+        >>> parser = detent.json_schema({"type": "array"}).parser()
+        >>> parser.feed("[1, 2, ")
+        [AnswerDelta(text='[1, 2, ', value=[1, 2])]
+        >>> parser.feed("x")[-1].reason
+        'mismatch'
+        """
+        # Parsers rest on languages. So that imports run one way, the module is found by its name.
+        make: Callable[[Language[Any], Vocabulary | None], Parser] = import_module("detent.turns.parser").Parser
+        return make(self, vocabulary)
 
     def counterexample(self, other: Language[Any] | str | bytes) -> bytes | None:
         """Return the shortest text that is in this language and not in the other; None shows that ``self <= other``.
@@ -467,7 +520,9 @@ class Language(Generic[T_co]):
 
     def _dfa(self) -> ByteDfa:
         if self._dfa_cache is None:
-            object.__setattr__(self, "_dfa_cache", ByteDfa(_core.without_special(self._node)))
+            tags = sorted(tag.encode() for tag in getattr(self.value, "tags", ()))  # letters in the text of a turn
+            node = _core.special_as_text(self._node, tags) if tags else self._node
+            object.__setattr__(self, "_dfa_cache", ByteDfa(_core.without_special(node)))
         assert self._dfa_cache is not None  # noqa: S101 - set above
         return self._dfa_cache
 
@@ -508,9 +563,11 @@ def _restore(
     form: tuple[str, tuple[Language[Any], ...]] | None = None,
     has_escapes: bool = False,
     escaped_words: tuple[Callable[[], _core.Node], ...] = (),
+    part_budgets: tuple[tuple[bytes, int], ...] = (),
 ) -> Language[Any]:
     language: Language[Any] = Language(_core.node_from_bytes(node), description, value)
     language._marked(has_escapes, escaped_words)
+    language._with_part_budgets(tuple((_core.node_from_bytes(part), tokens) for part, tokens in part_budgets))
     if form is not None:
         operator, operands = form
         left = operands[0]
@@ -549,7 +606,7 @@ def _explain(language: Language[Any], data: bytes, depth: int) -> tuple[int, str
     example = (data[:position] + dfa.completion(state)).decode(errors="replace")
     excluded = next((op.description for op in operands[1:] if op.accepts(data)), None) if operands else None
     is_excluded = language._form is not None and language._form.operator == "-" and excluded is not None
-    return position, _expected(dfa, state), example, f"the rule without {excluded}" if is_excluded else None
+    return position, dfa.expected_text(state), example, f"the rule without {excluded}" if is_excluded else None
 
 
 def _explain_parts(
@@ -576,16 +633,6 @@ def _explain_parts(
             return start + position, expected, example, f"{name}, {inner}" if inner else name
         start = end
     return (start, "the end", data[:start].decode(errors="replace"), None) if start < len(data) else None
-
-
-def _expected(dfa: ByteDfa, state: int) -> str:
-    following = dfa.expected(state)
-    names = [_core.byte_set(following).text()] if following else []
-    if following == bytes(range(256)):
-        names = ["any byte"]
-    if dfa.is_accepting(state):
-        names.append("the end")
-    return " or ".join(names)
 
 
 def _shorten(text: str, limit: int = 100) -> str:

@@ -36,18 +36,25 @@ class ByteDfa:
         self._counts: dict[tuple[int, int], int] = {}
 
     @cached_property
-    def _class_of(self) -> bytes:
+    def class_of(self) -> bytes:
+        """The class of each byte."""
         return self._core.class_of
 
     @cached_property
     def _members(self) -> list[bytes]:
         """The bytes of each class, ascending."""
-        members: list[list[int]] = [[] for _ in range(max(self._class_of) + 1)]
-        for byte, number in enumerate(self._class_of):
+        members: list[list[int]] = [[] for _ in range(max(self.class_of) + 1)]
+        for byte, number in enumerate(self.class_of):
             members[number].append(byte)
         return [bytes(values) for values in members]
 
-    def _row(self, state: int) -> list[int]:
+    @property
+    def start(self) -> int:
+        """The state before the first byte."""
+        return self._core.start
+
+    def row(self, state: int) -> list[int]:
+        """Return the next state for each byte class."""
         row = self._rows.get(state)
         if row is None:
             row = self._rows[state] = self._core.row(state)
@@ -67,8 +74,8 @@ class ByteDfa:
         start = self._core.start
         if start == 0:
             return False, b""
-        row = self._row(start)
-        return self._core.accepting(start), bytes(byte for byte in range(256) if row[self._class_of[byte]])
+        row = self.row(start)
+        return self._core.accepting(start), bytes(byte for byte in range(256) if row[self.class_of[byte]])
 
     def shortest(self) -> bytes | None:
         """Return the shortest member, of several the first in byte order, or None."""
@@ -102,7 +109,7 @@ class ByteDfa:
             mark = " (accepting)" if state and self._core.accepting(state) else ""
             lines.append(f"s{numbers[state]}: {self._core.state_text(state)}{mark}")
             targets: dict[int, bytes] = {}
-            for members, target in zip(self._members, self._row(state) if state else [], strict=bool(state)):
+            for members, target in zip(self._members, self.row(state) if state else [], strict=bool(state)):
                 if target:
                     targets[target] = targets.get(target, b"") + members
             for target, values in targets.items():
@@ -117,7 +124,7 @@ class ByteDfa:
         for byte in text:
             if state == 0:
                 return 0
-            state = self._row(state)[self._class_of[byte]]
+            state = self.row(state)[self.class_of[byte]]
         return state
 
     def ends(self, text: bytes, start: int) -> list[int]:
@@ -130,7 +137,7 @@ class ByteDfa:
             if self._core.accepting(state):
                 found.append(position)
             if position < len(text):
-                state = self._row(state)[self._class_of[text[position]]]
+                state = self.row(state)[self.class_of[text[position]]]
         return found
 
     def only_text(self) -> bytes | None:
@@ -142,20 +149,20 @@ class ByteDfa:
     def _find_only_text(self) -> bytes | None:
         state, text = self._core.start, bytearray()
         while state:
-            steps = [index for index, target in enumerate(self._row(state)) if target]
+            steps = [index for index, target in enumerate(self.row(state)) if target]
             if self._core.accepting(state):
                 return None if steps else bytes(text)
             if len(steps) != 1 or len(self._members[steps[0]]) != 1:
                 return None
             text += self._members[steps[0]]
-            state = self._row(state)[steps[0]]
+            state = self.row(state)[steps[0]]
         return None
 
     def longest_prefix(self, text: bytes) -> tuple[int, int]:
         """Return how many bytes of `text` begin a member, and the state after them."""
         state = self._core.start
         for position, byte in enumerate(text):
-            target = self._row(state)[self._class_of[byte]] if state else 0
+            target = self.row(state)[self.class_of[byte]] if state else 0
             if target == 0:
                 return position, state
             state = target
@@ -163,8 +170,18 @@ class ByteDfa:
 
     def expected(self, state: int) -> bytes:
         """Return the bytes that may follow in a live state, ascending."""
-        row = self._row(state)
-        return bytes(byte for byte in range(256) if row[self._class_of[byte]])
+        row = self.row(state)
+        return bytes(byte for byte in range(256) if row[self.class_of[byte]])
+
+    def expected_text(self, state: int) -> str:
+        """Describe what may follow in a live state: a set of bytes, ``the end``, or both."""
+        following = self.expected(state)
+        names = [_core.byte_set(following).text()] if following else []
+        if following == bytes(range(256)):
+            names = ["any byte"]
+        if self.is_accepting(state):
+            names.append("the end")
+        return " or ".join(names)
 
     def completion(self, state: int) -> bytes:
         """Return the shortest string that leads from a live state to acceptance."""
@@ -192,7 +209,7 @@ class ByteDfa:
                 stack.pop()
                 open_states.discard(state)
                 continue
-            targets = {target for target in self._row(state) if target}
+            targets = {target for target in self.row(state) if target}
             if state not in open_states:
                 open_states.add(state)
                 if targets & open_states:
@@ -215,7 +232,7 @@ class ByteDfa:
             yield sum(number for state, number in ways.items() if self._core.accepting(state))
             after: Counter[int] = Counter()
             for state, number in ways.items():
-                for members, target in zip(self._members, self._row(state), strict=True):
+                for members, target in zip(self._members, self.row(state), strict=True):
                     if target:
                         after[target] += number * len(members)
             ways = after
@@ -226,7 +243,7 @@ class ByteDfa:
         length = 0
         while reached:
             yield from self._of_length(length)
-            reached = {target for state in reached for target in self._row(state) if target}
+            reached = {target for state in reached for target in self.row(state) if target}
             length += 1
 
     def _of_length(self, length: int) -> Iterator[bytes]:
@@ -238,9 +255,9 @@ class ByteDfa:
             if left == 0:
                 yield text
                 continue
-            row = self._row(state)
+            row = self.row(state)
             for byte in range(255, -1, -1):
-                target = row[self._class_of[byte]]
+                target = row[self.class_of[byte]]
                 if target and self._count_from(target, left - 1):
                     stack.append((target, text + bytes([byte])))
 
@@ -257,7 +274,7 @@ class ByteDfa:
             elif left == 0:
                 self._counts[at, left] = int(self._core.accepting(at))
             else:
-                row = self._row(at)
+                row = self.row(at)
                 missing = [
                     (target, left - 1) for target in set(row) if target and (target, left - 1) not in self._counts
                 ]
@@ -291,7 +308,7 @@ class ByteDfa:
                 return False
             if not reached:
                 break
-            reached = {target for state in reached for target in self._row(state) if target}
+            reached = {target for state in reached for target in self.row(state) if target}
         return True
 
     def _walk(self, rng: Random, max_bytes: int) -> bytes | None:
@@ -300,7 +317,7 @@ class ByteDfa:
             shortest = self._core.shortest_completion(state)
             return shortest if len(shortest) <= max_bytes else None
         while True:
-            row = self._row(state)
+            row = self.row(state)
             left = max_bytes - len(text)
             fits = {target: self._core.completion_bound(target) < left for target in set(row) if target}
             choices = [index for index, target in enumerate(row) if target and fits[target]]
@@ -320,7 +337,7 @@ class ByteDfa:
         state, text = self._core.start, bytearray()
         for left in range(length, 0, -1):
             index = rng.randrange(self._count_from(state, left))
-            for members, target in zip(self._members, self._row(state), strict=True):
+            for members, target in zip(self._members, self.row(state), strict=True):
                 weight = self._count_from(target, left - 1) if target else 0
                 if index < weight * len(members):
                     text.append(members[index // weight])

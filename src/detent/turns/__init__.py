@@ -2,7 +2,36 @@
 
 from __future__ import annotations
 
+from detent.turns.events import (
+    AnswerDelta,
+    AnswerFinished,
+    ArgumentsDelta,
+    CallFinished,
+    CallStarted,
+    Event,
+    TextDelta,
+    ThinkingDelta,
+    Turn,
+    TurnFinished,
+)
+from detent.turns.parser import Parser
 from detent.turns.style import Style
 from detent.turns.styles import STYLES
+from detent.turns.turn import turn
 
-__all__ = ["STYLES", "Style"]
+__all__ = [
+    "STYLES",
+    "AnswerDelta",
+    "AnswerFinished",
+    "ArgumentsDelta",
+    "CallFinished",
+    "CallStarted",
+    "Event",
+    "Parser",
+    "Style",
+    "TextDelta",
+    "ThinkingDelta",
+    "Turn",
+    "TurnFinished",
+    "turn",
+]

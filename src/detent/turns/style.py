@@ -63,6 +63,8 @@ class Style:
         For "bare": the tag before and after a string.
     separator : str
         The text between two calls.
+    parallel : bool
+        Whether a turn may have several calls.
     before_calls, after_calls : str
         Texts around all calls.
     single_call : bool
@@ -94,6 +96,7 @@ class Style:
     parameter: str = ""
     quote: str = ""
     separator: str = ""
+    parallel: bool = True
     before_calls: str = ""
     after_calls: str = ""
     single_call: bool = False
@@ -111,7 +114,7 @@ class Style:
         Raises
         ------
         ArgumentError
-            A slot is missing or stands twice, or a tag occurs in no template.
+            A slot is missing or stands twice; a tag occurs in no template, ends the turn or overlaps itself.
         """
         _check_slots(self, "call", self.call, "{name}", "{arguments}")
         if self.arguments not in get_args(ArgumentNotation):
@@ -128,6 +131,10 @@ class Style:
         for tag in self.tags:
             if not tag or not any(tag in text for text in texts):
                 raise ArgumentError(f"Style {self.name!r} has the tag {tag!r}, which is in no template; leave it out")
+            if tag in (self.end_of_calls, self.end_of_text):
+                raise ArgumentError(
+                    f"Style {self.name!r} has the tag {tag!r}, which ends the turn; leave it out of tags"
+                )
             if _overlaps_itself(tag):
                 raise ArgumentError(f"Style {self.name!r} has the tag {tag!r}, whose beginning is also its end")
 

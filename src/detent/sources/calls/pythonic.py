@@ -17,7 +17,7 @@ from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.solve.solver import Solver
 from detent.sources.nodes import concat, repeat, short_repr, union
 
-__all__ = ["PythonicValue", "pythonic_calls"]
+__all__ = ["PythonicValue", "python_arguments", "pythonic_calls"]
 
 _HEAD = re.compile(r"[\s,]*([^\W\d][\w.]*)\(")
 _DEFAULT_LIMITS = Limits()
@@ -25,12 +25,19 @@ _DEFAULT_LIMITS = Limits()
 
 def pythonic_calls(functions: tuple[Function, ...], most: int | None) -> _core.Node:
     """Return the lists of one call to `most` calls."""
-    call = union(*[_call(function) for function in functions])
+    call = union(*[concat(function.name, python_arguments(function)) for function in functions])
     more = repeat(concat(PYTHON_LITERALS.comma, call), 0, None if most is None else most - 1)
     return concat("[", call, more, "]")
 
 
-def _call(function: Function) -> _core.Node:
+def python_arguments(function: Function) -> _core.Node:
+    """Return the texts of the keyword arguments of a function, with their parentheses.
+
+    Raises
+    ------
+    UnsupportedError
+        The name of the function or of an argument is no identifier.
+    """
     for name in function.name.split("."):
         if not name.isidentifier() or keyword.iskeyword(name):
             raise UnsupportedError(
@@ -39,8 +46,7 @@ def _call(function: Function) -> _core.Node:
             )
     with naming(function):
         solver = Solver(SchemaDocument(function.schema, False, {}, _DEFAULT_LIMITS))
-        arguments = Emitter(solver, PYTHON_LITERALS, outermost=ArgumentSpelling(function.name)).emit()
-    return concat(function.name, arguments)
+        return Emitter(solver, PYTHON_LITERALS, outermost=ArgumentSpelling(function.name)).emit()
 
 
 @dataclass(frozen=True)

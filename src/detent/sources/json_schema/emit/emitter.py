@@ -76,7 +76,7 @@ class Emitter:
             elif merged.is_trivial:
                 known = self.spelling.anything
             elif not merged.kinds & (ARRAY | OBJECT) and not merged.disjunctions and not merged.negations:
-                known = union_of(self._scalars(merged))
+                known = union_of(self.scalars(merged))
             else:
                 return None
             self._nodes[conjunction] = known
@@ -126,7 +126,7 @@ class Emitter:
             return union_of(parts)
         if merged.is_trivial:
             return self.spelling.anything
-        parts = self._scalars(merged)
+        parts = self.scalars(merged)
         if merged.kinds & ARRAY:
             formulas = self.solver.formulas.about(merged, ARRAY)
             if formulas is not None:
@@ -162,9 +162,10 @@ class Emitter:
         if formulas is None:
             return _core.empty()
         plan = ObjectPlan(self.solver, conjunction, self.spelling.member_order(merged.declared), formulas)
-        return (yield from emit_object(self, spelling, plan))
+        return (yield from emit_object(spelling.members(self), spelling, plan))
 
-    def _scalars(self, merged: MergedAssertions) -> list[_core.Node]:
+    def scalars(self, merged: MergedAssertions) -> list[_core.Node]:
+        """Return the expressions of the scalars of a conjunction without disjunctions, one for each kind."""
         spelling, formulas = self.spelling, self.solver.formulas
         parts: list[_core.Node] = []
         if merged.kinds & NULL and formulas.allows(merged, NULL, None):

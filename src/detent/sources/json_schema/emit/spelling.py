@@ -9,11 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from detent import _core
 from detent.sources.json_schema.solve.number_sets import NumberSet
 from detent.sources.json_schema.solve.string_sets import StringSet
 from detent.sources.nodes import concat, repeat, union
+
+if TYPE_CHECKING:
+    from detent.sources.json_schema.emit.tasks import ValueEmitter
 
 __all__ = ["Spelling"]
 
@@ -66,6 +70,10 @@ class Spelling(ABC):
     @abstractmethod
     def numbers(self, sets: Sequence[NumberSet]) -> _core.Node:
         """Return the texts of a union of sets of numbers."""
+
+    def members(self, values: ValueEmitter) -> ValueEmitter:
+        """Return the emitter of the members of an outermost object in this spelling."""
+        return values
 
     @property
     @abstractmethod

@@ -1,0 +1,289 @@
+r"""Arguments as tagged texts: `<parameter=a>`, the value, `</parameter>`, for each argument.
+
+The value of an argument that takes strings, perhaps beside numbers, booleans and null, is *raw*: a string is written
+without quotes, and does not contain the closing tag. Where such a text is JSON of another value that the argument
+takes, that value is meant. Other values are JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from detent import _core
+from detent.errors import UnsupportedError
+from detent.limits import Limits
+from detent.queries import ByteDfa
+from detent.sources.calls.function import Function
+from detent.sources.json_schema.assertions.assertions import Conjunction
+from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.assertions.formulas import TRUE
+from detent.sources.json_schema.emit.emitter import Emitter
+from detent.sources.json_schema.emit.json_spelling import json_spelling
+from detent.sources.json_schema.emit.spelling import Spelling
+from detent.sources.json_schema.emit.tasks import ValueEmitter
+from detent.sources.json_schema.parse.values import ARRAY, OBJECT, STRING
+from detent.sources.json_schema.solve.merged import MergedAssertions
+from detent.sources.json_schema.solve.number_sets import NumberSet
+from detent.sources.json_schema.solve.object_plan import ObjectPlan
+from detent.sources.json_schema.solve.solver import Solver
+from detent.sources.json_schema.solve.splitting import split
+from detent.sources.json_schema.solve.string_sets import StringSet, string_set
+from detent.sources.nodes import ANY_BYTES, concat, short_repr, union
+from detent.sources.regex import regex
+
+__all__ = ["XmlArguments", "XmlTemplate"]
+
+_DEFAULT_LIMITS = Limits()
+_JSON = json_spelling("written", None)
+_NAME = regex(r"[\w.:/-]+")._node
+_QUOTED = concat('"', ANY_BYTES)
+
+
+@dataclass(frozen=True)
+class XmlTemplate:
+    r"""The texts around the name and the value of an argument.
+
+    >>> XmlTemplate.read("<parameter={key}>\n{value}\n</parameter>\n")
+    XmlTemplate(before_name='<parameter=', before_value='>\n', after_value='\n</parameter>\n')
+    """
+
+    before_name: str
+    before_value: str
+    after_value: str
+
+    @staticmethod
+    def read(template: str) -> XmlTemplate:
+        """Read a template with the slots ``{key}`` and ``{value}``."""
+        before_name, _, rest = template.partition("{key}")
+        before_value, _, after_value = rest.partition("{value}")
+        return XmlTemplate(before_name, before_value, after_value)
+
+    @property
+    def closing_tag(self) -> str:
+        """The text that raw values do not contain."""
+        return self.after_value.strip()
+
+
+class XmlArguments:
+    r"""The arguments of a function as tagged texts.
+
+    >>> import detent
+    >>> def search(text: str, limit: int): ...
+    >>> from detent.sources.calls.function import read_functions
+    >>> template = XmlTemplate.read("<{key}>{value}</{key}>".replace("</{key}>", "</>"))
+    >>> arguments = XmlArguments(read_functions(search)[0], template)
+    >>> arguments.members("<text>12 cats</><limit>3</>")
+    {'text': '12 cats', 'limit': 3}
+    """
+
+    def __init__(self, function: Function, template: XmlTemplate) -> None:
+        self._function = function
+        self._template = template
+        self._solver = Solver(SchemaDocument(function.schema, False, {}, _DEFAULT_LIMITS))
+        self._plans: list[ObjectPlan] | None = None
+        self._is_raw: dict[str, bool] = {}
+
+    def node(self) -> _core.Node:
+        """Return the texts of the arguments."""
+        return Emitter(self._solver, _JSON, outermost=_XmlSpelling(self._template, self._function.name)).emit()
+
+    def members(self, text: str, *, is_partial: bool = False) -> dict[str, Any]:
+        """Return the arguments of a text, as JSON values.
+
+        With `is_partial`, the text may end anywhere: the result has the complete arguments, and of a raw string the
+        part that is certain.
+        """
+        template = self._template
+        found: dict[str, Any] = {}
+        position = 0
+        while text.startswith(template.before_name, position):
+            position += len(template.before_name)
+            named = text.find(template.before_value, position)
+            if named < 0:
+                break
+            name = text[position:named]
+            position = named + len(template.before_value)
+            end = text.find(template.after_value, position)
+            if end < 0:
+                written = _without_partial_tag(text[position:], template.after_value)
+                if is_partial and written and self.is_raw(name) and not _is_json_value(written):
+                    found[name] = written
+                break
+            found[name] = self._value(name, text[position:end])
+            position = end + len(template.after_value)
+        return found
+
+    def is_raw(self, name: str) -> bool:
+        """Return whether the strings of an argument are written without quotes."""
+        if name not in self._is_raw:
+            values = [value for plan in self._object_plans() for value in _values_of(plan, name)]
+            self._is_raw[name] = bool(values) and all(_raw_strings(self._solver, value) is not None for value in values)
+        return self._is_raw[name]
+
+    def _value(self, name: str, written: str) -> Any:
+        if not self.is_raw(name):
+            return json.loads(written)
+        if _is_json_value(written):
+            conjunctions = [value for plan in self._object_plans() for value in _values_of(plan, name)]
+            others = [_others(self._solver, value) for value in conjunctions]
+            if any(ByteDfa(other).accepts(written.encode()) for other in others):
+                return json.loads(written)
+        return written
+
+    def _object_plans(self) -> list[ObjectPlan]:
+        if self._plans is None:
+            solver = self._solver
+            pending = [solver.document.conjunction([solver.document.root])]
+            self._plans = []
+            while pending:
+                conjunction = pending.pop()
+                merged = solver.merged(conjunction)
+                found = split(solver, merged, 1)
+                if found is not None:
+                    pending += [solver.document.conjunction(each) for each in found.alternatives]
+                    continue
+                formulas = (
+                    None if merged.is_empty or not merged.kinds & OBJECT else solver.formulas.about(merged, OBJECT)
+                )
+                if formulas is not None:
+                    self._plans.append(ObjectPlan(solver, conjunction, merged.declared, formulas))
+        return self._plans
+
+
+class _XmlSpelling(Spelling):
+    """An object as tagged texts; its members are emitted by `_XmlValues`."""
+
+    null, true, false = _JSON.null, _JSON.true, _JSON.false
+    object_start = empty_end = _core.epsilon()
+    open_array, close_array, empty_array = _JSON.open_array, _JSON.close_array, _JSON.empty_array
+    empty_object = _core.epsilon()
+
+    def __init__(self, template: XmlTemplate, function: str) -> None:
+        self._template = template
+        self._function = function
+        self.colon = _core.literal(template.before_value.encode())
+        self.comma = _core.literal((template.after_value + template.before_name).encode())
+        self.open_object = self.before_member = _core.literal(template.before_name.encode())
+        self.close_object = _core.literal(template.after_value.encode())
+
+    @property
+    def any_name(self) -> _core.Node:
+        """See `Spelling.any_name`."""
+        return concat(_NAME, self.colon)
+
+    @property
+    def any_scalar(self) -> _core.Node:
+        """See `Spelling.any_scalar`."""
+        return _JSON.any_scalar
+
+    def name(self, name: str) -> _core.Node:
+        """See `Spelling.name`.
+
+        Raises
+        ------
+        UnsupportedError
+            The name has characters that a tag cannot hold.
+        """
+        if not name or any(not (character.isalnum() or character in "_.:/-") for character in name):
+            raise UnsupportedError(
+                f"the argument name {short_repr(name)} of {short_repr(self._function)} cannot stand in a tag; rename "
+                "it, or use a style that writes JSON"
+            )
+        return _core.literal(name.encode())
+
+    def names(self, names: StringSet) -> _core.Node:
+        """See `Spelling.names`."""
+        return _core.intersection([names.node(), _NAME])
+
+    def strings(self, strings: StringSet) -> _core.Node:
+        """See `Spelling.strings`."""
+        return _JSON.strings(strings)
+
+    def numbers(self, sets: Sequence[NumberSet]) -> _core.Node:
+        """See `Spelling.numbers`."""
+        return _JSON.numbers(sets)
+
+    def members(self, values: ValueEmitter) -> ValueEmitter:
+        """See `Spelling.members`."""
+        return _XmlValues(values, self._template.closing_tag)
+
+
+class _XmlValues:
+    """Emits the values of arguments: raw where they may be strings."""
+
+    def __init__(self, values: ValueEmitter, closing_tag: str) -> None:
+        self._values = values
+        self.solver = values.solver
+        self.spelling = values.spelling
+        self.is_ordered = values.is_ordered
+        self._without_tag = _core.complement(concat(ANY_BYTES, closing_tag, ANY_BYTES))
+        self._known: dict[Conjunction, _core.Node] = {}
+
+    def try_immediate(self, conjunction: Conjunction) -> _core.Node | None:
+        """See `ValueEmitter.try_immediate`."""
+        if conjunction not in self._known:
+            strings = _raw_strings(self.solver, conjunction)
+            if strings is None:
+                return self._values.try_immediate(conjunction)
+            others = _others(self.solver, conjunction)
+            raw = _core.intersection([union(*strings), self._without_tag, _core.complement(others)])
+            self._known[conjunction] = union(raw, others)
+        return self._known[conjunction]
+
+
+def _scalar_parts(solver: Solver, conjunction: Conjunction) -> list[MergedAssertions] | None:
+    """Return the alternatives of a conjunction of scalars, some of them strings; None if it has other values."""
+    parts: list[MergedAssertions] = []
+    pending = [conjunction]
+    while pending:
+        merged = solver.merged(pending.pop())
+        if merged.is_empty:
+            continue
+        found = split(solver, merged, 1)
+        if found is not None:
+            pending += [solver.document.conjunction(each) for each in found.alternatives]
+        elif merged.kinds & (ARRAY | OBJECT):
+            return None
+        else:
+            parts.append(merged)
+    return parts if any(merged.kinds & STRING for merged in parts) else None
+
+
+def _raw_strings(solver: Solver, conjunction: Conjunction) -> list[_core.Node] | None:
+    """Return the strings of a value that is raw; None if it is JSON."""
+    parts = _scalar_parts(solver, conjunction)
+    if parts is None:
+        return None
+    strings = [part for part in parts if part.kinds & STRING]
+    return [string_set(solver.document, solver.formulas.about_scalar(part, STRING)).node() for part in strings]
+
+
+def _others(solver: Solver, conjunction: Conjunction) -> _core.Node:
+    """Return the JSON of the values of a raw argument that are no strings."""
+    parts = [part for part in _scalar_parts(solver, conjunction) or [] if part.kinds != STRING]
+    emitter = Emitter(solver, _JSON)
+    scalars = [node for part in parts for node in emitter.scalars(part)]
+    return _core.intersection([union(*scalars), _core.complement(_QUOTED)]) if scalars else _core.empty()
+
+
+def _values_of(plan: ObjectPlan, name: str) -> list[Conjunction]:
+    if name in plan.order:
+        return [plan.value_of(name)]
+    return [value for names, value, _ in plan.free_options(TRUE) if names.strings.accepts(name)]
+
+
+def _is_json_value(written: str) -> bool:
+    try:
+        json.loads(written)
+    except (RecursionError, ValueError):
+        return False
+    return True
+
+
+def _without_partial_tag(text: str, tag: str) -> str:
+    """Return the text without a beginning of the tag at its end."""
+    overlap = next((count for count in range(len(tag), 0, -1) if text.endswith(tag[:count])), 0)
+    return text[: len(text) - overlap]

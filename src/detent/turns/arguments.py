@@ -1,0 +1,131 @@
+"""Notations of arguments: their texts as nodes, and back from a text to the JSON of the arguments.
+
+A notation has three functions: `node` returns the texts of a function's arguments, `as_json` reads a complete text, and
+`partial` starts the value of a growing text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Protocol
+
+from detent import _core
+from detent.partial_json import PartialJson
+from detent.sources.calls.function import Function
+from detent.sources.calls.locate import arguments_as_json, literal_as_json
+from detent.sources.calls.pythonic import python_arguments
+from detent.sources.calls.xml_spelling import XmlArguments, XmlTemplate
+from detent.sources.json_schema import json_schema
+from detent.turns.style import Style
+
+__all__ = ["Notation", "PartialArguments", "notation_of"]
+
+_PYTHON_NAME = re.compile(r"[\s,(]*([^\W\d]\w*)=")
+
+
+class PartialArguments(Protocol):
+    """The arguments in a text that is fed in pieces."""
+
+    @property
+    def value(self) -> Any:
+        """The arguments so far."""
+
+    def feed(self, piece: str) -> bool:
+        """Append a piece; return whether `value` changed."""
+
+
+class Notation(Protocol):
+    """How arguments are written."""
+
+    def node(self, function: Function) -> _core.Node:
+        """Return the texts of the arguments of a function."""
+
+    def as_json(self, function: Function, text: str) -> str:
+        """Return the arguments as a JSON object."""
+
+    def partial(self, function: Function) -> PartialArguments:
+        """Return the arguments of an empty text."""
+
+
+class _JsonNotation:
+    def node(self, function: Function) -> _core.Node:
+        return json_schema(function.schema)._node
+
+    def as_json(self, function: Function, text: str) -> str:
+        return text
+
+    def partial(self, function: Function) -> PartialArguments:
+        return PartialJson()
+
+
+class _PythonNotation:
+    def node(self, function: Function) -> _core.Node:
+        return python_arguments(function)
+
+    def as_json(self, function: Function, text: str) -> str:
+        return arguments_as_json(text, 1)[0]
+
+    def partial(self, function: Function) -> PartialArguments:
+        return _PartialPython()
+
+
+class _XmlNotation:
+    def __init__(self, template: XmlTemplate) -> None:
+        self._template = template
+
+    def node(self, function: Function) -> _core.Node:
+        return XmlArguments(function, self._template).node()
+
+    def as_json(self, function: Function, text: str) -> str:
+        return json.dumps(XmlArguments(function, self._template).members(text), ensure_ascii=False)
+
+    def partial(self, function: Function) -> PartialArguments:
+        return _PartialXml(XmlArguments(function, self._template))
+
+
+class _PartialPython:
+    """The keyword arguments that a comma or the closing parenthesis follows."""
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        self._text = ""
+        self._position = 0  # after the last complete argument
+
+    def feed(self, piece: str) -> bool:
+        before = self.value
+        self._text += piece
+        if self._text:
+            self.value = dict(self.value or {})
+        while name := _PYTHON_NAME.match(self._text, self._position):
+            written, end = literal_as_json(self._text, name.end())
+            if end == name.end() or self._text[end : end + 1] not in (",", ")"):
+                break
+            self.value[name[1]] = json.loads(written)
+            self._position = end
+        return bool(self.value != before)
+
+
+class _PartialXml:
+    """The arguments whose closing tag is complete, and a raw text as far as it is certain."""
+
+    def __init__(self, arguments: XmlArguments) -> None:
+        self.value: Any = None
+        self._arguments = arguments
+        self._text = ""
+
+    def feed(self, piece: str) -> bool:
+        before = self.value
+        self._text += piece
+        if self._text:
+            self.value = self._arguments.members(self._text, is_partial=True)
+        return bool(self.value != before)
+
+
+def notation_of(style: Style) -> Notation:
+    """Return the notation of a style's arguments."""
+    if style.arguments == "json":
+        return _JsonNotation()
+    if style.arguments == "python":
+        return _PythonNotation()
+    return _XmlNotation(XmlTemplate.read(style.parameter))

@@ -1,0 +1,136 @@
+"""Events: the parts of a turn, as they become certain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from detent.mismatch import Mismatch
+from detent.sources.calls.function import Call
+
+__all__ = [
+    "AnswerDelta",
+    "AnswerFinished",
+    "ArgumentsDelta",
+    "CallFinished",
+    "CallStarted",
+    "Event",
+    "TextDelta",
+    "ThinkingDelta",
+    "Turn",
+    "TurnFinished",
+]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn of an assistant.
+
+    Attributes
+    ----------
+    thinking : str or None
+        The text between the tags of thinking; None where there is none, or an empty one.
+    text : str or None
+        The free text; None where there is none.
+    calls : tuple of Call
+        The calls, in order.
+    answer : object
+        The value of the answer; None if there is none.
+    """
+
+    thinking: str | None = None
+    text: str | None = None
+    calls: tuple[Call, ...] = ()
+    answer: Any = None
+
+    def __repr__(self) -> str:
+        shown = {name: getattr(self, name) for name in ("thinking", "text", "calls", "answer")}
+        return f"Turn({', '.join(f'{name}={value!r}' for name, value in shown.items() if value not in (None, ()))})"
+
+
+@dataclass(frozen=True)
+class ThinkingDelta:
+    """More text of the thinking."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class TextDelta:
+    """More free text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class CallStarted:
+    """The name of a call is complete; `index` counts the calls from 0."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True)
+class ArgumentsDelta:
+    """More text of the arguments of a call, and the arguments so far: what is certain of them, as JSON values."""
+
+    index: int
+    text: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class CallFinished:
+    """The arguments of a call are complete, and are what the function takes."""
+
+    index: int
+    call: Call
+
+
+@dataclass(frozen=True)
+class AnswerDelta:
+    """More text of the answer, and its value so far; None where the answer is no JSON."""
+
+    text: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class AnswerFinished:
+    """The answer is complete."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class TurnFinished:
+    """The last event.
+
+    Attributes
+    ----------
+    reason : "complete", "incomplete" or "mismatch"
+        The text is one of the rule; it only begins one; it left the rule.
+    turn : Turn
+        All that is certain of the turn.
+    position : int or None
+        The byte of the text at which it left the rule, if it did.
+    mismatch : Mismatch or None
+        What was expected, where the text left the rule or is incomplete.
+    """
+
+    reason: Literal["complete", "incomplete", "mismatch"]
+    turn: Turn
+    position: int | None = None
+    mismatch: Mismatch | None = None
+
+
+Event: TypeAlias = (
+    ThinkingDelta
+    | TextDelta
+    | CallStarted
+    | ArgumentsDelta
+    | CallFinished
+    | AnswerDelta
+    | AnswerFinished
+    | TurnFinished
+)

@@ -1,0 +1,267 @@
+"""Parser: the events of a text, from the state of a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from detent import _core
+from detent.errors import ArgumentError, StateError
+from detent.language import Language
+from detent.mismatch import Mismatch
+from detent.partial_json import PartialJson
+from detent.turns.arguments import PartialArguments
+from detent.turns.events import (
+    AnswerDelta,
+    ArgumentsDelta,
+    Event,
+    TextDelta,
+    ThinkingDelta,
+    Turn,
+    TurnFinished,
+)
+from detent.turns.graph import Graph
+from detent.turns.outline import Part
+from detent.turns.reader import TurnReader
+from detent.turns.value import TurnValue
+from detent.vocabulary import Vocabulary
+
+__all__ = ["Parser"]
+
+
+class Parser:
+    r"""The events of a text that is fed in pieces; made by `Language.parser`.
+
+    >>> import detent
+    >>> def add(a: int, b: int): ...
+    >>> parser = detent.turn(add, style="qwen3").parser()
+    >>> for piece in ("<think>2 and ", "2</thi", 'nk>Sum: <tool_call>\n{"name": "add", "arguments": {"a": 2, "b"'):
+    ...     for event in parser.feed(piece):
+    ...         print(event)
+    ThinkingDelta(text='2 and ')
+    ThinkingDelta(text='2')
+    TextDelta(text='Sum: ')
+    CallStarted(index=0, name='add')
+    ArgumentsDelta(index=0, text='{"a": 2, "b"', value={'a': 2})
+
+    The events come from the state of the rule. What is not certain yet, such as the beginning of a tag, is held back;
+    so the events of a text do not depend on how it is cut into pieces, but for the sizes of deltas.
+
+    The text may come from elsewhere, such as a service that does not hold its model to the rule. Where it leaves the
+    rule, the last event is a `TurnFinished` with the position and what was expected; its turn has all that was valid
+    before. Further pieces have no events.
+
+    Parameters
+    ----------
+    rule : Language
+        The rule. A rule that is no turn is one answer.
+    vocabulary : Vocabulary, optional
+        Of the token ids that are fed. Without one, pieces are texts, in which tags are letters.
+
+    Notes
+    -----
+    Cost: some microseconds for each byte where a tag may begin, less elsewhere. A rule that was combined with others
+    (`&`, `-`) is followed beside.
+    """
+
+    def __init__(self, rule: Language[Any], vocabulary: Vocabulary | None = None) -> None:
+        value = rule.value
+        known: TurnValue | _AnswerRule = value if isinstance(value, TurnValue) else _AnswerRule(rule)
+        self._rule = rule
+        self._vocabulary = vocabulary
+        self._special = _special_names(known.special_names, vocabulary)
+        self._reader = TurnReader(known, self._special)
+        self._restriction: _TextRestriction | _TokenRestriction | None = None
+        if isinstance(value, TurnValue) and value.node != rule._node:
+            self._restriction = _TextRestriction(rule) if vocabulary is None else _TokenRestriction(rule, vocabulary)
+        self._text = bytearray()  # all that was fed; special tokens as their names
+        self._has_left = False
+        self._is_finished = False
+
+    @property
+    def turn(self) -> Turn:
+        """The turn, as far as it is certain."""
+        return self._reader.turn
+
+    def feed(self, piece: str | bytes | int | Iterable[int]) -> list[Event]:
+        """Append a piece of the text; return the events that became certain.
+
+        Parameters
+        ----------
+        piece : str, bytes, int or iterable of int
+            Text; bytes may end inside a character; or, with a vocabulary, token ids. An end-of-text id ends the turn.
+
+        Raises
+        ------
+        StateError
+            The turn was finished.
+        ArgumentError
+            The piece is no text, or token ids were fed without a vocabulary.
+        """
+        if self._is_finished:
+            raise StateError("the turn is finished; make another parser for another text")
+        if self._has_left:
+            return []
+        if isinstance(piece, str):
+            piece = piece.encode()
+        if isinstance(piece, (bytes, bytearray)):
+            return self._feed_bytes(bytes(piece))
+        if self._vocabulary is None:
+            raise ArgumentError("feed takes text, unless the parser has a vocabulary: rule.parser(vocabulary)")
+        ids = [piece] if isinstance(piece, int) else list(piece)
+        found: list[Event] = []
+        for token_id in ids:
+            found += self._feed_token(token_id)
+            if self._has_left or self._is_finished:
+                break
+        return _joined(found)
+
+    def finish(self) -> list[Event]:
+        """End the text; return the last events, of which `TurnFinished` is the last.
+
+        After a text that left the rule there are none.
+        """
+        is_over, self._is_finished = self._is_finished or self._has_left, True
+        if is_over:
+            return []
+        is_complete = self._reader.finish() and (self._restriction is None or self._restriction.is_accepting())
+        found = self._reader.events()
+        if is_complete:
+            return [*found, TurnFinished("complete", self.turn)]
+        return [*found, TurnFinished("incomplete", self.turn, None, self._mismatch())]
+
+    def _feed_bytes(self, data: bytes) -> list[Event]:
+        allowed = data if self._restriction is None else data[: self._restriction.feed(data)]
+        self._text += data
+        if self._reader.feed(allowed) and len(allowed) == len(data):
+            return self._reader.events()
+        return self._leave()
+
+    def _feed_token(self, token_id: int) -> list[Event]:
+        vocabulary = self._vocabulary
+        assert vocabulary is not None  # noqa: S101 - checked by feed
+        data = vocabulary.token_bytes(token_id)
+        if token_id not in vocabulary.special_token_ids and data:
+            return self._feed_bytes(data)
+        name = data.decode(errors="replace")
+        if token_id in vocabulary.eos_token_ids:
+            if name in self._special:
+                self._reader.feed_special(name)
+            return self.finish()
+        self._text += data
+        is_allowed = self._restriction is None or self._restriction.feed_special(token_id)
+        if is_allowed and self._reader.feed_special(name):
+            return self._reader.events()
+        return self._leave()
+
+    def _leave(self) -> list[Event]:
+        """Return the last events of a text that has left the rule."""
+        found = self._reader.events()
+        self._has_left = True
+        return [*found, TurnFinished("mismatch", self.turn, self._reader.offset, self._mismatch())]
+
+    def _mismatch(self) -> Mismatch:
+        """Return what was expected after the bytes that are read."""
+        dfa = self._rule._dfa()
+        data = bytes(self._text)
+        position, state = dfa.longest_prefix(data[: self._reader.offset])
+        before = data[:position].decode(errors="replace").rstrip("\ufffd")
+        example = (data[:position] + dfa.completion(state)).decode(errors="replace") if state else None
+        expected = dfa.expected_text(state) if state else "nothing at all (the rule has no text)"
+        return Mismatch(
+            data.decode(errors="replace"), len(before), expected, example, self._reader.part, repr(self._rule)
+        )
+
+
+class _TextRestriction:
+    """What a combined rule allows of a text."""
+
+    def __init__(self, rule: Language[Any]) -> None:
+        self._dfa = rule._dfa()
+        self._state = self._dfa.start
+
+    def feed(self, data: bytes) -> int:
+        """Read bytes as far as they are allowed; return how many are."""
+        for index, byte in enumerate(data):
+            target = self._dfa.row(self._state)[self._dfa.class_of[byte]] if self._state else 0
+            if not target:
+                return index
+            self._state = target
+        return len(data)
+
+    def feed_special(self, token_id: int) -> bool:
+        """Without a vocabulary, there are no special tokens."""
+        raise StateError(f"token id {token_id} needs a vocabulary")
+
+    def is_accepting(self) -> bool:
+        """Return whether the text may end here."""
+        return self._dfa.is_accepting(self._state)
+
+
+class _TokenRestriction:
+    """What a combined rule allows of a token sequence."""
+
+    def __init__(self, rule: Language[Any], vocabulary: Vocabulary) -> None:
+        self._matcher = _core.Matcher(rule._machine(vocabulary), None, [])
+
+    def feed(self, data: bytes) -> int:
+        """Read bytes as far as they are allowed; return how many are."""
+        allowed = self._matcher.diagnose(data)[0]
+        if allowed:
+            self._matcher.advance_bytes(data[:allowed])
+        return allowed
+
+    def feed_special(self, token_id: int) -> bool:
+        """Read a special token; return whether it is allowed."""
+        if self._matcher.refusal(token_id) is not _core.Refusal.NONE:
+            return False
+        self._matcher.advance(token_id)
+        return True
+
+    def is_accepting(self) -> bool:
+        """Return whether the text may end here."""
+        return self._matcher.is_accepting
+
+
+class _AnswerRule:
+    """A rule that is no turn: its texts are answers."""
+
+    names: tuple[str, ...] = ()
+    special_names: tuple[str, ...] = ()
+
+    def __init__(self, rule: Language[Any]) -> None:
+        self.answer: Language[Any] | None = rule
+        self._graph = Graph(Part("answer", rule._node))
+
+    def graph(self, special: frozenset[str]) -> Graph:
+        """See `TurnRule.graph`."""
+        return self._graph
+
+    def partial(self, function: int) -> PartialArguments:
+        """See `TurnRule.partial`: there are no calls."""
+        return PartialJson()
+
+    def call(self, function: int, text: str) -> Any:
+        """See `TurnRule.call`: there are no calls."""
+        raise StateError("the rule has no calls")
+
+
+def _special_names(names: Iterable[str], vocabulary: Vocabulary | None) -> frozenset[str]:
+    """Return the names of special tokens that a vocabulary has."""
+    if vocabulary is None:
+        return frozenset()
+    known = {vocabulary.token_bytes(token_id) for token_id in vocabulary.special_token_ids}
+    return frozenset(name for name in names if name.encode() in known)
+
+
+def _joined(events: list[Event]) -> list[Event]:
+    """Return the events, with deltas of the same part that follow each other in one."""
+    found: list[Event] = []
+    for event in events:
+        last = found[-1] if found else None
+        if isinstance(event, (ThinkingDelta, TextDelta, AnswerDelta, ArgumentsDelta)) and type(last) is type(event):
+            event = replace(event, text=last.text + event.text)
+            found.pop()
+        found.append(event)
+    return found

@@ -1,0 +1,299 @@
+"""Positions: where a text may be in a graph, and what of it is certain.
+
+A position of a text is a vertex of the graph, the state of the automaton inside of this vertex, and two registers: the
+function that is called, and the number of rounds of the repetition. A text may be at several positions at once, such as
+in free text and in a tag that may have begun. Each position has a trail: the marks where parts begin and end, since the
+last mark that all positions share. The order of positions is their priority, as in a Pike machine (Thompson 1968; Pike
+1987): of two positions that are equal, the first stays.
+
+What all positions agree on is certain. All else is held back: exactly the bytes that may yet be a tag.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from detent.turns.graph import Graph
+from detent.turns.outline import Role
+
+__all__ = ["Mark", "Positions", "Run"]
+
+
+class Mark(NamedTuple):
+    """A part begins or ends before the byte at `offset`, or the name of function number `value` is complete."""
+
+    kind: Literal["begin", "end", "name"]
+    role: Role
+    offset: int
+    value: int = 0
+
+
+_Trail: TypeAlias = tuple[Mark, ...]
+
+
+class Run(NamedTuple):
+    """Bytes of one part."""
+
+    role: Role
+    data: bytes
+
+
+class _Position(NamedTuple):
+    vertex: int
+    state: int
+    function: int
+    rounds: int
+    trail: _Trail
+
+
+class Positions:
+    """The positions of a text that is fed in pieces.
+
+    Cost: a step of the automaton for each byte and position; there is one position, except where a tag may begin.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._offset = 0
+        self._certain = 0
+        self._role: Role = "none"
+        self._bytes = bytearray()  # from offset _certain on
+        self._positions: list[_Position] = []
+        self._enter(graph.start, 0, 0, (), 0, self._positions)
+
+    @property
+    def offset(self) -> int:
+        """The bytes read so far; those of special tokens are the letters of their names."""
+        return self._offset
+
+    @property
+    def role(self) -> Role:
+        """The part in which the certain text ends."""
+        return self._role
+
+    def feed(self, data: bytes) -> bool:
+        """Read bytes; return False where no text of the rule goes on with the byte at `offset`."""
+        index = 0
+        while index < len(data):
+            if len(self._positions) == 1:
+                index = self._run(data, index)
+                if index == len(data):
+                    break
+            found: list[_Position] = []
+            for position in self._positions:
+                self._step(position, data[index], found)
+            if not found:
+                return False
+            self._bytes.append(data[index])
+            self._offset += 1
+            self._positions = _distinct(found)
+            index += 1
+        return True
+
+    def feed_special(self, name: str) -> bool:
+        """Read a special token; return False where no text of the rule goes on with it."""
+        found: list[_Position] = []
+        for position in self._positions:
+            self._step_special(position, name, found)
+        if not found:
+            return False
+        self._bytes += name.encode()
+        self._offset += len(name.encode())
+        self._positions = _distinct(found)
+        return True
+
+    def take_certain(self) -> list[Mark | Run]:
+        """Return the marks and bytes that became certain since the last call."""
+        first = self._positions[0].trail
+        shared = len(first)
+        for position in self._positions[1:]:
+            trail = position.trail
+            shared = min(shared, len(trail))
+            while trail[:shared] != first[:shared]:
+                shared -= 1
+        end = min([self._offset, *(p.trail[shared].offset for p in self._positions if len(p.trail) > shared)])
+        items: list[Mark | Run] = []
+        for mark in first[:shared]:
+            self._take_bytes(mark.offset, items)
+            items.append(mark)
+            if mark.kind != "name":
+                self._role = mark.role if mark.kind == "begin" else "none"
+        self._take_bytes(end, items)
+        if shared:
+            self._positions = [position._replace(trail=position.trail[shared:]) for position in self._positions]
+        return items
+
+    def finish(self) -> bool:
+        """End the text here; return whether it is complete. Then all of it is certain."""
+        for position in self._positions:
+            found: list[_Position] = [position]
+            if self._graph.vertices[position.vertex].kind in ("part", "arguments", "name"):
+                found = []
+                self._exit(position, found)
+            for each in found:
+                if self._graph.vertices[each.vertex].kind == "end":
+                    self._positions = [each]
+                    return True
+        return False
+
+    def _take_bytes(self, end: int, items: list[Mark | Run]) -> None:
+        if end > self._certain:
+            data = bytes(self._bytes[: end - self._certain])
+            del self._bytes[: end - self._certain]
+            self._certain = end
+            if self._role != "none":
+                items.append(Run(self._role, data))
+
+    # Steps.
+
+    def _run(self, data: bytes, index: int) -> int:
+        """Read bytes inside the part of the only position; return the index of the first byte that is not read."""
+        position = self._positions[0]
+        graph, state = self._graph, position.state
+        if graph.vertices[position.vertex].kind not in ("part", "arguments"):
+            return index
+        dfa, exits = graph.dfa(position.vertex, position.function), graph.exits(position.vertex)
+        start, class_of, is_last = index, dfa.class_of, False
+        while index < len(data):
+            byte = data[index]
+            row, accepting, _ = dfa.state(state)
+            target = row[class_of[byte]]
+            if not target or (accepting and (exits is None or byte in exits)):
+                break
+            state, index = target, index + 1
+            if is_last := dfa.state(state)[2]:
+                break
+        self._bytes += data[start:index]
+        self._offset += index - start
+        self._positions = [position._replace(state=state)]
+        if is_last:
+            found: list[_Position] = []
+            self._exit(self._positions[0], found)
+            self._positions = found
+        return index
+
+    def _step(self, position: _Position, byte: int, found: list[_Position]) -> None:
+        """Add the positions that a byte leads to."""
+        vertex = self._graph.vertices[position.vertex]
+        if vertex.kind == "literal":
+            if vertex.data[position.state] == byte:
+                if position.state + 1 < len(vertex.data):
+                    found.append(position._replace(state=position.state + 1))
+                else:
+                    self._enter(
+                        vertex.next, position.function, position.rounds, position.trail, self._offset + 1, found
+                    )
+        elif vertex.kind in ("part", "arguments"):
+            self._step_part(position, byte, found)
+        elif vertex.kind == "name":
+            self._step_name(position, byte, found)
+
+    def _step_part(self, position: _Position, byte: int, found: list[_Position]) -> None:
+        dfa, exits = self._graph.dfa(position.vertex, position.function), self._graph.exits(position.vertex)
+        row, accepting, _ = dfa.state(position.state)
+        if accepting and (exits is None or byte in exits):
+            self._step_after(position, byte, found)
+        target = row[dfa.class_of[byte]]
+        if target:
+            moved = position._replace(state=target)
+            if dfa.state(target)[2]:
+                self._exit(moved, found, self._offset + 1)
+            else:
+                found.append(moved)
+
+    def _step_name(self, position: _Position, byte: int, found: list[_Position]) -> None:
+        names = self._graph.names(position.vertex)
+        if names.function[position.state] is not None:
+            self._step_after(position, byte, found)
+        target = names.children[position.state].get(byte, 0)
+        if target:
+            moved = position._replace(state=target)
+            if names.children[target]:
+                found.append(moved)
+            else:
+                self._exit(moved, found, self._offset + 1)
+
+    def _step_after(self, position: _Position, byte: int, found: list[_Position]) -> None:
+        following: list[_Position] = []
+        self._exit(position, following)
+        for each in following:
+            self._step(each, byte, found)
+
+    def _step_special(self, position: _Position, name: str, found: list[_Position]) -> None:
+        vertex = self._graph.vertices[position.vertex]
+        if vertex.kind == "special":
+            if vertex.data == name.encode():
+                offset = self._offset + len(vertex.data)
+                self._enter(vertex.next, position.function, position.rounds, position.trail, offset, found)
+        elif vertex.kind in ("part", "arguments", "name"):
+            following: list[_Position] = []
+            self._exit(position, following)
+            for each in following:
+                self._step_special(each, name, found)
+
+    def _exit(self, position: _Position, found: list[_Position], offset: int | None = None) -> None:
+        """Add the positions after a part, arguments or a name, if they may end at `offset`."""
+        offset = self._offset if offset is None else offset
+        graph, trail, function = self._graph, position.trail, position.function
+        vertex = graph.vertices[position.vertex]
+        if vertex.kind == "name":
+            named = graph.names(position.vertex).function[position.state]
+            if named is None:
+                return
+            function = named
+            trail = (*trail, Mark("name", "none", offset, named))
+        else:
+            if not graph.dfa(position.vertex, function).state(position.state)[1]:
+                return
+            role = vertex.part.role if vertex.part is not None else "arguments"
+            if role != "none":
+                trail = (*trail, Mark("end", role, offset, vertex.part.index if vertex.part else function))
+        self._enter(vertex.next, function, position.rounds, trail, offset, found)
+
+    def _enter(self, at: int, function: int, rounds: int, trail: _Trail, offset: int, found: list[_Position]) -> None:
+        """Add the positions before a vertex."""
+        vertex = self._graph.vertices[at]
+        if vertex.kind == "split":
+            for option in vertex.options:
+                self._enter(option, function, rounds, trail, offset, found)
+        elif vertex.kind == "round":
+            loop = self._graph.vertices[vertex.next]
+            most = max(loop.minimum, 1) if loop.maximum is None else loop.maximum
+            self._enter(vertex.next, function, min(rounds + 1, most), trail, offset, found)
+        elif vertex.kind == "loop":
+            first, later, after = vertex.options
+            is_open = vertex.maximum is None or rounds < vertex.maximum
+            if is_open:
+                self._enter(later if rounds else first, function, rounds, trail, offset, found)
+            if rounds >= vertex.minimum:
+                self._enter(after, function, 0, trail, offset, found)
+        elif vertex.kind in ("part", "arguments"):
+            self._enter_part(at, function, rounds, trail, offset, found)
+        else:
+            found.append(_Position(at, 0, function, rounds, trail))
+
+    def _enter_part(
+        self, at: int, function: int, rounds: int, trail: _Trail, offset: int, found: list[_Position]
+    ) -> None:
+        vertex = self._graph.vertices[at]
+        dfa = self._graph.dfa(at, function)
+        if not dfa.start:
+            return  # the part has no text
+        role = vertex.part.role if vertex.part is not None else "arguments"
+        if role != "none":
+            trail = (*trail, Mark("begin", role, offset, vertex.part.index if vertex.part else function))
+        position = _Position(at, dfa.start, function, rounds, trail)
+        if dfa.state(dfa.start)[2]:
+            self._exit(position, found, offset)
+        else:
+            found.append(position)
+
+
+def _distinct(positions: list[_Position]) -> list[_Position]:
+    """Return the first of equal positions."""
+    if len(positions) == 1:
+        return positions
+    found: dict[tuple[int, ...], _Position] = {}
+    for position in positions:
+        found.setdefault(position[:4], position)
+    return list(found.values())

@@ -1,0 +1,155 @@
+"""TurnReader: the events of a text, from its positions in the graph of a rule."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any, Protocol
+
+from detent.errors import ArgumentError
+from detent.language import Language
+from detent.partial_json import PartialJson
+from detent.turns.arguments import PartialArguments
+from detent.turns.events import (
+    AnswerDelta,
+    AnswerFinished,
+    ArgumentsDelta,
+    CallFinished,
+    CallStarted,
+    Event,
+    TextDelta,
+    ThinkingDelta,
+    Turn,
+)
+from detent.turns.graph import Graph
+from detent.turns.positions import Mark, Positions, Run
+
+__all__ = ["TurnReader", "TurnRule"]
+
+
+class TurnRule(Protocol):
+    """What reading needs of a rule."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that may be called."""
+
+    @property
+    def answer(self) -> Language[Any] | None:
+        """The language of an answer; None if there is none."""
+
+    def graph(self, special: frozenset[str]) -> Graph:
+        """Return the graph of the rule, where these tags are special tokens."""
+
+    def partial(self, function: int) -> PartialArguments:
+        """Return the arguments of an empty text."""
+
+    def call(self, function: int, text: str) -> Any:
+        """Return the call with arguments that are complete."""
+
+
+class TurnReader:
+    """The events of a text that is fed in pieces, and the turn so far."""
+
+    def __init__(self, rule: TurnRule, special: frozenset[str] = frozenset()) -> None:
+        self._rule = rule
+        self._positions = Positions(rule.graph(special))
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._thinking: list[str] = []
+        self._text: list[str] = []
+        self._calls: list[Any] = []
+        self._function = 0
+        self._written: list[str] = []  # of the arguments or the answer in progress
+        self._partial: PartialArguments = PartialJson()
+        self._is_json = True
+        self._answer: Any = None
+
+    @property
+    def offset(self) -> int:
+        """The bytes read so far."""
+        return self._positions.offset
+
+    def feed(self, data: bytes) -> bool:
+        """Read bytes; return False where no text of the rule goes on with the byte at `offset`."""
+        return self._positions.feed(data)
+
+    def feed_special(self, name: str) -> bool:
+        """Read a special token; return False where no text of the rule goes on with it."""
+        return self._positions.feed_special(name)
+
+    def finish(self) -> bool:
+        """End the text; return whether it is complete."""
+        return self._positions.finish()
+
+    def events(self) -> list[Event]:
+        """Return the events that became certain since the last call."""
+        found: list[Event] = []
+        for item in self._positions.take_certain():
+            if isinstance(item, Run):
+                self._add_run(item, found)
+            elif item.kind == "name":
+                self._function = item.value
+                found.append(CallStarted(len(self._calls), self._rule.names[item.value]))
+            elif item.kind == "begin":
+                self._begin(item)
+            else:
+                self._end(item, found)
+        return found
+
+    @property
+    def turn(self) -> Turn:
+        """The turn, as far as it is certain; an answer when it is complete."""
+        return Turn("".join(self._thinking) or None, "".join(self._text) or None, tuple(self._calls), self._answer)
+
+    @property
+    def part(self) -> str | None:
+        """The part in which the text is, in words."""
+        role = self._positions.role
+        if role == "arguments":
+            return f"the arguments of {self._rule.names[self._function]!r}"
+        return f"the {role}" if role != "none" else None
+
+    def _begin(self, mark: Mark) -> None:
+        self._written = []
+        if mark.role == "arguments":
+            self._partial = self._rule.partial(mark.value)
+        elif mark.role == "answer":
+            self._partial, self._is_json = PartialJson(), True
+
+    def _end(self, mark: Mark, found: list[Event]) -> None:
+        text = "".join(self._written)
+        if mark.role == "arguments":
+            call = self._rule.call(mark.value, text)
+            found.append(CallFinished(len(self._calls), call))
+            self._calls.append(call)
+        elif mark.role == "answer":
+            self._answer = text if self._rule.answer is None else self._rule.answer.parse(text)
+            found.append(AnswerFinished(self._answer))
+
+    def _add_run(self, run: Run, found: list[Event]) -> None:
+        text = self._decoder.decode(run.data)
+        if not text:
+            return
+        if run.role == "thinking":
+            self._thinking.append(text)
+            found.append(ThinkingDelta(text))
+        elif run.role == "text":
+            self._text.append(text)
+            found.append(TextDelta(text))
+        else:
+            self._written.append(text)
+            if run.role == "arguments":
+                self._partial.feed(text)
+                found.append(ArgumentsDelta(len(self._calls), text, self._partial.value))
+            else:
+                found.append(AnswerDelta(text, self._answer_so_far(text)))
+
+    def _answer_so_far(self, text: str) -> Any:
+        """Return the partial value of an answer of JSON; None for another answer."""
+        if self._is_json and self._written[0].lstrip()[:1] in ("{", "[", '"'):
+            try:
+                self._partial.feed(text)
+            except ArgumentError:
+                self._is_json = False
+        else:
+            self._is_json = False
+        return self._partial.value if self._is_json else None

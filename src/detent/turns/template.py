@@ -1,0 +1,61 @@
+"""Templates of styles: texts with tags and slots, as outlines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from detent.sources.nodes import repeat
+from detent.sources.regex import regex
+from detent.turns.outline import Fixed, Gap, Outline, Part, Tag, sequence
+
+__all__ = ["read_template", "with_gaps"]
+
+_JSON_SPACE = re.compile(r'(?<=":) |(?<=,) (?=")')
+_COUNTER = Part("none", regex("[0-9]{1,6}")._node)
+_ID = Part("none", repeat(regex("[A-Za-z0-9_-]")._node, 1, 64))
+
+
+def read_template(
+    template: str, tags: Sequence[str], slots: Mapping[str, Outline] | None = None, *, is_json: bool = False
+) -> list[Outline]:
+    """Return the parts of a template.
+
+    >>> read_template('<call>{"name": "f"}', ["<call>"], is_json=True)
+    [Tag(name='<call>'), Fixed(text='{"name":'), Gap(text=' '), Fixed(text='"f"}')]
+    """
+    known: dict[str, Outline] = {**(slots or {}), "{index}": _COUNTER, "{id}": _ID}
+    known.update({tag: Tag(tag) for tag in tags})
+    found: list[Outline] = []
+    # Of two tags that begin alike, the longer one counts.
+    names = sorted((name for name in known if name in template), key=len, reverse=True)
+    for piece in re.split(f"({'|'.join(map(re.escape, names))})", template) if names else [template]:
+        if piece in known:
+            found.append(known[piece])
+        elif piece:
+            found += _with_json_space(piece) if is_json else [Fixed(piece)]
+    return found
+
+
+def with_gaps(template: str, tags: Sequence[str], *, is_json: bool = False, before: bool, after: bool) -> list[Outline]:
+    r"""Return the parts of a template whose white space `before` or `after` it touches free text, and is optional.
+
+    >>> with_gaps("\n</think>\n\n", ["</think>"], before=True, after=True)
+    [Gap(text='\n'), Tag(name='</think>'), Gap(text='\n\n')]
+    """
+    start = len(template) - len(template.lstrip()) if before else 0
+    end = max(len(template.rstrip()), start) if after else len(template)
+    inner = read_template(template[start:end], tags, is_json=is_json)
+    parts = [Gap(template[:start]), *inner, Gap(template[end:])]
+    return [part for part in parts if not isinstance(part, Gap) or part.text]
+
+
+def _with_json_space(text: str) -> list[Outline]:
+    pieces: list[Outline] = []
+    start = 0
+    for space in _JSON_SPACE.finditer(text):
+        pieces += [Fixed(text[start : space.start()]), Gap(" ")]
+        start = space.end()
+    pieces.append(Fixed(text[start:]))
+    whole = sequence(pieces)
+    return list(getattr(whole, "parts", [whole]))

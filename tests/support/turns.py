@@ -1,0 +1,171 @@
+"""Turns for tests: random turns, their texts, and what the events of a text say together."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import detent
+from detent.turns import (
+    AnswerDelta,
+    AnswerFinished,
+    ArgumentsDelta,
+    CallFinished,
+    CallStarted,
+    Style,
+    TextDelta,
+    ThinkingDelta,
+    Turn,
+    TurnFinished,
+)
+
+TOOLS = [
+    {
+        "name": "get_weather",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "city": {"type": "string"},
+                "days": {"type": "integer", "minimum": 1},
+                "units": {"enum": ["C", "F"]},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "detail": {"type": "object", "properties": {"wind": {"type": "boolean"}}, "required": ["wind"]},
+            },
+            "required": ["city"],
+        },
+    },
+    {
+        "name": "get_weather_map",
+        "parameters": {"type": "object", "properties": {"zoom": {"type": "number"}}, "required": ["zoom"]},
+    },
+    {"name": "now", "parameters": {"type": "object", "properties": {}}},
+]
+"""Tools of which one name begins another, and one takes no arguments."""
+
+_PIECES = "a,é,😀, ,\n,<,</,<t,{,[,\",',>,think,tool_call,},]].,Well. ,日本,|,=,<|,channel".split(",")
+
+
+def random_text(rng: Random, most: int = 8) -> str:
+    """Return a text with many beginnings of tags in it."""
+    return "".join(rng.choice(_PIECES) for _ in range(rng.randrange(most)))
+
+
+def random_arguments(rng: Random, name: str) -> dict[str, Any]:
+    if name == "get_weather":
+        arguments: dict[str, Any] = {"city": random_text(rng)}
+        if rng.random() < 0.5:
+            arguments["days"] = rng.randrange(1, 400)
+        if rng.random() < 0.5:
+            arguments["units"] = rng.choice("CF")
+        if rng.random() < 0.5:
+            arguments["tags"] = [random_text(rng, 4) for _ in range(rng.randrange(3))]
+        if rng.random() < 0.5:
+            arguments["detail"] = {"wind": rng.random() < 0.5}
+        return arguments
+    return {"zoom": rng.choice([1, 2.5, -0.25])} if name == "get_weather_map" else {}
+
+
+def random_turn(rng: Random, style: Style, *, thinks: bool | None = None) -> Turn:
+    """Return a turn that the style can write."""
+    if thinks is None:
+        thinks = style.thinking is not None and rng.random() < 0.6
+    names = [tool["name"] for tool in TOOLS]
+    called = rng.choices(names, k=rng.choice([0, 0, 1, 1, 2, 3]))[: None if style.parallel else 1]
+    calls = [detent.Call(name, random_arguments(rng, name)) for name in called]
+    text: str | None = None
+    if not calls or style.preamble is not None:
+        text = _plain(random_text(rng, 12), style, None if calls else TOOLS) or None
+    thinking = _plain(random_text(rng, 12), style, None) or "Hm" if thinks else None
+    return Turn(thinking, text, tuple(calls))
+
+
+def _plain(text: str, style: Style, tools: Any) -> str:
+    """Return a text without tags, and without white space at its ends, which belongs to the tags."""
+    for tag in style.tags:
+        text = text.replace(tag, "")
+    text = text.strip()
+    if tools and not style.trigger:
+        text = text.lstrip("[{<`\n ")  # calls without a tag begin with one of these
+    return text
+
+
+def render(rng: Random, style: Style, turn: Turn) -> str:
+    """Write a turn by replacing the slots of the templates: the plainest renderer."""
+    parts = []
+    if turn.thinking is not None:
+        assert style.thinking is not None
+        parts += [style.thinking[0], turn.thinking, style.thinking[1]]
+    if not turn.calls:
+        return "".join([*parts, style.text[0], turn.text or "", style.text[1]])
+    if turn.text is not None:
+        assert style.preamble is not None
+        parts += [style.preamble[0], turn.text, style.preamble[1]]
+    written = []
+    for index, call in enumerate(turn.calls):
+        arguments = write_arguments(rng, style, call)
+        text = style.call.replace("{name}", call.name).replace("{index}", str(index)).replace("{id}", "abc123XYZ")
+        written.append(text.replace("{arguments}", arguments))
+    return "".join([*parts, style.before_calls, style.separator.join(written), style.after_calls])
+
+
+def write_arguments(rng: Random, style: Style, call: Any) -> str:
+    if style.arguments == "json":
+        return json.dumps(call.arguments, ensure_ascii=rng.random() < 0.3)
+    if style.arguments == "python":
+        return f"({', '.join(f'{name}={value!r}' for name, value in call.arguments.items())})"
+    pieces = []
+    for key, value in call.arguments.items():
+        raw = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        pieces.append(style.parameter.replace("{key}", key).replace("{value}", raw))
+    return "".join(pieces)
+
+
+def chunks(rng: Random, data: bytes) -> list[bytes]:
+    """Cut bytes at random positions; sometimes into single bytes."""
+    if rng.random() < 0.1:
+        return [data[i : i + 1] for i in range(len(data))]
+    count = rng.choice([0, 1, 2, 4, 8, 16])
+    cuts = sorted({0, len(data), *(rng.randrange(len(data) + 1) for _ in range(count))})
+    return [data[a:b] for a, b in pairwise(cuts)]
+
+
+def collect(events: list[Any]) -> tuple[Turn, TurnFinished | None]:
+    """Return the turn that events say together, and check their order and their partial values."""
+    thinking = ""
+    text, fragments, answer_text = "", "", ""
+    calls: list[Any] = []
+    name: str | None = None
+    answer: Any = None
+    last: TurnFinished | None = None
+    for event in events:
+        assert last is None, "an event after the last"
+        if isinstance(event, ThinkingDelta):
+            assert event.text and not text and not calls
+            thinking += event.text
+        elif isinstance(event, TextDelta):
+            assert event.text
+            text += event.text
+        elif isinstance(event, CallStarted):
+            assert event.index == len(calls) and name is None
+            name, fragments = event.name, ""
+        elif isinstance(event, ArgumentsDelta):
+            assert event.index == len(calls) and name is not None and event.text
+            fragments += event.text
+            partial = event.value
+        elif isinstance(event, CallFinished):
+            assert event.index == len(calls) and event.call.name == name
+            if fragments:
+                assert partial is None or set(partial) <= set(event.call.arguments)
+            calls.append(event.call)
+            name = None
+        elif isinstance(event, AnswerDelta):
+            assert event.text
+            answer_text += event.text
+        elif isinstance(event, AnswerFinished):
+            answer = event.value
+        else:
+            assert isinstance(event, TurnFinished)
+            last = event
+    return Turn(thinking or None, text or None, tuple(calls), answer), last

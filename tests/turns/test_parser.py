@@ -1,0 +1,200 @@
+"""Parsers: the events of a text are those of the turn that was written, however the text is cut."""
+
+from random import Random
+
+import pytest
+
+import detent
+from detent.turns import STYLES, AnswerDelta, AnswerFinished, CallFinished, TextDelta, ThinkingDelta, TurnFinished
+from tests.support.turns import TOOLS, chunks, collect, random_turn, render
+
+CUTS = 120
+
+
+def check_chunkings(name: str, count: int, seed: int) -> None:
+    """Write random turns with the plainest renderer, and compare each with the events of its text in pieces."""
+    rng, style = Random(f"{name} {seed}"), STYLES[name]
+    rule = detent.turn(TOOLS, style=style)
+    done = 0
+    while done < count:
+        turn = random_turn(rng, style)
+        text = render(rng, style, turn)
+        assert rule.parse(text) == turn
+        for _ in range(4):
+            parser = rule.parser()
+            events = [event for piece in chunks(rng, text.encode()) for event in parser.feed(piece)]
+            streamed, last = collect([*events, *parser.finish()])
+            assert last is not None and last.reason == "complete", text
+            assert streamed == turn == last.turn, text
+            done += 1
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_events_of_all_chunkings_are_the_turn(name):
+    check_chunkings(name, CUTS, 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", STYLES)
+def test_events_of_100_000_chunkings_are_the_turn(name):
+    check_chunkings(name, 100_000, 1)
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_each_byte_of_a_turn_may_end_the_text(name):
+    # A text that ends early has the events of its beginning, and its last event says that it is incomplete; or it is a
+    # turn itself.
+    rng, style = Random(name), STYLES[name]
+    rule = detent.turn(TOOLS, style=style)
+    for _ in range(3):
+        data = render(rng, style, random_turn(rng, style)).encode()
+        whole = rule.parser()
+        whole.feed(data)
+        for end in range(len(data)):
+            parser = rule.parser()
+            turn, last = collect(parser.feed(data[:end]) + parser.finish())
+            assert last is not None
+            assert (last.reason == "complete") == rule.accepts(data[:end])
+            if last.reason == "incomplete":
+                assert last.mismatch is not None and last.mismatch.expected
+                assert (whole.turn.thinking or "").startswith(turn.thinking or "")
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_text_that_leaves_the_rule(name):
+    # The position is where no text of the rule goes on: found by brute force over beginnings.
+    rng, style = Random(name), STYLES[name]
+    rule = detent.turn(TOOLS, style=style, tool_choice="required")
+    dfa = rule._dfa()
+    left = 0
+    for _ in range(20):
+        turn = random_turn(rng, style)
+        data = bytearray(render(rng, style, turn).encode())
+        data[rng.randrange(len(data))] = rng.randrange(256)
+        expected, _ = dfa.longest_prefix(bytes(data))
+        parser = rule.parser()
+        events = [event for piece in chunks(rng, bytes(data)) for event in parser.feed(piece)]
+        if expected == len(data):
+            continue
+        left += 1
+        last = events[-1]
+        assert isinstance(last, TurnFinished) and last.reason == "mismatch"
+        assert last.position == expected
+        assert last.mismatch is not None and last.mismatch.expected
+        assert last.turn.calls == turn.calls[: len(last.turn.calls)] or expected < len(data)
+        assert parser.feed(b"more") == [] and parser.finish() == []
+    assert left
+
+
+def test_mismatch_names_the_part_and_keeps_what_was_valid():
+    rule = detent.turn(TOOLS, style="qwen3")
+    parser = rule.parser()
+    text = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "days": "two"}}'
+    *_, last = parser.feed("<think>Now</think>" + text)
+    assert last.turn == detent.Turn(thinking="Now")
+    assert last.position == len("<think>Now</think>" + text) - len('"two"}}')
+    assert "the arguments of 'get_weather'" in str(last.mismatch)
+    assert "[1-9]" in last.mismatch.expected
+
+
+def test_beginning_of_a_tag_is_held_back_exactly():
+    parser = detent.turn(TOOLS, style="qwen3", thinking="none").parser()
+    assert parser.feed("a <tool") == [TextDelta("a ")]
+    assert parser.feed("s") == [TextDelta("<tools")]
+    assert parser.feed("\n") == []  # the line feed before a call belongs to the call
+    assert parser.feed("<tool_call") == []
+    assert parser.feed("!") == [TextDelta("\n<tool_call!")]
+
+
+def test_bytes_inside_a_character_wait():
+    parser = detent.turn(style="qwen3").parser()
+    first, second = "é".encode()[:1], "é".encode()[1:]
+    assert parser.feed(first) == []
+    assert parser.feed(second) == [TextDelta("é")]
+
+
+def test_answer_of_any_rule():
+    parser = detent.json_schema({"type": "array"}).parser()
+    assert parser.feed('[1, "a') == [AnswerDelta('[1, "a', [1, "a"])]
+    assert parser.feed('"]') == [AnswerDelta('"]', [1, "a"]), AnswerFinished([1, "a"])]
+    assert parser.finish() == [TurnFinished("complete", detent.Turn(answer=[1, "a"]))]
+    number = detent.integer().parser()
+    assert number.feed("12") == [AnswerDelta("12", None)]
+    assert number.finish()[0] == AnswerFinished(12)
+
+
+def test_turn_with_an_answer():
+    rule = detent.turn(TOOLS, style="qwen3", answer=detent.integer())
+    assert rule.parse("<think>6 times 7</think>42") == detent.Turn(thinking="6 times 7", answer=42)
+    assert rule.parse('<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>').calls == (detent.Call("now", {}),)
+    assert not rule.accepts("forty-two")
+
+
+def test_combined_rules_restrict_the_events():
+    rule = detent.turn(TOOLS, style="qwen3") & detent.without("damn")
+    parser = rule.parser()
+    assert parser.feed("<think>well, ") == [ThinkingDelta("well, ")]
+    *events, last = parser.feed("damn it")
+    assert events == [ThinkingDelta("dam")]
+    assert last.reason == "mismatch" and last.position == len("<think>well, dam")
+    call = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "damn"}}\n</tool_call>'
+    assert not rule.accepts(call)
+    assert rule.parse(call.replace("damn", "Rome")).calls[0].arguments == {"city": "Rome"}
+
+
+def test_choice_of_tools_and_numbers_of_calls():
+    now = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
+
+    def rule(**options):
+        return detent.turn(TOOLS, style="qwen3", **options)
+
+    assert rule(tool_choice="none").accepts("Hi") and not rule(tool_choice="none").accepts(now)
+    assert not rule(tool_choice="required").accepts("Hi") and rule(tool_choice="required").accepts(f"Hi\n{now}")
+    assert not rule(tool_choice="get_weather").accepts(now) and rule(tool_choice="now").accepts(now)
+    assert not rule(max_calls=1).accepts(f"{now}\n{now}") and rule(max_calls=2).accepts(f"{now}\n{now}")
+    assert not rule(text=False).accepts(f"Hi{now}") and rule(text=False).accepts(now)
+    assert not rule(thinking="required").accepts(now) and rule(thinking="open").accepts(f"So</think>{now}")
+    assert not rule(thinking="none").accepts(f"<think>So</think>{now}")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"style": "qwen99"}, "there are qwen3"),
+        ({"style": "qwen3", "tool_choice": "sub"}, "the tools are get_weather"),
+        ({"style": "qwen3", "tool_choice": "required", "tools": ()}, "needs tools"),
+        ({"style": "qwen3", "max_calls": 0}, "from 1 on"),
+        ({"style": "qwen3", "tools": (), "text": False}, "neither calls nor text"),
+        ({"style": "qwen3", "thinking": "always"}, "thinking must be"),
+        ({"style": "qwen3", "thinking_tokens": 0}, "thinking_tokens must be"),
+        ({"style": "qwen3", "thinking_tokens": 9, "thinking": "none"}, "needs a turn that thinks"),
+    ],
+)
+def test_refused_options(options, message):
+    tools = options.pop("tools", TOOLS)
+    with pytest.raises(detent.ArgumentError, match=message):
+        detent.turn(tools, **options)
+
+
+def test_style_without_thinking():
+    with pytest.raises(detent.UnsupportedError, match="no notation for thinking"):
+        detent.turn(TOOLS, style="llama3-pythonic", thinking="required")
+
+
+def test_feed_after_finish():
+    parser = detent.turn(style="qwen3").parser()
+    parser.finish()
+    with pytest.raises(detent.errors.StateError, match="finished"):
+        parser.feed("a")
+    with pytest.raises(detent.ArgumentError, match=r"parser\(vocabulary\)"):
+        detent.turn(style="qwen3").parser().feed([1])
+
+
+def test_parsers_survive_pickling_of_their_rule():
+    import pickle
+
+    rule = detent.turn(TOOLS, style="gpt-oss")
+    again = pickle.loads(pickle.dumps(rule))
+    text = "<|channel|>final<|message|>Hi"
+    assert again.parser().feed(text) == rule.parser().feed(text) == [TextDelta("Hi")]
+    assert isinstance(CallFinished(0, detent.Call("f", {})), CallFinished)
