@@ -39,6 +39,11 @@ class CheckedAutomaton {
     return automaton_.shortest_completion(ExprId{state});
   }
 
+  std::string some_completion(std::uint32_t state) {
+    if (checked(state) == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
+    return automaton_.some_completion(ExprId{state});
+  }
+
   std::uint32_t completion_bound(std::uint32_t state) { return automaton_.completion_bound(checked(state)); }
 
   std::string state_text(std::uint32_t state, std::size_t max_bytes) {
@@ -76,6 +81,10 @@ void bind_automaton(nb::module_& m) {
       .def(
           "shortest_completion",
           [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(state)); }, "state"_a)
+      .def(
+          "some_completion",
+          [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.some_completion(state)); }, "state"_a,
+          "A string that leads from a live state to acceptance, found without a search.")
       .def("completion_bound", &CheckedAutomaton::completion_bound, "state"_a,
            "The length of some string that leads from a live state to acceptance.")
       .def("state_text", &CheckedAutomaton::state_text, "state"_a, "max_bytes"_a = 200,

@@ -186,6 +186,11 @@ class Automaton:
 
     def shortest_completion(self, state: int) -> bytes: ...
 
+    def some_completion(self, state: int) -> bytes:
+        """
+        A string that leads from a live state to acceptance, found without a search.
+        """
+
     def completion_bound(self, state: int) -> int:
         """The length of some string that leads from a live state to acceptance."""
 

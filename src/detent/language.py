@@ -520,7 +520,8 @@ class Language(Generic[T_co]):
 
     def _dfa(self) -> ByteDfa:
         if self._dfa_cache is None:
-            tags = sorted(tag.encode() for tag in getattr(self.value, "tags", ()))  # letters in the text of a turn
+            # The tags of a turn are letters in its text.
+            tags = sorted(tag.encode() for tag in getattr(self.value, "letter_tags", ()))
             node = _core.special_as_text(self._node, tags) if tags else self._node
             object.__setattr__(self, "_dfa_cache", ByteDfa(_core.without_special(node)))
         assert self._dfa_cache is not None  # noqa: S101 - set above

@@ -187,6 +187,10 @@ class ByteDfa:
         """Return the shortest string that leads from a live state to acceptance."""
         return self._core.shortest_completion(state)
 
+    def some_completion(self, state: int) -> bytes:
+        """Return a string that leads from a live state to acceptance; unlike `completion`, without a search."""
+        return self._core.some_completion(state)
+
     def is_accepting(self, state: int) -> bool:
         """Return whether a text may end in `state`."""
         return state != 0 and self._core.accepting(state)

@@ -115,11 +115,22 @@ def write_arguments(rng: Random, style: Style, call: Any) -> str:
         return json.dumps(call.arguments, ensure_ascii=rng.random() < 0.3)
     if style.arguments == "python":
         return f"({', '.join(f'{name}={value!r}' for name, value in call.arguments.items())})"
+    if style.arguments == "bare":
+        return _bare(call.arguments, style.quote)
     pieces = []
     for key, value in call.arguments.items():
         raw = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         pieces.append(style.parameter.replace("{key}", key).replace("{value}", raw))
+        pieces[-1] = pieces[-1].replace("{is_string}", str(isinstance(value, str)).lower(), 1)
     return "".join(pieces)
+
+
+def _bare(value: Any, quote: str) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{_bare(value[key], quote)}" for key in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_bare(item, quote) for item in value) + "]"
+    return f"{quote}{value}{quote}" if isinstance(value, str) else json.dumps(value)
 
 
 def chunks(rng: Random, data: bytes) -> list[bytes]:

@@ -8,7 +8,7 @@ import detent
 from detent.turns import STYLES, AnswerDelta, AnswerFinished, CallFinished, TextDelta, ThinkingDelta, TurnFinished
 from tests.support.turns import TOOLS, chunks, collect, random_turn, render
 
-CUTS = 120
+CUTS = 60
 
 
 def check_chunkings(name: str, count: int, seed: int) -> None:
@@ -46,18 +46,17 @@ def test_each_byte_of_a_turn_may_end_the_text(name):
     # turn itself.
     rng, style = Random(name), STYLES[name]
     rule = detent.turn(TOOLS, style=style)
-    for _ in range(3):
-        data = render(rng, style, random_turn(rng, style)).encode()
-        whole = rule.parser()
-        whole.feed(data)
-        for end in range(len(data)):
-            parser = rule.parser()
-            turn, last = collect(parser.feed(data[:end]) + parser.finish())
-            assert last is not None
-            assert (last.reason == "complete") == rule.accepts(data[:end])
-            if last.reason == "incomplete":
-                assert last.mismatch is not None and last.mismatch.expected
-                assert (whole.turn.thinking or "").startswith(turn.thinking or "")
+    data = render(rng, style, random_turn(rng, style)).encode()
+    whole = rule.parser()
+    whole.feed(data)
+    for end in range(len(data)):
+        parser = rule.parser()
+        turn, last = collect(parser.feed(data[:end]) + parser.finish())
+        assert last is not None
+        assert (last.reason == "complete") == rule.accepts(data[:end])
+        if last.reason == "incomplete":
+            assert last.mismatch is not None and last.mismatch.expected
+            assert (whole.turn.thinking or "").startswith(turn.thinking or "")
 
 
 @pytest.mark.parametrize("name", STYLES)
@@ -69,7 +68,7 @@ def test_text_that_leaves_the_rule(name):
     left = 0
     for _ in range(20):
         turn = random_turn(rng, style)
-        data = bytearray(render(rng, style, turn).encode())
+        data = bytearray(render(rng, style, turn).encode() or b"?")
         data[rng.randrange(len(data))] = rng.randrange(256)
         expected, _ = dfa.longest_prefix(bytes(data))
         parser = rule.parser()
@@ -160,7 +159,7 @@ def test_choice_of_tools_and_numbers_of_calls():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"style": "qwen99"}, "there are qwen3"),
+        ({"style": "qwen99"}, "there are openai"),
         ({"style": "qwen3", "tool_choice": "sub"}, "the tools are get_weather"),
         ({"style": "qwen3", "tool_choice": "required", "tools": ()}, "needs tools"),
         ({"style": "qwen3", "max_calls": 0}, "from 1 on"),

@@ -11,16 +11,22 @@ import re
 from typing import Any, Protocol
 
 from detent import _core
+from detent.limits import Limits
 from detent.partial_json import PartialJson
-from detent.sources.calls.function import Function
+from detent.sources.calls.bare_spelling import BareReader, BareSpelling
+from detent.sources.calls.function import Function, naming
 from detent.sources.calls.locate import arguments_as_json, literal_as_json
 from detent.sources.calls.pythonic import python_arguments
 from detent.sources.calls.xml_spelling import XmlArguments, XmlTemplate
 from detent.sources.json_schema import json_schema
+from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.emit.emitter import Emitter
+from detent.sources.json_schema.solve.solver import Solver
 from detent.turns.style import Style
 
 __all__ = ["Notation", "PartialArguments", "notation_of"]
 
+_DEFAULT_LIMITS = Limits()
 _PYTHON_NAME = re.compile(r"[\s,(]*([^\W\d]\w*)=")
 
 
@@ -50,7 +56,8 @@ class Notation(Protocol):
 
 class _JsonNotation:
     def node(self, function: Function) -> _core.Node:
-        return json_schema(function.schema)._node
+        with naming(function):
+            return json_schema(function.schema)._node
 
     def as_json(self, function: Function, text: str) -> str:
         return text
@@ -75,13 +82,30 @@ class _XmlNotation:
         self._template = template
 
     def node(self, function: Function) -> _core.Node:
-        return XmlArguments(function, self._template).node()
+        with naming(function):
+            return XmlArguments(function, self._template).node()
 
     def as_json(self, function: Function, text: str) -> str:
         return json.dumps(XmlArguments(function, self._template).members(text), ensure_ascii=False)
 
     def partial(self, function: Function) -> PartialArguments:
         return _PartialXml(XmlArguments(function, self._template))
+
+
+class _BareNotation:
+    def __init__(self, quote: str) -> None:
+        self._quote = quote
+
+    def node(self, function: Function) -> _core.Node:
+        with naming(function):
+            solver = Solver(SchemaDocument(function.schema, False, {}, _DEFAULT_LIMITS))
+            return Emitter(solver, BareSpelling(self._quote)).emit()
+
+    def as_json(self, function: Function, text: str) -> str:
+        return BareReader(self._quote).feed(text)
+
+    def partial(self, function: Function) -> PartialArguments:
+        return _PartialBare(BareReader(self._quote))
 
 
 class _PartialPython:
@@ -106,6 +130,21 @@ class _PartialPython:
         return bool(self.value != before)
 
 
+class _PartialBare:
+    """The arguments of a bare object."""
+
+    def __init__(self, reader: BareReader) -> None:
+        self._reader = reader
+        self._partial = PartialJson()
+
+    @property
+    def value(self) -> Any:
+        return self._partial.value
+
+    def feed(self, piece: str) -> bool:
+        return self._partial.feed(self._reader.feed(piece))
+
+
 class _PartialXml:
     """The arguments whose closing tag is complete, and a raw text as far as it is certain."""
 
@@ -128,4 +167,6 @@ def notation_of(style: Style) -> Notation:
         return _JsonNotation()
     if style.arguments == "python":
         return _PythonNotation()
-    return _XmlNotation(XmlTemplate.read(style.parameter))
+    if style.arguments == "bare":
+        return _BareNotation(style.quote)
+    return _XmlNotation(XmlTemplate.read(style.parameter, style.tags))

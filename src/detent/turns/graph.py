@@ -19,8 +19,9 @@ __all__ = ["Graph", "PartDfa", "Vertex"]
 class PartDfa:
     """The automaton of a part, with the facts of each state that reading needs."""
 
-    def __init__(self, node: _core.Node) -> None:
-        self._dfa = ByteDfa(node)
+    def __init__(self, node: _core.Node, tags: list[bytes]) -> None:
+        self._dfa = ByteDfa(_core.without_special(_core.special_as_text(node, tags)))
+        self.has_special = node.has_special
         self.class_of = self._dfa.class_of
         self.first_bytes = self._dfa.first_bytes
         self._states: dict[int, tuple[list[int], bool, bool]] = {}
@@ -57,12 +58,15 @@ class Graph:
     ----------
     outline : Outline
         The outline.
+    tags : tuple of str
+        All tags.
     special : frozenset of str
         The tags that are special tokens. The others are letters.
     """
 
-    def __init__(self, outline: Outline, special: frozenset[str] = frozenset()) -> None:
+    def __init__(self, outline: Outline, tags: tuple[str, ...] = (), special: frozenset[str] = frozenset()) -> None:
         self.vertices: list[Vertex] = [Vertex("end")]
+        self._tags = sorted(tag.encode() for tag in tags)
         self._special = special
         self._dfas: dict[tuple[int, int], PartDfa] = {}
         self._names: dict[int, _NameTrie] = {}
@@ -121,7 +125,7 @@ class Graph:
         found = self._dfas.get(key)
         if found is None:
             node = at.part.node if at.part is not None else at.calls.arguments[function]  # type: ignore[union-attr]
-            found = self._dfas[key] = PartDfa(_core.without_special(node))
+            found = self._dfas[key] = PartDfa(node, self._tags)
         return found
 
     def names(self, vertex: int) -> _NameTrie:

@@ -167,7 +167,7 @@ class Parser:
         data = bytes(self._text)
         position, state = dfa.longest_prefix(data[: self._reader.offset])
         before = data[:position].decode(errors="replace").rstrip("\ufffd")
-        example = (data[:position] + dfa.completion(state)).decode(errors="replace") if state else None
+        example = (data[:position] + dfa.some_completion(state)).decode(errors="replace") if state else None
         expected = dfa.expected_text(state) if state else "nothing at all (the rule has no text)"
         return Mismatch(
             data.decode(errors="replace"), len(before), expected, example, self._reader.part, repr(self._rule)

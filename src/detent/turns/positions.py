@@ -226,10 +226,25 @@ class Positions:
                 offset = self._offset + len(vertex.data)
                 self._enter(vertex.next, position.function, position.rounds, position.trail, offset, found)
         elif vertex.kind in ("part", "arguments", "name"):
+            if vertex.kind != "name":
+                self._step_tag_inside(position, name.encode(), found)
             following: list[_Position] = []
             self._exit(position, following)
             for each in following:
                 self._step_special(each, name, found)
+
+    def _step_tag_inside(self, position: _Position, name: bytes, found: list[_Position]) -> None:
+        """Read a special token inside a part that has special tokens; its automaton is over their letters."""
+        dfa = self._graph.dfa(position.vertex, position.function)
+        state = position.state if dfa.has_special else 0
+        for byte in name:
+            state = dfa.state(state)[0][dfa.class_of[byte]] if state else 0
+        if state:
+            moved = position._replace(state=state)
+            if dfa.state(state)[2]:
+                self._exit(moved, found, self._offset + len(name))
+            else:
+                found.append(moved)
 
     def _exit(self, position: _Position, found: list[_Position], offset: int | None = None) -> None:
         """Add the positions after a part, arguments or a name, if they may end at `offset`."""

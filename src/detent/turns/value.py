@@ -71,7 +71,7 @@ class TurnValue:
         return tuple(function.name for function in self.functions)
 
     @property
-    def tags(self) -> tuple[str, ...]:
+    def letter_tags(self) -> tuple[str, ...]:
         """The special tokens that are letters where a vocabulary lacks them, and in texts."""
         return self.style.tags
 
@@ -91,7 +91,7 @@ class TurnValue:
     def graph(self, special: frozenset[str]) -> Graph:
         """See `TurnRule.graph`."""
         if special not in self._graphs:
-            self._graphs[special] = Graph(self.outline, special)
+            self._graphs[special] = Graph(self.outline, self.style.tags, special)
         return self._graphs[special]
 
     def partial(self, function: int) -> PartialArguments:

@@ -8,6 +8,7 @@ takes, that value is meant. Other values are JSON.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,19 +48,38 @@ class XmlTemplate:
     r"""The texts around the name and the value of an argument.
 
     >>> XmlTemplate.read("<parameter={key}>\n{value}\n</parameter>\n")
-    XmlTemplate(before_name='<parameter=', before_value='>\n', after_value='\n</parameter>\n')
+    XmlTemplate('<parameter=', '>\n', '\n</parameter>\n')
     """
 
     before_name: str
-    before_value: str
+    after_name: str
     after_value: str
+    before_string: str = ""
+    before_other: str = ""
+    tags: tuple[str, ...] = ()
+    """The texts in the template that are special tokens where a vocabulary has them."""
 
     @staticmethod
-    def read(template: str) -> XmlTemplate:
-        """Read a template with the slots ``{key}`` and ``{value}``."""
+    def read(template: str, tags: Sequence[str] = ()) -> XmlTemplate:
+        """Read a template with the slots ``{key}`` and ``{value}``, and perhaps ``{is_string}`` between them."""
         before_name, _, rest = template.partition("{key}")
-        before_value, _, after_value = rest.partition("{value}")
-        return XmlTemplate(before_name, before_value, after_value)
+        middle, _, after_value = rest.partition("{value}")
+        after_name, slot, before_value = middle.partition("{is_string}")
+        if not slot:
+            before_value = ""
+        texts = f"true{before_value}" if slot else "", f"false{before_value}" if slot else ""
+        return XmlTemplate(before_name, after_name, after_value, *texts, tuple(tags))
+
+    def node(self, text: str) -> _core.Node:
+        """Return the node of a text of the template."""
+        names = sorted((tag for tag in self.tags if tag in text), key=len, reverse=True)
+        pieces = re.split(f"({'|'.join(map(re.escape, names))})", text) if names else [text]
+        literals = [_core.literal(piece.encode()) for piece in pieces]
+        tagged = zip(pieces, literals, strict=True)
+        return concat(*[_core.special(piece.encode(), node) if piece in names else node for piece, node in tagged])
+
+    def __repr__(self) -> str:
+        return f"XmlTemplate({self.before_name!r}, {self.after_name!r}, {self.after_value!r})"
 
     @property
     def closing_tag(self) -> str:
@@ -101,15 +121,15 @@ class XmlArguments:
         position = 0
         while text.startswith(template.before_name, position):
             position += len(template.before_name)
-            named = text.find(template.before_value, position)
+            named = text.find(template.after_name, position)
             if named < 0:
                 break
             name = text[position:named]
-            position = named + len(template.before_value)
+            position = named + len(template.after_name)
             end = text.find(template.after_value, position)
             if end < 0:
-                written = _without_partial_tag(text[position:], template.after_value)
-                if is_partial and written and self.is_raw(name) and not _is_json_value(written):
+                written = self._string_so_far(name, text[position:]) if is_partial else None
+                if written is not None:
                     found[name] = written
                 break
             found[name] = self._value(name, text[position:end])
@@ -124,6 +144,11 @@ class XmlArguments:
         return self._is_raw[name]
 
     def _value(self, name: str, written: str) -> Any:
+        template = self._template
+        if template.before_string:
+            if written.startswith(template.before_string):
+                return written[len(template.before_string) :]
+            return json.loads(written[len(template.before_other) :])
         if not self.is_raw(name):
             return json.loads(written)
         if _is_json_value(written):
@@ -132,6 +157,14 @@ class XmlArguments:
             if any(ByteDfa(other).accepts(written.encode()) for other in others):
                 return json.loads(written)
         return written
+
+    def _string_so_far(self, name: str, written: str) -> str | None:
+        """Return what is certain of a raw string whose closing tag is missing."""
+        before = self._template.before_string
+        if not self.is_raw(name) or not written.startswith(before):
+            return None
+        text = _without_partial_tag(written[len(before) :], self._template.after_value)
+        return text if text and (before or not _is_json_value(text)) else None
 
     def _object_plans(self) -> list[ObjectPlan]:
         if self._plans is None:
@@ -164,10 +197,10 @@ class _XmlSpelling(Spelling):
     def __init__(self, template: XmlTemplate, function: str) -> None:
         self._template = template
         self._function = function
-        self.colon = _core.literal(template.before_value.encode())
-        self.comma = _core.literal((template.after_value + template.before_name).encode())
-        self.open_object = self.before_member = _core.literal(template.before_name.encode())
-        self.close_object = _core.literal(template.after_value.encode())
+        self.colon = template.node(template.after_name)
+        self.comma = template.node(template.after_value + template.before_name)
+        self.open_object = self.before_member = template.node(template.before_name)
+        self.close_object = template.node(template.after_value)
 
     @property
     def any_name(self) -> _core.Node:
@@ -208,30 +241,36 @@ class _XmlSpelling(Spelling):
 
     def members(self, values: ValueEmitter) -> ValueEmitter:
         """See `Spelling.members`."""
-        return _XmlValues(values, self._template.closing_tag)
+        return _XmlValues(values, self._template)
 
 
 class _XmlValues:
     """Emits the values of arguments: raw where they may be strings."""
 
-    def __init__(self, values: ValueEmitter, closing_tag: str) -> None:
-        self._values = values
+    def __init__(self, values: ValueEmitter, template: XmlTemplate) -> None:
         self.solver = values.solver
         self.spelling = values.spelling
         self.is_ordered = values.is_ordered
-        self._without_tag = _core.complement(concat(ANY_BYTES, closing_tag, ANY_BYTES))
+        self._template = template
+        self._without_tag = _core.complement(concat(ANY_BYTES, template.closing_tag, ANY_BYTES))
         self._known: dict[Conjunction, _core.Node] = {}
 
-    def try_immediate(self, conjunction: Conjunction) -> _core.Node | None:
+    def try_immediate(self, conjunction: Conjunction) -> _core.Node:
         """See `ValueEmitter.try_immediate`."""
         if conjunction not in self._known:
-            strings = _raw_strings(self.solver, conjunction)
-            if strings is None:
-                return self._values.try_immediate(conjunction)
-            others = _others(self.solver, conjunction)
-            raw = _core.intersection([union(*strings), self._without_tag, _core.complement(others)])
-            self._known[conjunction] = union(raw, others)
+            self._known[conjunction] = self._value(conjunction)
         return self._known[conjunction]
+
+    def _value(self, conjunction: Conjunction) -> _core.Node:
+        template = self._template
+        strings = _raw_strings(self.solver, conjunction)
+        if strings is None:
+            return concat(template.before_other, Emitter(self.solver, _JSON).emit(conjunction))
+        others = _others(self.solver, conjunction)
+        raw = _core.intersection([union(*strings), self._without_tag])
+        if not template.before_string:
+            return union(_core.intersection([raw, _core.complement(others)]), others)
+        return union(concat(template.before_string, raw), concat(template.before_other, others))
 
 
 def _scalar_parts(solver: Solver, conjunction: Conjunction) -> list[MergedAssertions] | None:

@@ -332,11 +332,11 @@ JSON_FAMILIES = (
     Style(
         name="gpt-oss",
         call="<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}",
-        separator="<|call|><|start|>assistant",
+        parallel=False,
         thinking=("<|channel|>analysis<|message|>", "<|end|><|start|>assistant"),
         text=("<|channel|>final<|message|>", ""),
         preamble=("<|channel|>commentary<|message|>", "<|end|><|start|>assistant"),
-        tags=("<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|start|>", "<|call|>"),
+        tags=("<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|start|>"),
         end_of_calls="<|call|>",
         end_of_text="<|return|>",
         source="https://cookbook.openai.com/articles/openai-harmony",

@@ -55,10 +55,10 @@ class Emitter:
         self._weights: dict[Conjunction, int] = {}
         self._outermost_objects: dict[Conjunction, Continuation] = {}
 
-    def emit(self) -> _core.Node:
-        """Return the expression of the whole document."""
+    def emit(self, conjunction: Conjunction | None = None) -> _core.Node:
+        """Return the expression of the whole document, or of one conjunction."""
         document = self.solver.document
-        root = document.conjunction([document.root])
+        root = document.conjunction([document.root]) if conjunction is None else conjunction
         start: Request = root if self._outermost is None else self._outermost_object(root, self._outermost)
         known = self.try_immediate(root) if start is root else None
         if known is not None:
