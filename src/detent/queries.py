@@ -60,6 +60,10 @@ class ByteDfa:
             row = self._rows[state] = self._core.row(state)
         return row
 
+    def step(self, state: int, byte: int) -> int:
+        """Return the state after one more byte; 0 if no member goes on so."""
+        return self.row(state)[self.class_of[byte]] if state else 0
+
     def is_empty(self) -> bool:
         """Return whether the language has no string."""
         return self._core.start == 0

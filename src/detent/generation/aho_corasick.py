@@ -191,6 +191,11 @@ class MatchState:
         return None
 
     @property
+    def candidate(self) -> Match | None:
+        """None: words have no assertions."""
+        return None
+
+    @property
     def whole_words_only(self) -> bool:
         """Whether words match between word boundaries only."""
         return self._automaton.whole_words

@@ -7,6 +7,7 @@ began. Rewinding needs the restricted language too: a prefix without a banned wo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -14,23 +15,31 @@ from typing import Literal, TypeAlias, get_args
 from detent import _core
 from detent.errors import ArgumentError
 from detent.generation.aho_corasick import AhoCorasick, MatchState
+from detent.generation.pattern_search import BannedSearch, PatternSearch
 from detent.generation.sampler import whole_number
 from detent.language import Language
+from detent.queries import ByteDfa
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, optional
 from detent.sources.words.caseless import CaselessAlphabet
-from detent.sources.words.containing import containing_node, no_word_character, read_words
-from detent.sources.words.escaped import containing_escaped
+from detent.sources.words.containing import (
+    EscapedWords,
+    containing_any,
+    matches,
+    no_word_character,
+    read_words,
+)
 from detent.sources.words.trie import bytes_trie, trie
 
 __all__ = ["Ban", "BanMode", "BannedWords", "Words", "banned_words"]
 
 BanMode: TypeAlias = Literal["rewind", "mask"]
-Words: TypeAlias = Sequence[str | bytes] | set[str | bytes] | frozenset[str | bytes]
+Word: TypeAlias = str | bytes | re.Pattern[str]
+Words: TypeAlias = Sequence[Word] | set[Word] | frozenset[Word]
 
 
 @dataclass(frozen=True)
 class Ban:
-    """Words that a text must not contain, and how they are kept out.
+    r"""Words that a text must not contain, and how they are kept out.
 
     >>> import detent
     >>> ban = detent.Ban(["listen", "talk"], ignore_case=True)
@@ -40,15 +49,16 @@ class Ban:
 
     Parameters
     ----------
-    words : sequence of str or bytes
-        The text contains none of them, however tokens divide them, alone or inside a longer word. In a text with
-        strings in quotes, such as JSON, the decoded strings contain none of them either.
+    words : sequence of str, bytes or compiled pattern
+        The text contains none of them, however tokens divide them, alone or inside a longer word, and no match of a
+        pattern, as by `re.search`. In a text with strings in quotes, such as JSON, the decoded strings contain none of
+        them either; a pattern must have no assertions there.
     mode : "rewind" or "mask"
         "rewind": when a banned word is complete, return to the token in which the word began, ban that token at that
         position, and go on; the model then writes something else. "mask": never write a token that completes a word.
         No token is wasted, but the model may be left inside a word that it must not complete.
     ignore_case, whole_words : bool
-        As in `detent.containing`.
+        As in `detent.containing`; patterns have flags instead.
     across_prompt : bool
         Whether a word that begins in the prompt's text (after its last special token) and ends in the text counts.
     max_rewinds : int
@@ -57,7 +67,7 @@ class Ban:
     Raises
     ------
     ArgumentError
-        There is an empty word, a word is neither str nor bytes, or a parameter is out of range.
+        There is an empty word, a word is of another type, or a parameter is out of range.
     """
 
     words: Words
@@ -73,6 +83,8 @@ class Ban:
         if not isinstance(self.mode, str) or self.mode not in get_args(BanMode):
             raise ArgumentError(f"the mode of a ban must be 'rewind' or 'mask', got {self.mode!r}")
         whole_number("max_rewinds", self.max_rewinds, least=0)
+        if self.across_prompt and any(isinstance(word, re.Pattern) for word in self.words):
+            raise ArgumentError("across_prompt is for words; ban patterns without it")
 
 
 class BannedWords:
@@ -85,20 +97,34 @@ class BannedWords:
     """
 
     def __init__(self, ban: Ban) -> None:
-        words = list(ban.words)
+        words = [word for word in ban.words if not isinstance(word, re.Pattern)]
+        patterns = sorted(
+            {word for word in ban.words if isinstance(word, re.Pattern)}, key=lambda each: (each.pattern, each.flags)
+        )
         self.mode: BanMode = ban.mode
         self.max_rewinds = ban.max_rewinds
         self._across_prompt = ban.across_prompt
         self._ignore_case = ban.ignore_case
         self._whole_words = ban.whole_words
-        self._automaton = AhoCorasick(words, "ban", ignore_case=ban.ignore_case, whole_words=ban.whole_words)
-        self._banned_node = containing_node(words, "ban", ban.ignore_case, ban.whole_words)
-        encoded = read_words(words, "ban", as_text=False)
-        self._escaped_node = containing_escaped(encoded, ban.ignore_case, ban.whole_words)
+        self._automaton: AhoCorasick | None = None
+        if words:
+            self._automaton = AhoCorasick(words, "ban", ignore_case=ban.ignore_case, whole_words=ban.whole_words)
+        self._banned_node = containing_any([*words, *patterns], "ban", ban.ignore_case, ban.whole_words)
+        self._patterns = tuple(patterns)
+        self._pattern_dfas = [(ByteDfa(node), is_exact) for node, is_exact in map(matches, patterns)]
+        encoded = tuple(sorted(read_words(words, "ban", as_text=False)))
+        self._escaped = EscapedWords(encoded, (), ban.ignore_case, ban.whole_words)
+        self._escaped_patterns = EscapedWords((), self._patterns, False, False)
 
-    def start(self, prompt: bytes) -> MatchState:
+    def start(self, prompt: bytes) -> MatchState | BannedSearch:
         """Return the match state of an empty text after a prompt."""
-        return self._automaton.start(prompt if self._across_prompt else b"")
+        words = None if self._automaton is None else self._start_words(self._automaton, prompt)
+        if words is not None and not self._pattern_dfas:
+            return words
+        return BannedSearch(words, PatternSearch(self._pattern_dfas))
+
+    def _start_words(self, automaton: AhoCorasick, prompt: bytes) -> MatchState:
+        return automaton.start(prompt if self._across_prompt else b"")
 
     def excluding(self, language: Language, prompt: bytes, stops: AhoCorasick | None) -> Language:
         """Return the texts of a language without a banned word, and without the end of one that the prompt began.
@@ -108,26 +134,44 @@ class BannedWords:
         """
         banned = [self._banned_node]
         if language._node != UTF8:
-            banned.append(self._escaped_node)
-        if stops is not None and self._whole_words:  # cutting the text at a stop string makes a word boundary there
+            banned.append(self._escaped())
+        if language._has_escapes and self._patterns:
+            banned.append(self._escaped_patterns())
+        if stops is not None and not all(is_exact for _, is_exact in self._pattern_dfas):
+            raise ArgumentError(
+                "a banned pattern with an assertion such as \\b may match at the end of a text, which stop= moves; "
+                "write the pattern without assertions, or a language instead of stop="
+            )
+        if stops is not None and self._whole_words and self._automaton is not None:
+            # Cutting the text at a stop string makes a word boundary there.
             before = optional(concat(ANY_BYTES, no_word_character()))
             stop_strings = bytes_trie(sorted(word.encode("latin-1") for word in stops.words))
             banned.append(concat(before, self._trie(self._automaton.words), stop_strings, ANY_BYTES))
         if suffixes := self._open_suffixes(prompt):
             after = optional(concat(no_word_character(), ANY_BYTES)) if self._whole_words else ANY_BYTES
             banned.append(concat(self._trie(suffixes), after))
-        return language - Language(_core.union(banned), f"text with one of {len(self._automaton.words)} banned words")
+        count = (0 if self._automaton is None else len(self._automaton.words)) + len(self._patterns)
+        return language - Language(_core.union(banned), f"text with one of {count} banned words")
 
     def key(self, prompt: bytes, stops: AhoCorasick | None) -> Hashable:
         """Return a key of all that `excluding` depends on, besides the language."""
         stop_strings = tuple(stops.words) if stops is not None and self._whole_words else ()
-        words = tuple(self._automaton.words)
-        return words, self._ignore_case, self._whole_words, stop_strings, tuple(self._open_suffixes(prompt))
+        words = () if self._automaton is None else tuple(self._automaton.words)
+        return (
+            words,
+            self._patterns,
+            self._ignore_case,
+            self._whole_words,
+            stop_strings,
+            tuple(self._open_suffixes(prompt)),
+        )
 
     def _open_suffixes(self, prompt: bytes) -> list[str]:
         """Return the remainders of the words that the prompt begins."""
-        matches = self.start(prompt).partial_matches()
-        return sorted({suffix for _, node in matches for suffix in self._automaton.suffixes(node)})
+        if self._automaton is None:
+            return []
+        partial = self._start_words(self._automaton, prompt).partial_matches()
+        return sorted({suffix for _, node in partial for suffix in self._automaton.suffixes(node)})
 
     def _trie(self, words: Sequence[str]) -> _core.Node:
         if self._ignore_case:

@@ -109,8 +109,9 @@ class Request:
         See `Sampler`.
     stop : str or sequence of str, optional
         The text ends before the first of these; only without a language, which defines the end of its texts.
-    ban : sequence of str or bytes, or Ban, optional
-        Words that the text must not contain, however tokens divide them, alone or inside a longer word.
+    ban : sequence of str, bytes or compiled pattern, or Ban, optional
+        Words that the text must not contain, however tokens divide them, alone or inside a longer word, and patterns
+        that must not match anywhere in it.
     ban_mode : "rewind" or "mask", optional
         The `Ban.mode` of a list of words; "rewind" by default.
     retries : int

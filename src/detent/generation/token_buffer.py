@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import StateError
 from detent.generation.aho_corasick import AhoCorasick, Checkpoint, Match, MatchState
+from detent.generation.pattern_search import BannedSearch
 from detent.generation.report import Rewind, Step
 from detent.matcher import Matcher
 from detent.vocabulary import Vocabulary
@@ -35,7 +37,7 @@ class Watch:
     ----------
     matcher : Matcher
         In the language without the words; it has advanced by the committed tokens.
-    words : MatchState
+    words : MatchState or BannedSearch
         The match state of the text.
     max_rewinds : int
         After this many rewinds the buffer switches to the mask.
@@ -48,9 +50,9 @@ class Watch:
     """
 
     matcher: Matcher
-    words: MatchState
+    words: MatchState | BannedSearch
     max_rewinds: int
-    checkpoints: list[Checkpoint] = field(default_factory=list)
+    checkpoints: list[Any] = field(default_factory=list)
     stable_from: list[int] = field(default_factory=lambda: [0])
     refused: dict[int, set[int]] = field(default_factory=dict)
 
@@ -131,9 +133,12 @@ class TokenBuffer:
 
     def complete(self) -> bool:
         """End the text here. Return False if the end completes a banned word and the buffer had to rewind."""
-        found = None if self._watch is None else self._watch.words.finish()
+        watch = self._watch
+        found = None if watch is None else watch.words.finish()
         if found is not None:
             self._rewind_before(found)
+            return False
+        if watch is not None and not self._advance_to(watch, len(self.token_ids), is_end=True):
             return False
         self.committed = len(self.token_ids)
         self._is_complete = True
@@ -169,17 +174,43 @@ class TokenBuffer:
         # A rewind to a revocable token restores the pending words of its position, hence the minimum.
         stable = length if pending is None else min(watch.stable_from[self._position_of(pending) :])
         watch.stable_from.append(stable)
-        for position in range(self.committed, stable):
-            try:
-                watch.matcher.advance(self.token_ids[position])
-            except StateError:  # each completion of the text after this token has a banned word
-                watch.matcher.rollback(position - self.committed)
-                self._rewind_to(position, None)
-                return False
+        if not self._advance_to(watch, stable):
+            return False
         self.committed = stable
         for position in [position for position in watch.refused if position < stable]:
             del watch.refused[position]
         return True
+
+    def _advance_to(self, watch: Watch, stable: int, *, is_end: bool = False) -> bool:
+        """Advance the matcher without banned words from the committed tokens; rewind if it refuses one of them.
+
+        Each completion of the text after a refused token has a banned word. It may be the match of a pattern with
+        assertions, whose last candidate began earlier.
+        """
+        for position in range(self.committed, stable):
+            try:
+                watch.matcher.advance(self.token_ids[position])
+            except StateError:
+                watch.matcher.rollback(position - self.committed)
+                self._rewind_from(watch, position)
+                return False
+        if is_end and not watch.matcher.is_accepting:
+            watch.matcher.rollback(stable - self.committed)
+            if self.committed < stable:
+                self._rewind_from(watch, stable - 1)
+            else:
+                self._switch_to_mask()
+            return False
+        return True
+
+    def _rewind_from(self, watch: Watch, position: int) -> None:
+        """Rewind to a position, or to the start of the candidate that ends there."""
+        candidate = watch.words.candidate
+        if candidate is None or candidate.end < self._starts[position]:
+            self._rewind_to(position, None)
+            return
+        start = max(self._position_of(candidate.start), self.committed)
+        self._rewind_to(min(start, position), bytes(self.text[candidate.start : candidate.end]))
 
     def _pending(self, watch: Watch) -> int | None:
         """Return the offset from which on the text may become a banned word; a later stop string may complete one."""

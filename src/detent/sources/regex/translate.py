@@ -15,7 +15,7 @@ from detent.sources.regex.assertions import STARTS, STOPS, anchor
 from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, CharacterClass, make_class
 from detent.sources.regex.parser import ONE_CHARACTER, POSSESSIVE_REPEAT, Item, Operator, SubPattern, Tree, op
 
-__all__ = ["translate"]
+__all__ = ["Alphabet", "translate", "translate_part"]
 
 # Operators and flags as module variables, since each item reads them.
 _LITERAL, _IN, _ANY, _NOT_LITERAL, _NEGATE = op.LITERAL, op.IN, op.ANY, op.NOT_LITERAL, op.NEGATE
@@ -44,7 +44,29 @@ def translate(tree: Tree, flags: int, positions: int) -> _core.Node:
     LimitError
         More than `pattern_size` literals and classes, or classes of more ranges than that allows.
     """
-    return _Translation(positions).run(tree, flags)
+    return _Translation(positions, True, Alphabet()).run(tree, flags)
+
+
+def translate_part(tree: Tree, flags: int, positions: int, alphabet: Alphabet) -> tuple[_core.Node, bool]:
+    """Return the node of what a pattern matches inside texts, and whether it is exact: assertions are left out."""
+    translation = _Translation(positions, False, alphabet)
+    return translation.run(tree, flags), not translation.scoped
+
+
+class Alphabet:
+    """How characters are written: as themselves. A subclass writes them otherwise, with escapes for example."""
+
+    def literal(self, text: str) -> _core.Node:
+        """Return the node of some characters."""
+        return _core.literal(text.encode())
+
+    def any_character(self, newline: bool) -> _core.Node:
+        """Return the node of any character, a newline perhaps."""
+        return (ANY if newline else ANY_BUT_NEWLINE).node
+
+    def make_class(self, items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> CharacterClass:
+        """Return the node of a class of characters."""
+        return make_class(items, ignore_case, ascii_only)
 
 
 # Receives a finished sequence: its node, and whether the node may consume characters.
@@ -89,7 +111,9 @@ class _Sequence(_Parts):
 
 
 class _Translation:
-    def __init__(self, positions: int) -> None:
+    def __init__(self, positions: int, is_whole: bool, alphabet: Alphabet) -> None:
+        self.is_whole = is_whole
+        self.alphabet = alphabet
         self.limit = positions
         self.positions = 0
         self.ranges = 0
@@ -100,7 +124,7 @@ class _Translation:
     def run(self, tree: Tree, flags: int) -> _core.Node:
         whole = _Parts()
         stack = self.stack
-        stack.append(_Sequence(tree, flags, True, True, whole.take))
+        stack.append(_Sequence(tree, flags, self.is_whole, self.is_whole, whole.take))
         while stack:
             sequence = stack[-1]
             while sequence.index < sequence.stop and stack[-1] is sequence:
@@ -108,7 +132,7 @@ class _Translation:
             if stack[-1] is sequence:
                 stack.pop()
                 sequence.finish(sequence.concat(), sequence.may_consume)
-        return _core.text_scope(whole.nodes[0]) if self.scoped else whole.nodes[0]
+        return _core.text_scope(whole.nodes[0]) if self.scoped and self.is_whole else whole.nodes[0]
 
     def step(self, sequence: _Sequence) -> None:
         """Translate the next item, or push the sequences inside it."""
@@ -127,7 +151,8 @@ class _Translation:
             self.alternatives(sequence, value[1])
         elif kind is _AT:
             self.scoped = True
-            sequence.nodes.append(anchor(value, bool(flags & _MULTILINE), bool(flags & _ASCII)))
+            if self.is_whole:
+                sequence.nodes.append(anchor(value, bool(flags & _MULTILINE), bool(flags & _ASCII)))
         elif kind in _ASSERTIONS:
             self.assertion(sequence, value[0], value[1].data, kind is op.ASSERT_NOT)
         elif kind is op.FAILURE:  # (?!), from Python 3.13 on
@@ -162,13 +187,13 @@ class _Translation:
 
     def text(self, items: Tree) -> _core.Node:
         self.count(len(items))
-        return _core.literal("".join([chr(value) for _, value in items]).encode())
+        return self.alphabet.literal("".join([chr(value) for _, value in items]))
 
     def character(self, item: Item, flags: int) -> _core.Node:
         self.count(1)
         kind, value = item
         if kind is _ANY:
-            return (ANY if flags & _DOTALL else ANY_BUT_NEWLINE).node
+            return self.alphabet.any_character(bool(flags & _DOTALL))
         if kind is _IN:
             items: tuple[Item, ...] = tuple(value)
         elif kind is _NOT_LITERAL:
@@ -178,7 +203,7 @@ class _Translation:
         key = (items, flags & (_IGNORECASE | _ASCII))
         known = self.classes.get(key)
         if known is None:
-            known = self.classes[key] = make_class(items, bool(flags & _IGNORECASE), bool(flags & _ASCII))
+            known = self.classes[key] = self.alphabet.make_class(items, bool(flags & _IGNORECASE), bool(flags & _ASCII))
             self.ranges += known.cost
             if self.ranges > self.limit * _RANGES_PER_POSITION:
                 raise LimitError(
@@ -206,7 +231,9 @@ class _Translation:
         at_end = sequence.stops and sequence.index == sequence.stop
         if kind is POSSESSIVE_REPEAT and not at_end and least != maximum:
             self.scoped = True
-            sequence.take(_possessive(node, least, maximum), True)
+            sequence.take(
+                _possessive(node, least, maximum) if self.is_whole else _core.repeat(node, least, maximum), True
+            )
         else:
             sequence.take(_core.repeat(node, least, maximum), True)
 
@@ -238,7 +265,8 @@ class _Translation:
         make = _core.lookahead if direction > 0 else _core.lookbehind
 
         def finish(node: _core.Node, may_consume: bool) -> None:
-            sequence.take(make(node, negative), False)
+            if self.is_whole:
+                sequence.take(make(node, negative), False)
 
         self.push(sequence, items, sequence.flags, finish, edges=False)
 

@@ -16,15 +16,28 @@ from functools import cache
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
+from detent.limits import Limits
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, short_repr
 from detent.sources.regex import regex
 from detent.sources.regex.characters import category_ranges
+from detent.sources.regex.parser import parse
+from detent.sources.regex.translate import Alphabet, translate_part
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.escaped import containing_escaped
+from detent.sources.words.escaped_patterns import containing_escaped_matches
 from detent.sources.words.trie import bytes_trie, prefix_free, trie
 from detent.suggestions import suggests_names
 
-__all__ = ["containing", "containing_node", "no_word_character", "read_words", "without"]
+__all__ = [
+    "EscapedWords",
+    "containing",
+    "containing_any",
+    "containing_node",
+    "matches",
+    "no_word_character",
+    "read_words",
+    "without",
+]
 
 _SHOWN_WORDS = 3
 _GLOBAL_FLAGS = re.compile(r"^(?:\s*\(\?[aimsux]+\))+")
@@ -68,7 +81,7 @@ def containing(
     """
     if not words:
         return Language(_core.empty(), "text with a word of none")
-    node = _core.intersection([UTF8, _containing_any(words, "containing", ignore_case, whole_words)])
+    node = _core.intersection([UTF8, containing_any(words, "containing", ignore_case, whole_words)])
     return Language(node, f"text with {_describe(words, ignore_case, whole_words)}")
 
 
@@ -84,7 +97,8 @@ def without(
     Language(text without 'talk' or 'listen', ignoring case)
 
     It is ``text() & ~containing(...)``, with the parameters, cost and errors of `containing`. Without words it is
-    ``text()``. In ``json_schema(...) & without(...)``, and in calls, escapes in strings hide no word.
+    ``text()``. In ``json_schema(...) & without(...)``, and in calls, escapes in strings hide no word and no match; a
+    pattern must have no assertions then.
 
     >>> vocabulary = detent.Vocabulary([b"ta", b"tal", b"lk", b"k", b"</s>"], eos_token_ids=[4])
     >>> matcher = detent.compile(rule, vocabulary).matcher()
@@ -113,26 +127,32 @@ def without(
     """
     if not words:
         return Language(UTF8, "text")
-    node = _core.intersection([UTF8, _core.complement(_containing_any(words, "without", ignore_case, whole_words))])
+    node = _core.intersection([UTF8, _core.complement(containing_any(words, "without", ignore_case, whole_words))])
     plain = [word for word in words if not isinstance(word, re.Pattern)]
     encoded = tuple(sorted(read_words(plain, "without", as_text=False)))
-    escaped = _EscapedWords(encoded, ignore_case, whole_words)
+    patterns = tuple(word for word in words if isinstance(word, re.Pattern))
+    escaped = EscapedWords(encoded, patterns, ignore_case, whole_words)
     return Language(node, f"text without {_describe(words, ignore_case, whole_words)}")._marked(False, (escaped,))
 
 
 @dataclass(frozen=True)
-class _EscapedWords:
-    """The texts in which escapes hide one of some words."""
+class EscapedWords:
+    """The texts in which escapes hide one of some words, or a match of one of some patterns."""
 
     words: tuple[bytes, ...]
+    patterns: tuple[re.Pattern[str], ...]
     ignore_case: bool
     whole_words: bool
 
     def __call__(self) -> _core.Node:
-        return containing_escaped(self.words, self.ignore_case, self.whole_words)
+        """Return their node."""
+        nodes = [containing_escaped(self.words, self.ignore_case, self.whole_words)] if self.words else []
+        if self.patterns:
+            nodes.append(containing_escaped_matches(self.patterns))
+        return _core.union(nodes)
 
 
-def _containing_any(
+def containing_any(
     words: Sequence[str | bytes | re.Pattern[str]], asker: str, ignore_case: bool, whole_words: bool
 ) -> _core.Node:
     """Return the node of the byte strings that contain one of the words, or a match of one of the patterns."""
@@ -154,6 +174,12 @@ def _search(pattern: re.Pattern[str], asker: str) -> _core.Node:
     end = "\n" if pattern.flags & re.VERBOSE else ""  # the pattern may end in a comment
     body = _GLOBAL_FLAGS.sub("", pattern.pattern)  # `pattern.flags` has them
     return regex(f"(?s:.*)(?:{body}{end})(?s:.*)", pattern.flags)._node
+
+
+def matches(pattern: re.Pattern[str]) -> tuple[_core.Node, bool]:
+    """Return the node of the texts of a match, and whether it is exact: assertions are left out."""
+    tree, flags = parse(pattern.pattern, pattern.flags, Limits())
+    return translate_part(tree, flags, Limits().pattern_size, Alphabet())
 
 
 def containing_node(words: Sequence[str | bytes], asker: str, ignore_case: bool, whole_words: bool) -> _core.Node:

@@ -18,13 +18,14 @@ from detent.sources.regex.characters import category_ranges
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.trie import prefix_free, trie
 
-__all__ = ["containing_escaped"]
+__all__ = ["BEFORE", "containing_escaped"]
 
 _LETTERS = {'"': '"', "'": "'", "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _LETTERS |= {"\a": "a", "\v": "v"}
 _NO_BACKSLASH = _core.byte_set(bytes(byte for byte in range(256) if byte != 0x5C))
 _BYTE = _core.byte_set(bytes(range(256)))
-_BEFORE = repeat(union(_NO_BACKSLASH, concat("\\", _BYTE)), 0, None)
+BEFORE = repeat(union(_NO_BACKSLASH, concat("\\", _BYTE)), 0, None)
+"""The texts after which a backslash is not escaped."""
 
 
 def containing_escaped(words: Iterable[bytes], ignore_case: bool, whole_words: bool) -> _core.Node:
@@ -42,10 +43,10 @@ def containing_escaped(words: Iterable[bytes], ignore_case: bool, whole_words: b
         return _core.empty()
     alphabet = _EscapedAlphabet(CaselessAlphabet(texts) if ignore_case else None)
     folded = sorted({alphabet.fold(text) for text in texts})
-    before, after = _BEFORE, ANY_BYTES
+    before, after = BEFORE, ANY_BYTES
     if whole_words:
         edge = _no_word_character()
-        before, after = optional(concat(_BEFORE, edge)), optional(concat(edge, ANY_BYTES))
+        before, after = optional(concat(BEFORE, edge)), optional(concat(edge, ANY_BYTES))
     return concat(before, trie(folded if whole_words else prefix_free(folded), alphabet), after)
 
 
