@@ -1,0 +1,197 @@
+"""The parser, and the arguments that several commands share: a rule, a model or tokenizer, and sampling."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from detent.errors import ArgumentError
+from detent.language import Language
+from detent.sources.grammar import ebnf, gbnf, grammar
+from detent.sources.json_schema import json_schema
+from detent.sources.regex import regex
+from detent.sources.words import choice, without
+
+__all__ = [
+    "Commands",
+    "Parser",
+    "add_command",
+    "add_rule",
+    "add_sampling",
+    "read_rule",
+    "read_text",
+    "sampling_options",
+]
+
+Commands = Any
+"""What argparse's `add_subparsers` returns."""
+
+_GRAMMARS: dict[str, Callable[[str], Language]] = {".gbnf": gbnf, ".ebnf": ebnf}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are `ArgumentError`, and name the option that was probably meant."""
+
+    _given: tuple[str, ...] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Read the arguments of this parser; those of a command come here too."""
+        self._given = tuple(sys.argv[1:] if args is None else args)
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown and self._subparsers is None:
+            self.error(self._unknown(unknown[0]))
+        return options, unknown
+
+    def _unknown(self, argument: str) -> str:
+        name = argument.split("=", 1)[0]
+        known = [option for action in self._actions for option in action.option_strings]
+        similar = difflib.get_close_matches(name, known, 1) if name.startswith("-") else []
+        hint = f"; did you mean {similar[0]}?" if similar else ""
+        return f"unknown {'option' if name.startswith('-') else 'argument'} {name}{hint}"
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the error of a wrong command; an unknown option is often the reason of another error."""
+        known = {option for action in self._actions for option in action.option_strings}
+        for argument in self._given if self._subparsers is None else ():
+            if argument.startswith("--") and len(argument) > 2 and argument.split("=", 1)[0] not in known:
+                message = self._unknown(argument)
+                break
+        raise ArgumentError(f"{message} (see {self.prog} --help)")
+
+
+def add_command(
+    commands: Commands, name: str, run: Callable[[Any], int], *, summary: str, description: str, example: str
+) -> Parser:
+    """Add a command; `example` is shown below its options."""
+    parser: Parser = commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=f"example:\n{example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run, parser=parser)
+    return parser
+
+
+def add_rule(parser: Parser, *, required: bool) -> None:
+    """Add the options that say what the text must be."""
+    rule = parser.add_argument_group("rule").add_mutually_exclusive_group(required=required)
+    rule.add_argument("--regex", metavar="PATTERN", help="what the whole text must match, in the syntax of Python's re")
+    rule.add_argument(
+        "--json-schema", metavar="SCHEMA", help="JSON Schema that the text is valid against: a file, or the JSON itself"
+    )
+    rule.add_argument(
+        "--grammar",
+        metavar="FILE",
+        type=Path,
+        help="grammar of the whole text, in Lark's notation; .gbnf and .ebnf files are in these notations",
+    )
+    rule.add_argument("--choice", metavar="TEXT", action="append", help="a text to choose; repeat it for each")
+
+
+def read_rule(options: Any) -> Language | None:
+    """Return the language of the options, or None if there is none."""
+    for option, text in (("--regex", options.regex), *(("--choice", text) for text in options.choice or ())):
+        if text is not None and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise ArgumentError(f"{option} {text!a} is not valid UTF-8") from None
+    if options.regex is not None:
+        return regex(options.regex)
+    if options.json_schema is not None:
+        return json_schema(_schema(options.json_schema))
+    if options.grammar is not None:
+        read = _GRAMMARS.get(options.grammar.suffix, grammar)
+        return read(_read("--grammar", options.grammar))
+    return None if options.choice is None else choice(*options.choice)
+
+
+def _schema(value: str) -> str:
+    if value.lstrip().startswith(("{", "[")) or value.strip() in ("true", "false"):
+        try:
+            json.loads(value)
+        except ValueError as error:
+            raise ArgumentError(f"--json-schema is neither a file nor a JSON text: {error}") from None
+        return value
+    return _read("--json-schema", Path(value))
+
+
+def _read(option: str, path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"{option} {path}: is not UTF-8, at byte {error.start}") from None
+    except OSError as error:
+        raise ArgumentError(f"{option} {path}: {error.strerror}") from None
+
+
+def read_text(value: str, name: str) -> str:
+    """Return an argument, or standard input if it is ``-``."""
+    if value != "-":
+        return value
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"the {name} on standard input is not {error.encoding}, at byte {error.start}") from None
+
+
+def add_sampling(parser: Parser) -> None:
+    """Add the options of how tokens are chosen."""
+    group = parser.add_argument_group("choice of tokens")
+    group.add_argument("--max-tokens", metavar="N", type=int, default=256, help="most tokens to write (%(default)s)")
+    group.add_argument("--temperature", metavar="T", type=float, help="0 is greedy (default: the model's own, or 0.7)")
+    group.add_argument("--top-k", metavar="K", type=int, help="choose among the K likeliest tokens")
+    group.add_argument(
+        "--top-p", metavar="P", type=float, help="choose among the likeliest tokens of total probability P"
+    )
+    group.add_argument(
+        "--min-p", metavar="P", type=float, help="choose among tokens at least P times as likely as the likeliest"
+    )
+    group.add_argument(
+        "--ban", metavar="WORD", action="append", help="a word that must not be in the text, in any case; repeat it"
+    )
+    canonical = group.add_mutually_exclusive_group()
+    canonical.add_argument(
+        "--canonical",
+        action="store_true",
+        default=None,
+        help="write only tokens that the model's tokenizer would write for the text (default: if there is a rule)",
+    )
+    canonical.add_argument(
+        "--no-canonical", action="store_false", dest="canonical", help="allow every tokenization of the text"
+    )
+    canonical.add_argument(
+        "--canonical-approximate",
+        action="store_const",
+        dest="canonical",
+        const="approximate",
+        help="the same, approximately for tokenizers that cannot be followed exactly",
+    )
+    group.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
+
+
+def sampling_options(options: Any) -> dict[str, Any]:
+    """Return the options of `detent.generate`."""
+    from detent.generation import Ban
+
+    names = ("canonical", "max_tokens", "temperature", "top_k", "top_p", "min_p", "seed")
+    return {
+        **{name: getattr(options, name) for name in names},
+        "ban": None if options.ban is None else Ban(options.ban, ignore_case=True),
+    }
+
+
+def without_words(rule: Language | None, words: list[str] | None) -> Language | None:
+    """Return a rule without the texts that have a banned word."""
+    if not words:
+        return rule
+    rest = without(*words, ignore_case=True)
+    return rest if rule is None else rule & rest

@@ -1,0 +1,88 @@
+"""`detent compile`: the size of a rule, its shortest text, how many texts there are, and warnings."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from detent.cli.arguments import Commands, add_command, add_rule, read_rule
+from detent.cli.models import open_vocabulary
+from detent.cli.terminal import painted, progress
+from detent.compiler import compile
+from detent.errors import DetentError
+from detent.language import Language
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "compile",
+        _run,
+        summary="compile a rule and show its size, its shortest text, how many there are, and warnings",
+        description="Compile a rule for a vocabulary; show what it costs, its shortest text, how many texts it has,\n"
+        "some samples, and what to be aware of.",
+        example='  detent compile --json-schema \'{"type": "integer", "minimum": 0, "maximum": 99}\'',
+    )
+    add_rule(parser, required=True)
+    parser.add_argument(
+        "--tokenizer", metavar="PATH", type=Path, help="file or folder of a tokenizer (default: the embedded model's)"
+    )
+    parser.add_argument("--canonical", action="store_true", help="compile for canonical tokens")
+    parser.add_argument("--samples", metavar="N", type=int, default=3, help="how many sample texts (%(default)s)")
+    parser.add_argument("--json", action="store_true", help="write one JSON object")
+
+
+def _run(options: Any) -> int:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        began = perf_counter()
+        rule = read_rule(options)
+        read_seconds = perf_counter() - began
+    assert isinstance(rule, Language)  # noqa: S101 - the rule is required
+    vocabulary = open_vocabulary(options.tokenizer)
+    with progress("compiling the language"):
+        began = perf_counter()
+        guide = compile(rule, vocabulary, canonical=options.canonical)
+        matcher = guide.matcher()
+        first = len(matcher.allowed())
+        seconds = perf_counter() - began
+    shortest = rule.shortest()
+    found: dict[str, Any] = {
+        "rule": repr(rule),
+        "read_ms": round(1e3 * read_seconds, 3),
+        "compile_ms": round(1e3 * seconds, 3),
+        "first_tokens": first,
+        "shortest": None if shortest is None else shortest.decode("utf-8", "backslashreplace"),
+        "count": _count(rule),
+        "samples": [text.decode("utf-8", "backslashreplace") for text in _samples(rule, options.samples)],
+        "warnings": [str(warning.message) for warning in caught],
+    }
+    if options.json:
+        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+        return 0
+    for name, value in found.items():
+        for line in value if isinstance(value, list) else [value]:
+            sys.stdout.write(f"{painted(name.replace('_', ' '), 'bold'):14} {line}\n")
+    return 0
+
+
+def _count(rule: Language) -> int | str:
+    try:
+        return rule.count()
+    except DetentError as error:
+        return str(error).split(";")[0]
+
+
+def _samples(rule: Language, count: int) -> list[bytes]:
+    try:
+        texts = [rule.sample() for _ in range(count)]
+    except DetentError:
+        return []
+    return [text.encode() if isinstance(text, str) else text for text in texts]

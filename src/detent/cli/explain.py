@@ -1,0 +1,84 @@
+"""`detent explain`: which tokens may follow a text, and why others may not."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from detent.cli.arguments import Commands, add_command, add_rule, read_rule
+from detent.cli.models import open_vocabulary
+from detent.cli.terminal import painted, progress
+from detent.compiler import compile
+from detent.errors import ArgumentError
+from detent.language import Language
+
+__all__ = ["add_to"]
+
+_SHOWN = 20
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "explain",
+        _run,
+        summary="show which tokens may follow a text, and why others may not",
+        description="Show which tokens of a vocabulary may follow the beginning of a text, and, for the tokens of\n"
+        "--next, why they may or may not.",
+        example='  detent explain --regex "[0-9]{4}-[0-9]{2}" --next "-" --next "/" "2021"',
+    )
+    parser.add_argument("text", nargs="?", default="", help="the text so far (default: none)")
+    add_rule(parser, required=True)
+    parser.add_argument(
+        "--tokenizer", metavar="PATH", type=Path, help="file or folder of a tokenizer (default: the embedded model's)"
+    )
+    parser.add_argument("--max-tokens", metavar="N", type=int, help="the budget that is left")
+    parser.add_argument("--next", metavar="TEXT", action="append", help="a token to explain, by its text; repeat it")
+    parser.add_argument("--json", action="store_true", help="write one JSON object")
+
+
+def _run(options: Any) -> int:
+    rule = read_rule(options)
+    assert isinstance(rule, Language)  # noqa: S101 - the rule is required
+    vocabulary = open_vocabulary(options.tokenizer)
+    with progress("compiling the language"):
+        matcher = compile(rule, vocabulary).matcher(options.max_tokens)
+    data = options.text.encode("utf-8", "surrogateescape")
+    position, _, is_complete, _ = matcher.diagnose(data)
+    if position < len(data):
+        raise ArgumentError(str(rule.why(options.text)))
+    if data:
+        matcher.advance_bytes(data)
+    allowed = np.asarray(matcher.allowed())
+    reasons = [matcher.explain(token_id) for text in options.next or () for token_id in _ids(vocabulary, text)]
+    texts = sorted(vocabulary.token_bytes(int(token_id)) for token_id in allowed)
+    texts.sort(key=len, reverse=True)
+    if options.json:
+        found = {
+            "is_complete": is_complete,
+            "allowed": len(allowed),
+            "vocabulary": len(vocabulary),
+            "tokens": [token.decode("utf-8", "backslashreplace") for token in texts],
+            "reasons": reasons,
+        }
+        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+        return 0
+    shown = " ".join(repr(token)[1:] for token in texts[:_SHOWN]) + (" ..." if len(texts) > _SHOWN else "")
+    ending = "the text may end here" if is_complete else "the text is not complete"
+    sys.stdout.write(f"{ending}; {len(allowed)} of {len(vocabulary)} tokens may follow: {shown}\n")
+    for reason in reasons:
+        sys.stdout.write(painted(reason, "dim") + "\n")
+    return 0
+
+
+def _ids(vocabulary: Any, text: str) -> list[int]:
+    data = text.encode()
+    found = [token_id for token_id in range(len(vocabulary)) if vocabulary.token_bytes(token_id) == data]
+    if not found:
+        raise ArgumentError(f"--next {text!r} is no token of the vocabulary")
+    return found
