@@ -77,7 +77,7 @@ class EmbeddedModel:
     chat = True
     """`encode` uses the chat template."""
 
-    style = "openai"
+    style = "detent"
     """The notation of calls that the model was trained on, for `detent.turn`."""
 
     def __init__(self, folder: Path) -> None:

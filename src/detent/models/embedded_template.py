@@ -2,7 +2,7 @@ r"""The chat template of the embedded model: a conversation as the texts of user
 
     system           the text, before that of the next user
     tools            "Tools: f(a, b), g(c)" before the last request, and "Answer with a JSON call." after it
-    calls            {"name": "f", "arguments": {"a": 1}}; several are a list
+    calls            {"name": "f", "arguments": {"a": 1}}; several are lines
     a tool's result  "f returned: ...", as a text of the user
 
 >>> tool = {"name": "get_user", "parameters": {"properties": {"id": {"type": "integer"}}}}
@@ -89,4 +89,4 @@ def _arguments(function: dict[str, Any]) -> list[str]:
 
 def _calls(functions: list[dict[str, Any]]) -> str:
     shown = [{"name": each["name"], "arguments": each["arguments"]} for each in functions]
-    return json.dumps(shown[0] if len(shown) == 1 else shown, ensure_ascii=False) if shown else ""
+    return "\n".join(json.dumps(each, ensure_ascii=False) for each in shown)

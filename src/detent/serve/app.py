@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from detent import __version__
@@ -18,12 +19,18 @@ from detent.errors import DetentError
 from detent.models import Model
 from detent.serve.access import Access
 from detent.serve.answers import now
+from detent.serve.chat import chat
+from detent.serve.chat_fields import ChatRequest
 from detent.serve.completion_fields import CompletionRequest
 from detent.serve.completions import complete
 from detent.serve.engine import Engine
 from detent.serve.errors import ApiError, from_detent, from_validation
 from detent.serve.logs import log
 from detent.serve.middleware import BodyLimit, Observation
+from detent.serve.ollama import OllamaChatRequest, model_list
+from detent.serve.ollama import chat as ollama_chat
+from detent.serve.responses import respond
+from detent.serve.responses_fields import ResponsesRequest
 from detent.serve.settings import ServerSettings
 
 __all__ = ["make_app"]
@@ -31,7 +38,10 @@ __all__ = ["make_app"]
 _Body = TypeVar("_Body", bound=BaseModel)
 
 _ENDPOINTS: tuple[tuple[str, type[BaseModel], Callable[[Engine, Any, str], Awaitable[Response]]], ...] = (
+    ("/v1/chat/completions", ChatRequest, chat),
     ("/v1/completions", CompletionRequest, complete),
+    ("/v1/responses", ResponsesRequest, respond),
+    ("/api/chat", OllamaChatRequest, ollama_chat),
 )
 
 
@@ -86,7 +96,10 @@ def _add_endpoint(
     async def answer(request: Request) -> Response:
         client = access.client(request.headers.get("authorization"), _address(request))
         access.spend(client)
-        data = await request.body()
+        try:
+            data = await request.body()
+        except ClientDisconnect:
+            return Response(status_code=499)  # nobody reads it
         try:
             body = body_type.model_validate_json(data)
         except ValidationError as error:
@@ -123,6 +136,15 @@ def _add_models(app: FastAPI, engine: Engine, access: Access) -> None:
         access.client(request.headers.get("authorization"), _address(request))
         return {"object": "list", "data": [entry()]}
 
+    @app.get("/api/tags")
+    async def tags(request: Request) -> dict[str, Any]:
+        access.client(request.headers.get("authorization"), _address(request))
+        return model_list(engine)
+
+    @app.get("/api/version")
+    async def version() -> dict[str, str]:
+        return {"version": __version__}
+
     @app.get("/v1/models/{name:path}")
     async def model(request: Request, name: str) -> dict[str, Any]:
         access.client(request.headers.get("authorization"), _address(request))
@@ -155,28 +177,30 @@ def _add_observation(app: FastAPI, engine: Engine) -> None:
 
 
 def _add_errors(app: FastAPI) -> None:
-    def answer(error: ApiError) -> JSONResponse:
-        return JSONResponse(error.body(), error.status, error.headers)
+    def answer(request: Request, error: ApiError) -> JSONResponse:
+        is_ollama = request.url.path.startswith("/api/")
+        body = {"error": error.message} if is_ollama else error.body()
+        return JSONResponse(body, error.status, error.headers)
 
     @app.exception_handler(ApiError)
-    async def api_error(_: Request, error: ApiError) -> JSONResponse:
-        return answer(error)
+    async def api_error(request: Request, error: ApiError) -> JSONResponse:
+        return answer(request, error)
 
     @app.exception_handler(DetentError)
-    async def detent_error(_: Request, error: DetentError) -> JSONResponse:
-        return answer(from_detent(error))
+    async def detent_error(request: Request, error: DetentError) -> JSONResponse:
+        return answer(request, from_detent(error))
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> JSONResponse:
-        hint = (
-            f"{request.method} {request.url.path} is not served; see /openapi.json" if error.status_code == 404 else ""
-        )
-        return answer(ApiError(error.status_code, hint or str(error.detail), code="not_found" if hint else None))
+        if error.status_code != 404:
+            return answer(request, ApiError(error.status_code, str(error.detail)))
+        message = f"{request.method} {request.url.path} is not served; /openapi.json lists what is"
+        return answer(request, ApiError(404, message, code="not_found"))
 
     @app.exception_handler(Exception)
-    async def other_error(_: Request, error: Exception) -> JSONResponse:
+    async def other_error(request: Request, error: Exception) -> JSONResponse:
         log("request failed", level=logging.ERROR, error=error)
-        return answer(ApiError(500, "the server failed; its log has the error", kind="server_error"))
+        return answer(request, ApiError(500, "the server failed; its log has the error", kind="server_error"))
 
 
 def _address(request: Request) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeVar
 
-from detent.errors import DetentError
+from detent.errors import ArgumentError, DetentError
 from detent.generation import Output, Request
 from detent.generation.asynchronous import write_text
 from detent.generation.request import PreparedRequest, resolve_guide
@@ -24,8 +24,10 @@ from detent.serve.metrics import Metrics
 from detent.serve.rules import Rule
 from detent.serve.settings import ServerSettings
 from detent.serve.single_flight import SingleFlight
+from detent.turns import STYLES, Style
+from detent.turns.events import Event, TextDelta
 
-__all__ = ["Engine", "Job", "gather", "merge"]
+__all__ = ["Engine", "Job", "gather", "merge", "style_of"]
 
 _COMPILERS = 2
 _GUIDES = 128
@@ -70,10 +72,15 @@ class Engine:
         self.model = model
         self.name = name
         self.settings = settings
+        self.style = style_of(model, settings.style)
         self.admission = Admission(settings.max_running, settings.max_queued)
         self.metrics = Metrics(self.admission)
         self._compilers = ThreadPoolExecutor(_COMPILERS, thread_name_prefix="detent-compile")
         self._guides: SingleFlight[tuple[Language, Guide]] = SingleFlight(_GUIDES, self._compilers)
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Return what a function returns that may take a while, beside the loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._compilers, work)
 
     async def prepare(self, job: Job) -> PreparedRequest:
         """Compile the rule of a job and check its arguments, beside the loop; errors name the field at fault."""
@@ -90,9 +97,7 @@ class Engine:
             language, guide = await self._guides.get(key, lambda: self._compile(rule, request))
             request = replace(request, language=language)
         try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._compilers, lambda: PreparedRequest(self.model, request, guide)
-            )
+            return await self.run(lambda: PreparedRequest(self.model, request, guide))
         except DetentError as error:
             raise from_detent(error, None if job.rule is None else job.rule.param) from error
 
@@ -126,6 +131,23 @@ class Engine:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
+
+    async def write_events(
+        self, job: Job, prepared: PreparedRequest, sample: int = 0
+    ) -> AsyncGenerator[Event | Output, None]:
+        """Yield the events of a turn, and its output at last; see `write`."""
+        parser = None if job.rule is None else prepared.guide.language.parser()
+        async with aclosing(self.write(job, prepared, sample)) as items:
+            async for item in items:
+                if isinstance(item, Output):
+                    for event in parser.finish() if parser is not None else ():
+                        yield event
+                    yield item
+                elif parser is None:
+                    yield TextDelta(item)
+                else:
+                    for event in parser.feed(item):
+                        yield event
 
     async def _fill(
         self, put: Callable[[str | Output | Exception], None], job: Job, prepared: PreparedRequest, sample: int
@@ -163,6 +185,14 @@ class Engine:
     def close(self) -> None:
         """Stop the threads that compile."""
         self._compilers.shutdown(wait=False, cancel_futures=True)
+
+
+def style_of(model: Model, name: str | None) -> Style:
+    """Return the notation of a model's turns: the one of that name, or the one that the model names."""
+    name = name or getattr(model, "style", None) or "openai"
+    if name not in STYLES:
+        raise ArgumentError(f"there is no style {name!r}; there are {', '.join(sorted(STYLES))}")
+    return STYLES[name]
 
 
 async def gather(texts: Sequence[AsyncGenerator[str | Output, None]]) -> list[Output]:

@@ -38,6 +38,13 @@ _LIST = Style(
     preamble=None,
     source="https://platform.openai.com/docs/guides/function-calling",
 )
+_DETENT = Style(
+    name="detent",
+    call=_MEMBERS,
+    separator="\n",
+    preamble=None,
+    source="the model that comes with detent (detent.load_model)",
+)
 _LLAMA3 = Style(
     name="llama3-json",
     call='{"name": "{name}", "parameters": {arguments}}',
@@ -96,6 +103,7 @@ _COMMAND = Style(
 _THINK = ("<think>", "</think>")
 
 JSON_FAMILIES = (
+    _DETENT,
     _LIST,
     replace(
         _LIST,

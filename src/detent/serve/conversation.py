@@ -1,0 +1,178 @@
+"""Conversations: the messages, tools and tool choice of a request as a prompt and the language of the turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from detent.errors import ArgumentError
+from detent.models.base import ChatModel, Model
+from detent.models.chat import Chat
+from detent.serve.errors import ApiError, from_detent
+from detent.serve.rules import Rule
+from detent.turns import Style, turn
+
+__all__ = ["Conversation", "Effort", "ToolDefinition", "rule_of_turn", "select_tools"]
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+_THINKING_TOKENS: dict[Effort, int] = {"minimal": 64, "low": 256, "medium": 1024, "high": 4096, "xhigh": 16384}
+_TAIL = 16
+
+
+@dataclass(frozen=True)
+class ToolDefinition:
+    """A tool of a request.
+
+    Attributes
+    ----------
+    name, description
+        What the model is told.
+    parameters : dict or bool or None
+        The JSON Schema of the arguments; of a custom tool, an object with the member "input".
+    param : str
+        The field that defines the tool, for error messages.
+    is_custom : bool
+        Whether the input is a text instead of arguments.
+    """
+
+    name: str
+    description: str | None
+    parameters: Any
+    param: str
+    is_custom: bool = False
+
+    @classmethod
+    def custom(cls, name: str, description: str | None, grammar: tuple[str, str] | None, param: str) -> ToolDefinition:
+        """Return a tool whose input is a text: any, or one of a grammar, ("lark" or "regex", definition)."""
+        text: dict[str, Any] = {"type": "string"}
+        if grammar is not None:
+            syntax, definition = grammar
+            if syntax != "regex":
+                raise ApiError(
+                    400,
+                    f"{param}: a grammar of {syntax} cannot be held inside a call yet; use the syntax regex, or "
+                    "structured_outputs.grammar for the whole answer",
+                    param=param,
+                    code="unsupported_value",
+                )
+            text["pattern"] = f"^(?:{definition})$"
+        parameters = {"type": "object", "properties": {"input": text}, "required": ["input"]}
+        return cls(name, description, {**parameters, "additionalProperties": False}, param, is_custom=True)
+
+    def as_function(self) -> dict[str, Any]:
+        """Return the tool as `detent.calls` takes it."""
+        function = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": {key: value for key, value in function.items() if value is not None}}
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A request for a turn, whatever API it came by.
+
+    Attributes
+    ----------
+    messages : tuple of dict
+        As `detent.Chat` takes them.
+    tools : tuple of ToolDefinition
+        What may be called.
+    tool_choice : str
+        As `detent.turn` takes it.
+    max_calls : int or None
+        As `detent.turn` takes it.
+    answer : Rule or None
+        What the content must be.
+    effort : str or None
+        How much the model may think.
+    thinking_tokens : int or None
+        The most tokens of thinking; it goes before `effort`.
+    """
+
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[ToolDefinition, ...] = ()
+    tool_choice: str = "auto"
+    max_calls: int | None = None
+    answer: Rule | None = None
+    effort: Effort | None = None
+    thinking_tokens: int | None = None
+    variables: dict[str, Any] = field(default_factory=dict)
+
+    def prompt(self, model: Model) -> list[int]:
+        """Return the tokens of the conversation in the model's chat template."""
+        if not isinstance(model, ChatModel):
+            raise ApiError(400, "the model has no chat template; use /v1/completions", param="messages")
+        is_told = self.tools and self.tool_choice != "none"
+        try:
+            chat = Chat(
+                list(self.messages),  # type: ignore[arg-type]
+                tools=[tool.as_function() for tool in self.tools] if is_told else (),
+                **self.variables,
+            )
+            return list(model.encode_chat(chat))
+        except ArgumentError as error:
+            raise from_detent(error, "messages") from error
+
+
+def select_tools(
+    tools: Sequence[ToolDefinition], choice: str, allowed: Sequence[str] | None
+) -> Sequence[ToolDefinition]:
+    """Return the tools that may be called; raise `ApiError` for a choice that is not among them."""
+    names = [tool.name for tool in tools]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ApiError(400, f"two tools have the name {repeated[0]!r}", param="tools", code="invalid_value")
+    wanted = allowed if allowed is not None else [] if choice in ("auto", "none", "required") else [choice]
+    for name in wanted:
+        if name not in names:
+            known = ", ".join(names) or "none"
+            message = f"tool_choice names {name!r}, but the tools are: {known}"
+            raise ApiError(400, message, param="tool_choice", code="invalid_value")
+    if choice == "required" and not tools:
+        raise ApiError(400, "tool_choice is required, but there are no tools", param="tool_choice")
+    return [tool for tool in tools if allowed is None or tool.name in allowed]
+
+
+def rule_of_turn(conversation: Conversation, prompt_ids: Sequence[int], model: Model, style: Style) -> Rule | None:
+    """Return the rule of a turn; None if any text is one."""
+    tools = [tool.as_function() for tool in conversation.tools]
+    thinking = _thinking(conversation, prompt_ids, model, style)
+    budget = None
+    if thinking != "none":
+        budget = conversation.thinking_tokens
+        if budget is None and conversation.effort is not None:
+            budget = _THINKING_TOKENS[conversation.effort]
+    if not tools and conversation.answer is None and thinking == "none":
+        return None
+    answer = conversation.answer
+    options: dict[str, Any] = {
+        "tool_choice": conversation.tool_choice,
+        "max_calls": conversation.max_calls,
+        "thinking": thinking,
+        "thinking_tokens": budget,
+    }
+    key = json.dumps([style.name, tools, options, None if answer is None else answer.key])
+    param = answer.param if answer is not None else "tools" if tools else "messages"
+    return Rule(
+        param,
+        f"turn {key}",
+        lambda: turn(tools, style=style, answer=None if answer is None else answer.language(), **options),
+    )
+
+
+def _thinking(
+    conversation: Conversation, prompt_ids: Sequence[int], model: Model, style: Style
+) -> Literal["none", "optional", "open"]:
+    """Return how the turn begins, given the end of the prompt."""
+    effort, most = conversation.effort, conversation.thinking_tokens
+    if style.thinking is None:
+        if effort not in (None, "none") or most:
+            raise ApiError(
+                400, f"models of the style {style.name!r} do not think; leave it out", param="reasoning_effort"
+            )
+        return "none"
+    tail = b"".join(model.vocabulary.token_bytes(token_id) for token_id in prompt_ids[-_TAIL:])
+    opening, closing = (tag.strip().encode() for tag in style.thinking)
+    if tail.rstrip().endswith(opening):
+        return "open"
+    return "none" if effort == "none" or most == 0 or tail.rstrip().endswith(closing) else "optional"

@@ -1,0 +1,171 @@
+"""Turns of a job as neutral items: thinking, text, calls with their ids, and the end. All APIs write these."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from detent.generation import Output, Request
+from detent.serve.answers import make_id
+from detent.serve.conversation import Conversation, rule_of_turn
+from detent.serve.engine import Engine, Job
+from detent.turns.events import (
+    AnswerDelta,
+    ArgumentsDelta,
+    CallFinished,
+    CallStarted,
+    Event,
+    TextDelta,
+    ThinkingDelta,
+)
+
+__all__ = [
+    "AnswerText",
+    "CallOpened",
+    "CallText",
+    "CallWritten",
+    "Finished",
+    "ThinkingText",
+    "TurnItem",
+    "write_turns",
+]
+
+
+@dataclass(frozen=True)
+class ThinkingText:
+    """More of the thinking."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class AnswerText:
+    """More of the content."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class CallOpened:
+    """A call begins."""
+
+    index: int
+    id: str
+    name: str
+    is_custom: bool
+
+
+@dataclass(frozen=True)
+class CallText:
+    """More of the arguments of a call as JSON text, or of a custom tool's input."""
+
+    index: int
+    text: str
+    is_custom: bool
+
+
+@dataclass(frozen=True)
+class CallWritten:
+    """A complete call."""
+
+    id: str
+    name: str
+    text: str
+    is_custom: bool
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The whole turn."""
+
+    thinking: str | None
+    content: str | None
+    calls: tuple[CallWritten, ...]
+    output: Output
+
+
+TurnItem: TypeAlias = ThinkingText | AnswerText | CallOpened | CallText | Finished
+
+
+async def write_turns(
+    engine: Engine, conversation: Conversation, make_request: Callable[[list[int]], Request], client: str
+) -> list[AsyncGenerator[TurnItem, None]]:
+    """Prepare the turns of a conversation, and return them, one for each sample.
+
+    Errors of the request are raised here, before anything is written.
+    """
+    prompt = await engine.run(lambda: conversation.prompt(engine.model))
+    request = make_request(prompt)
+    rule = rule_of_turn(conversation, prompt, engine.model, engine.style)
+    job = Job(request, rule, client)
+    prepared = await engine.prepare(job)
+    custom = frozenset(tool.name for tool in conversation.tools if tool.is_custom)
+    return [_write(engine, engine.write_events(job, prepared, sample), custom) for sample in range(request.samples)]
+
+
+async def _write(
+    engine: Engine, events: AsyncGenerator[Event | Output, None], custom: frozenset[str]
+) -> AsyncGenerator[TurnItem, None]:
+    collector = _Collector(custom, is_json=engine.style.arguments == "json")
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Output):
+                yield collector.finish(event)
+            else:
+                for item in collector.feed(event):
+                    yield item
+
+
+class _Collector:
+    """Turns events into items, and keeps what was written."""
+
+    def __init__(self, custom: frozenset[str], *, is_json: bool) -> None:
+        self._custom = custom
+        self._is_json = is_json
+        self._thinking: list[str] = []
+        self._content: list[str] = []
+        self._opened: list[CallOpened] = []
+        self._arguments: list[str] = []
+
+    def feed(self, event: Event) -> Sequence[TurnItem]:
+        """Return the items of an event."""
+        if isinstance(event, ThinkingDelta):
+            self._thinking.append(event.text)
+            return [ThinkingText(event.text)]
+        if isinstance(event, (TextDelta, AnswerDelta)):
+            self._content.append(event.text)
+            return [AnswerText(event.text)]
+        if isinstance(event, CallStarted):
+            opened = CallOpened(event.index, make_id("call_"), event.name, event.name in self._custom)
+            self._opened.append(opened)
+            self._arguments.append("")
+            return [opened]
+        if isinstance(event, ArgumentsDelta) and self._streams(event.index):
+            return self._more(event.index, event.text)
+        if isinstance(event, CallFinished) and not self._streams(event.index):
+            arguments = event.call.arguments
+            if self._opened[event.index].is_custom:
+                return self._more(event.index, str(arguments["input"]))
+            return self._more(event.index, json.dumps(arguments, ensure_ascii=False))
+        return []
+
+    def finish(self, output: Output) -> Finished:
+        """Return the whole turn."""
+        calls = tuple(
+            CallWritten(opened.id, opened.name, text, opened.is_custom)
+            for opened, text in zip(self._opened, self._arguments, strict=True)
+        )
+        thinking = "".join(self._thinking) if self._thinking else None
+        content = "".join(self._content) if self._content or not calls else None
+        return Finished(thinking, content, calls, output)
+
+    def _streams(self, index: int) -> bool:
+        """Return whether the text of the arguments is JSON and goes out as it is written."""
+        return self._is_json and not self._opened[index].is_custom
+
+    def _more(self, index: int, text: str) -> list[TurnItem]:
+        self._arguments[index] += text
+        return [CallText(index, text, self._opened[index].is_custom)] if text else []
