@@ -34,7 +34,10 @@ ALLOWED: dict[str, set[str]] = {
 }
 RUNTIME: dict[str, tuple[set[str], set[str]]] = {
     "interface": ({"token_machine"}, set()),
-    "users": ({"batch", "explore", "history", "matcher", "minimize"}, {"interface"}),
+    "users": (
+        {"batch", "explore", "history", "mask_slots", "mask_worker", "matcher", "parallel", "minimize"},
+        {"interface"},
+    ),
     "masks": (
         {"mask_computer", "recent_states", "reference_walk", "slice_masks", "trie_walk", "unbounded_reference"},
         set(),

@@ -5,6 +5,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "bind/bindings.h"
 #include "bind/convert.h"
 #include "runtime/batch.h"
+#include "runtime/mask_slots.h"
 #include "runtime/matcher.h"
 
 namespace nb = nanobind;
@@ -27,19 +30,66 @@ void fill(Matcher& matcher, nb::handle row) {
   matcher.fill(buffer.words());
 }
 
-void fill_rows(const std::vector<Matcher*>& matchers, nb::handle rows, unsigned threads) {
-  const std::size_t words = matchers.at(0)->machine()->vocabulary().word_count();
+void check_width(const std::vector<Matcher*>& matchers, std::size_t words) {
   for (const Matcher* matcher : matchers) {
+    if (!matcher) throw nb::type_error("a matcher is None");
     const std::size_t others = matcher->machine()->vocabulary().word_count();
     if (others != words) {
       throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(words),
                   static_cast<std::int64_t>(others));
     }
   }
+}
+
+void fill_rows(const std::vector<Matcher*>& matchers, nb::handle rows, unsigned threads) {
+  if (!matchers.at(0)) throw nb::type_error("a matcher is None");
+  const std::size_t words = matchers[0]->machine()->vocabulary().word_count();
+  check_width(matchers, words);
   const MaskBuffer buffer(rows, {matchers.size(), words});
   const WithoutGil release;
   fill_batch(matchers, buffer.words(), words, threads);
 }
+
+// MaskSlots over the rows of an array, which it keeps.
+class SlotsOfArray {
+ public:
+  SlotsOfArray(nb::handle rows, std::size_t count, std::size_t words)
+      : buffer_(rows, {count, words}), words_(words), slots_(buffer_.words(), count, words) {}
+
+  std::vector<std::uint32_t> fill(const std::vector<Matcher*>& matchers, nb::handle index, unsigned threads,
+                                  std::optional<double> wait) {
+    if (is_busy_) throw Error(ErrorKind::busy, "mask_slots");
+    is_busy_ = true;
+    const std::unique_ptr<bool, void (*)(bool*)> free(&is_busy_, [](bool* busy) { *busy = false; });
+    check_width(matchers, words_);
+    const MaskBuffer numbers(index, {matchers.size()});
+    if (slots_.find(matchers, numbers.words())) {
+      if (wait) {
+        const auto time = std::chrono::nanoseconds(static_cast<std::int64_t>(*wait * 1e9));
+        if (*wait == 0) {
+          slots_.compute_within(matchers, time, numbers.words());
+        } else {
+          const WithoutGil release;
+          slots_.compute_within(matchers, time, numbers.words());
+        }
+      } else {
+        const WithoutGil release;
+        slots_.compute(matchers, threads, numbers.words());
+      }
+    }
+    return slots_.written();
+  }
+  void forget() {
+    if (is_busy_) throw Error(ErrorKind::busy, "mask_slots");
+    slots_.forget();
+  }
+
+ private:
+  MaskBuffer buffer_;
+  std::size_t words_;
+  MaskSlots slots_;
+  bool is_busy_ = false;  // read and written with the GIL
+};
 
 void advance_bytes(Matcher& matcher, nb::handle text) {
   if (!nb::isinstance<nb::bytes>(text)) throw Error(ErrorKind::argument, "bytes");
@@ -128,6 +178,14 @@ void bind_matcher(nb::module_& m) {
       .def_prop_ro("token_ids", &Matcher::token_ids);
   m.def("equal_ids", &equal_ids, "ids"_a, "others"_a, nb::sig("def equal_ids(ids: object, others: object) -> bool"),
         "Whether two rows of token ids, int64[n], are the same. Without a copy.");
+  nb::class_<SlotsOfArray>(m, "MaskSlots", "Mask rows that a batch shares.")
+      .def(nb::init<nb::handle, std::size_t, std::size_t>(), "rows"_a.none(), "count"_a, "words"_a,
+           nb::sig("def __init__(self, rows: object, count: int, words: int) -> None"))
+      .def("fill", &SlotsOfArray::fill, "matchers"_a, "index"_a, "threads"_a, "wait"_a.none(),
+           nb::sig("def fill(self, matchers: Sequence[Matcher], index: object, threads: int, wait: float | None) -> "
+                   "list[int]"),
+           "Write the slot of each matcher's mask to `index`, int32[n]; return the slots that were written.")
+      .def("forget", &SlotsOfArray::forget);
   m.def("fill_batch", &fill_rows, "matchers"_a, "rows"_a.none(), "threads"_a,
         nb::sig("def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None"));
 }

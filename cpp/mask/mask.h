@@ -18,6 +18,17 @@ class Mask {
  public:
   // Overwrites a mask row of `count` words.
   void write(std::uint32_t* row, std::size_t count) const;
+  // As `write`, to a row that contains the mask `from`. Cost: the ids of both masks where these have ids and the same
+  // base mask.
+  void write_after(const Mask& from, std::uint32_t* row, std::size_t count) const;
+  // Whether another mask has the same tokens in the same form. Masks with the same tokens may have other forms. The
+  // hash is of a few tokens only.
+  bool has_same_form(const Mask& other) const {
+    return base_ == other.base_ && ids_ == other.ids_ && words_ == other.words_;
+  }
+  std::size_t quick_hash() const;
+  // One word of the mask row.
+  std::uint32_t word(std::uint32_t index) const;
   // Sets the bits of this mask in a mask row.
   void add_to(std::uint32_t* row) const;
   // Calls visit(id) for each token.

@@ -30,6 +30,9 @@ class LanguageMachine final : public TokenMachine {
   bool accepting(const TokenState& state) override { return accepting(ExprId{state.language}); }
   void fill(const TokenState& state, std::uint32_t* row) override;
   bool try_fill_cached(const TokenState& state, std::uint32_t* row) override;
+  std::shared_ptr<const Mask> cached_mask(const TokenState& state) override {
+    return cached_mask(ExprId{state.language});
+  }
   bool fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) override;
   bool completes_within(const TokenState& state, std::uint32_t tokens) override;
   bool budget_cannot_bind(const TokenState& state, std::uint32_t tokens) override;

@@ -173,6 +173,12 @@ bool Matcher::try_fill_cached(std::uint32_t* row) {
   return !state().is_finished() && budget_cannot_bind() && machine_->try_fill_cached(state(), row);
 }
 
+std::optional<Matcher::MaskKey> Matcher::mask_key() const {
+  const BusyGuard guard(*this);
+  if (!state().is_finished() && !budget_cannot_bind()) return std::nullopt;
+  return MaskKey{machine_->serial(), state()};
+}
+
 std::int64_t Matcher::budget_bound_at() const {
   const BusyGuard guard(*this);
   return budget_bound_at_ == kNever ? -1 : static_cast<std::int64_t>(budget_bound_at_);

@@ -40,6 +40,13 @@ class Matcher {
   void fill(std::uint32_t* row);
   // As `fill` if that takes a look-up only; otherwise writes nothing and returns false.
   bool try_fill_cached(std::uint32_t* row);
+  // What decides the mask; nothing where the budget may remove tokens.
+  struct MaskKey {
+    std::uint64_t machine = 0;  // its serial number
+    TokenState state;
+    bool operator==(const MaskKey&) const = default;
+  };
+  std::optional<MaskKey> mask_key() const;
   bool accepting() const;
   bool finished() const;
   std::size_t step_count() const;               // tokens and byte strings since the start

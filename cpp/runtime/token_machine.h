@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/byte_set.h"
+#include "mask/mask.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -70,6 +72,9 @@ class TokenMachine {
   virtual ~TokenMachine() = default;
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
+  const std::shared_ptr<const Vocabulary>& shared_vocabulary() const { return vocabulary_; }
+  // A number that no other machine of the process has.
+  std::uint64_t serial() const { return serial_; }
 
   // The state before the first token. `prompt` are the tokens before the text; only canonical machines read them.
   // Throws `empty` ("after") if no text continues the prompt.
@@ -85,6 +90,9 @@ class TokenMachine {
   virtual void fill(const TokenState& state, std::uint32_t* row) = 0;
   // As `fill` if that takes a look-up only; otherwise writes nothing and returns false.
   virtual bool try_fill_cached(const TokenState&, std::uint32_t*) { return false; }
+  // The tokens that `fill` writes, but for the eos ids of a state that accepts. Null unless that takes a look-up only
+  // and the machine has them as a Mask.
+  virtual std::shared_ptr<const Mask> cached_mask(const TokenState&) { return nullptr; }
   // As `fill`, but leaves out text tokens after which no completion of at most `tokens_after` tokens is known. Returns
   // whether it may have left out any.
   virtual bool fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) = 0;
@@ -125,6 +133,13 @@ class TokenMachine {
   }
 
   const std::shared_ptr<const Vocabulary> vocabulary_;
+
+ private:
+  static std::uint64_t next_serial() {
+    static std::atomic<std::uint64_t> next{1};
+    return next.fetch_add(1, std::memory_order_relaxed);
+  }
+  const std::uint64_t serial_ = next_serial();
 };
 
 }  // namespace detent

@@ -30,6 +30,7 @@ _NAMES = {
     "guide": "Guide",
     "matcher": "BatchMatcher Matcher",
     "mask": "allocate_mask apply_mask",
+    "mask_slots": "MaskSlots",
     "limits": "Limits",
     "tables": "TokenDfa UserDfa draw_automaton stack_tables token_table",
     "generation": "Ban Output Report Request agenerate astream generate generate_batch stream",

@@ -42,6 +42,7 @@ from detent.language import Language as Language
 from detent.limits import Limits as Limits
 from detent.mask import allocate_mask as allocate_mask
 from detent.mask import apply_mask as apply_mask
+from detent.mask_slots import MaskSlots as MaskSlots
 from detent.matcher import BatchMatcher as BatchMatcher
 from detent.matcher import Matcher as Matcher
 from detent.models import Chat as Chat

@@ -310,6 +310,18 @@ class Matcher:
 def equal_ids(ids: object, others: object) -> bool:
     """Whether two rows of token ids, int64[n], are the same. Without a copy."""
 
+class MaskSlots:
+    """Mask rows that a batch shares."""
+
+    def __init__(self, rows: object, count: int, words: int) -> None: ...
+
+    def fill(self, matchers: Sequence[Matcher], index: object, threads: int, wait: float | None) -> list[int]:
+        """
+        Write the slot of each matcher's mask to `index`, int32[n]; return the slots that were written.
+        """
+
+    def forget(self) -> None: ...
+
 def fill_batch(matchers: Sequence[Matcher], rows: object, threads: int) -> None: ...
 
 def apply_mask(logits: object, type: int, mask: object) -> None:

@@ -297,6 +297,9 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "code_point"): "code point {given} is above U+10FFFF",
     ("argument", "code_point_range"): "code point range is reversed: {given} is above {limit}",
     ("argument", "mask_rows"): "the mask has {given} rows, but there are {limit} matchers; give one row for each",
+    ("argument", "mask_slots"): (
+        "{limit} sequences need {limit} slots and one that allows nothing, but there are {given}; give more rows"
+    ),
     ("argument", "mask_words"): (
         "the mask row has {given} words of 32 bits, but the vocabulary needs {limit}; use detent.mask.allocate_mask"
     ),
@@ -312,6 +315,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "token_dfa_state"): "state {given} is none of the token DFA's {limit}",
     ("argument", "unordered"): "{given} marks for {limit} members",
     ("argument", "repeat"): "a repeat of at least {given} and at most {limit} times is impossible",
+    ("busy", "mask_slots"): "the mask slots are in use by another thread; give each thread its own",
     ("busy", "matcher"): "the matcher is in use by another thread; give each thread its own with fork()",
     ("cancelled", "work"): "cancelled by the caller",
     ("empty", "language"): "no text satisfies the rule; it asks for things that exclude each other",

@@ -158,7 +158,7 @@ class BatchMatcher:
         if len({id(matcher) for matcher in matchers}) < len(matchers):
             raise ArgumentError("BatchMatcher needs a matcher of its own for each row; use fork() for a second one")
         self.matchers = list(matchers)
-        self.threads = threads or _usable_cores()
+        self.threads = threads or usable_cores()
 
     def fill_mask(self, rows: MaskLike) -> None:
         """Write row i for matcher i; see `Matcher.fill_mask`.
@@ -191,7 +191,7 @@ def _show_byte(byte: int) -> str:
     return chr(byte) if 0x21 <= byte < 0x7F else repr(bytes([byte]))[2:-1] if byte != 0x20 else "' '"
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
