@@ -182,3 +182,41 @@ def test_counts_without_a_length() -> None:
     assert detent.text(0, 1).count() == 0x110000 - 0x800 + 1
     with pytest.raises(detent.ArgumentError, match="infinitely many"):
         detent.regex("a+").count()
+
+
+def test_two_captures_of_one_name_are_refused() -> None:
+    word = detent.regex("[a-z]+")
+    with pytest.raises(detent.ArgumentError, match=r"two parts are captured as 'a'.*join or repeat"):
+        word.capture("a") + " " + word.capture("a")
+    with pytest.raises(detent.ArgumentError, match="two parts are captured as 'a'"):
+        detent.join(" ", word.capture("a"), "x", word.capture("a"))
+    with pytest.raises(detent.ArgumentError, match="two parts are captured as 'b'"):
+        (word.capture("a") + word.capture("b")) + ("x" + word.capture("b").optional())
+    either = "<" + (word.capture("a") | detent.integer().capture("a")) + ">"
+    assert [either.parse(text) for text in ("<x>", "<7>")] == [{"a": "x"}, {"a": 7}]
+
+
+def test_captures_in_a_list_are_a_list_of_dicts() -> None:
+    person = detent.regex("[a-z]+").capture("name") + " " + detent.integer().capture("age")
+    people = detent.join(", ", person, minimum=1)
+    value = [{"name": "ann", "age": 3}, {"name": "bob", "age": 4}]
+    assert people.parse("ann 3, bob 4") == value
+    assert ("people: " + people).parse("people: ann 3, bob 4") == value
+    title = detent.regex("[A-Z]+").capture("title") + ": "
+    assert (title + people.capture("people")).parse("ALL: ann 3, bob 4") == {"title": "ALL", "people": value}
+
+
+@pytest.mark.parametrize("make", [lambda part: part.repeat(1, 3), lambda part: detent.join(";", part, minimum=1)])
+def test_captures_of_a_list_beside_others_are_not_lost(make: Any) -> None:
+    item = detent.regex("[a-z]").capture("item")
+    with pytest.raises(detent.ArgumentError, match=r"the capture 'item' is in a repeat.*capture the list too"):
+        detent.integer().capture("n") + ":" + make(item)
+    assert (detent.integer().capture("n") + ":" + make(item).capture("items")).parse("1:a") == {
+        "n": 1,
+        "items": [{"item": "a"}],
+    }
+
+
+def test_an_optional_part_that_is_not_there_has_no_capture() -> None:
+    rule = detent.regex("[a-z]+").capture("word") + ("=" + detent.integer().capture("number")).optional()
+    assert [rule.parse(text) for text in ("a=1", "a")] == [{"word": "a", "number": 1}, {"word": "a"}]

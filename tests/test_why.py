@@ -34,7 +34,8 @@ def test_an_empty_language_says_so() -> None:
     assert "the rule has no text" in str((TWO & "abc").why("x"))
 
 
-def test_a_seed_is_no_source_of_chance() -> None:
-    with pytest.raises(detent.ArgumentError, match=r"write Random\(3\)"):
-        TWO.sample(3)  # type: ignore[arg-type]
+def test_a_seed_or_a_source_of_chance_draws_a_text() -> None:
+    assert TWO.sample(3) == TWO.sample(seed=3)
     assert TWO.accepts(TWO.sample(Random(3)))
+    with pytest.raises(detent.ArgumentError, match=r"seed must be an int or a random\.Random, got '3'"):
+        TWO.sample("3")  # type: ignore[arg-type]

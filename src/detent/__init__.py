@@ -24,6 +24,7 @@ _NAMES = {
     "sources.calls": "Call TaggedPart calls structural_tags",
     "turns": "Style Turn turn",
     "language": "Language",
+    "mismatch": "Mismatch",
     "vocabulary": "Vocabulary tokenizations",
     "compiler": "CancellationToken compile",
     "guide_file": "load_guide",

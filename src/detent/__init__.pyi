@@ -45,6 +45,7 @@ from detent.mask import apply_mask as apply_mask
 from detent.mask_slots import MaskSlots as MaskSlots
 from detent.matcher import BatchMatcher as BatchMatcher
 from detent.matcher import Matcher as Matcher
+from detent.mismatch import Mismatch as Mismatch
 from detent.models import Chat as Chat
 from detent.models import load_model as load_model
 from detent.sources.calls import Call as Call

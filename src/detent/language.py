@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, final, overload
 from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.limits import Limits
-from detent.mismatch import Mismatch
+from detent.mismatch import Mismatch, explain
+from detent.origin import MAX_OPERANDS, NO_ORIGIN, Form, Origin
 from detent.queries import ByteDfa
 from detent.suggestions import as_language, suggests_names
 from detent.values import Capture, Concatenation, Items, Narrowed, OptionalValue, UnionValue
@@ -34,13 +35,8 @@ else:
 
 __all__ = ["Language"]
 
-_MAX_NESTING = 20
-"""How deep a language remembers the operators that made it."""
-
 _REFLECTED = {"|": "__ror__", "&": "__rand__", "-": "__rsub__", "+": "__radd__"}
-
-_MAX_OPERANDS = 1000
-"""How many operands of one operator a language remembers."""
+"""The methods by which other objects combine with a language."""
 
 
 @final
@@ -70,35 +66,29 @@ class Language(Generic[T_co]):
         Turns an accepted text into a Python value; `parse` uses it.
     """
 
-    __slots__ = (
-        "_dfa_cache",
-        "_escaped_words",
-        "_form",
-        "_has_escapes",
-        "_node",
-        "_part_budgets",
-        "description",
-        "value",
-    )
+    __slots__ = ("_dfa_cache", "_node", "_origin", "_part_budgets", "description", "value")
 
     description: str
     value: Callable[[str], T_co] | None
     _node: _core.Node
     _dfa_cache: ByteDfa | None
-    _form: _Form | None
-    _escaped_words: tuple[Callable[[], _core.Node], ...]
-    _has_escapes: bool
+    _origin: Origin
     _part_budgets: tuple[PartBudget, ...]
 
-    def __init__(self, node: _core.Node, description: str, value: Callable[[str], T_co] | None = None) -> None:
+    def __init__(
+        self,
+        node: _core.Node,
+        description: str,
+        value: Callable[[str], T_co] | None = None,
+        *,
+        _origin: Origin = NO_ORIGIN,
+    ) -> None:
         object.__setattr__(self, "_node", node)
         object.__setattr__(self, "_dfa_cache", None)
-        object.__setattr__(self, "_form", None)
+        object.__setattr__(self, "_origin", _origin)
         # Combined languages would otherwise carry texts that double with every step.
         object.__setattr__(self, "description", description if len(description) <= 200 else description[:199] + "…")
         object.__setattr__(self, "value", value)
-        object.__setattr__(self, "_has_escapes", False)
-        object.__setattr__(self, "_escaped_words", ())
         object.__setattr__(self, "_part_budgets", ())
 
     def __setattr__(self, name: str, value: object) -> Never:
@@ -112,22 +102,13 @@ class Language(Generic[T_co]):
         return f"Language({shown})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        form = (self._form.operator, tuple(self._operands())) if self._form is not None else None
-        return _restore, (
-            self._node.to_bytes(),
-            self.description,
-            self.value,
-            form,
-            self._has_escapes,
-            self._escaped_words,
-            tuple((part.to_bytes(), tokens) for part, tokens in self._part_budgets),
-        )
-
-    def _marked(self, has_escapes: bool, escaped_words: tuple[Callable[[], _core.Node], ...] = ()) -> Language[T_co]:
-        """Return this new language, marked: it has strings with escapes; it excludes words that these must not hide."""
-        object.__setattr__(self, "_has_escapes", has_escapes)
-        object.__setattr__(self, "_escaped_words", escaped_words)
-        return self
+        form = self._origin.form
+        # Flat, since a chain of a thousand operators would nest too deep for pickle.
+        flat = None if form is None else (form.operator, tuple(form.operands()))
+        rest = self._origin._replace(form=None)
+        origin = None if rest == NO_ORIGIN else rest
+        budgets = tuple((part.to_bytes(), tokens) for part, tokens in self._part_budgets)
+        return _restore, (self._node.to_bytes(), self.description, self.value, flat, origin, budgets)
 
     def _with_part_budgets(self, budgets: tuple[PartBudget, ...]) -> Language[T_co]:
         """Return this new language with budgets: a text that begins with a part has it in at most so many tokens."""
@@ -161,8 +142,8 @@ class Language(Generic[T_co]):
         for operand in (self, right):
             operand._refuse_part_budgets("|")
         value = UnionValue(_options(self) + _options(right)) if self.value or right.value else None
-        found: Language[Any] = Language(_core.union([self._node, right._node]), _infix(self, "|", right), value)
-        return found._marked(self._has_escapes or right._has_escapes)
+        node = _core.union([self._node, right._node])
+        return Language(node, _infix(self, "|", right), value, _origin=Origin.of("|", self, right, has_form=False))
 
     def __ror__(self, other: str | bytes) -> Language[T_co | str]:
         left = _language(other, "|")
@@ -179,12 +160,10 @@ class Language(Generic[T_co]):
         right = _language(other, "&")
         if right is NotImplemented:
             return NotImplemented
-        hidden = _hidden_words(self, right) + _hidden_words(right, self)
-        node = _core.intersection([self._node, right._node, *map(_core.complement, hidden)])
-        both = Language(node, _infix(self, "&", right), _narrowed(self) or _narrowed(right))
-        both._marked(self._has_escapes or right._has_escapes, self._escaped_words + right._escaped_words)
-        both._with_part_budgets(self._part_budgets + right._part_budgets)
-        return both._made_by("&", self, right)
+        node = _core.intersection([_beside(self, right), _beside(right, self)])
+        value = _narrowed(self) or _narrowed(right)
+        both = Language(node, _infix(self, "&", right), value, _origin=Origin.of("&", self, right))
+        return both._with_part_budgets(self._part_budgets + right._part_budgets)
 
     def __rand__(self, other: str | bytes) -> Language[T_co]:
         left = _language(other, "&")
@@ -193,18 +172,18 @@ class Language(Generic[T_co]):
     def __invert__(self) -> Language[str]:
         """Return all byte strings that are not in this language."""
         self._refuse_part_budgets("~")
-        return Language(_core.complement(self._node), f"~{_group(self)}")
+        origin = Origin.of("~", self, has_form=False)
+        return Language(_core.complement(self._node), f"~{_group(self)}", _origin=origin)
 
     def __sub__(self, other: Language[Any] | str | bytes) -> Language[T_co]:
         """Return the texts of this language that are not in the other."""
         right = _language(other, "-")
         if right is NotImplemented:
             return NotImplemented
-        node = _core.intersection([self._node, _core.complement(right._node)])
+        node = _core.intersection([_beside(self, right), _core.complement(_beside(right, self))])
         right._refuse_part_budgets("-")
-        rest: Language[Any] = Language(node, _infix(self, "-", right), _narrowed(self))
-        rest._with_part_budgets(self._part_budgets)
-        return rest._marked(self._has_escapes)._made_by("-", self, right)
+        rest = Language(node, _infix(self, "-", right), _narrowed(self), _origin=Origin.of("-", self, right))
+        return rest._with_part_budgets(self._part_budgets)
 
     def __rsub__(self, other: str | bytes) -> Language[str]:
         left = _language(other, "-")
@@ -227,19 +206,19 @@ class Language(Generic[T_co]):
         if right is NotImplemented:
             return NotImplemented
         right._refuse_part_budgets("+")
-        whole: Language[Any] = Language(_core.concat([self._node, right._node]), _infix(self, "+", right))
-        whole._with_part_budgets(self._part_budgets)
-        whole._marked(self._has_escapes or right._has_escapes)._made_by("+", self, right)
-        if self.value is None and right.value is None:
-            return whole
-        if whole._form is None:
-            raise LimitError(
-                f"a text with values has at most {_MAX_OPERANDS} parts; write repeat or join for lists",
-                subject="parts",
-                limit=_MAX_OPERANDS,
-            )
-        object.__setattr__(whole, "value", Concatenation(tuple(whole._operands())))
-        return whole
+        origin = Origin.of("+", self, right)
+        value = None
+        if self.value is not None or right.value is not None:
+            if origin.form is None:
+                raise LimitError(
+                    f"a text with values has at most {MAX_OPERANDS} parts; write repeat or join for lists",
+                    subject="parts",
+                    limit=MAX_OPERANDS,
+                )
+            value = Concatenation(tuple(origin.form.operands()))
+        node = _core.concat([self._node, right._node])
+        whole: Language[Any] = Language(node, _infix(self, "+", right), value, _origin=origin)
+        return whole._with_part_budgets(self._part_budgets)
 
     def __radd__(self, other: str | bytes) -> Language[T_co]:
         left = _language(other, "+")
@@ -258,9 +237,9 @@ class Language(Generic[T_co]):
         """
         if not isinstance(name, str) or not name:
             raise ArgumentError(f"capture needs a name, got {name!r}")
-        named = Language(self._node, f"{_group(self)}.capture({name!r})", Capture(name, self))
-        named._with_part_budgets(self._part_budgets)
-        return named._marked(self._has_escapes, self._escaped_words)
+        described = f"{_group(self)}.capture({name!r})"
+        named = Language(self._node, described, Capture(name, self), _origin=self._origin._replace(form=None))
+        return named._with_part_budgets(self._part_budgets)
 
     @overload
     def repeat(
@@ -290,14 +269,15 @@ class Language(Generic[T_co]):
             [] if minimum is None and high is None else [low] if high == low and minimum is not None else [low, high]
         )
         value = Items(self, None, low, high) if self.value is not None else None
-        return Language(
-            _core.repeat(self._node, low, high), f"{_group(self)}.repeat({', '.join(map(str, given))})", value
-        )
+        described = f"{_group(self)}.repeat({', '.join(map(str, given))})"
+        origin = Origin.of("repeat", self, has_form=False)
+        return Language(_core.repeat(self._node, low, high), described, value, _origin=origin)
 
     def optional(self) -> Language[T_co | None]:
         """Return the texts of this language and the empty text, whose value is None if the language has values."""
         value: Any = OptionalValue(self) if self.value else None
-        perhaps = Language(_core.repeat(self._node, 0, 1), f"{_group(self)}.optional()", value)
+        origin = Origin.of("repeat", self, has_form=False)
+        perhaps = Language(_core.repeat(self._node, 0, 1), f"{_group(self)}.optional()", value, _origin=origin)
         return perhaps._with_part_budgets(self._part_budgets)
 
     # Questions; none needs a model. They cost the states that they visit, within `Limits()`.
@@ -426,19 +406,7 @@ class Language(Generic[T_co]):
                 ^
         """
         data = _bytes(text)
-        if self.accepts(data):
-            return None
-        if self.is_empty():
-            return Mismatch(data.decode(errors="replace"), 0, _NOTHING, None, None, _shorten(repr(self), 60))
-        position, expected, example, part = _explain(self, data, _MAX_NESTING)
-        if example is not None and not self.accepts(example):
-            # One part of the rule allows more than all of them do together.
-            dfa = self._dfa()
-            position, state = dfa.longest_prefix(data)
-            expected = dfa.expected_text(state)
-            example = (data[:position] + dfa.completion(state)).decode(errors="replace")
-        before = data[:position].decode(errors="replace").rstrip("\ufffd")
-        return Mismatch(data.decode(errors="replace"), len(before), expected, example, part, _shorten(repr(self), 60))
+        return None if self.accepts(data) else explain(self, data)
 
     def parser(self, vocabulary: Vocabulary | None = None) -> Parser:
         """Start a parser: it yields the events of a text that is fed in pieces; see `detent.turns.Parser`.
@@ -485,39 +453,6 @@ class Language(Generic[T_co]):
         # Equal sets must have equal hashes however they are written: so hash what the set decides and is cheap to see.
         return hash(self._dfa().first_bytes())
 
-    def _made_by(self, operator: str, left: Language[Any], right: Language[Any]) -> Language[T_co]:
-        """Record the operands, unless they are nested too deep or too many; return the language itself."""
-        depth = max(_depth(operator, left), _depth(operator, right))
-        size = _size(operator, left) + _size(operator, right)
-        if depth <= _MAX_NESTING and size <= _MAX_OPERANDS:
-            object.__setattr__(self, "_form", _Form(operator, left, right, depth, size))
-        return self
-
-    def _operands(self) -> list[Language[Any]]:
-        """Return the operands of the outermost operator; a chain of the same operator is one flat list."""
-        if self._form is None:
-            return [self]
-        operator = self._form.operator
-        operands: list[Language[Any]] = []
-        pending: list[Language[Any]] = [self]
-        while pending:
-            language = pending.pop()
-            form = language._form
-            is_chain = form is not None and form.operator == operator
-            if form is None or not is_chain:
-                operands.append(language)
-                continue
-            # The right operand of a difference is a language of its own.
-            if operator == "-":
-                operands.insert(0, form.right)
-                if form.left._form is None or form.left._form.operator != "-":
-                    operands.insert(0, form.left)
-                else:
-                    pending.append(form.left)
-            else:
-                pending += [form.right, form.left]
-        return operands
-
     def _dfa(self) -> ByteDfa:
         if self._dfa_cache is None:
             # The tags of a turn are letters in its text.
@@ -526,27 +461,6 @@ class Language(Generic[T_co]):
             object.__setattr__(self, "_dfa_cache", ByteDfa(_core.without_special(node)))
         assert self._dfa_cache is not None  # noqa: S101 - set above
         return self._dfa_cache
-
-
-class _Form:
-    """How a language was made: an operator with two operands. Kept for the values of parts, and for `why`."""
-
-    __slots__ = ("depth", "left", "operator", "right", "size")
-
-    def __init__(self, operator: str, left: Language[Any], right: Language[Any], depth: int, size: int) -> None:
-        self.operator, self.left, self.right = operator, left, right
-        self.depth = depth  # of different operators inside one another
-        self.size = size  # number of operands
-
-
-def _depth(operator: str, operand: Language[Any]) -> int:
-    if operand._form is None:
-        return 0
-    return operand._form.depth + (operand._form.operator != operator or operator == "-")
-
-
-def _size(operator: str, operand: Language[Any]) -> int:
-    return operand._form.size if operand._form is not None and operand._form.operator == operator else 1
 
 
 def _options(language: Language[Any]) -> tuple[Language[Any], ...]:
@@ -561,79 +475,26 @@ def _restore(
     node: bytes,
     description: str,
     value: Callable[[str], Any] | None,
-    form: tuple[str, tuple[Language[Any], ...]] | None = None,
-    has_escapes: bool = False,
-    escaped_words: tuple[Callable[[], _core.Node], ...] = (),
+    flat: tuple[str, tuple[Language[Any], ...]] | None,
+    origin: Origin | None,
     part_budgets: tuple[tuple[bytes, int], ...] = (),
 ) -> Language[Any]:
-    language: Language[Any] = Language(_core.node_from_bytes(node), description, value)
-    language._marked(has_escapes, escaped_words)
-    language._with_part_budgets(tuple((_core.node_from_bytes(part), tokens) for part, tokens in part_budgets))
-    if form is not None:
-        operator, operands = form
-        left = operands[0]
-        for right in operands[1:-1]:
-            left = Language(_core.empty(), "")._made_by(operator, left, right)
-        language._made_by(operator, left, operands[-1])
-    return language
+    form = None
+    if flat is not None:
+        operator, (left, *rest) = flat
+        for index, right in enumerate(rest):
+            form = Form.of(operator, left, right)
+            if index < len(rest) - 1:
+                left = Language(_core.empty(), "", _origin=Origin(form))
+    origin = (origin or NO_ORIGIN)._replace(form=form)
+    language: Language[Any] = Language(_core.node_from_bytes(node), description, value, _origin=origin)
+    return language._with_part_budgets(tuple((_core.node_from_bytes(part), tokens) for part, tokens in part_budgets))
 
 
-def _hidden_words(words: Language[Any], strings: Language[Any]) -> list[_core.Node]:
-    """Return the texts of one language in which escapes hide words that the other one excludes."""
-    return [escaped() for escaped in words._escaped_words] if strings._has_escapes else []
-
-
-_NOTHING = "nothing at all (the rule has no text)"
-
-
-def _explain(language: Language[Any], data: bytes, depth: int) -> tuple[int, str, str | None, str | None]:
-    """Return where the bytes leave the language, what may follow there, an example, and the part that is not met."""
-    operands = language._operands() if depth and language._form is not None else []
-    if operands and language._form is not None and language._form.operator == "+":
-        found = _explain_parts(operands, data, depth)
-        if found is not None:
-            return found
-    for index, operand in enumerate(operands if language._form and language._form.operator != "+" else []):
-        is_excluded = language._form is not None and language._form.operator == "-" and index > 0
-        if operand.accepts(data) == is_excluded:
-            if is_excluded:
-                break  # the whole text is excluded: no character of it is wrong by itself
-            position, expected, example, part = _explain(operand, data, depth - 1)
-            return position, expected, example, part or operand.description
-    dfa = language._dfa()
-    if dfa.is_empty():
-        return 0, _NOTHING, None, None
-    position, state = dfa.longest_prefix(data)
-    example = (data[:position] + dfa.completion(state)).decode(errors="replace")
-    excluded = next((op.description for op in operands[1:] if op.accepts(data)), None) if operands else None
-    is_excluded = language._form is not None and language._form.operator == "-" and excluded is not None
-    return position, dfa.expected_text(state), example, f"the rule without {excluded}" if is_excluded else None
-
-
-def _explain_parts(
-    parts: list[Language[Any]], data: bytes, depth: int
-) -> tuple[int, str, str | None, str | None] | None:
-    """Read the parts one after the other; explain the first that the bytes do not meet."""
-    start = 0
-    for index, part in enumerate(parts):
-        dfa = part._dfa()
-        following = parts[index + 1]._dfa().only_text() if index + 1 < len(parts) else None
-        ends = dfa.ends(data, start)
-        if following:
-            ends = [end for end in ends if data.startswith(following, end)] or ends[-1:]
-            end = ends[0] if ends else None
-        else:
-            end = ends[-1] if ends else None
-        name = f"part {index + 1} of {len(parts)} ({part.description})"
-        if end is None:
-            position, expected, example, inner = _explain(part, data[start:], depth - 1)
-            if example is not None:
-                example = data[:start].decode(errors="replace") + example
-                rest = ByteDfa(_core.without_special(_core.concat([each._node for each in parts[index + 1 :]])))
-                example += (rest.shortest() or b"").decode(errors="replace")
-            return start + position, expected, example, f"{name}, {inner}" if inner else name
-        start = end
-    return (start, "the end", data[:start].decode(errors="replace"), None) if start < len(data) else None
+def _beside(language: Language[Any], other: Language[Any]) -> _core.Node:
+    """Return the node of an operand: beside a language of texts with strings, words are found in the strings too."""
+    in_strings, quotes = language._origin.in_strings, other._origin.quotes
+    return in_strings(language._node, quotes) if in_strings is not None and quotes else language._node
 
 
 def _shorten(text: str, limit: int = 100) -> str:

@@ -1,10 +1,22 @@
-"""Mismatch: where a text leaves a language, and what could have followed."""
+"""Mismatch: where a text leaves a language, and what could have followed.
+
+A language that operators made is explained by the operand that is not met. A concatenation is read part by part. A
+front end may say more than the bytes that are expected: see `detent.origin.Source`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-__all__ = ["Mismatch"]
+from detent import _core
+from detent.origin import MAX_NESTING
+from detent.queries import ByteDfa
+
+if TYPE_CHECKING:
+    from detent.language import Language
+
+__all__ = ["Mismatch", "explain"]
 
 _MAX_SHOWN = 60
 """Characters of the text before and after the position that a message shows."""
@@ -28,6 +40,8 @@ class Mismatch:
         The part of the rule that is not met, if the rule has parts.
     rule : str
         The rule's description.
+    hint : str or None
+        What to write for a language that has the text, if the front end knows one.
     """
 
     text: str
@@ -36,6 +50,7 @@ class Mismatch:
     example: str | None
     part: str | None
     rule: str
+    hint: str | None = None
 
     def __str__(self) -> str:
         found = repr(self.text[self.position]) if self.position < len(self.text) else "the end of the text"
@@ -45,7 +60,95 @@ class Mismatch:
         line = _printable(self.text[start : self.position + _MAX_SHOWN])
         caret = " " * len(_printable(self.text[start : self.position]))
         wanted = f"{self.expected}{where} is expected{example}"
-        return f"not in {self.rule}: character {self.position} is {found} where {wanted}\n  {line}\n  {caret}^"
+        hint = f"\n{self.hint}" if self.hint else ""
+        return f"not in {self.rule}: character {self.position} is {found} where {wanted}\n  {line}\n  {caret}^{hint}"
+
+
+_NOTHING = "nothing at all (the rule has no text)"
+
+
+class _Reason(NamedTuple):
+    """Where bytes leave a language, what may follow there, an example, and the part that is not met."""
+
+    position: int
+    expected: str
+    example: str | None = None
+    part: str | None = None
+    hint: str | None = None
+
+
+def explain(language: Language[Any], data: bytes) -> Mismatch:
+    """Return why a text is not in a language, which does not have it."""
+    reason = _Reason(0, _NOTHING) if language.is_empty() else _explain(language, data, MAX_NESTING)
+    if reason.example is not None and not language.accepts(reason.example):
+        # One part of the rule allows more than all of them do together.
+        dfa = language._dfa()
+        position, state = dfa.longest_prefix(data)
+        example = (data[:position] + dfa.completion(state)).decode(errors="replace")
+        reason = reason._replace(position=position, expected=dfa.expected_text(state), example=example)
+    before = data[: reason.position].decode(errors="replace").rstrip("\ufffd")
+    rule = repr(language)
+    return Mismatch(
+        data.decode(errors="replace"),
+        len(before),
+        reason.expected,
+        reason.example,
+        reason.part,
+        rule if len(rule) <= _MAX_SHOWN else rule[: _MAX_SHOWN - 1] + "…",
+        reason.hint,
+    )
+
+
+def _explain(language: Language[Any], data: bytes, depth: int) -> _Reason:
+    form = language._origin.form if depth else None
+    operands = form.operands() if form is not None else []
+    is_excluded = form is not None and form.operator == "-" and operands[0].accepts(data)
+    if form is not None and form.operator == "+":
+        found = _explain_parts(operands, data, depth)
+        if found is not None:
+            return found
+    elif form is not None and not is_excluded:
+        operand = next((each for each in operands if not each.accepts(data)), None)
+        if operand is not None:
+            reason = _explain(operand, data, depth - 1)
+            return reason._replace(part=reason.part or operand.description)
+    dfa = language._dfa()
+    if dfa.is_empty():
+        return _Reason(0, _NOTHING)
+    position, state = dfa.longest_prefix(data)
+    example = (data[:position] + dfa.completion(state)).decode(errors="replace")
+    if is_excluded:  # the whole text is excluded: no character of it is wrong by itself
+        excluded = next(each.description for each in operands[1:] if each.accepts(data))
+        return _Reason(position, dfa.expected_text(state), example, f"the rule without {excluded}")
+    source = language._origin.source
+    known = source.expected(data, position) if source is not None else None
+    expected, part = known or (dfa.expected_text(state), None)
+    return _Reason(position, expected, example, part, source.hint(data) if source is not None else None)
+
+
+def _explain_parts(parts: list[Language[Any]], data: bytes, depth: int) -> _Reason | None:
+    """Read the parts one after the other; explain the first that the bytes do not meet."""
+    start = 0
+    for index, part in enumerate(parts):
+        dfa = part._dfa()
+        following = parts[index + 1]._dfa().only_text() if index + 1 < len(parts) else None
+        ends = dfa.ends(data, start)
+        if following:
+            ends = [end for end in ends if data.startswith(following, end)] or ends[-1:]
+            end = ends[0] if ends else None
+        else:
+            end = ends[-1] if ends else None
+        name = f"part {index + 1} of {len(parts)} ({part.description})"
+        if end is None:
+            reason = _explain(part, data[start:], depth - 1)
+            if reason.example is not None:
+                rest = ByteDfa(_core.without_special(_core.concat([each._node for each in parts[index + 1 :]])))
+                before, after = data[:start].decode(errors="replace"), (rest.shortest() or b"").decode(errors="replace")
+                reason = reason._replace(example=before + reason.example + after)
+            inner = f"{name}, {reason.part}" if reason.part else name
+            return reason._replace(position=start + reason.position, part=inner)
+        start = end
+    return _Reason(start, "the end", data[:start].decode(errors="replace")) if start < len(data) else None
 
 
 def _printable(text: str) -> str:

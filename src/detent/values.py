@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from detent.language import Language
 
-__all__ = ["Capture", "Concatenation", "Items", "Narrowed", "OptionalValue", "UnionValue", "captures"]
+__all__ = ["Capture", "Concatenation", "Items", "Narrowed", "OptionalValue", "UnionValue", "capture_names", "captures"]
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,29 @@ class Concatenation:
 
     With captures anywhere in the parts: a dict of them. Otherwise a tuple with the values of the parts that have more
     than one text; or the value of the part, if it is the only one.
+
+    Captures must have different names, since one would replace the other. A repeat with captures beside other captures
+    must be captured itself: its value is a list, which has no name otherwise.
     """
 
     parts: tuple[Language[Any], ...]
+
+    def __post_init__(self) -> None:
+        names: set[str] = set()
+        for part in self.parts:
+            found = capture_names(part)
+            if twice := names & found:
+                raise ArgumentError(
+                    f"two parts are captured as {min(twice)!r}, and a value has one of them; give each its own name, "
+                    "or write join or repeat for a list"
+                )
+            names |= found
+        for part in self.parts if names else ():
+            if lost := _repeated_names(part):
+                raise ArgumentError(
+                    f"the capture {min(lost)!r} is in a repeat or list, whose value is a list without a name beside "
+                    f"the capture {min(names)!r}; capture the list too: part.repeat().capture('items')"
+                )
 
     def __call__(self, text: str) -> object:
         """Return the value of a text."""
@@ -93,8 +113,7 @@ class Concatenation:
         has_captures = any(captures(part) for part in self.parts)
         for part, dfa, piece in zip(self.parts, dfas, pieces, strict=True):
             if captures(part):
-                value = part.parse(piece)
-                named.update(value if isinstance(value, dict) else {})
+                named.update(part.parse(piece) or {})  # None of an optional part that is not there
             elif not has_captures and (part.value is not None or dfa.only_text() is None):
                 values.append(part.parse(piece))
         if has_captures:
@@ -143,16 +162,34 @@ class Items:
 
 def captures(language: Language[Any]) -> bool:
     """Return whether the value of a language is a dict of captures."""
+    return bool(capture_names(language))
+
+
+def capture_names(language: Language[Any]) -> frozenset[str]:
+    """Return the names in the value of a language, if that is a dict of captures."""
     value = language.value
+    if isinstance(value, Capture):
+        return frozenset([value.name])
+    return frozenset().union(*(capture_names(part) for part in _parts_of(value)))
+
+
+def _repeated_names(language: Language[Any]) -> frozenset[str]:
+    """Return the captures in the items of a list that is not captured itself."""
+    value = language.value
+    if isinstance(value, Items):
+        return capture_names(value.item) | _repeated_names(value.item)
+    return frozenset().union(*(_repeated_names(part) for part in _parts_of(value)))
+
+
+def _parts_of(value: object) -> tuple[Language[Any], ...]:
+    """Return the languages whose values a value may be, or be made of."""
     if isinstance(value, Concatenation):
-        return any(captures(part) for part in value.parts)
-    if isinstance(value, OptionalValue):
-        return captures(value.inner)
+        return value.parts
     if isinstance(value, UnionValue):
-        return any(captures(option) for option in value.options)
-    if isinstance(value, Narrowed):
-        return captures(value.union)
-    return isinstance(value, Capture)
+        return value.options
+    if isinstance(value, OptionalValue):
+        return (value.inner,)
+    return (value.union,) if isinstance(value, Narrowed) else ()
 
 
 class _Rests:

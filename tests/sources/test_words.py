@@ -177,7 +177,8 @@ def test_a_word_may_begin_and_end_with_what_is_no_letter():
 
 def test_without_words_nothing_is_banned():
     assert detent.without() == detent.text()
-    assert detent.containing().is_empty()
+    with pytest.raises(detent.ArgumentError, match="containing needs at least one word"):
+        detent.containing()
 
 
 def test_bytes_need_not_be_characters():
@@ -407,3 +408,80 @@ def test_patterns_that_match_everywhere():
         detent.without(re.compile("a*"))
     with pytest.raises(detent.UnsupportedError):
         detent.without(re.compile(r"(a)\1"))
+
+
+_STRINGS = detent.json_schema({"type": "array", "items": {"type": "string"}}, spelling="any")
+_HIDDEN = '["li\\u0073ten"]'
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda: _STRINGS & detent.without("listen"),
+        lambda: _STRINGS & ~detent.containing("listen"),
+        lambda: ~detent.containing("listen") & _STRINGS,
+        lambda: _STRINGS - detent.containing("listen"),
+        lambda: _STRINGS - (detent.containing("listen") | detent.containing("talk")),
+        lambda: _STRINGS & ~(detent.containing("listen") | detent.containing("talk")),
+        lambda: _STRINGS & (detent.text() & detent.without("listen")),
+        lambda: _STRINGS & detent.without(re.compile("l.sten")),
+        lambda: _STRINGS - detent.containing(re.compile(r"\blisten\b")),
+        lambda: _STRINGS & detent.without(re.compile("^listen$")),
+        lambda: _STRINGS & ~~detent.without("LISTEN", ignore_case=True),
+        lambda: pickle.loads(pickle.dumps(_STRINGS)) & pickle.loads(pickle.dumps(~detent.containing("listen"))),
+    ],
+)
+def test_escapes_hide_no_word_however_it_is_excluded(rule):
+    language = rule()
+    assert not language.accepts(_HIDDEN)
+    assert not language.accepts('["a", "li\\u0073\\u0074en"]')
+    assert language.accepts('["li\\u0073t"]')
+    assert language.accepts("[]")
+
+
+@pytest.mark.parametrize("word", ["listen", re.compile("l.sten"), re.compile("^listen")])
+def test_containing_and_its_complement_divide_a_language_of_strings(word):
+    both, without = _STRINGS & detent.containing(word), _STRINGS - detent.containing(word)
+    assert both.accepts(_HIDDEN)
+    assert (both & without).is_empty()
+    assert (both | without) == _STRINGS
+    assert without == _STRINGS & ~detent.containing(word) == _STRINGS & detent.without(word)
+
+
+def test_lists_and_optional_parts_of_strings_hide_no_word():
+    words = detent.without("listen")
+    for language in (
+        _STRINGS.repeat(),
+        _STRINGS.optional(),
+        _STRINGS.capture("a"),
+        detent.join(", ", _STRINGS, minimum=1),
+        detent.join(", ", _STRINGS, "end"),
+        "answer: " + _STRINGS,
+        _STRINGS | "none",
+    ):
+        found = next(text for text in (_HIDDEN, f"{_HIDDEN}, end", f"answer: {_HIDDEN}") if language.accepts(text))
+        assert not (language & words).accepts(found)
+
+
+def test_anchors_of_a_pattern_see_whole_strings():
+    rule = _STRINGS & detent.without(re.compile(r"^\W+$"))
+    assert rule.accepts('["a b", "c"]')
+    assert not rule.accepts('["--"]')
+    assert not rule.accepts('["\\u002d\\u002d"]')
+    assert not rule.accepts('["a", "--", "b"]')
+
+
+def test_escapes_of_python_hide_no_match_of_a_pattern():
+    def say(text: str) -> None:
+        """Say it."""
+
+    rule = detent.calls([say], style="llama3-pythonic") & detent.without(re.compile("l.sten"))
+    assert rule.accepts("[say(text='lost')]")
+    assert rule.accepts("[say(text='a\\n')]")
+    assert not rule.accepts("[say(text='\\x6cisten')]")
+    assert not rule.accepts("[say(text='li\\u0073ten')]")
+
+
+def test_words_stay_plain_texts_beside_plain_texts():
+    assert (detent.text() & detent.without("listen")).accepts("li\\u0073ten")
+    assert (detent.text() - detent.containing("listen")).accepts("li\\u0073ten")

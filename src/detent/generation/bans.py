@@ -134,9 +134,9 @@ class BannedWords:
         """
         banned = [self._banned_node]
         if language._node != UTF8:
-            banned.append(self._escaped())
-        if language._has_escapes and self._patterns:
-            banned.append(self._escaped_patterns())
+            banned.append(self._escaped(language._origin.quotes))
+        if language._origin.quotes and self._patterns:
+            banned.append(self._escaped_patterns(language._origin.quotes))
         if stops is not None and not all(is_exact for _, is_exact in self._pattern_dfas):
             raise ArgumentError(
                 "a banned pattern with an assertion such as \\b may match at the end of a text, which stop= moves; "

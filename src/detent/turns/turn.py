@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from detent.errors import ArgumentError
 from detent.language import Language
+from detent.origin import Origin, Quotes
 from detent.sources.calls.function import Function, read_functions
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import short_repr
@@ -85,8 +86,8 @@ def turn(
     held = _as_language(answer)
     mode = ("optional" if known.thinking else "none") if thinking is None else thinking
     value = TurnValue(known, functions, minimum, maximum, bool(text), held, mode)
-    rule: Language[Turn] = Language(value.node, _describe(known, functions, held), value)
-    rule._marked(True)
+    described = _describe(known, functions, held)
+    rule: Language[Turn] = Language(value.node, described, value, _origin=Origin(quotes=Quotes.MIXED))
     if thinking_tokens is not None:
         tokens = _checked_tokens(thinking_tokens, mode)
         rule._with_part_budgets(((value.thinking_node, tokens),))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from detent.errors import ArgumentError
 from detent.language import Language
+from detent.origin import Origin, Quotes
 from detent.sources.calls.function import Call, read_functions
 from detent.sources.calls.pythonic import PythonicValue, pythonic_calls
 from detent.sources.calls.styles import JSON_STYLES, JsonValue, json_calls
@@ -78,10 +79,11 @@ def calls(
     has_marker = style in JSON_STYLES and bool(JSON_STYLES[style].marker)
     if marker is not None and not has_marker:
         raise ArgumentError(f"calls got a marker for the style {short_repr(style)}, which has none; leave it out")
+    origin = Origin(quotes=Quotes.BALANCED)
     if style == "llama3-pythonic":
-        return Language(pythonic_calls(known, most), description, PythonicValue(known))._marked(True)
+        return Language(pythonic_calls(known, most), description, PythonicValue(known), _origin=origin)
     node = json_calls(JSON_STYLES[style], known, most, has_marker and marker is not False)
-    return Language(node, description, JsonValue(JSON_STYLES[style], known))._marked(True)
+    return Language(node, description, JsonValue(JSON_STYLES[style], known), _origin=origin)
 
 
 def _most(parallel: bool | int) -> int | None:

@@ -13,6 +13,7 @@ from typing import Any
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
+from detent.origin import Origin, Quotes
 from detent.sources.calls.locate import json_end
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, repeat, short_repr, union
@@ -98,9 +99,8 @@ def structural_tags(
         parts.append(concat(opened, union(*rest)))
     free = _core.intersection([UTF8, _core.complement(concat(seen, ANY_BYTES))])
     node = concat(repeat(union(*parts), at_least, at_most), free)
-    return Language(node, f"text with tags at {', '.join(map(short_repr, marks))}", _TagsValue(known, marks))._marked(
-        True
-    )
+    described = f"text with tags at {', '.join(map(short_repr, marks))}"
+    return Language(node, described, _TagsValue(known, marks), _origin=Origin(quotes=Quotes.MIXED))
 
 
 def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:

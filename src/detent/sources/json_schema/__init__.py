@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, ov
 from detent.errors import ArgumentError, SchemaError
 from detent.language import Language
 from detent.limits import Limits
+from detent.origin import Origin, Quotes
 from detent.sources.json_schema.assertions.diagnostics import summary
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.emit.emitter import Emitter
@@ -168,7 +169,7 @@ def json_schema(
             raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
     document = SchemaDocument(schema, lenient, formats or {}, bounds)
     node = Emitter(Solver(document), json_spelling(spelling, whitespace), is_ordered=order == "schema").emit()
-    return Language(node, _describe(schema), value)._marked(True)
+    return Language(node, _describe(schema), value, _origin=Origin(quotes=Quotes.BALANCED))
 
 
 @suggests_names
@@ -194,7 +195,8 @@ def json_value(*, spelling: SpellingName = "written", whitespace: str | Language
     ArgumentError
         `whitespace` is no white space.
     """
-    return Language(json_spelling(spelling, whitespace).anything, "any JSON", _JsonValue())._marked(True)
+    node = json_spelling(spelling, whitespace).anything
+    return Language(node, "any JSON", _JsonValue(), _origin=Origin(quotes=Quotes.BALANCED))
 
 
 def _describe(schema: Any) -> str:

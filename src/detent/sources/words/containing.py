@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from functools import cache
 
 from detent import _core
-from detent.errors import ArgumentError
+from detent.errors import ArgumentError, UnsupportedError
 from detent.language import Language
 from detent.limits import Limits
+from detent.origin import Origin, Quotes
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, short_repr
 from detent.sources.regex import regex
 from detent.sources.regex.characters import category_ranges
 from detent.sources.regex.parser import parse
 from detent.sources.regex.translate import Alphabet, translate_part
 from detent.sources.words.caseless import CaselessAlphabet
-from detent.sources.words.escaped import containing_escaped
+from detent.sources.words.escaped import containing_escaped, strings_of
 from detent.sources.words.escaped_patterns import containing_escaped_matches
 from detent.sources.words.trie import bytes_trie, prefix_free, trie
 from detent.suggestions import suggests_names
@@ -53,9 +54,10 @@ def containing(
     >>> detent.containing("talk", "listen")
     Language(text with 'talk' or 'listen')
 
-    A str is text, not a pattern; a compiled pattern is found as by `re.search`. Without words the language is empty. To
-    exclude words from another language, ``language & detent.without(...)`` costs about half of
-    ``language - detent.containing(...)``.
+    A str is text, not a pattern; a compiled pattern is found as by `re.search`. Beside a language of texts with strings
+    in quotes, as in ``json_schema(...) - containing(...)``, a word is found in the text and in the decoded strings, so
+    that escapes hide none. To exclude words from another language, ``language & detent.without(...)`` costs about half
+    of ``language - detent.containing(...)``.
 
     Parameters
     ----------
@@ -77,12 +79,14 @@ def containing(
     Raises
     ------
     ArgumentError
-        A word is empty (which every text has), not text, or holds half of a surrogate pair.
+        There is no word; a word is empty (which every text has), not text, or holds half of a surrogate pair.
     """
     if not words:
-        return Language(_core.empty(), "text with a word of none")
+        raise ArgumentError("containing needs at least one word; for any text write detent.text()")
     node = _core.intersection([UTF8, containing_any(words, "containing", ignore_case, whole_words)])
-    return Language(node, f"text with {_describe(words, ignore_case, whole_words)}")
+    described = f"text with {_describe(words, ignore_case, whole_words)}"
+    found = _FoundInStrings(_escaped(words, "containing", ignore_case, whole_words), False)
+    return Language(node, described, _origin=Origin(in_strings=found))
 
 
 @suggests_names
@@ -96,9 +100,8 @@ def without(
     >>> rule
     Language(text without 'talk' or 'listen', ignoring case)
 
-    It is ``text() & ~containing(...)``, with the parameters, cost and errors of `containing`. Without words it is
-    ``text()``. In ``json_schema(...) & without(...)``, and in calls, escapes in strings hide no word and no match; a
-    pattern must have no assertions then.
+    It is ``text() & ~containing(...)``, with the parameters and cost of `containing`, in strings with escapes too.
+    Without words it is ``text()``.
 
     >>> vocabulary = detent.Vocabulary([b"ta", b"tal", b"lk", b"k", b"</s>"], eos_token_ids=[4])
     >>> matcher = detent.compile(rule, vocabulary).matcher()
@@ -128,11 +131,32 @@ def without(
     if not words:
         return Language(UTF8, "text")
     node = _core.intersection([UTF8, _core.complement(containing_any(words, "without", ignore_case, whole_words))])
+    described = f"text without {_describe(words, ignore_case, whole_words)}"
+    found = _FoundInStrings(_escaped(words, "without", ignore_case, whole_words), True)
+    return Language(node, described, _origin=Origin(in_strings=found))
+
+
+def _escaped(
+    words: Sequence[str | bytes | re.Pattern[str]], asker: str, ignore_case: bool, whole_words: bool
+) -> EscapedWords:
     plain = [word for word in words if not isinstance(word, re.Pattern)]
-    encoded = tuple(sorted(read_words(plain, "without", as_text=False)))
+    encoded = tuple(sorted(read_words(plain, asker, as_text=False)))
     patterns = tuple(word for word in words if isinstance(word, re.Pattern))
-    escaped = EscapedWords(encoded, patterns, ignore_case, whole_words)
-    return Language(node, f"text without {_describe(words, ignore_case, whole_words)}")._marked(False, (escaped,))
+    return EscapedWords(encoded, patterns, ignore_case, whole_words)
+
+
+@dataclass(frozen=True)
+class _FoundInStrings:
+    """A condition on words, which are found in the decoded strings of a text too."""
+
+    escaped: EscapedWords
+    is_excluded: bool
+
+    def __call__(self, node: _core.Node, quotes: Quotes) -> _core.Node:
+        hidden = self.escaped(quotes)
+        if self.is_excluded:
+            return _core.intersection([node, _core.complement(hidden)])
+        return _core.union([node, hidden])
 
 
 @dataclass(frozen=True)
@@ -144,11 +168,14 @@ class EscapedWords:
     ignore_case: bool
     whole_words: bool
 
-    def __call__(self) -> _core.Node:
-        """Return their node."""
+    def __call__(self, quotes: Quotes) -> _core.Node:
+        """Return their node. A pattern with assertions sees whole strings; `quotes` says where they are."""
         nodes = [containing_escaped(self.words, self.ignore_case, self.whole_words)] if self.words else []
-        if self.patterns:
-            nodes.append(containing_escaped_matches(self.patterns))
+        for pattern in self.patterns:
+            try:
+                nodes.append(containing_escaped_matches([pattern]))
+            except UnsupportedError:
+                nodes.append(strings_of(_search(pattern, "containing"), quotes))
         return _core.union(nodes)
 
 

@@ -3,6 +3,10 @@ r"""Words in texts with escapes: a string of JSON or of Python, `"li\u0073ten"`,
 A character of a word is itself or one of its escapes. An escape starts at a backslash that is not itself escaped: the
 text before it is a sequence of other bytes and of backslashes with the byte after each. So the language is regular over
 the bytes of the text, without a parse of quotation marks.
+
+A pattern with assertions looks at the whole string, so there the quotation marks count. Its strings are decoded by the
+operator of the core for JSON strings. The escapes that Python has and JSON has not are excluded with it: each character
+that they stand for has another form.
 """
 
 from __future__ import annotations
@@ -13,17 +17,26 @@ from itertools import product
 
 from detent import _core
 from detent.code_points import Ranges
+from detent.origin import Quotes
 from detent.sources.nodes import ANY_BYTES, concat, optional, repeat, union
 from detent.sources.regex.characters import category_ranges
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.trie import prefix_free, trie
 
-__all__ = ["BEFORE", "containing_escaped"]
+__all__ = ["BEFORE", "containing_escaped", "strings_of"]
 
 _LETTERS = {'"': '"', "'": "'", "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _LETTERS |= {"\a": "a", "\v": "v"}
 _NO_BACKSLASH = _core.byte_set(bytes(byte for byte in range(256) if byte != 0x5C))
 _BYTE = _core.byte_set(bytes(range(256)))
+_NO_QUOTE = _core.byte_set(bytes({*range(256)} - {*b"\"'"}))
+_IN_QUOTES = [
+    concat(q, repeat(union(concat("\\", _BYTE), _core.byte_set(bytes({*range(256)} - {ord(q), 0x5C}))), 0, None), q)
+    for q in "\"'"
+]
+_BALANCED = repeat(union(_NO_QUOTE, *_IN_QUOTES), 0, None)
+"""The texts after which a quote begins a string."""
+
 BEFORE = repeat(union(_NO_BACKSLASH, concat("\\", _BYTE)), 0, None)
 """The texts after which a backslash is not escaped."""
 
@@ -48,6 +61,24 @@ def containing_escaped(words: Iterable[bytes], ignore_case: bool, whole_words: b
         edge = _no_word_character()
         before, after = optional(concat(BEFORE, edge)), optional(concat(edge, ANY_BYTES))
     return concat(before, trie(folded if whole_words else prefix_free(folded), alphabet), after)
+
+
+def strings_of(texts: _core.Node, quotes: Quotes) -> _core.Node:
+    r"""Return the texts with a string in quotes that decodes to one of some texts, or has an escape of Python alone.
+
+    >>> from detent.language import Language
+    >>> from detent.sources.regex import regex
+    >>> found = Language(strings_of(regex("l.sten")._node, Quotes.BALANCED), "found")
+    >>> [found.accepts(text) for text in (r'["li\u0073ten"]', r"f(a='\x41')", r'["lis\\x"]', '["lost"]')]
+    [True, True, False, False]
+
+    Between mixed quotes each text from one quote to another one counts as a string.
+    """
+    before = ANY_BYTES if quotes is Quotes.MIXED else _BALANCED
+    inside = _core.json_string(texts)
+    single = _core.intersection([inside, _core.complement(concat(ANY_BYTES, "'", ANY_BYTES))])
+    strings = concat(before, union(concat('"', inside, '"'), concat("'", single, "'")), ANY_BYTES)
+    return union(strings, concat(BEFORE, "\\", _core.byte_set(b"avxU'"), ANY_BYTES))
 
 
 def _decoded(word: bytes) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, overload
 
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
+from detent.origin import Origin
 from detent.sources.nodes import CHARACTER, encode, short_repr
-from detent.suggestions import suggests_names
+from detent.suggestions import as_language, suggests_names
 from detent.values import Concatenation, Items
 
 __all__ = ["byte_class", "join", "literal", "text"]
@@ -165,25 +167,45 @@ def join(
         A part is no language, or a count is negative, above 2**32 - 2, excludes the other, or goes with several parts.
     """
     between = _part(separator, "separator")
-    nodes = [_part(part, f"part {index}") for index, part in enumerate(parts)]
+    each = [_part(part, f"part {index}") for index, part in enumerate(parts)]
     by = f"joined by {_name(separator)}"
     if minimum is None and maximum is None:
-        sequence = [each for part in parts for each in (_language(separator), _language(part))][1:]
-        cut = Concatenation(tuple(sequence)) if any(each.value is not None for each in sequence) else None
-        return Language(_core.concat([each._node for each in sequence]), f"{len(nodes)} parts {by}", cut)
-    if len(nodes) != 1:
-        raise ArgumentError(
-            f"join repeats exactly one part when it is given a count, got {len(nodes)}; join them first"
-        )
+        sequence = [language for part in each for language in (between, part)][1:]
+        cut = Concatenation(tuple(sequence)) if any(language.value is not None for language in sequence) else None
+        origin = Origin.of("join", between, *each, has_form=False)
+        if len(each) == 1:
+            origin = origin._replace(source=_OnePart(between, each[0]))
+        counted = "1 part" if len(each) == 1 else f"{len(each)} parts"
+        node = _core.concat([language._node for language in sequence])
+        return Language(node, f"{counted} {by}", cut, _origin=origin)
+    if len(each) != 1:
+        raise ArgumentError(f"join repeats exactly one part when it is given a count, got {len(each)}; join them first")
     least = 0 if minimum is None else minimum
     _check_counts("join", least, maximum)
-    counted = _describe_counts("", "", least, maximum)
-    value = Items(_language(parts[0]), _language(separator), least, maximum)
-    return Language(_list(between, nodes[0], least, maximum), f"{counted} of {_name(parts[0])} {by}", value)
+    described = f"{_describe_counts('', '', least, maximum)} of {_name(parts[0])} {by}"
+    origin = Origin.of("join", between, each[0], has_form=False)
+    value = Items(each[0], between, least, maximum)
+    return Language(_list(between._node, each[0]._node, least, maximum), described, value, _origin=origin)
 
 
-def _language(part: str | bytes | Language[Any]) -> Language[Any]:
-    return part if isinstance(part, Language) else literal(part)
+@dataclass(frozen=True)
+class _OnePart:
+    """The source of a part that is joined to no other: a list was meant, perhaps."""
+
+    separator: Language[Any]
+    part: Language[Any]
+
+    def expected(self, text: bytes, position: int) -> None:
+        return None
+
+    def hint(self, text: bytes) -> str | None:
+        """Return how to write a list of the part, if the text is one."""
+        if not join(self.separator, self.part, minimum=0).accepts(text):
+            return None
+        return "join repeats a part where it is given a count: join(..., minimum=0) has this text"
+
+    def conflict(self) -> None:
+        return None
 
 
 def _list(between: _core.Node, item: _core.Node, minimum: int, maximum: int | None) -> _core.Node:
@@ -194,10 +216,8 @@ def _list(between: _core.Node, item: _core.Node, minimum: int, maximum: int | No
     return _core.union([_core.epsilon(), some]) if minimum == 0 else some
 
 
-def _part(part: object, name: str) -> _core.Node:
-    if isinstance(part, Language):
-        return part._node
-    return _literal(part, f"join, as its {name},")
+def _part(part: object, name: str) -> Language[Any]:
+    return part if isinstance(part, Language) else Language(_literal(part, f"join, as its {name},"), short_repr(part))
 
 
 def _name(part: str | bytes | Language) -> str:
@@ -209,7 +229,10 @@ def _literal(text: object, asker: str) -> _core.Node:
         return _core.literal(encode(text, asker))
     if isinstance(text, bytes):
         return _core.literal(text)
-    raise ArgumentError(f"{asker} needs a text of type str or bytes, got {type(text).__name__}")
+    raise ArgumentError(
+        f"{asker} needs a text of type str or bytes, got {short_repr(text)} ({type(text).__name__}); "
+        f"{as_language(text)}"
+    )
 
 
 def _check_counts(asker: str, minimum: object, maximum: object) -> None:

@@ -1,0 +1,172 @@
+"""Origin: how a language was made, as far as values, explanations and words in strings need it.
+
+- `Form`: the operator and the operands.
+- `Quotes`: whether the texts have strings in quotes, in which escapes may stand for characters.
+- The same language *in strings*: words are found in the decoded strings of a text too.
+- `Source`: what the front end knows of a text that the language does not have.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from detent import _core
+
+if TYPE_CHECKING:
+    from detent.language import Language
+
+__all__ = ["MAX_NESTING", "MAX_OPERANDS", "NO_ORIGIN", "FindsWords", "Form", "InStrings", "Origin", "Quotes", "Source"]
+
+MAX_OPERANDS = 1000
+"""How many operands of one operator a language remembers."""
+
+MAX_NESTING = 20
+"""How deep a language remembers the operators that made it."""
+
+
+class Quotes(IntEnum):
+    """Where the texts of a language have strings in quotes."""
+
+    NONE = 0
+    BALANCED = 1
+    """Each quote begins or ends a string: JSON and calls."""
+    MIXED = 2
+    """Free text may have quotes too: JSON after a text."""
+
+
+class Source(Protocol):
+    """What a front end says about its own languages."""
+
+    def expected(self, text: bytes, position: int) -> tuple[str, str] | None:
+        """Return what is expected at a position and the part of the value that it is in; None if nothing is known."""
+
+    def hint(self, text: bytes) -> str | None:
+        """Return what to write for a language that has the text."""
+
+    def conflict(self) -> str | None:
+        """Return why the language has no text."""
+
+
+class FindsWords(Protocol):
+    """A condition on words, for texts with strings."""
+
+    def __call__(self, node: _core.Node, quotes: Quotes, /) -> _core.Node:
+        """Return the node of the condition, such that words are found in strings too; `node` is that of the text."""
+
+
+class Form(NamedTuple):
+    """An operator with two operands."""
+
+    operator: str
+    left: Language[Any]
+    right: Language[Any]
+    depth: int
+    """Of different operators inside one another."""
+    size: int
+    """Number of operands."""
+
+    @classmethod
+    def of(cls, operator: str, left: Language[Any], right: Language[Any]) -> Form | None:
+        """Return the form of a language, or None if its operands are nested too deep or too many."""
+        depth = max(_depth(operator, left), _depth(operator, right))
+        size = _size(operator, left) + _size(operator, right)
+        return cls(operator, left, right, depth, size) if depth <= MAX_NESTING and size <= MAX_OPERANDS else None
+
+    def operands(self) -> list[Language[Any]]:
+        """Return the operands; a chain of the same operator is one flat list."""
+        operands: list[Language[Any]] = []
+        pending = [self.right, self.left]
+        while pending:
+            language = pending.pop()
+            form = language._origin.form
+            if form is None or form.operator != self.operator or (self.operator == "-" and operands):
+                operands.append(language)  # the right operand of a difference is a language of its own
+            else:
+                pending += [form.right, form.left]
+        return operands
+
+
+def _depth(operator: str, operand: Language[Any]) -> int:
+    form = operand._origin.form
+    return 0 if form is None else form.depth + (form.operator != operator or operator == "-")
+
+
+def _size(operator: str, operand: Language[Any]) -> int:
+    form = operand._origin.form
+    return form.size if form is not None and form.operator == operator else 1
+
+
+class InStrings(NamedTuple):
+    """A Boolean combination of languages, some of which find words; called, it is the combination in strings."""
+
+    operator: str
+    operands: tuple[Language[Any], ...]
+
+    @classmethod
+    def of(cls, operator: str, operands: tuple[Language[Any], ...]) -> InStrings | None:
+        """Return the combination of operands if one of them finds words; a chain of one operator is one flat list."""
+        if operator not in ("~", "|", "&", "-") or all(each._origin.in_strings is None for each in operands):
+            return None
+        left = operands[0]._origin.in_strings
+        if operator != "~" and isinstance(left, InStrings) and left.operator == operator:
+            return cls(operator, (*left.operands, *operands[1:]))
+        return cls(operator, operands)
+
+    def __call__(self, node: _core.Node, quotes: Quotes) -> _core.Node:
+        """Return the combination in texts with strings; its node in other texts is not needed."""
+        nodes: list[_core.Node] = []
+        pending: list[Language[Any] | InStrings] = [self]
+        while pending:
+            item = pending.pop()
+            if isinstance(item, InStrings) and item.operator.startswith("done"):
+                count = len(item.operands)
+                parts, nodes[-count:] = nodes[-count:], []
+                nodes.append(_combine(item.operator[-1], parts))
+            elif isinstance(item, InStrings):
+                pending.append(InStrings(f"done {item.operator}", item.operands))
+                pending += reversed(item.operands)
+            elif isinstance(item._origin.in_strings, InStrings):
+                pending.append(item._origin.in_strings)
+            else:
+                found = item._origin.in_strings
+                nodes.append(item._node if found is None else found(item._node, quotes))
+        return nodes[0]
+
+
+def _combine(operator: str, parts: list[_core.Node]) -> _core.Node:
+    if operator == "~":
+        return _core.complement(parts[0])
+    if operator == "|":
+        return _core.union(parts)
+    return _core.intersection([parts[0], *map(_core.complement, parts[1:])] if operator == "-" else parts)
+
+
+class Origin(NamedTuple):
+    """How a language was made."""
+
+    form: Form | None = None
+    quotes: Quotes = Quotes.NONE
+    in_strings: FindsWords | None = None
+    source: Source | None = None
+
+    @classmethod
+    def of(cls, operator: str, *operands: Language[Any], has_form: bool = True) -> Origin:
+        """Return the origin of a language that an operator made."""
+        origins = [operand._origin for operand in operands]
+        form = Form.of(operator, operands[0], operands[-1]) if has_form else None
+        in_strings = InStrings.of(operator, operands)
+        return cls(form, _quotes(operator, [each.quotes for each in origins]), in_strings)
+
+
+def _quotes(operator: str, operands: list[Quotes]) -> Quotes:
+    if operator == "~" or not any(operands):
+        return Quotes.NONE
+    if operator == "-":
+        return operands[0]
+    if operator == "&":  # a part of a language with balanced quotes
+        return min(each for each in operands if each)
+    return Quotes.BALANCED if all(each is Quotes.BALANCED for each in operands) else Quotes.MIXED
+
+
+NO_ORIGIN = Origin()
