@@ -35,12 +35,14 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
     exprs_.set_utf8_star(compiler.compile(compiler.all_texts(), false));
     if (writable.alphabet != ByteSet::all()) exprs_.set_alphabet_texts(compiler.compile(compiler.all_texts(), true));
   }
+  has_lists_ = root->has_distinct();
   start_ = compiler.compile(root, true);
   if (compiler.has_json_strings()) all_texts_ = compiler.compile(compiler.all_texts(), false);
   if (writable.texts) {
     tokenizable_ = compiler.compile(*writable.texts, true);
     token_bytes_ = exprs_.repeat(exprs_.bytes(writable.token_bytes), 0, ExprSet::kUnbounded);
   }
+  has_few_keys_ = exprs_.has_few_keys();
   if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
   add_state_slots();
   compiled_size_ = exprs_.size();
@@ -103,6 +105,47 @@ ExprId Automaton::clamp(ExprId state, Horizon horizon) {
   return clamped;
 }
 
+ExprId Automaton::advance(ExprId state, std::string_view text) {
+  if (!has_lists_) {
+    for (char byte : text) {
+      if (state == ExprSet::kEmpty) return state;
+      state = row(state)[class_of()[static_cast<std::uint8_t>(byte)]];
+    }
+    return state;
+  }
+  TextId read;
+  if (exprs_[state].op == Op::remembered) {
+    read = exprs_[state].text();
+    state = exprs_[state].part();
+  }
+  for (char byte : text) {
+    if (state == ExprSet::kEmpty) return state;
+    state = row(state)[class_of()[static_cast<std::uint8_t>(byte)]];
+    if (!exprs_[state].has_open_item && !exprs_[state].has_closed_item) {
+      read = {};
+      continue;
+    }
+    edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+      if (exprs[state].has_closed_item) {
+        state = exprs.bind(state, read);
+        if (!liveness.live(state)) state = ExprSet::kEmpty;
+      }
+      read = exprs[state].has_open_item ? exprs.item_texts().append(read, static_cast<std::uint8_t>(byte)) : TextId{};
+      return 0;
+    });
+  }
+  if (!exprs_[state].has_open_item) return state;
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.remembered(state, read); });
+}
+
+bool Automaton::is_in_free_string(ExprId state) {
+  const Expr& expr = exprs_[state];
+  const Expr& head = exprs_[expr.op == Op::concat ? expr.first() : state];
+  if (head.op != Op::json_escaped) return false;
+  const Expr& texts = exprs_[head.part()];
+  return texts.op == Op::repeat && texts.maximum() == ExprSet::kUnbounded;
+}
+
 ExprId Automaton::after_literal(ExprId state, std::string& text) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
@@ -152,6 +195,9 @@ const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {
 }
 
 std::string Automaton::shortest_completion(ExprId state) {
+  // The lengths of lists of distinct items are those of their shortest items, so that no search is needed; the texts of
+  // items would make too many states for one.
+  if (has_lists_) return some_completion(state).value_or("");
   if (std::string text; descend(state, text)) return text;
   struct Step {
     ExprId state;
@@ -200,25 +246,33 @@ std::uint32_t Automaton::completion_bound(ExprId state) {
   return liveness_.length(state);
 }
 
-std::string Automaton::some_completion(ExprId state) {
+// The byte that leads to the shortest completion.
+unsigned Automaton::first_byte_of_completion(const ExprId* next) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  std::uint32_t least = Liveness::kDead;
+  unsigned best = 0;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const ExprId to = next[class_of()[byte]];
+    if (to == ExprSet::kEmpty || (byte > 0 && to == next[class_of()[byte - 1]])) continue;
+    const std::uint32_t length = liveness_.length(to);
+    if (length >= least) continue;
+    least = length;
+    best = byte;
+  }
+  return best;
+}
+
+std::optional<std::string> Automaton::some_completion(ExprId state) {
+  const bool lacks_text = without_text(state) == state && has_open_item(state);
   std::string text;
   while (!accepting(state)) {
-    const ExprId* next = row(state);
-    const ForkGuard guard;
-    const std::lock_guard lock(mutex_);
-    meter_.restart();
-    std::uint32_t least = Liveness::kDead;
-    unsigned best = 0;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      const ExprId to = next[class_of()[byte]];
-      if (to == ExprSet::kEmpty || (byte > 0 && to == next[class_of()[byte - 1]])) continue;
-      const std::uint32_t length = liveness_.length(to);
-      if (length >= least) continue;
-      least = length;
-      best = byte;
-    }
-    text += static_cast<char>(best);
-    state = next[class_of()[best]];
+    if (has_closed_item(state)) return std::nullopt;
+    const ExprId* next = row(without_text(state));
+    text += static_cast<char>(first_byte_of_completion(next));
+    const std::string_view byte = std::string_view(text).substr(text.size() - 1);
+    state = lacks_text ? next[class_of()[static_cast<std::uint8_t>(byte[0])]] : advance(state, byte);
   }
   return text;
 }

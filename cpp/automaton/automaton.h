@@ -11,7 +11,9 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "automaton/liveness.h"
@@ -54,6 +56,23 @@ class Automaton {
     return known ? *known : find_self_loop_bytes(state);
   }
 
+  // The state after `text`; dead if no text of the language continues it. Linear in the text. The rows of a state with
+  // lists of distinct items do not know the text of its items: this function does.
+  ExprId advance(ExprId state, std::string_view text);
+  bool has_lists() const { return has_lists_; }  // of distinct items (expr/distinct.h)
+  // Whether such a list may run out of items.
+  bool has_few_keys() const { return has_few_keys_; }
+  // A state without the text of its items: what its rows and masks are computed from.
+  ExprId without_text(ExprId state) const {
+    return has_lists_ && exprs_[state].op == Op::remembered ? exprs_[state].part() : state;
+  }
+  // Whether the rows lead to this state whatever the text of an item is, so that it may be without completion after
+  // some; and whether such an item was read whole.
+  bool has_open_item(ExprId state) const { return exprs_[state].has_open_item; }
+  bool has_closed_item(ExprId state) const { return exprs_[state].has_closed_item; }
+  // Whether a state is inside a free string, which can still become different from any other one.
+  bool is_in_free_string(ExprId state);
+
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
   bool has_rule(ExprId state) const { return exprs_[state].has_rule; }
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
@@ -92,8 +111,9 @@ class Automaton {
 
   // The shortest string that leads from a live `state` to acceptance; the smallest of several.
   std::string shortest_completion(ExprId state);
-  // A string that leads from a live `state` to acceptance, found without a search.
-  std::string some_completion(ExprId state);
+  // A string that leads from a live `state` to acceptance, found without a search. From a state without the text of its
+  // items (without_text), nothing if it depends on that text.
+  std::optional<std::string> some_completion(ExprId state);
   // Upper bounds on the length of some_completion: of `state`, and of every state that follows it (UINT32_MAX:
   // unknown).
   std::uint32_t completion_bound(ExprId state);
@@ -132,6 +152,7 @@ class Automaton {
   ExprId common_successor(ExprId state, unsigned low, unsigned high);
   bool search_tokenizable(ExprId state);
   bool descend(ExprId state, std::string& text);
+  unsigned first_byte_of_completion(const ExprId* next);
   void add_state_slots();
 
   std::atomic<std::int64_t> row_count_{0};
@@ -141,6 +162,8 @@ class Automaton {
   Derivatives derivatives_;
   Liveness liveness_;
   std::uint32_t horizon_;
+  bool has_lists_ = false;
+  bool has_few_keys_ = false;
   std::size_t compiled_size_;
   ExprId start_;
   ExprId tokenizable_;  // the texts that the vocabulary can write; dead if these are all over the alphabet

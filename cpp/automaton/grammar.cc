@@ -5,6 +5,7 @@
 #include <deque>
 #include <unordered_set>
 
+#include "automaton/distinct_keys.h"
 #include "base/error.h"
 
 namespace detent {
@@ -139,6 +140,7 @@ class GrammarCompiler {
       case NodeKind::reference: return facts(part.children[0]);
       case NodeKind::unordered: return evaluate_unordered(part);
       case NodeKind::ordered: return evaluate_ordered(part);
+      case NodeKind::distinct: return evaluate_distinct(part);
       default: throw Error(ErrorKind::unsupported, "open_reference");
     }
   }
@@ -169,6 +171,15 @@ class GrammarCompiler {
     const std::uint32_t count = required + more;
     if (count > 1) length = add(length, std::uint64_t{facts(part.children[0]).min_length} * (count - 1));
     return {true, count == 0, length};
+  }
+
+  // Open keys have at least one item at most (Node::distinct).
+  Facts evaluate_distinct(const Part& part) {
+    const Node& node = *part.node;
+    const Facts &key = facts(part.children[1]), &rest = facts(part.children[2]);
+    if (node.minimum() == 0) return {true, true, 0};
+    if (!key.has_text || !rest.has_text) return {};
+    return {true, false, add(key.min_length, rest.min_length)};
   }
 
   Facts evaluate_ordered(const Part& part) {
@@ -205,7 +216,8 @@ class GrammarCompiler {
         }
         const bool is_concat = part.node->kind() == NodeKind::concat;
         for (std::size_t k = 0; k < part.children.size(); ++k) {
-          const bool has_members = part.node->kind() == NodeKind::unordered || part.node->kind() == NodeKind::ordered;
+          const bool has_members = part.node->kind() == NodeKind::unordered ||
+                                   part.node->kind() == NodeKind::ordered || part.node->kind() == NodeKind::distinct;
           if (has_members && k == 0) continue;  // the separator is not first
           if (seen.insert(part.children[k]).second) pending.push_back(part.children[k]);
           if (is_concat && !parts_[part.children[k]].facts.nullable) break;
@@ -290,6 +302,8 @@ class GrammarCompiler {
       case NodeKind::repeat: return exprs_.repeat(children[0], part.node->minimum(), part.node->maximum());
       case NodeKind::reference: return rules_[part.node->minimum()];
       case NodeKind::ordered: return make_ordered(exprs_, *part.node, children);
+      case NodeKind::distinct:
+        return make_distinct(exprs_, liveness_.derivatives(), liveness_, meter_, *part.node, children);
       default: return make_unordered(exprs_, *part.node, children);
     }
   }

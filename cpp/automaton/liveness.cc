@@ -74,6 +74,11 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) const {
     case Op::json_escaped:
       parts = {expr.part()};
       return exprs_.has_json_escapes() && is_character_known(expr.escape_position(), expr.escape_bits());
+    case Op::distinct:
+      parts = {exprs_.list(exprs_.list_state(id).list).separator, exprs_.list_state(id).key,
+               exprs_.list(exprs_.list_state(id).list).rest};
+      return true;
+    case Op::remembered: parts = {expr.part()}; return true;
     case Op::rule:  // live: the grammar compiler drops empty rules
       parts.clear();
       return true;
@@ -112,6 +117,8 @@ std::uint32_t Liveness::combine(ExprId id, std::span<const ExprId> parts) const 
     }
     case Op::unordered: return combine_unordered(id, parts);
     case Op::ordered: return combine_ordered(id, parts);
+    case Op::distinct: return combine_distinct(id);
+    case Op::remembered: return known(parts[0]);
     default: return std::min(expr.min_length, kMaxLength);
   }
 }
@@ -135,6 +142,18 @@ std::uint32_t Liveness::combine_unordered(ExprId id, std::span<const ExprId> par
     for (std::uint32_t i = 0; i < more; ++i) length += lengths[i];
   }
   return with_separators(length, state.required + more, state.position, parts[0]);
+}
+
+// The list has more items to come than its shortest keys tell of: then one more, by construction.
+std::uint32_t Liveness::combine_distinct(ExprId id) const {
+  const DistinctState& state = exprs_.list_state(id);
+  const DistinctList& list = exprs_.list(state.list);
+  const std::uint32_t key = known(state.key), rest = known(list.rest);
+  if (key == kDead || rest == kDead) return kDead;
+  if (exprs_[id].min_length != UINT32_MAX) return std::min(exprs_[id].min_length, kMaxLength);
+  if (state.phase != ItemPhase::bound) return kMaxLength;
+  const std::uint32_t count = state.position == MemberPosition::after_separator ? 1 : std::max(1u, state.minimum);
+  return with_separators((std::uint64_t{key} + rest) * count, count, state.position, list.separator);
 }
 
 std::uint32_t Liveness::combine_ordered(ExprId id, std::span<const ExprId> parts) const {

@@ -25,6 +25,7 @@ class Liveness {
 
   // A call that reaches a limit memoises nothing.
   bool live(ExprId state) { return length(state) != kDead; }
+  Derivatives& derivatives() { return derivatives_; }
 
   // The length of some string that leads from `state` to acceptance, or kDead. From a state of length n > 0, some byte
   // leads to a state whose length is below n.
@@ -50,6 +51,7 @@ class Liveness {
   // The length of an expression from the known lengths of its parts.
   std::uint32_t combine(ExprId id, std::span<const ExprId> parts) const;
   std::uint32_t combine_unordered(ExprId id, std::span<const ExprId> parts) const;
+  std::uint32_t combine_distinct(ExprId id) const;
   std::uint32_t combine_ordered(ExprId id, std::span<const ExprId> parts) const;
   std::uint32_t with_separators(std::uint64_t length, std::uint32_t count, MemberPosition position,
                                 ExprId separator) const;

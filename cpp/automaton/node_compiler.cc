@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "automaton/distinct_keys.h"
 #include "automaton/grammar.h"
 #include "expr/json_string.h"
 #include "expr/lookaround.h"
@@ -53,6 +54,8 @@ void NodeCompiler::register_node(const Node& node, ByteSet& literal_bytes) {
   };
   if (node.kind() == NodeKind::literal) insert(node.text());
   if (node.kind() == NodeKind::special) insert(special_frame(node.text()));
+  // The texts of items are compared byte by byte.
+  if (node.kind() == NodeKind::distinct) literal_bytes = ByteSet::all();
 }
 
 void NodeCompiler::register_set(const ByteSet& set) {
@@ -92,6 +95,7 @@ ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
     }
     meter_.step();
     if (node->kind() == NodeKind::scope) {
+      refuse_distinct(*node);
       compiled[node] = compile_scope_node(task);
       pending.pop_back();
       continue;
@@ -138,8 +142,19 @@ ExprId NodeCompiler::build_literal(const Task& task, std::string_view text) {
   return restricts(task) && std::ranges::any_of(text, is_missing) ? ExprSet::kEmpty : exprs_.literal(text);
 }
 
+// The transition rows of a state with a list do not know the text of its items, so that the operators that compare two
+// texts cannot use them.
+void NodeCompiler::refuse_distinct(const Node& node) {
+  const bool compares = node.kind() == NodeKind::intersection || node.kind() == NodeKind::complement ||
+                        node.kind() == NodeKind::json_string || node.kind() == NodeKind::serialized_string ||
+                        node.kind() == NodeKind::maximal_munch || node.kind() == NodeKind::not_followed_by ||
+                        node.kind() == NodeKind::scope;
+  if (compares && node.has_distinct()) throw Error(ErrorKind::unsupported, "distinct_under_algebra");
+}
+
 ExprId NodeCompiler::build(const Task& task, std::vector<ExprId> parts) {
   const Node& node = *task.node;
+  refuse_distinct(node);
   switch (node.kind()) {
     case NodeKind::empty: return ExprSet::kEmpty;
     case NodeKind::epsilon: return ExprSet::kEpsilon;
@@ -166,6 +181,11 @@ ExprId NodeCompiler::build(const Task& task, std::vector<ExprId> parts) {
         if (!liveness_.live(part)) part = ExprSet::kEmpty;
       }
       return node.kind() == NodeKind::ordered ? make_ordered(exprs_, node, parts) : make_unordered(exprs_, node, parts);
+    case NodeKind::distinct:
+      for (ExprId& part : parts) {
+        if (!liveness_.live(part)) part = ExprSet::kEmpty;
+      }
+      return make_distinct(exprs_, liveness_.derivatives(), liveness_, meter_, node, parts);
     case NodeKind::maximal_munch: return exprs_.maximal_munch(parts[0], parts[1]);
     case NodeKind::not_followed_by: return exprs_.not_followed_by(parts[0]);
     case NodeKind::special:

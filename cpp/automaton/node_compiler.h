@@ -55,6 +55,7 @@ class NodeCompiler {
   std::vector<const Node*> operands_of(const Node* node);
   ExprId compile_scope_node(const Task& task);
   ExprId build(const Task& task, std::vector<ExprId> parts);
+  static void refuse_distinct(const Node& node);
   ExprId build_literal(const Task& task, std::string_view text);
   ExprId build_intersection(const Task& task, std::vector<ExprId> parts);
 

@@ -27,11 +27,23 @@ class CheckedAutomaton {
   bool accepting(std::uint32_t state) { return automaton_.accepting(checked(state)); }
 
   std::vector<std::uint32_t> row(std::uint32_t state) {
-    const ExprId* row = automaton_.row(checked(state));
-    std::vector<std::uint32_t> next;
-    for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) next.push_back(row[c].value);
+    const ExprId from = checked(state);
+    const ExprId* row = automaton_.row(automaton_.without_text(from));
+    std::vector<std::uint32_t> next(automaton_.class_count());
+    for (unsigned byte = 256; byte-- > 0;) {
+      const std::uint8_t c = automaton_.class_of()[byte];
+      const char text = static_cast<char>(byte);
+      const bool needs_text = automaton_.has_lists() && row[c] != ExprSet::kEmpty;
+      next[c] = (needs_text ? automaton_.advance(from, {&text, 1}) : row[c]).value;
+    }
     known_.insert(next.begin(), next.end());
     return next;
+  }
+
+  std::uint32_t advance(std::uint32_t state, std::string_view text) {
+    const ExprId next = automaton_.advance(checked(state), text);
+    known_.insert(next.value);
+    return next.value;
   }
 
   std::string shortest_completion(std::uint32_t state) {
@@ -41,7 +53,7 @@ class CheckedAutomaton {
 
   std::string some_completion(std::uint32_t state) {
     if (checked(state) == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
-    return automaton_.some_completion(ExprId{state});
+    return automaton_.some_completion(ExprId{state}).value();
   }
 
   std::uint32_t completion_bound(std::uint32_t state) { return automaton_.completion_bound(checked(state)); }
@@ -78,6 +90,10 @@ void bind_automaton(nb::module_& m) {
                    })
       .def("accepting", &CheckedAutomaton::accepting, "state"_a)
       .def("row", &CheckedAutomaton::row, "state"_a)
+      .def(
+          "advance",
+          [](CheckedAutomaton& a, std::uint32_t state, const nb::bytes& text) { return a.advance(state, view(text)); },
+          "state"_a, "text"_a, "The state after a text; 0 if no text of the language continues it.")
       .def(
           "shortest_completion",
           [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(state)); }, "state"_a)

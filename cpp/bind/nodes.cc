@@ -121,6 +121,14 @@ void bind_members(nb::module_& m) {
       },
       "members"_a, "others"_a.none(), "separator"_a, "some"_a = false);
   m.def(
+      "distinct",
+      [](const NodeRef& key, const NodeRef& rest, const NodeRef& separator, std::uint32_t minimum,
+         std::optional<std::uint32_t> maximum, bool names) {
+        return Node::distinct(key, rest, separator, minimum, maximum.value_or(Node::kUnbounded), names);
+      },
+      "key"_a, "rest"_a, "separator"_a, "minimum"_a, "maximum"_a.none(), "names"_a = false,
+      "Items of which no two have equal keys: JSON values, or names of members.");
+  m.def(
       "maximal_munch",
       [](const NodeRef& body, const std::optional<NodeRef>& within) {
         return Node::maximal_munch(body, within.value_or(body));

@@ -91,6 +91,7 @@ bool Derivatives::compute_row(ExprId id, ExprId* out) {
     case Op::intersection: return row_of_intersection(id, out);
     case Op::lookbehind_context: return row_of_lookbehind(id, out);
     case Op::json_escaped: return row_of_json_string(id, out);
+    case Op::decimal: row_of_decimal(id, out); return true;
     default: return row_from_linear_form(id, out);
   }
 }

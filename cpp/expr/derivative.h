@@ -44,6 +44,7 @@ class Derivatives {
   // Adds the terms of an `ordered` or `unordered` expression that is followed by `tail`.
   void expand_ordered(std::vector<Term>& terms, ExprId id, ExprId tail);
   void expand_unordered(std::vector<Term>& terms, ExprId id, ExprId tail);
+  void expand_distinct(std::vector<Term>& terms, ExprId id, ExprId tail);
 
  private:
   ExprId* find_row(ExprId id) const { return id.value < rows_.size() ? rows_[id.value] : nullptr; }
@@ -56,6 +57,7 @@ class Derivatives {
   bool row_of_intersection(ExprId id, ExprId* out);
   bool row_of_json_string(ExprId id, ExprId* out);
   bool row_of_lookbehind(ExprId id, ExprId* out);
+  void row_of_decimal(ExprId id, ExprId* out);
   bool row_from_linear_form(ExprId id, ExprId* out);
 
   // The linear form (linear_form.cc).

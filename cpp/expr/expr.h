@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/hash.h"
+#include "expr/text_memory.h"
 
 namespace detent {
 
@@ -30,6 +31,9 @@ enum class Op : std::uint8_t {
   json_escaped,     // the texts of part, escaped as inside a JSON string (json_string.h)
   unordered,        // members that come in any order (members.h)
   ordered,          // members that come in a fixed order (members.h)
+  distinct,         // items of which no two are equal (distinct.h)
+  decimal,          // the JSON texts of one number (decimal.h)
+  remembered,       // a state with open lists of distinct items, and the text of their items
   maximal_munch,    // part, where the following text does not extend the match to a longer string of `munched`
   not_followed_by,  // the empty string, where the following text does not begin with a string of part
   // The operators below occur in text scopes only (lookaround.h).
@@ -55,6 +59,8 @@ struct Expr {
   bool has_rule : 1 = false;            // calls a rule: may have infinitely many residuals
   bool has_guard : 1 = false;           // contains maximal_munch or not_followed_by: depends on the text that follows
   bool exact_length : 1 = false;        // min_length is exact, also for each residual
+  bool has_open_item : 1 = false;       // contains an open list of distinct items (distinct.h)
+  bool has_closed_item : 1 = false;     // contains a closed one
   // Where some bytes are no tokens (ExprSet::set_alphabet). True only if the form shows it.
   bool only_token_bytes : 1 = false;             // every string consists of bytes that are tokens
   bool completes_by_bytes : 1 = false;           // some string does, unless the language is empty
@@ -82,6 +88,8 @@ struct Expr {
   std::uint32_t next_member() const { return b_; }       // ordered: index of the first member that may still come
   std::uint32_t member_position() const { return c_; }   // ordered: a MemberPosition
   std::uint32_t lookbehind_index() const { return a_; }  // lookbehind_condition
+  std::uint32_t decimal_index() const { return b_; }     // decimal: index for ExprSet::decimal_number
+  TextId text() const { return TextId{b_}; }             // remembered
 
  private:
   friend class ExprSet;

@@ -19,7 +19,7 @@ bool writes_json_strings(const ByteSet& bytes) {
 
 }  // namespace
 
-ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable) {
+ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable), item_texts_(meter) {
   Expr empty;
   empty.nonempty = empty.exact_length = true;
   empty.max_length = 0;
@@ -61,6 +61,8 @@ void ExprSet::inherit_flags(Expr& expr, const Expr& part) {
   expr.has_lookbehind_end |= part.has_lookbehind_end;
   expr.has_rule |= part.has_rule;
   expr.has_guard |= part.has_guard;
+  expr.has_open_item |= part.has_open_item;
+  expr.has_closed_item |= part.has_closed_item;
 }
 
 bool ExprSet::same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const {

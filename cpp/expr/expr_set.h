@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@
 #include "base/byte_set.h"
 #include "base/limits.h"
 #include "base/stable_vector.h"
+#include "expr/decimal.h"
+#include "expr/distinct.h"
 #include "expr/expr.h"
 #include "expr/members.h"
 
@@ -73,6 +76,19 @@ class ExprSet {
   ExprId maximal_munch(ExprId part, ExprId munched);
   ExprId not_followed_by(ExprId part);
 
+  // Lists of distinct items (distinct.cc).
+  std::uint32_t add_list(DistinctList list);
+  // `state.key` and `state.used` are filled in.
+  ExprId distinct(DistinctState state);
+  std::uint32_t add_decimal(const Decimal& number);
+  ExprId decimal(std::uint32_t number, const DecimalState& state);
+  ExprId remembered(ExprId state, TextId text);
+  // The state after a byte, from the entry of the transition row and the text before: closed lists learn the key of
+  // their item, and a state with open lists remembers the text.
+  ExprId after_byte(ExprId next, TextId text, std::uint8_t byte);
+  // The expression in which the closed lists know the key of the item that `text` ends with.
+  ExprId bind(ExprId id, TextId text, int depth = 0);
+
   // Rules and loops are made first and defined later. `traits` holds the flags and lengths of the definition;
   // `nullable`, `has_lookbehind` and `has_lookbehind_end` are those of the exit of a loop.
   ExprId rule(const Expr& traits);
@@ -94,6 +110,13 @@ class ExprSet {
   }
   const UnorderedState& unordered_state(ExprId id) const { return unordered_states_[(*this)[id].c_]; }
   const OrderedMembers& ordered_members(ExprId id) const { return ordered_members_[(*this)[id].a_]; }
+
+  const DistinctState& list_state(ExprId id) const { return list_states_[(*this)[id].a_]; }
+  const DistinctList& list(std::uint32_t index) const { return lists_[index]; }
+  bool has_few_keys() const;  // whether a list may run out of keys
+  const Decimal& decimal_number(std::uint32_t index) const { return decimals_[index]; }
+  const DecimalState& decimal_state(ExprId id) const { return decimal_states_[(*this)[id].a_]; }
+  TextMemory& item_texts() { return item_texts_; }
 
   std::string_view text_of(ExprId text) const {
     return std::string_view(texts_).substr(exprs_[text.value].a_, exprs_[text.value].b_);
@@ -136,6 +159,10 @@ class ExprSet {
   std::uint32_t state_index(const UnorderedState& state);
   std::uint32_t min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts) const;
 
+  std::optional<std::uint32_t> length_of_items(const DistinctState& state, std::uint32_t count) const;
+  std::uint32_t list_state_index(const Hash128& hash, DistinctState state);
+  ExprId bind_list(DistinctState state, TextId text);
+
   Meter& meter_;
   std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};
   StableVector<Expr> exprs_;
@@ -146,6 +173,14 @@ class ExprSet {
   std::vector<ExprId> definitions_;
   std::vector<UnorderedState> unordered_states_;
   std::deque<OrderedMembers> ordered_members_;
+  std::deque<DistinctList> lists_;
+  std::deque<DistinctState> list_states_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> list_state_table_;
+  std::deque<Decimal> decimals_;
+  std::unordered_map<std::string, std::uint32_t> decimal_table_;
+  std::vector<DecimalState> decimal_states_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> decimal_state_table_;
+  TextMemory item_texts_;
   std::string texts_;
   int factoring_depth_ = 0;  // nested calls of left_factor
   ExprId sigma_star_;

@@ -97,6 +97,7 @@ void Derivatives::expand(std::vector<Term>& terms, const Term& term) {
     case Op::rule: terms.push_back({exprs_.definition(head), tail}); break;
     case Op::unordered: expand_unordered(terms, head, tail); break;
     case Op::ordered: expand_ordered(terms, head, tail); break;
+    case Op::distinct: expand_distinct(terms, head, tail); break;
     case Op::maximal_munch: expand_maximal_munch(term); break;
     default: missing_.push_back(head);
   }

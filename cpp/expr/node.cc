@@ -62,10 +62,12 @@ NodeRef Node::finish(Node* node) {
   const bool inherits = node->kind_ != NodeKind::scope;
   const bool closes = node->kind_ == NodeKind::grammar;
   node->has_special_ = node->kind_ == NodeKind::special;
+  node->has_distinct_ = node->kind_ == NodeKind::distinct;
   for (const NodeRef& child : node->children_) {
     hash = mix(hash, child->hash_);
     node->depth_ = std::max(node->depth_, child->depth_ + 1);
     node->has_special_ |= child->has_special_;
+    node->has_distinct_ |= child->has_distinct_;
     if (inherits) node->has_assertion_ |= child->has_assertion_;
     if (!closes) node->reference_limit_ = std::max(node->reference_limit_, child->reference_limit_);
   }
@@ -210,6 +212,19 @@ NodeRef Node::ordered(std::vector<NodeRef> members, std::string required, NodeRe
   node->text_ = std::move(required);
   node->children_ = std::move(members);
   node->children_.insert(node->children_.begin(), {std::move(separator), std::move(others)});
+  return finish(node);
+}
+
+NodeRef Node::distinct(NodeRef key, NodeRef rest, NodeRef separator, std::uint32_t minimum, std::uint32_t maximum,
+                       bool has_names) {
+  if (minimum > maximum) throw Error(ErrorKind::argument, "repeat", minimum, maximum);
+  // How many keys a rule has, and how long they are, is known only after it is defined.
+  if (minimum > 1 && (key->is_open() || rest->is_open())) throw Error(ErrorKind::unsupported, "distinct_recursive", minimum);
+  Node* node = new Node(NodeKind::distinct);
+  node->minimum_ = minimum;
+  node->maximum_ = maximum;
+  node->text_ = has_names ? "names" : "values";
+  node->children_ = {std::move(separator), std::move(key), std::move(rest)};
   return finish(node);
 }
 

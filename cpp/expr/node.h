@@ -38,8 +38,9 @@ enum class NodeKind : std::uint8_t {
   not_followed_by,  // zero-width: the following text does not start with the child
   special,          // a token without text, by name; the child, if any, replaces it where a vocabulary lacks the token
   serialized_string,  // as json_string, with the escapes alone that serialisers write
+  distinct,           // children: separator, key, rest; items with different keys (distinct.h); text: the kind of keys
 };
-inline constexpr NodeKind kLastNodeKind = NodeKind::serialized_string;
+inline constexpr NodeKind kLastNodeKind = NodeKind::distinct;
 
 class Node;
 
@@ -90,6 +91,10 @@ class Node {
   // Members in this order, optional unless `required`; then any number of `others`; at least one member if `nonempty`.
   static NodeRef ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
                          bool nonempty);
+  // Between `minimum` and `maximum` items, each `key` and `rest`, with `separator`, which begins with no byte of an item,
+  // between neighbours. The keys are JSON values, no two of them equal; `has_names`: names of members.
+  static NodeRef distinct(NodeRef key, NodeRef rest, NodeRef separator, std::uint32_t minimum, std::uint32_t maximum,
+                          bool has_names);
   static NodeRef maximal_munch(NodeRef body, NodeRef munched);
   static NodeRef not_followed_by(NodeRef body);
   static NodeRef special(std::string name, const NodeRef* fallback);
@@ -101,6 +106,7 @@ class Node {
   bool has_assertion() const { return has_assertion_; }  // that no scope inside this node encloses
   bool is_text() const { return is_text_; }              // proved: each string is UTF-8 with special tokens
   bool has_special() const { return has_special_; }      // contains a special token
+  bool has_distinct() const { return has_distinct_; }    // contains a list of distinct items
   bool is_open() const { return reference_limit_ > 0; }  // has a reference without its grammar
   std::uint32_t minimum() const { return minimum_; }
   std::uint32_t maximum() const { return maximum_; }
@@ -134,6 +140,7 @@ class Node {
   bool has_assertion_ = false;
   bool is_text_ = false;
   bool has_special_ = false;
+  bool has_distinct_ = false;
   std::uint32_t minimum_ = 0;
   std::uint32_t maximum_ = 0;
   std::uint32_t depth_ = 1;

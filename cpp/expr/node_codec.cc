@@ -93,6 +93,8 @@ Layout layout_of(NodeKind kind) {
     case NodeKind::unordered:
     case NodeKind::ordered:
       return {.minimum = true, .maximum = true, .text = true, .min_children = 2, .max_children = kAnyCount};
+    case NodeKind::distinct:
+      return {.minimum = true, .maximum = true, .text = true, .min_children = 3, .max_children = 3};
     case NodeKind::maximal_munch: return {.min_children = 2, .max_children = 2};
     case NodeKind::special: return {.text = true, .max_children = 1};
   }
@@ -161,6 +163,9 @@ NodeRef make_node(NodeKind kind, Fields fields) {
     case NodeKind::ordered:
       return Node::ordered({children.begin() + 2, children.end()}, std::move(fields.text), children[1], children[0],
                            fields.minimum > 0);
+    case NodeKind::distinct:
+      return Node::distinct(children[1], children[2], children[0], fields.minimum, fields.maximum,
+                            fields.text == "names");
     case NodeKind::maximal_munch: return Node::maximal_munch(children[0], children[1]);
     case NodeKind::not_followed_by: return Node::not_followed_by(children[0]);
     case NodeKind::special: return Node::special(std::move(fields.text), children.empty() ? nullptr : &children[0]);

@@ -175,6 +175,18 @@ Precedence describe_node(const Node* node, std::vector<NodePrinter::Piece>& piec
     case NodeKind::serialized_string: return call("serialized");
     case NodeKind::unordered:
     case NodeKind::ordered: append_members(*node, pieces); return kAtom;
+    case NodeKind::distinct:
+      pieces.emplace_back(node->text() == "names" ? "names(" : "distinct(");
+      pieces.emplace_back(node_item(children[0], kUnion));
+      pieces.emplace_back("; ");
+      pieces.emplace_back(node_item(children[1], kConcat));
+      if (children[2]->kind() != NodeKind::epsilon) {
+        pieces.emplace_back(" ");
+        pieces.emplace_back(node_item(children[2], kConcat));
+      }
+      pieces.emplace_back(")");
+      pieces.emplace_back(print_member_count(node->minimum(), node->maximum()));
+      return kAtom;
     case NodeKind::maximal_munch:
       pieces.emplace_back("munch(");
       pieces.emplace_back(node_item(children[0], kUnion));
@@ -245,6 +257,27 @@ void append_members(const ExprSet& exprs, ExprId id, std::vector<ExprPrinter::Pi
   pieces.emplace_back(print_member_count(exprs.unordered_state(id).minimum, exprs.unordered_state(id).maximum));
 }
 
+void append_distinct(const ExprSet& exprs, ExprId id, std::vector<ExprPrinter::Piece>& pieces) {
+  const DistinctState& state = exprs.list_state(id);
+  const DistinctList& list = exprs.list(state.list);
+  const char* name = list.kind == DistinctKind::names ? "names" : "distinct";
+  const char* phase = state.phase == ItemPhase::open ? "@open" : state.phase == ItemPhase::closed ? "@closed" : "";
+  pieces.emplace_back(text_of({name, position_mark(state.position), phase, "("}));
+  pieces.emplace_back(ExprPrinter::Item{list.separator, kUnion});
+  pieces.emplace_back("; ");
+  pieces.emplace_back(ExprPrinter::Item{list.key, kConcat});
+  if (list.rest != ExprSet::kEpsilon) {
+    pieces.emplace_back(" ");
+    pieces.emplace_back(ExprPrinter::Item{list.rest, kConcat});
+  }
+  if (state.excluded != ExprSet::kEmpty) {
+    pieces.emplace_back(" - ");
+    pieces.emplace_back(ExprPrinter::Item{state.excluded, kConcat});
+  }
+  pieces.emplace_back(")");
+  pieces.emplace_back(print_member_count(state.minimum, state.maximum));
+}
+
 // One case for each operator.
 Precedence describe_expr(const ExprSet& exprs, ExprId id, std::vector<ExprPrinter::Piece>& pieces) {
   const Expr& expr = exprs[id];
@@ -295,6 +328,14 @@ Precedence describe_expr(const ExprSet& exprs, ExprId id, std::vector<ExprPrinte
     }
     case Op::unordered:
     case Op::ordered: append_members(exprs, id, pieces); return kAtom;
+    case Op::distinct: append_distinct(exprs, id, pieces); return kAtom;
+    case Op::decimal: {
+      const Decimal& number = exprs.decimal_number(expr.decimal_index());
+      pieces.emplace_back(text_of({"number(", number.is_negative ? "-0." : "0.", number.digits, "e",
+                                   std::to_string(number.point), ")"}));
+      return kAtom;
+    }
+    case Op::remembered: return call("remembered", expr.part());
     case Op::maximal_munch:
       pieces.emplace_back("munch(");
       pieces.emplace_back(ExprPrinter::Item{expr.part(), kUnion});

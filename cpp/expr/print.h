@@ -7,6 +7,7 @@
 //   <0>            a rule; grammar(<0> where <0> = x; <1> = y)
 //   json(x)        x with JSON escapes; json@hex2(x) inside an escape
 //   ordered(sep; a, b?, others*)   unordered(sep; a, b?, others*){minimum,maximum}
+//   distinct(sep; key rest){minimum,maximum}   names(...)   with the excluded texts of keys after a minus sign
 //   munch(x of y)  maximal munch        not_before(x)  not followed by
 //   <|name|>       a special token      Σ*  all byte strings
 //

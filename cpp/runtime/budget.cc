@@ -17,7 +17,21 @@ bool Budget::has_known_completion(ExprId state) const {
   return has_every_byte() && machine_.automaton().completion_bound(state) <= kLongestCompletion;
 }
 
-bool Budget::is_recursive(ExprId state) const { return has_every_byte() && machine_.automaton().has_rule(state); }
+bool Budget::lacks_text(ExprId state) const {
+  return machine_.automaton().has_open_item(state) && machine_.automaton().without_text(state) == state;
+}
+
+bool Budget::is_recursive(ExprId state) const {
+  return (has_every_byte() || machine_.automaton().has_lists()) && machine_.automaton().has_rule(state);
+}
+
+// Where some bytes are no tokens, a known completion need not be one that the vocabulary can write.
+bool Budget::can_write(std::string_view text) const {
+  const auto is_token = [this](char byte) {
+    return machine_.vocabulary().token_bytes().contains(static_cast<std::uint8_t>(byte));
+  };
+  return has_every_byte() || std::ranges::all_of(text, is_token);
+}
 
 Budget::Bounds& Budget::bounds(ExprId state) {
   Bounds& known = bounds_[state.value];
@@ -59,7 +73,14 @@ void Budget::tighten(ExprId state) {
   bounds_[state.value].tightened = true;
   if (machine_.automaton().completion_bound(state) > kLongestCompletion) return;  // keep the bound by its bytes
   const Vocabulary& vocabulary = machine_.vocabulary();
-  const std::vector<std::uint32_t> tokens = vocabulary.fewest_tokens(machine_.automaton().some_completion(state));
+  const std::optional<std::string> text = machine_.automaton().some_completion(state);
+  if (!text || !can_write(*text)) return;
+  const std::vector<std::uint32_t> tokens = vocabulary.fewest_tokens(*text);
+  if (lacks_text(state)) {
+    Bounds& known = bounds(state);
+    known.upper = std::min(known.upper, static_cast<std::uint32_t>(tokens.size()));
+    return;
+  }
   meter_.allocate(static_cast<std::int64_t>(tokens.size() * sizeof(Bounds)));
   auto left = static_cast<std::uint32_t>(tokens.size());
   for (std::uint32_t token : tokens) {
@@ -76,7 +97,13 @@ bool Budget::completes_within(ExprId state, std::uint32_t tokens, Allowance& all
   const Bounds& known = bounds(state);
   if (known.upper <= tokens) return true;
   if (known.lower > tokens) return false;
-  if (!has_every_byte()) {
+  // What completes whatever the text of an item is, completes after this one.
+  const ExprId any_text = machine_.automaton().without_text(state);
+  if (any_text != state) {
+    if (!bounds(any_text).tightened) tighten(any_text);
+    if (bounds(any_text).upper <= tokens) return true;
+  }
+  if (!has_every_byte() && !is_recursive(state)) {
     Allowance unlimited = Allowance::unlimited();
     return search(state, tokens, unlimited);
   }
@@ -157,7 +184,9 @@ void Budget::record_successors(ExprId state, const std::vector<ExprId>& successo
 std::vector<std::uint32_t> Budget::known_completion(ExprId state) {
   const std::uint32_t length = machine_.automaton().completion_bound(state);
   if (length > kLongestCompletion) throw Error(ErrorKind::limit, "completion", length, kLongestCompletion);
-  return machine_.vocabulary().fewest_tokens(machine_.automaton().some_completion(state));
+  const std::string text = machine_.automaton().some_completion(state).value();
+  if (!can_write(text)) throw Error(ErrorKind::unsupported, "distinct_gaps");
+  return machine_.vocabulary().fewest_tokens(text);
 }
 
 std::vector<std::uint32_t> Budget::short_completion(ExprId state) {

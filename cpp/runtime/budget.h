@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -81,8 +82,11 @@ class Budget {
   };
 
   bool has_every_byte() const;
+  bool can_write(std::string_view text) const;
   // Whether the search over successors may not end.
   bool is_recursive(ExprId state) const;
+  // Whether a state with a list of distinct items does not know the text of the item that is being read.
+  bool lacks_text(ExprId state) const;
   Bounds& bounds(ExprId state);
   // Returns null if the allowance is used up.
   const std::vector<ExprId>* successors(ExprId state, Allowance& allowance);

@@ -37,9 +37,10 @@ TokenState CanonicalMachine::start(std::span<const std::uint32_t> prompt) {
 }
 
 TokenStep CanonicalMachine::step_to(const TokenState& state, std::uint32_t token, ExprId next) {
-  const CanonicalConstraint::Context after = constraint_.step(next, context(state), token);
+  const ExprId any_text = language_.automaton().without_text(next);
+  const CanonicalConstraint::Context after = constraint_.step(any_text, context(state), token);
   if (after.positions == CanonicalConstraint::kRefused) return {state, Refusal::tokenization};
-  const bool ends = vocabulary().is_eos(token) && constraint_.accepting(next, after);
+  const bool ends = vocabulary().is_eos(token) && constraint_.accepting(any_text, after);
   return {ends ? TokenState::finished() : state_of(next, after)};
 }
 
@@ -56,7 +57,7 @@ std::optional<TokenState> CanonicalMachine::step_bytes(const TokenState&, std::s
 }
 
 bool CanonicalMachine::accepting(const TokenState& state) {
-  return constraint_.accepting(ExprId{state.language}, context(state));
+  return constraint_.accepting(without_text(state), context(state));
 }
 
 void CanonicalMachine::fill(const TokenState& state, std::uint32_t* row) {
@@ -64,17 +65,42 @@ void CanonicalMachine::fill(const TokenState& state, std::uint32_t* row) {
 }
 
 bool CanonicalMachine::fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) {
-  const bool bound = constraint_.fill(ExprId{state.language}, context(state), row, tokens_after);
+  if (tokens_after != CanonicalConstraint::kNoLimit) refuse_budget();
+  const bool bound = constraint_.fill(without_text(state), context(state), row, tokens_after);
+  if (language_.automaton().has_lists()) {
+    language_.repeated().remove(ExprId{state.language}, row,
+                                [&](std::uint32_t token) { return step(state, token).refusal == Refusal::none; });
+  }
   if (accepting(state)) allow_eos(row);
   return bound;
 }
 
 bool CanonicalMachine::completes_within(const TokenState& state, std::uint32_t tokens) {
-  return constraint_.completion_length(ExprId{state.language}, context(state)) <= tokens;
+  refuse_budget();
+  return constraint_.completion_length(without_text(state), context(state)) <= tokens;
 }
 
+// A completion that is found without the text of items may repeat one. So its tokens are followed up to the next
+// separator, after which the state knows the item.
 std::vector<std::uint32_t> CanonicalMachine::completion(const TokenState& state) {
-  return constraint_.completion(ExprId{state.language}, context(state));
+  if (!language_.automaton().has_lists()) return constraint_.completion(ExprId{state.language}, context(state));
+  std::vector<std::uint32_t> tokens;
+  TokenState at = state;
+  while (!at.is_finished() && !accepting(at)) {
+    for (std::uint32_t token : constraint_.completion(without_text(at), context(at))) {
+      const TokenStep next = step(at, token);
+      if (next.refusal != Refusal::none) throw Error(ErrorKind::unsupported, "distinct_canonical_budget");
+      at = next.state;
+      tokens.push_back(token);
+      if (vocabulary().bytes(token).find(',') != std::string_view::npos) break;
+    }
+  }
+  return tokens;
+}
+
+// The lengths of canonical completions are found without the text of items.
+void CanonicalMachine::refuse_budget() const {
+  if (language_.automaton().has_lists()) throw Error(ErrorKind::unsupported, "distinct_canonical_budget");
 }
 
 std::vector<std::uint32_t> CanonicalMachine::followed_completion(const TokenState& state, std::uint32_t tokens) {
@@ -118,7 +144,7 @@ void CanonicalMachine::expand_language(const TokenState& state, const VisitToken
 
 void CanonicalMachine::expand(const TokenState& state, const VisitToken& visit) {
   std::vector<std::uint32_t> row(vocabulary().word_count());
-  constraint_.fill(ExprId{state.language}, context(state), row.data());
+  constraint_.fill(without_text(state), context(state), row.data());
   expand_language(state, visit, [&](const VisitToken& take) {
     language_.expand(state, [&](std::uint32_t token, const TokenState& next) {
       if (row[token >> 5] >> (token & 31) & 1) take(token, next);

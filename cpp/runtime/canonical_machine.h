@@ -37,6 +37,10 @@ class CanonicalMachine final : public TokenMachine {
   static TokenState state_of(ExprId language, const CanonicalConstraint::Context& context) {
     return {language.value, context.last, context.positions.value};
   }
+  ExprId without_text(const TokenState& state) const {
+    return language_.automaton().without_text(ExprId{state.language});
+  }
+  void refuse_budget() const;
   // The state after a token that leads the language to `next`, or a refusal.
   TokenStep step_to(const TokenState& state, std::uint32_t token, ExprId next);
   template <class Expand>

@@ -39,6 +39,7 @@ LanguageMachine::LanguageMachine(const NodeRef& language, std::shared_ptr<const 
           Automaton::Writable{vocabulary_->alphabet(), vocabulary_->tokenizable_texts(), vocabulary_->token_bytes()},
           vocabulary_->max_token_length(), limits, cancel),
       masks_(*vocabulary_, automaton_),
+      repeated_(*vocabulary_, automaton_),
       budget_(*this, limits) {
   if (start() == ExprSet::kEmpty) {
     const bool has_text = vocabulary_->alphabet() != ByteSet::all() &&
@@ -49,11 +50,7 @@ LanguageMachine::LanguageMachine(const NodeRef& language, std::shared_ptr<const 
 }
 
 ExprId LanguageMachine::advance(ExprId state, std::string_view text) {
-  const auto& class_of = automaton_.class_of();
-  for (char byte : text) {
-    if (state == ExprSet::kEmpty) return state;
-    state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
-  }
+  state = automaton_.advance(state, text);
   return state != ExprSet::kEmpty && automaton_.is_tokenizable(state) ? state : ExprSet::kEmpty;
 }
 
@@ -72,18 +69,25 @@ std::optional<TokenState> LanguageMachine::step_bytes(const TokenState& state, s
   return next == ExprSet::kEmpty ? std::nullopt : std::optional(TokenState{next.value});
 }
 
-void LanguageMachine::write(const Mask& mask, ExprId state, std::uint32_t* row) const {
+void LanguageMachine::write(const Mask& mask, ExprId state, std::uint32_t* row) {
   mask.write(row, vocabulary_->word_count());
+  if (automaton_.has_lists()) {
+    repeated_.remove(state, row, [&](std::uint32_t id) {
+      return automaton_.advance(state, vocabulary_->bytes(id)) != ExprSet::kEmpty;
+    });
+  }
   if (accepting(state)) allow_eos(row);
 }
 
 std::shared_ptr<const Mask> LanguageMachine::cached_mask(ExprId state) {
-  const ExprId representative = automaton_.clamp_to_horizon(state, Automaton::Horizon::token);
+  const ExprId representative =
+      automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
   return vocabulary_->cache().find(automaton_.hash(representative));
 }
 
 std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
-  const ExprId representative = automaton_.clamp_to_horizon(state, Automaton::Horizon::token);
+  const ExprId representative =
+      automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
   std::shared_ptr<const Mask> mask = vocabulary_->cache().find(automaton_.hash(representative));
   if (mask) return mask;
   mask = masks_.compute(representative);
@@ -105,7 +109,7 @@ bool LanguageMachine::try_fill_cached(const TokenState& state, std::uint32_t* ro
 
 template <class Visit, class VisitAll>
 std::int64_t LanguageMachine::walk(ExprId state, Visit visit, VisitAll visit_all) {
-  return walk_tokens(*vocabulary_, automaton_, state, visit, visit_all);
+  return walk_tokens(*vocabulary_, automaton_, automaton_.without_text(state), visit, visit_all);
 }
 
 template <class Visit>
@@ -122,6 +126,15 @@ std::int64_t LanguageMachine::walk_ids(ExprId state, Visit visit) {
       [&](const Subtree& subtree, ExprId next) {
         for (std::uint32_t k = subtree.first; k < subtree.last; ++k) visit(vocabulary_->ids_in_order()[k], next);
       });
+}
+
+template <class Visit>
+std::int64_t LanguageMachine::walk_with_text(ExprId state, Visit visit) {
+  if (!automaton_.has_lists()) return walk_ids(state, visit);
+  return walk_ids(state, [&](std::uint32_t id, ExprId) {
+    const ExprId next = advance(state, vocabulary_->bytes(id));
+    if (next != ExprSet::kEmpty) visit(id, next);
+  });
 }
 
 bool LanguageMachine::budget_cannot_bind(const TokenState& state, std::uint32_t tokens) {
@@ -148,8 +161,7 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
     return remove_beyond(at, tokens_after, row, kMaxNewRows);
   } catch (const TooManyRows&) {
     if (follow_known_completion(at, tokens_after, row)) return true;
-    mask->write(row, vocabulary_->word_count());
-    if (accepting(at)) allow_eos(row);
+    write(*mask, at, row);
     return remove_beyond(at, tokens_after, row, INT64_MAX);
   }
 }
@@ -180,7 +192,11 @@ bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, st
   };
   walk_ids(state, [&](std::uint32_t id, ExprId next) {
     limit.check();
-    if (!fits(next)) row[id >> 5] &= ~(1u << (id & 31));
+    // Behind a separator, the lengths depend on the text of the items.
+    if (automaton_.has_lists() && vocabulary_->bytes(id).find(',') != std::string_view::npos) {
+      next = advance(state, vocabulary_->bytes(id));
+    }
+    if (next != ExprSet::kEmpty && !fits(next)) row[id >> 5] &= ~(1u << (id & 31));
   });
   if (removed) return true;
   std::vector<ExprId> successors;
@@ -203,7 +219,11 @@ std::optional<std::vector<ExprId>> LanguageMachine::successors(ExprId state, std
     if (seen.insert(next.value).second) found.push_back(next);
   };
   try {
-    visited += walk(state, add, add);
+    if (automaton_.has_lists()) {
+      visited += walk_with_text(state, [&](std::uint32_t, ExprId next) { add(0, next); });
+    } else {
+      visited += walk(state, add, add);
+    }
   } catch (const TooManyRows&) {
     return std::nullopt;
   }
@@ -212,7 +232,7 @@ std::optional<std::vector<ExprId>> LanguageMachine::successors(ExprId state, std
 
 std::uint32_t LanguageMachine::token_between(ExprId from, ExprId to) {
   std::uint32_t lowest = UINT32_MAX;
-  walk_ids(from, [&](std::uint32_t id, ExprId next) {
+  walk_with_text(from, [&](std::uint32_t id, ExprId next) {
     if (next == to) lowest = std::min(lowest, id);
   });
   return lowest;
@@ -220,7 +240,7 @@ std::uint32_t LanguageMachine::token_between(ExprId from, ExprId to) {
 
 void LanguageMachine::expand(const TokenState& state, const VisitToken& visit) {
   if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
-  walk_ids(ExprId{state.language}, [&](std::uint32_t id, ExprId next) {
+  walk_with_text(ExprId{state.language}, [&](std::uint32_t id, ExprId next) {
     const bool ends = vocabulary_->is_eos(id) && accepting(next);
     visit(id, ends ? TokenState::finished() : TokenState{next.value});
   });
@@ -241,12 +261,12 @@ Diagnosis LanguageMachine::diagnose(const TokenState& state, std::string_view te
   ExprId at{state.language};
   std::size_t offset = 0;
   for (; offset < text.size(); ++offset) {
-    const ExprId next = automaton_.row(at)[class_of[static_cast<std::uint8_t>(text[offset])]];
+    const ExprId next = automaton_.advance(at, text.substr(offset, 1));
     if (next == ExprSet::kEmpty) break;
     at = next;
   }
   ByteSet expected;
-  const ExprId* row = automaton_.row(at);
+  const ExprId* row = automaton_.row(automaton_.without_text(at));
   for (unsigned byte = 0; byte < 256; ++byte) {
     if (row[class_of[byte]] != ExprSet::kEmpty) expected.insert(static_cast<std::uint8_t>(byte));
   }

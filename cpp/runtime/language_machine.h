@@ -12,6 +12,7 @@
 #include "automaton/automaton.h"
 #include "runtime/budget.h"
 #include "runtime/mask_computer.h"
+#include "runtime/repeated_items.h"
 #include "runtime/token_machine.h"
 #include "vocab/vocabulary.h"
 
@@ -56,14 +57,16 @@ class LanguageMachine final : public TokenMachine {
   // The lowest id of a text token that leads from a state to one of its successors.
   std::uint32_t token_between(ExprId from, ExprId to);
   Automaton& automaton() { return automaton_; }
+  const Automaton& automaton() const { return automaton_; }
   MaskComputer& masks() { return masks_; }
+  RepeatedItems& repeated() { return repeated_; }
   Budget& budget() { return budget_; }
   // Computes the mask of the start: usually the slowest one, after which most of the first steps are cached.
   void compute_first_mask() { mask_of(start()); }
 
  private:
   bool has_every_byte() const { return vocabulary_->tokenizable_texts() == nullptr; }
-  void write(const Mask& mask, ExprId state, std::uint32_t* row) const;
+  void write(const Mask& mask, ExprId state, std::uint32_t* row);
   std::shared_ptr<const Mask> cached_mask(ExprId state);
   std::shared_ptr<const Mask> mask_of(ExprId state);
   bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
@@ -77,10 +80,14 @@ class LanguageMachine final : public TokenMachine {
   // As above, token by token: visit(id, state after it).
   template <class Visit>
   std::int64_t walk_ids(ExprId state, Visit visit);
+  // As above; the states know the text of the items of lists of distinct items.
+  template <class Visit>
+  std::int64_t walk_with_text(ExprId state, Visit visit);
 
   std::shared_ptr<const CancelFlag> cancel_;
   Automaton automaton_;
   MaskComputer masks_;
+  RepeatedItems repeated_;
   Budget budget_;
 };
 

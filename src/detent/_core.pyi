@@ -71,6 +71,11 @@ def unordered(items: Sequence[tuple[Node, bool]], others: Node | None, separator
 
 def ordered(members: Sequence[tuple[Node, bool]], others: Node | None, separator: Node, some: bool = False) -> Node: ...
 
+def distinct(key: Node, rest: Node, separator: Node, minimum: int, maximum: int | None, names: bool = False) -> Node:
+    """
+    Items of which no two have equal keys: JSON values, or names of members.
+    """
+
 def maximal_munch(body: Node, within: Node | None = None) -> Node: ...
 
 def not_followed_by(body: Node) -> Node: ...
@@ -183,6 +188,9 @@ class Automaton:
     def accepting(self, state: int) -> bool: ...
 
     def row(self, state: int) -> list[int]: ...
+
+    def advance(self, state: int, text: bytes) -> int:
+        """The state after a text; 0 if no text of the language continues it."""
 
     def shortest_completion(self, state: int) -> bytes: ...
 

@@ -412,6 +412,27 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "an intersection or complement of grammars inside a grammar that is intersected again cannot be decided; "
         "combine the languages in one step"
     ),
+    ("unsupported", "distinct_canonical_budget"): (
+        "how many canonical tokens complete lists of unique items is not known; leave out max_tokens, canonical=True or "
+        "uniqueItems"
+    ),
+    ("unsupported", "distinct_gaps"): (
+        "a completion with unique items takes a byte that is no token of its own; leave out max_tokens, or uniqueItems"
+    ),
+    ("unsupported", "distinct_keys"): (
+        "of the {given} distinct items that a list asks for, a search found {limit} only; ask for fewer items"
+    ),
+    ("unsupported", "distinct_nested"): (
+        "lists of unique items inside unique items that may have few values; leave out one of the two uniqueItems"
+    ),
+    ("unsupported", "distinct_recursive"): (
+        "a list of at least {given} unique items that contain the list itself; leave out uniqueItems or minItems there"
+    ),
+    ("unsupported", "distinct_under_algebra"): (
+        "a list of unique items cannot be a part of &, - or ~, nor of a lookaround: its texts are compared as they are "
+        "written; combine the schemas, or ban words while generating"
+    ),
+    ("unsupported", "distinct_values"): "an item of a list of unique items must be a JSON value",
     ("unsupported", "loop_in_lookbehind"): "an unbounded loop with assertions inside a lookbehind; bound the loop",
     ("vocabulary", "saved_trie"): "the saved trie is not that of the tokens",
     ("vocabulary", "size"): "a vocabulary of {given} ids is above the largest size, {limit}",

@@ -124,12 +124,7 @@ class ByteDfa:
         return "\n".join(lines)
 
     def _after(self, text: bytes) -> int:
-        state = self._core.start
-        for byte in text:
-            if state == 0:
-                return 0
-            state = self.row(state)[self.class_of[byte]]
-        return state
+        return self._core.advance(self._core.start, text)
 
     def ends(self, text: bytes, start: int) -> list[int]:
         """Return the positions at which a member that begins at `start` may end, ascending."""
@@ -141,7 +136,7 @@ class ByteDfa:
             if self._core.accepting(state):
                 found.append(position)
             if position < len(text):
-                state = self.row(state)[self.class_of[text[position]]]
+                state = self._core.advance(state, text[position : position + 1])
         return found
 
     def only_text(self) -> bytes | None:

@@ -1,0 +1,160 @@
+#include "automaton/distinct_keys.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "expr/json_value.h"
+#include "expr/lengths.h"
+
+namespace detent {
+namespace {
+
+constexpr std::size_t kMoreKeys = 24;        // beyond the least number of items
+constexpr std::size_t kMaxTexts = 200'000;   // texts that a search for the shortest keys may hold
+constexpr std::uint32_t kManyRounds = 40;    // 2^40 texts are more than a text can hold
+
+// Whether a part has two strings of one byte: repeated n times, it has 2^n strings.
+bool has_choice(const ExprSet& exprs, ExprId id) {
+  const Expr& expr = exprs[id];
+  if (expr.op == Op::bytes) return exprs.set(expr.set_index()).size() > 1;
+  if (expr.op != Op::union_of) return false;
+  return std::ranges::any_of(exprs.operands(id), [&exprs](ExprId part) { return has_choice(exprs, part); });
+}
+
+// Whether the form shows that there are more values than a text can hold: some strings of the values are free. Other
+// values may be infinitely many texts of few values, such as 1, 1.0, 1.00.
+bool has_many_values(const ExprSet& exprs, ExprId root) {
+  std::vector<std::pair<ExprId, bool>> pending{{root, false}};  // and whether it is inside a JSON string
+  std::unordered_set<std::uint64_t> seen;
+  while (!pending.empty()) {
+    const auto [id, in_string] = pending.back();
+    pending.pop_back();
+    if (!seen.insert(std::uint64_t{id.value} << 1 | in_string).second) continue;
+    const Expr& expr = exprs[id];
+    const auto push = [&](ExprId part) { pending.emplace_back(part, in_string); };
+    switch (expr.op) {
+      case Op::concat:
+        push(expr.first());
+        push(expr.second());
+        break;
+      case Op::union_of:
+        for (ExprId part : exprs.operands(id)) push(part);
+        break;
+      case Op::repeat:
+        if (in_string && expr.maximum() >= kManyRounds && has_choice(exprs, expr.part())) return true;
+        push(expr.part());
+        break;
+      case Op::json_escaped: pending.emplace_back(expr.part(), true); break;
+      case Op::rule: push(exprs.definition(id)); break;
+      case Op::unordered:
+        for (ExprId part : exprs.operands(id).subspan(1)) push(part);
+        break;
+      case Op::ordered:
+        push(exprs.ordered_members(id).others);
+        for (ExprId part : exprs.ordered_members(id).members) push(part);
+        break;
+      case Op::distinct: push(exprs.list(exprs.list_state(id).list).key); break;
+      default: break;
+    }
+  }
+  return false;
+}
+
+// Enumerates texts by their lengths, as far as the lengths of completions are exact.
+class ShortestKeys {
+ public:
+  ShortestKeys(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter)
+      : exprs_(exprs), derivatives_(derivatives), liveness_(liveness), meter_(meter) {}
+
+  void find(ExprId key, std::size_t count, DistinctList& list) {
+    add("", key);
+    std::unordered_set<std::string> seen;
+    while (!pending_.empty() && list.keys.size() < count && texts_.size() < kMaxTexts) {
+      const std::size_t index = pending_.top().second;
+      pending_.pop();
+      const auto [text, state] = texts_[index];
+      if (exprs_[state].nullable) {
+        const std::optional<JsonValue> value = JsonValue::parse(text);
+        if (!value) throw Error(ErrorKind::unsupported, "distinct_values");
+        if (std::string name = value->key(); seen.insert(name).second) {
+          list.keys.push_back(std::move(name));
+          list.lengths.push_back(static_cast<std::uint32_t>(text.size()));
+        }
+      }
+      expand(text, state);
+    }
+    list.has_all_keys = pending_.empty() && list.keys.size() < count;
+  }
+
+ private:
+  void add(std::string text, ExprId state) {
+    const std::uint32_t length = liveness_.length(state);
+    if (length == Liveness::kDead) return;
+    held_ += static_cast<std::int64_t>(text.size() + 64);
+    meter_.step();
+    meter_.check_headroom(held_);
+    pending_.emplace(text.size() + std::size_t{length}, texts_.size());
+    texts_.emplace_back(std::move(text), state);
+  }
+
+  void expand(const std::string& text, ExprId state) {
+    const ExprId* first = derivatives_.row(state);
+    const std::vector<ExprId> row(first, first + derivatives_.class_count());
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const ExprId next = row[derivatives_.class_of()[byte]];
+      if (next != ExprSet::kEmpty) add(text + static_cast<char>(byte), next);
+    }
+  }
+
+  ExprSet& exprs_;
+  Derivatives& derivatives_;
+  Liveness& liveness_;
+  Meter& meter_;
+  std::int64_t held_ = 0;
+  std::vector<std::pair<std::string, ExprId>> texts_;
+  using Entry = std::pair<std::size_t, std::size_t>;  // length of the shortest text, index
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending_;
+};
+
+}  // namespace
+
+ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
+                     std::span<const ExprId> parts) {
+  const std::uint32_t minimum = node.minimum();
+  if (parts[1] == ExprSet::kEmpty || parts[2] == ExprSet::kEmpty) {
+    return minimum > 0 ? ExprSet::kEmpty : ExprSet::kEpsilon;
+  }
+  DistinctList list;
+  list.separator = parts[0];
+  list.key = parts[1];
+  list.rest = parts[2];
+  list.kind = node.text() == "names" ? DistinctKind::names : DistinctKind::values;
+  const bool is_open = node.children()[1]->is_open();  // its rules are not defined yet
+  list.is_unbounded = !is_open && has_many_values(exprs, list.key);
+  if (node.children()[1]->has_distinct() && !list.is_unbounded) {
+    throw Error(ErrorKind::unsupported, "distinct_nested");
+  }
+  if (!is_open) {
+    ShortestKeys(exprs, derivatives, liveness, meter).find(list.key, minimum + kMoreKeys, list);
+    const std::uint32_t rest = node.children()[2]->is_open() ? exprs[list.rest].min_length : liveness.length(list.rest);
+    for (std::uint32_t& length : list.lengths) length = saturating_add(length, rest);
+    std::ranges::sort(list.lengths);
+    if (!list.has_all_keys && list.keys.size() < minimum) {
+      throw Error(ErrorKind::unsupported, "distinct_keys", minimum, static_cast<std::int64_t>(list.keys.size()));
+    }
+  }
+  DistinctState state;
+  state.list = exprs.add_list(std::move(list));
+  state.minimum = minimum;
+  state.maximum = node.maximum();
+  return exprs.distinct(std::move(state));
+}
+
+}  // namespace detent

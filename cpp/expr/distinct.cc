@@ -1,0 +1,253 @@
+// The constructors of lists of distinct items, and how the text of an item becomes a part of the list.
+#include "expr/distinct.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "expr/expr_set.h"
+#include "expr/json_string.h"
+#include "expr/json_value.h"
+#include "expr/lengths.h"
+
+namespace detent {
+namespace {
+
+constexpr int kMaxDepth = 500;  // operators around a list
+
+// All texts of equal JSON values, in any white space.
+class EqualTexts {
+ public:
+  explicit EqualTexts(ExprSet& exprs) : exprs_(exprs) {
+    ByteSet set;
+    for (char byte : {' ', '\t', '\n', '\r'}) set.insert(static_cast<std::uint8_t>(byte));
+    space_ = exprs_.repeat(exprs_.bytes(set), 0, ExprSet::kUnbounded);
+    comma_ = exprs_.concat(space_, exprs_.concat(exprs_.literal(","), space_));
+    colon_ = exprs_.concat(space_, exprs_.concat(exprs_.literal(":"), space_));
+  }
+
+  ExprId of(const JsonValue& value) {
+    std::vector<ExprId> texts;
+    for (const JsonValue::Part& part : value.parts()) texts.push_back(of_part(part, texts));
+    return texts.back();
+  }
+
+ private:
+  ExprId string(const std::string& text) {
+    const ExprId quote = exprs_.literal("\"");
+    const ExprId inner = exprs_.json_escaped(exprs_.literal(text), static_cast<std::uint32_t>(EscapePosition::text), 0);
+    return exprs_.concat(quote, exprs_.concat(inner, quote));
+  }
+
+  ExprId bracketed(const char* open, ExprId inner, const char* close) {
+    return exprs_.concat(
+        exprs_.literal(open),
+        exprs_.concat(space_, exprs_.concat(inner, exprs_.concat(space_, exprs_.literal(close)))));
+  }
+
+  ExprId of_part(const JsonValue::Part& part, const std::vector<ExprId>& texts) {
+    switch (part.kind) {
+      case JsonValue::Kind::word: return exprs_.literal(part.text);
+      case JsonValue::Kind::number: return exprs_.decimal(exprs_.add_decimal(part.number), {});
+      case JsonValue::Kind::string: return string(part.text);
+      case JsonValue::Kind::array: {
+        ExprId items = ExprSet::kEpsilon;
+        for (std::size_t i = part.items.size(); i-- > 0;) {
+          if (i + 1 < part.items.size()) items = exprs_.concat(comma_, items);
+          items = exprs_.concat(texts[part.items[i]], items);
+        }
+        return bracketed("[", items, "]");
+      }
+      default: {
+        std::vector<ExprId> members;
+        for (const auto& [name, value] : part.members) {
+          members.push_back(exprs_.concat(string(name), exprs_.concat(colon_, texts[value])));
+        }
+        const auto count = static_cast<std::uint32_t>(members.size());
+        const ExprId all = exprs_.unordered({count, count, count, MemberPosition::start}, comma_, ExprSet::kEmpty, members);
+        return bracketed("{", all, "}");
+      }
+    }
+  }
+
+  ExprSet& exprs_;
+  ExprId space_, comma_, colon_;
+};
+
+}  // namespace
+
+std::uint32_t ExprSet::add_list(DistinctList list) {
+  meter_.allocate(static_cast<std::int64_t>(sizeof(DistinctList) + list.keys.size() * 64));
+  lists_.push_back(std::move(list));
+  return static_cast<std::uint32_t>(lists_.size() - 1);
+}
+
+bool ExprSet::has_few_keys() const {
+  return std::ranges::any_of(lists_, [](const DistinctList& list) { return !list.is_unbounded; });
+}
+
+// The lengths of the shortest keys that remain decide whether `count` more items exist, and their least length. The key
+// of an item that is not known yet is one of the remaining keys: in the worst case the shortest one.
+std::optional<std::uint32_t> ExprSet::length_of_items(const DistinctState& state, std::uint32_t count) const {
+  if (count == 0) return 0;
+  const DistinctList& list = lists_[state.list];
+  const std::uint32_t unknown = state.phase == ItemPhase::bound ? 0 : 1;
+  std::uint64_t total = 0;
+  std::uint32_t found = 0;
+  for (std::size_t i = 0; i < list.lengths.size() && found < count + unknown; ++i) {
+    if (state.used[i / 64] >> (i % 64) & 1) continue;
+    if (found >= unknown) total += list.lengths[i];
+    ++found;
+  }
+  if (found < count + unknown) return std::nullopt;
+  const std::uint32_t separators = state.position == MemberPosition::after_member ? count : count - 1;
+  return saturating_add(total, saturating_multiply(exprs_[list.separator.value].min_length, separators));
+}
+
+ExprId ExprSet::distinct(DistinctState state) {
+  const DistinctList& list = lists_[state.list];
+  if (state.used.empty()) state.used.resize((list.keys.size() + 63) / 64);
+  if (list.has_all_keys) {
+    std::size_t used = state.phase == ItemPhase::bound ? 0 : 1;
+    for (std::uint64_t word : state.used) used += static_cast<std::size_t>(__builtin_popcountll(word));
+    const std::size_t remaining = list.keys.size() - std::min(list.keys.size(), used);
+    state.maximum = std::min(state.maximum, static_cast<std::uint32_t>(remaining));
+  }
+  if (state.minimum > state.maximum) return kEmpty;
+  const bool needs_item = state.position == MemberPosition::after_separator;
+  if (state.maximum == 0) return needs_item ? kEmpty : kEpsilon;
+  state.key = state.excluded == kEmpty ? list.key : intersection({list.key, complement(state.excluded)});
+  if (state.key == kEmpty) return needs_item || state.minimum > 0 ? kEmpty : kEpsilon;
+
+  const std::uint32_t count = std::max<std::uint32_t>(state.minimum, needs_item);
+  const std::optional<std::uint32_t> length = length_of_items(state, count);
+  Expr expr;
+  expr.op = Op::distinct;
+  expr.nullable = count == 0;
+  for (ExprId part : {list.separator, list.key, list.rest}) inherit_flags(expr, exprs_[part.value]);
+  expr.has_rule = true;  // a list may have infinitely many residuals
+  expr.has_open_item = state.phase == ItemPhase::open;
+  expr.has_closed_item = state.phase == ItemPhase::closed;
+  const Expr &separator = exprs_[list.separator.value], &key = exprs_[list.key.value], &rest = exprs_[list.rest.value];
+  expr.nonempty = separator.nonempty && rest.nonempty && (length || list.is_unbounded);
+  if (!length && state.phase == ItemPhase::bound) expr.nonempty = false;  // the length of the key is to be searched
+  expr.completes_by_bytes = expr.residuals_complete_by_bytes =
+      separator.completes_by_bytes && separator.residuals_complete_by_bytes && key.completes_by_bytes &&
+      key.residuals_complete_by_bytes && rest.completes_by_bytes && rest.residuals_complete_by_bytes;
+  expr.min_length = length.value_or(UINT32_MAX);
+  expr.max_completion_bound = UINT32_MAX;
+  Hash128 hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::distinct) << 8 | static_cast<std::uint64_t>(list.kind));
+  for (ExprId part : {list.separator, list.key, list.rest}) hash = mix(hash, exprs_[part.value].hash);
+  hash = mix(hash, exprs_[state.excluded.value].hash);
+  hash = mix(hash, (std::uint64_t{state.minimum} << 32) | state.maximum);
+  expr.hash = mix(hash, static_cast<std::uint64_t>(state.position) << 8 | static_cast<std::uint64_t>(state.phase));
+  expr.a_ = list_state_index(expr.hash, std::move(state));
+  return find_or_add(expr, {});
+}
+
+std::uint32_t ExprSet::list_state_index(const Hash128& hash, DistinctState state) {
+  const auto [begin, end] = list_state_table_.equal_range(hash.low);
+  for (auto known = begin; known != end; ++known) {
+    if (list_states_[known->second] == state) return known->second;
+  }
+  meter_.allocate(static_cast<std::int64_t>(sizeof(DistinctState) + state.used.size() * 8 + 48));
+  list_states_.push_back(std::move(state));
+  const auto index = static_cast<std::uint32_t>(list_states_.size() - 1);
+  list_state_table_.emplace(hash.low, index);
+  return index;
+}
+
+std::uint32_t ExprSet::add_decimal(const Decimal& number) {
+  const std::string key = number.digits + (number.is_negative ? "-" : "+") + std::to_string(number.point);
+  const auto [known, is_new] = decimal_table_.try_emplace(key, static_cast<std::uint32_t>(decimals_.size()));
+  if (is_new) {
+    meter_.allocate(static_cast<std::int64_t>(sizeof(Decimal) + 2 * key.size() + 96));
+    decimals_.push_back(number);
+  }
+  return known->second;
+}
+
+ExprId ExprSet::decimal(std::uint32_t number, const DecimalState& state) {
+  Expr expr;
+  expr.op = Op::decimal;
+  expr.nullable = is_complete(decimals_[number], state);
+  expr.nonempty = expr.is_text = true;
+  expr.min_length = expr.nullable ? 0 : 1;
+  expr.max_completion_bound = UINT32_MAX;
+  expr.b_ = number;
+  // Bits of a position beyond 32 are in the hash and in the operand index.
+  expr.c_ = static_cast<std::uint32_t>(state.phase);
+  Hash128 hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::decimal));
+  for (char byte : decimals_[number].digits) hash = mix(hash, static_cast<std::uint8_t>(byte));
+  hash = mix(mix(hash, static_cast<std::uint64_t>(decimals_[number].point)), decimals_[number].is_negative);
+  hash = mix(mix(hash, static_cast<std::uint64_t>(state.position)), state.matched);
+  expr.hash = mix(hash, static_cast<std::uint64_t>(state.phase));
+  const auto [begin, end] = decimal_state_table_.equal_range(expr.hash.low);
+  for (auto known = begin; known != end; ++known) {
+    if (decimal_states_[known->second] == state) {
+      expr.a_ = known->second;
+      return find_or_add(expr, {});
+    }
+  }
+  meter_.allocate(sizeof(DecimalState) + 48);
+  expr.a_ = static_cast<std::uint32_t>(decimal_states_.size());
+  decimal_states_.push_back(state);
+  decimal_state_table_.emplace(expr.hash.low, expr.a_);
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::remembered(ExprId state, TextId text) {
+  Expr expr = exprs_[state.value];
+  expr.op = Op::remembered;
+  expr.a_ = state.value;
+  expr.b_ = text.value;
+  expr.c_ = 0;
+  expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::remembered)), expr.hash), item_texts_.hash(text));
+  return find_or_add(expr, {});
+}
+
+ExprId ExprSet::after_byte(ExprId next, TextId text, std::uint8_t byte) {
+  if (exprs_[next.value].has_closed_item) next = bind(next, text);
+  return exprs_[next.value].has_open_item ? remembered(next, item_texts_.append(text, byte)) : next;
+}
+
+// Only expressions that derivatives have changed have closed items: lists, and what is before them.
+ExprId ExprSet::bind(ExprId id, TextId text, int depth) {
+  if (!exprs_[id.value].has_closed_item) return id;
+  if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
+  meter_.step();
+  const Expr expr = exprs_[id.value];
+  switch (expr.op) {
+    case Op::distinct: return bind_list(list_states_[expr.a_], text);
+    case Op::concat: {
+      const ExprId first = bind(expr.first(), text, depth + 1);
+      return concat(first, bind(expr.second(), text, depth + 1));
+    }
+    case Op::union_of:
+    case Op::intersection: {
+      std::vector<ExprId> parts(operands(id).begin(), operands(id).end());
+      for (ExprId& part : parts) part = bind(part, text, depth + 1);
+      return expr.op == Op::union_of ? union_of(std::move(parts)) : intersection(std::move(parts));
+    }
+    default: throw Error(ErrorKind::unsupported, "distinct_under_algebra");
+  }
+}
+
+ExprId ExprSet::bind_list(DistinctState state, TextId text) {
+  const DistinctList& list = lists_[state.list];
+  const std::string value = item_texts_.last_value(text, list.kind == DistinctKind::names);
+  meter_.step(static_cast<std::int64_t>(value.size()) / 8);
+  const std::optional<JsonValue> parsed = JsonValue::parse(value);
+  if (!parsed) throw Error(ErrorKind::unsupported, "distinct_values");
+  const auto used = std::ranges::find(list.keys, parsed->key());
+  if (used != list.keys.end()) {
+    const auto index = static_cast<std::size_t>(used - list.keys.begin());
+    state.used[index / 64] |= std::uint64_t{1} << (index % 64);
+  }
+  state.excluded = union_of({state.excluded, EqualTexts(*this).of(*parsed)});
+  state.phase = ItemPhase::bound;
+  return distinct(std::move(state));
+}
+
+}  // namespace detent

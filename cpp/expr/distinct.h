@@ -1,0 +1,52 @@
+// Distinct: lists of JSON values of which no two are equal, and lists of members of which no two have one name.
+//
+// 1. A list is: a key (a value, or a name), the rest of the item, a separator, the next key, and so on. The state of a
+//    list has the texts of the keys that were read, as an expression: the next key is over all other texts.
+// 2. While an item is being read, the list after it is `open`: it does not know the key of this item yet. So the states
+//    inside an item, and their masks, do not depend on the text of the item.
+// 3. The first byte after the item makes the list `closed`. Then the text decides: `bind` adds the key to the list.
+//    A state with an open list needs its text for that: it is a `remembered` expression, a pair of both.
+// (docs/algorithms/distinct.md.)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "expr/expr.h"
+#include "expr/members.h"
+
+namespace detent {
+
+enum class DistinctKind : std::uint8_t { values, names };
+
+enum class ItemPhase : std::uint8_t {
+  bound,   // the keys of all items that were read are known
+  open,    // the key of the item before the list is not: it is being read
+  closed,  // it is not: the item was read
+};
+
+struct DistinctList {
+  ExprId separator, key, rest;
+  DistinctKind kind = DistinctKind::values;
+  bool is_unbounded = false;  // there are more keys than a text can hold
+  // Some shortest keys, with the rest of the item: lengths, ascending, and their JsonValue::key().
+  std::vector<std::uint32_t> lengths{};
+  std::vector<std::string> keys{};
+  bool has_all_keys = false;  // there are no other keys
+};
+
+// A list from a position on.
+struct DistinctState {
+  std::uint32_t list = 0;     // index of its DistinctList
+  ExprId excluded;            // the texts of the keys that were read
+  ExprId key;                 // the keys of the list without them
+  std::uint32_t minimum = 0;  // items that must still come
+  std::uint32_t maximum = 0;  // items that may still come
+  MemberPosition position = MemberPosition::start;
+  ItemPhase phase = ItemPhase::bound;
+  std::vector<std::uint64_t> used{};  // those of the shortest keys that were read, as bits
+  bool operator==(const DistinctState&) const = default;
+};
+
+}  // namespace detent

@@ -1,0 +1,39 @@
+// JsonValue: a JSON text as a value, to be compared with others: equal numbers, escapes and orders of members are one
+// value; of members with one name, the last one counts. Nothing here recurses over the text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/decimal.h"
+
+namespace detent {
+
+class JsonValue {
+ public:
+  enum class Kind : std::uint8_t { word, number, string, array, object };
+  // A part of the value. Children come before their parents; the value itself is last.
+  struct Part {
+    Kind kind = Kind::word;
+    std::string text;                              // of a word (true, false, null), or of a string, without escapes
+    Decimal number;                                // of a number
+    std::vector<std::uint32_t> items;              // of an array: indices of parts
+    std::map<std::string, std::uint32_t> members;  // of an object
+  };
+
+  // Returns nothing for a text that is no JSON value.
+  static std::optional<JsonValue> parse(std::string_view text);
+
+  const std::vector<Part>& parts() const { return parts_; }
+  // A text that equal values have in common, and no others.
+  std::string key() const;
+
+ private:
+  std::vector<Part> parts_;
+};
+
+}  // namespace detent

@@ -1,0 +1,150 @@
+"""Lists of distinct items against plain Python: every text of small lists, every mask and every budget on the way."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from itertools import product
+from random import Random
+
+import pytest
+
+import detent
+from detent import _core
+from detent.language import Language
+from detent.sources.nodes import concat, repeat, union
+
+_VALUES = {
+    "strings": ['"a"', '"b"', '"ab"', '"\\u0061"'],
+    "numbers": ["1", "1.0", "10", "1e0", "10e-1", "-1", "0", "-0.0", "0.10", "1E-1"],
+    "words and numbers": ["true", "null", "1", "12", '"1"'],
+    "containers": ["[]", "[ ]", "[1]", "[1.0]", '{"a":1,"b":2}', '{"b":2,"a":1}', '{"a":1}'],
+    "few": ["1", "true"],
+}
+_TOKENS = ['"', "a", "b", '"a', 'a"', '","', '",', ",", "1", "1,", "1,1", ",1", "[", "]", '"]', '["', "},{", "0", "10", "true"]
+_TOKENS += ["e,true", "[]", "],[", "],[1", ']]', '"a"', ',"', "1]", "0,", ",1,", "\\u0061", "e0", ".0", "null,"]
+
+
+def _key(text: str) -> object:
+    return json.dumps(json.loads(text), sort_keys=True) if text[0] in '[{"tfn' else float(text)
+
+
+@lru_cache
+def _texts(name: str, least: int, most: int) -> list[str]:
+    """Return all texts of arrays of distinct values."""
+    found = []
+    for count in range(least, most + 1):
+        for items in product(_VALUES[name], repeat=count):
+            parsed = [json.loads(item) for item in items]
+            if all(not _equal(one, other) for i, one in enumerate(parsed) for other in parsed[:i]):
+                found.append("[" + ",".join(items) + "]")
+    return found
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether two JSON values are equal; True is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    return one == other
+
+
+def _array(item: _core.Node, least: int = 0, most: int | None = None) -> Language:
+    listed = _core.distinct(item, _core.literal(b""), _core.literal(b","), least, most)
+    return Language(concat("[", listed, "]"), "a list of distinct items")
+
+
+def _vocabulary(texts: list[str]) -> detent.Vocabulary:
+    letters = sorted({letter for text in texts for letter in text})
+    tokens = list(dict.fromkeys(letters + [token for token in _TOKENS if any(token in text for text in texts)]))
+    tokens += [token for token in _TOKENS if token not in tokens]
+    return detent.Vocabulary([token.encode() for token in tokens] + [b""], eos_token_ids=[len(tokens)])
+
+
+def _fewest(texts: list[str], tokens: list[str]) -> dict[str, int]:
+    """Return for each prefix of a text the fewest tokens that complete it."""
+    fewest: dict[str, int] = {}
+    prefixes = sorted({text[:length] for text in texts for length in range(len(text) + 1)}, key=len, reverse=True)
+    members, known = set(texts), set(prefixes)
+    for prefix in prefixes:
+        best = 0 if prefix in members else 10**9
+        for token in tokens:
+            longer = prefix + token
+            if longer in known and fewest[longer] + 1 < best:
+                best = fewest[longer] + 1
+        fewest[prefix] = best
+    return fewest
+
+
+@pytest.mark.parametrize("name", _VALUES)
+@pytest.mark.parametrize(("least", "most"), [(0, 3), (2, 3), (1, 2)])
+def test_every_mask_of_small_lists(name: str, least: int, most: int) -> None:
+    texts = _texts(name, least, most)
+    language = _array(union(*_VALUES[name]), least, most)
+    if not texts:
+        assert language.is_empty()
+        return
+    vocabulary = _vocabulary(texts)
+    tokens = [vocabulary.token_bytes(i).decode() for i in range(len(vocabulary) - 1)]
+    fewest = _fewest(texts, tokens)
+    guide = detent.compile(language, vocabulary)
+    rng = Random(1)
+    for _ in range(60):
+        matcher, text = guide.matcher(), ""
+        while True:
+            expected = [i for i, token in enumerate(tokens) if text + token in fewest]
+            assert [i for i in matcher.allowed() if i < len(tokens)] == expected, text
+            assert matcher.is_accepting == (text in texts), text
+            completion = b"".join(vocabulary.token_bytes(i) for i in matcher.completion()).decode()
+            assert text + completion in texts, (text, completion)
+            if not expected:
+                break
+            taken = rng.choice(expected)
+            matcher.advance(taken)
+            text += tokens[taken]
+
+
+@pytest.mark.parametrize("name", _VALUES)
+def test_budgets_end_in_time(name: str) -> None:
+    texts = _texts(name, 1, 3)
+    vocabulary = _vocabulary(texts)
+    tokens = [vocabulary.token_bytes(i).decode() for i in range(len(vocabulary) - 1)]
+    fewest = _fewest(texts, tokens)
+    guide = detent.compile(_array(union(*_VALUES[name]), 1, 3), vocabulary)
+    rng = Random(2)
+    known = len(guide.matcher().completion())
+    for budget in range(known, known + 7):
+        for _ in range(20):
+            matcher, text, left = guide.matcher(max_tokens=budget), "", budget
+            while not matcher.is_finished:
+                allowed = [i for i in matcher.allowed() if i < len(tokens)]
+                assert all(fewest[text + tokens[i]] < left for i in allowed), (text, left)
+                if not allowed:
+                    break
+                taken = rng.choice(allowed)
+                matcher.advance(taken)
+                text += tokens[taken]
+                left -= 1
+            assert text in texts
+
+
+def test_accepts_equals_python() -> None:
+    string = concat('"', _core.json_string(repeat(_core.byte_set(b"ab"), 0, None), False), '"')
+    language = _array(string)
+    for text in ('["a","b"]', '["","a","aa"]', "[]"):
+        assert language.accepts(text)
+    for text in ('["a","a"]', '["a","\\u0061"]', '["","b",""]', '["a","b","ab","b"]'):
+        assert not language.accepts(text)
+    numbers = _VALUES["numbers"]
+    for one, other in product(numbers, repeat=2):
+        assert _array(union(*numbers)).accepts(f"[{one},{other}]") == (json.loads(one) != json.loads(other))
+
+
+def test_shortest_takes_distinct_values() -> None:
+    string = concat('"', _core.json_string(repeat(_core.byte_set(b"ab"), 0, None), False), '"')
+    assert _array(string, 4).shortest() == b'["","a","b","aa"]'
+    assert _array(union("1", "1.0", "2"), 2).shortest() == b"[1,2]"
+    assert _array(union("1", "1.0", "2"), 3).is_empty()
