@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from detent import _core
+from detent.errors import UnsupportedError
 from detent.sources.json_schema.assertions.formulas import TRUE, Formula
 from detent.sources.json_schema.emit.tasks import Continuation, Task, ValueEmitter
 from detent.sources.json_schema.parse.schema_node import SchemaNode
@@ -21,6 +22,10 @@ def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
         if plan.residual is TRUE and not plan.uniform_from:
             return (yield from _emit_distinct(values, plan, plan.distinct_values))
         plan.refuse_distinct()
+    if plan.is_distinct:
+        if plan.residual is TRUE and not plan.uniform_from and values.spelling.has_json_values:
+            return (yield from _emit_unique(values, plan))
+        _refuse_unique(values, plan)
     if plan.residual is TRUE:
         return (yield from _emit_chain(values, plan))
     return (yield from _ArrayWalk(values, plan).emit())
@@ -54,6 +59,37 @@ def _emit_chain(values: ValueEmitter, plan: ArrayPlan) -> Task:
                 more = optional(more)
     whole = concat(spelling.open_array, items[0], more, spelling.close_array)
     return whole if plan.least else _core.union([spelling.empty_array, whole])
+
+
+def _emit_unique(values: ValueEmitter, plan: ArrayPlan) -> Task:
+    """Emit arrays of items of which no two are equal."""
+    spelling, most = values.spelling, plan.most
+    if most == 0:
+        return spelling.empty_array
+    value = plan.value(0)
+    item = values.try_immediate(value)
+    if item is None:
+        item = yield value
+    try:
+        least = lower_count(max(plan.least, 1))
+        items = _core.distinct(item, _core.epsilon(), spelling.comma, least, upper_count(most))
+    except UnsupportedError:
+        plan.refuse_unique(
+            "the items contain the array itself, so that the number of different ones is not known",
+            "leave minItems or uniqueItems out there",
+        )
+        return (yield from _emit_chain(values, plan))
+    whole = concat(spelling.open_array, items, spelling.close_array)
+    return whole if plan.least else _core.union([spelling.empty_array, whole])
+
+
+def _refuse_unique(values: ValueEmitter, plan: ArrayPlan) -> None:
+    if not values.spelling.has_json_values:
+        plan.refuse_unique("items with many values are compared in JSON only", "give the items an enum")
+    elif plan.uniform_from:
+        plan.refuse_unique("the first items have schemas of their own, and many values", "give the items one schema")
+    else:
+        plan.refuse_unique("contains and alternatives count items with many values", "take the other conditions away")
 
 
 def _emit_distinct(values: ValueEmitter, plan: ArrayPlan, constants: list[SchemaNode]) -> Task:

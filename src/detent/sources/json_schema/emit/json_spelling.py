@@ -32,6 +32,7 @@ class JsonSpelling(Spelling):
     """
 
     null, true, false = _NULL, _TRUE, _FALSE
+    has_json_values = True
 
     def __init__(self, space: WhiteSpace, written: bool) -> None:
         inside = space.inside

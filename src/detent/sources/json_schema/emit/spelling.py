@@ -37,6 +37,8 @@ class Spelling(ABC):
     open_object: _core.Node
     close_object: _core.Node
     empty_object: _core.Node
+    has_json_values = False
+    """Whether values are JSON texts, so that the core can compare them."""
     object_start: _core.Node
     """The opening bracket alone: `open_object` is this and `before_member`, `empty_object` this and `empty_end`."""
     before_member: _core.Node

@@ -3,8 +3,8 @@
 The schemas of items and the bounds of the length are read off. The rest (contains, alternatives, negations) is a
 residual formula; its derivatives by the items are the states of a walk.
 
-uniqueItems is exact if an item has few possible values, or if there is at most one item: then each value occurs at most
-once. Otherwise it is refused, since no grammar compares texts of any length.
+uniqueItems counts each value of items that have few values. Other items become a list of distinct items of the core,
+which compares values.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class ArrayPlan:
         self.most: int | None = None
         self.distinct_values: list[SchemaNode] | None = None
         """The values of the items, if each may occur once and they are too many to be counted one by one."""
+        self.is_distinct = False
+        """Whether no two items are equal, and their values are too many to be listed."""
         self._items: dict[int, list[SignedSchema]] = {}
         self._items_from: list[ItemsFrom] = []
         rest: list[Formula] = []
@@ -77,7 +79,9 @@ class ArrayPlan:
                 given=self.uniform_from,
             )
         self.most = self._most_possible()
-        self.residual = self._with_decided_sizes(self._without_unique(solver.algebra.conjunction(rest)))
+        self.residual = self._with_decided_sizes(
+            solver.algebra.conjunction([self._without_unique(one, one) for one in rest])
+        )
         self.is_empty = (self.most is not None and self.least > self.most) or self.residual is FALSE
         self.last = max(self.uniform_from, self.least if self.most is None else self.most)
         """The index from which on neither the schemas nor the length depend on the index."""
@@ -117,12 +121,12 @@ class ArrayPlan:
 
     # uniqueItems.
 
-    def _without_unique(self, formula: Formula) -> Formula:
-        """Replace uniqueItems by counts of each possible value."""
+    def _without_unique(self, formula: Formula, whole: Formula) -> Formula:
+        """Replace uniqueItems by counts of each possible value, or, if it is the whole formula, by `is_distinct`."""
         algebra = self.solver.algebra
         if isinstance(formula, Combination):
             combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
-            return combine([self._without_unique(part) for part in formula.parts])
+            return combine([self._without_unique(part, whole) for part in formula.parts])
         if not isinstance(formula, (UniqueItems, RepeatedItem)):
             return formula
         is_unique = isinstance(formula, UniqueItems)
@@ -130,9 +134,12 @@ class ArrayPlan:
             return TRUE if is_unique else FALSE
         values = self._possible_values()
         node = formula.node
+        if values is None and formula is whole and is_unique:
+            self.is_distinct = True
+            return TRUE
         if values is None:
-            reason = "the items have too many possible values to tell whether two are equal"
-            remedy = "give the items an enum, or leave uniqueItems out and check the value"
+            reason = "in an alternative or a negation, unique items must have few possible values"
+            remedy = "give the items an enum, or put uniqueItems beside the other keywords"
             self.solver.document.diagnostics.refuse(node, "uniqueItems", reason, remedy)
             return TRUE
         constants = [self.solver.document.constant(value, node) for value in values]
@@ -141,6 +148,10 @@ class ArrayPlan:
             return algebra.conjunction(counts) if is_unique else algebra.negate(algebra.conjunction(counts))
         self.distinct_values = constants
         return TRUE
+
+    def refuse_unique(self, reason: str, remedy: str) -> None:
+        """Refuse uniqueItems."""
+        self.solver.refuse(self.conjunction, "uniqueItems", reason, remedy)
 
     def refuse_distinct(self) -> None:
         """Refuse uniqueItems over many values beside other conditions."""
