@@ -39,7 +39,15 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
         {"interface"},
     ),
     "masks": (
-        {"mask_computer", "recent_states", "reference_walk", "slice_masks", "trie_walk", "unbounded_reference"},
+        {
+            "mask_computer",
+            "recent_states",
+            "repeated_items",
+            "reference_walk",
+            "slice_masks",
+            "trie_walk",
+            "unbounded_reference",
+        },
         set(),
     ),
     "canonical": (

@@ -128,6 +128,7 @@ ExprId Automaton::advance(ExprId state, std::string_view text) {
     edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
       if (exprs[state].has_closed_item) {
         state = exprs.bind(state, read);
+        for (ExprId list : exprs.take_bound_lists()) liveness.note_next_item(list);
         if (!liveness.live(state)) state = ExprSet::kEmpty;
       }
       read = exprs[state].has_open_item ? exprs.item_texts().append(read, static_cast<std::uint8_t>(byte)) : TextId{};
@@ -269,6 +270,8 @@ std::optional<std::string> Automaton::some_completion(ExprId state) {
   std::string text;
   while (!accepting(state)) {
     if (has_closed_item(state)) return std::nullopt;
+    if (text.size() > kLongestCompletion)
+      throw Error(ErrorKind::limit, "completion", kLongestCompletion + 1, kLongestCompletion);
     const ExprId* next = row(without_text(state));
     text += static_cast<char>(first_byte_of_completion(next));
     const std::string_view byte = std::string_view(text).substr(text.size() - 1);

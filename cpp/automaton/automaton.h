@@ -94,6 +94,7 @@ class Automaton {
   // Horizon::token is the longest token; most tokens are shorter than kNear (docs/algorithms/horizon.md).
   enum class Horizon : std::uint8_t { token, near };
   static constexpr std::uint32_t kNear = 32;
+  static constexpr std::size_t kLongestCompletion = 1 << 24;  // bytes
   ExprId clamp_to_horizon(ExprId state, Horizon horizon) {
     const std::uint32_t known = clamped_[static_cast<int>(horizon)][state.value].load(std::memory_order_acquire);
     return known ? ExprId{known} : clamp(state, horizon);

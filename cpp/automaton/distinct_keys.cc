@@ -1,10 +1,10 @@
 #include "automaton/distinct_keys.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <queue>
 #include <string>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -16,9 +16,9 @@
 namespace detent {
 namespace {
 
-constexpr std::size_t kMoreKeys = 24;        // beyond the least number of items
-constexpr std::size_t kMaxTexts = 200'000;   // texts that a search for the shortest keys may hold
-constexpr std::uint32_t kManyRounds = 40;    // 2^40 texts are more than a text can hold
+constexpr std::size_t kMoreKeys = 24;      // beyond the least number of items
+constexpr std::size_t kMaxTexts = 30'000;  // texts that a search for the shortest keys may hold
+constexpr std::uint32_t kManyRounds = 40;  // 2^40 texts are more than a text can hold
 
 // Whether a part has two strings of one byte: repeated n times, it has 2^n strings.
 bool has_choice(const ExprSet& exprs, ExprId id) {
@@ -67,17 +67,17 @@ bool has_many_values(const ExprSet& exprs, ExprId root) {
   return false;
 }
 
-// Enumerates texts by their lengths, as far as the lengths of completions are exact.
+// Enumerates texts by their lengths: the largest length that a state on the way through the text promises.
 class ShortestKeys {
  public:
   ShortestKeys(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter)
       : exprs_(exprs), derivatives_(derivatives), liveness_(liveness), meter_(meter) {}
 
   void find(ExprId key, std::size_t count, DistinctList& list) {
-    add("", key);
+    add("", key, 0);
     std::unordered_set<std::string> seen;
     while (!pending_.empty() && list.keys.size() < count && texts_.size() < kMaxTexts) {
-      const std::size_t index = pending_.top().second;
+      const auto [length, read, index] = pending_.top();
       pending_.pop();
       const auto [text, state] = texts_[index];
       if (exprs_[state].nullable) {
@@ -85,31 +85,35 @@ class ShortestKeys {
         if (!value) throw Error(ErrorKind::unsupported, "distinct_values");
         if (std::string name = value->key(); seen.insert(name).second) {
           list.keys.push_back(std::move(name));
-          list.lengths.push_back(static_cast<std::uint32_t>(text.size()));
+          list.texts.push_back(text);
+          list.lengths.push_back(length);
         }
       }
-      expand(text, state);
+      expand(text, state, length);
     }
     list.has_all_keys = pending_.empty() && list.keys.size() < count;
   }
 
  private:
-  void add(std::string text, ExprId state) {
+  void add(std::string text, ExprId state, std::uint32_t length_before) {
     const std::uint32_t length = liveness_.length(state);
     if (length == Liveness::kDead) return;
     held_ += static_cast<std::int64_t>(text.size() + 64);
     meter_.step();
     meter_.check_headroom(held_);
-    pending_.emplace(text.size() + std::size_t{length}, texts_.size());
+    pending_.push({std::max(length_before, saturating_add(text.size(), length)), text.size(), texts_.size()});
     texts_.emplace_back(std::move(text), state);
   }
 
-  void expand(const std::string& text, ExprId state) {
-    const ExprId* first = derivatives_.row(state);
+  void expand(const std::string& text, ExprId state, std::uint32_t length) {
+    const bool is_remembered = exprs_[state].op == Op::remembered;
+    const TextId read = is_remembered ? exprs_[state].text() : TextId{};
+    const ExprId* first = derivatives_.row(is_remembered ? exprs_[state].part() : state);
     const std::vector<ExprId> row(first, first + derivatives_.class_count());
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId next = row[derivatives_.class_of()[byte]];
-      if (next != ExprSet::kEmpty) add(text + static_cast<char>(byte), next);
+      if (next == ExprSet::kEmpty) continue;
+      add(text + static_cast<char>(byte), exprs_.after_byte(next, read, static_cast<std::uint8_t>(byte)), length);
     }
   }
 
@@ -119,8 +123,15 @@ class ShortestKeys {
   Meter& meter_;
   std::int64_t held_ = 0;
   std::vector<std::pair<std::string, ExprId>> texts_;
-  using Entry = std::pair<std::size_t, std::size_t>;  // length of the shortest text, index
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending_;
+  // The shortest completed text first; among equals the one that has the least to come.
+  struct Entry {
+    std::uint32_t length;
+    std::size_t read, index;
+    bool operator<(const Entry& other) const {
+      return std::tuple(other.length, read, other.index) < std::tuple(length, other.read, index);
+    }
+  };
+  std::priority_queue<Entry> pending_;
 };
 
 }  // namespace
@@ -145,7 +156,6 @@ ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& livenes
     ShortestKeys(exprs, derivatives, liveness, meter).find(list.key, minimum + kMoreKeys, list);
     const std::uint32_t rest = node.children()[2]->is_open() ? exprs[list.rest].min_length : liveness.length(list.rest);
     for (std::uint32_t& length : list.lengths) length = saturating_add(length, rest);
-    std::ranges::sort(list.lengths);
     if (!list.has_all_keys && list.keys.size() < minimum) {
       throw Error(ErrorKind::unsupported, "distinct_keys", minimum, static_cast<std::int64_t>(list.keys.size()));
     }

@@ -216,8 +216,8 @@ class GrammarCompiler {
         }
         const bool is_concat = part.node->kind() == NodeKind::concat;
         for (std::size_t k = 0; k < part.children.size(); ++k) {
-          const bool has_members = part.node->kind() == NodeKind::unordered ||
-                                   part.node->kind() == NodeKind::ordered || part.node->kind() == NodeKind::distinct;
+          const bool has_members = part.node->kind() == NodeKind::unordered || part.node->kind() == NodeKind::ordered ||
+                                   part.node->kind() == NodeKind::distinct;
           if (has_members && k == 0) continue;  // the separator is not first
           if (seen.insert(part.children[k]).second) pending.push_back(part.children[k]);
           if (is_concat && !parts_[part.children[k]].facts.nullable) break;

@@ -156,6 +156,26 @@ std::uint32_t Liveness::combine_distinct(ExprId id) const {
   return with_separators((std::uint64_t{key} + rest) * count, count, state.position, list.separator);
 }
 
+// The key minus the excluded texts is an intersection; a search would find some length for it. The lengths of the list
+// are those of its shortest keys, and a state on the way must not be longer than its list.
+void Liveness::note_next_item(ExprId id) {
+  const DistinctState& state = exprs_.list_state(id);
+  const DistinctList& list = exprs_.list(state.list);
+  std::size_t index = 0;
+  while (index < list.texts.size() && (state.used[index / 64] >> (index % 64) & 1)) ++index;
+  if (index == list.texts.size()) return;
+  const std::uint32_t rest = length(list.rest), item = list.lengths[index];
+  ExprId at = state.key;
+  std::uint32_t read = 0;
+  for (char byte : list.texts[index]) {
+    const Expr& expr = exprs_[at];
+    if (expr.op != Op::intersection || expr.has_closed_item) return;
+    const std::uint32_t left = item - rest - read++;
+    if (!expr.nullable && !expr.nonempty && known(at) > left) remember(at, left);
+    at = derivatives_.row(at)[derivatives_.class_of()[static_cast<std::uint8_t>(byte)]];
+  }
+}
+
 std::uint32_t Liveness::combine_ordered(ExprId id, std::span<const ExprId> parts) const {
   const OrderedMembers& members = exprs_.ordered_members(id);
   const auto position = static_cast<MemberPosition>(exprs_[id].member_position());

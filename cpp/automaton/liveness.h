@@ -27,6 +27,9 @@ class Liveness {
   bool live(ExprId state) { return length(state) != kDead; }
   Derivatives& derivatives() { return derivatives_; }
 
+  // Notes the lengths of the states on the way through the shortest next item of a list of distinct items.
+  void note_next_item(ExprId list);
+
   // The length of some string that leads from `state` to acceptance, or kDead. From a state of length n > 0, some byte
   // leads to a state whose length is below n.
   std::uint32_t length(ExprId state);

@@ -114,7 +114,8 @@ std::optional<DecimalState> after_byte(const Decimal& number, const DecimalState
     case Phase::zero:
     case Phase::integer:
     case Phase::fraction:
-      if (byte == '.' && state.phase != Phase::fraction) return DecimalState{Phase::point, state.matched, state.position};
+      if (byte == '.' && state.phase != Phase::fraction)
+        return DecimalState{Phase::point, state.matched, state.position};
       if ((byte | 0x20) == 'e') return after_e(number, state);
       if (!is_digit(byte) || state.phase == Phase::zero) return std::nullopt;
       return after_digit(number, state, byte);
@@ -129,8 +130,7 @@ bool is_complete(const Decimal& number, const DecimalState& state) {
     case Phase::integer:
     case Phase::fraction:
       return state.matched == number.digits.size() && (number.digits.empty() || state.position == number.point);
-    case Phase::exponent_digits:
-      return number.digits.empty() || state.matched == exponent_text(state.position).size();
+    case Phase::exponent_digits: return number.digits.empty() || state.matched == exponent_text(state.position).size();
     default: return false;
   }
 }

@@ -25,14 +25,14 @@ std::optional<Decimal> parse_decimal(std::string_view text);
 struct DecimalState {
   enum class Phase : std::uint8_t {
     start,
-    sign,               // after the minus sign
-    zero,               // the integer part is 0
-    integer,            // in an integer part other than 0
-    point,              // after the point
-    fraction,           // after a digit of the fraction
-    exponent,           // after e
-    exponent_sign,      // after the sign of the exponent
-    exponent_digits,    // after a digit of the exponent
+    sign,             // after the minus sign
+    zero,             // the integer part is 0
+    integer,          // in an integer part other than 0
+    point,            // after the point
+    fraction,         // after a digit of the fraction
+    exponent,         // after e
+    exponent_sign,    // after the sign of the exponent
+    exponent_digits,  // after a digit of the exponent
   };
   Phase phase = Phase::start;
   std::uint32_t matched = 0;  // digits of the number that were read; in exponent_digits, those of the exponent

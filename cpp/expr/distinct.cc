@@ -41,9 +41,8 @@ class EqualTexts {
   }
 
   ExprId bracketed(const char* open, ExprId inner, const char* close) {
-    return exprs_.concat(
-        exprs_.literal(open),
-        exprs_.concat(space_, exprs_.concat(inner, exprs_.concat(space_, exprs_.literal(close)))));
+    return exprs_.concat(exprs_.literal(open),
+                         exprs_.concat(space_, exprs_.concat(inner, exprs_.concat(space_, exprs_.literal(close)))));
   }
 
   ExprId of_part(const JsonValue::Part& part, const std::vector<ExprId>& texts) {
@@ -65,7 +64,8 @@ class EqualTexts {
           members.push_back(exprs_.concat(string(name), exprs_.concat(colon_, texts[value])));
         }
         const auto count = static_cast<std::uint32_t>(members.size());
-        const ExprId all = exprs_.unordered({count, count, count, MemberPosition::start}, comma_, ExprSet::kEmpty, members);
+        const ExprId all =
+            exprs_.unordered({count, count, count, MemberPosition::start}, comma_, ExprSet::kEmpty, members);
         return bracketed("{", all, "}");
       }
     }
@@ -247,7 +247,9 @@ ExprId ExprSet::bind_list(DistinctState state, TextId text) {
   }
   state.excluded = union_of({state.excluded, EqualTexts(*this).of(*parsed)});
   state.phase = ItemPhase::bound;
-  return distinct(std::move(state));
+  const ExprId bound = distinct(std::move(state));
+  if (exprs_[bound.value].op == Op::distinct) bound_lists_.push_back(bound);
+  return bound;
 }
 
 }  // namespace detent

@@ -30,9 +30,11 @@ struct DistinctList {
   ExprId separator, key, rest;
   DistinctKind kind = DistinctKind::values;
   bool is_unbounded = false;  // there are more keys than a text can hold
-  // Some shortest keys, with the rest of the item: lengths, ascending, and their JsonValue::key().
-  std::vector<std::uint32_t> lengths{};
+  // Some shortest keys: a text, its JsonValue::key(), and the length of the item. The lengths ascend. They are those
+  // that the states on the way through the text are known to have, which may be longer.
+  std::vector<std::string> texts{};
   std::vector<std::string> keys{};
+  std::vector<std::uint32_t> lengths{};
   bool has_all_keys = false;  // there are no other keys
 };
 

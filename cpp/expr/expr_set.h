@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/byte_set.h"
@@ -86,6 +87,8 @@ class ExprSet {
   // The state after a byte, from the entry of the transition row and the text before: closed lists learn the key of
   // their item, and a state with open lists remembers the text.
   ExprId after_byte(ExprId next, TextId text, std::uint8_t byte);
+  // The lists that `bind` has made since the last call.
+  std::vector<ExprId> take_bound_lists() { return std::exchange(bound_lists_, {}); }
   // The expression in which the closed lists know the key of the item that `text` ends with.
   ExprId bind(ExprId id, TextId text, int depth = 0);
 
@@ -176,6 +179,7 @@ class ExprSet {
   std::deque<DistinctList> lists_;
   std::deque<DistinctState> list_states_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> list_state_table_;
+  std::vector<ExprId> bound_lists_;
   std::deque<Decimal> decimals_;
   std::unordered_map<std::string, std::uint32_t> decimal_table_;
   std::vector<DecimalState> decimal_states_;

@@ -178,7 +178,7 @@ class Parser {
   std::vector<JsonValue::Part>& parts_;
   std::vector<Open> open_;
   std::size_t at_ = 0;
-  bool is_done_ = false;        // the last part is a whole value that is in no container yet
+  bool is_done_ = false;  // the last part is a whole value that is in no container yet
   bool expects_name_ = false;
 };
 

@@ -219,7 +219,8 @@ NodeRef Node::distinct(NodeRef key, NodeRef rest, NodeRef separator, std::uint32
                        bool has_names) {
   if (minimum > maximum) throw Error(ErrorKind::argument, "repeat", minimum, maximum);
   // How many keys a rule has, and how long they are, is known only after it is defined.
-  if (minimum > 1 && (key->is_open() || rest->is_open())) throw Error(ErrorKind::unsupported, "distinct_recursive", minimum);
+  if (minimum > 1 && (key->is_open() || rest->is_open()))
+    throw Error(ErrorKind::unsupported, "distinct_recursive", minimum);
   Node* node = new Node(NodeKind::distinct);
   node->minimum_ = minimum;
   node->maximum_ = maximum;

@@ -91,8 +91,8 @@ class Node {
   // Members in this order, optional unless `required`; then any number of `others`; at least one member if `nonempty`.
   static NodeRef ordered(std::vector<NodeRef> members, std::string required, NodeRef others, NodeRef separator,
                          bool nonempty);
-  // Between `minimum` and `maximum` items, each `key` and `rest`, with `separator`, which begins with no byte of an item,
-  // between neighbours. The keys are JSON values, no two of them equal; `has_names`: names of members.
+  // Between `minimum` and `maximum` items, each `key` and `rest`, with `separator`, which begins with no byte of an
+  // item, between neighbours. The keys are JSON values, no two of them equal; `has_names`: names of members.
   static NodeRef distinct(NodeRef key, NodeRef rest, NodeRef separator, std::uint32_t minimum, std::uint32_t maximum,
                           bool has_names);
   static NodeRef maximal_munch(NodeRef body, NodeRef munched);

@@ -331,8 +331,8 @@ Precedence describe_expr(const ExprSet& exprs, ExprId id, std::vector<ExprPrinte
     case Op::distinct: append_distinct(exprs, id, pieces); return kAtom;
     case Op::decimal: {
       const Decimal& number = exprs.decimal_number(expr.decimal_index());
-      pieces.emplace_back(text_of({"number(", number.is_negative ? "-0." : "0.", number.digits, "e",
-                                   std::to_string(number.point), ")"}));
+      pieces.emplace_back(text_of(
+          {"number(", number.is_negative ? "-0." : "0.", number.digits, "e", std::to_string(number.point), ")"}));
       return kAtom;
     }
     case Op::remembered: return call("remembered", expr.part());

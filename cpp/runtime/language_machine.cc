@@ -80,14 +80,12 @@ void LanguageMachine::write(const Mask& mask, ExprId state, std::uint32_t* row) 
 }
 
 std::shared_ptr<const Mask> LanguageMachine::cached_mask(ExprId state) {
-  const ExprId representative =
-      automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
+  const ExprId representative = automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
   return vocabulary_->cache().find(automaton_.hash(representative));
 }
 
 std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
-  const ExprId representative =
-      automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
+  const ExprId representative = automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
   std::shared_ptr<const Mask> mask = vocabulary_->cache().find(automaton_.hash(representative));
   if (mask) return mask;
   mask = masks_.compute(representative);
@@ -192,7 +190,7 @@ bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, st
   };
   walk_ids(state, [&](std::uint32_t id, ExprId next) {
     limit.check();
-    // Behind a separator, the lengths depend on the text of the items.
+    // After a separator, the lengths depend on the text of the items.
     if (automaton_.has_lists() && vocabulary_->bytes(id).find(',') != std::string_view::npos) {
       next = advance(state, vocabulary_->bytes(id));
     }

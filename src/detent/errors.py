@@ -413,8 +413,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "combine the languages in one step"
     ),
     ("unsupported", "distinct_canonical_budget"): (
-        "how many canonical tokens complete lists of unique items is not known; leave out max_tokens, canonical=True or "
-        "uniqueItems"
+        "how many canonical tokens complete lists of unique items is not known; leave out max_tokens, "
+        "canonical=True or uniqueItems"
     ),
     ("unsupported", "distinct_gaps"): (
         "a completion with unique items takes a byte that is no token of its own; leave out max_tokens, or uniqueItems"

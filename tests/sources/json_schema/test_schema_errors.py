@@ -13,7 +13,7 @@ import pytest
 
 import detent
 
-_STRINGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+_STRINGS = {"type": "array", "items": {"type": "string"}, "contains": {"maxLength": 3}, "uniqueItems": True}
 
 
 @pytest.mark.parametrize(

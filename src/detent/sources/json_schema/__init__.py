@@ -153,8 +153,8 @@ def json_schema(
     SchemaError
         The schema is malformed, or a reference leads nowhere; `pointer` says where.
     UnsupportedSchemaError
-        A keyword cannot be held exactly: uniqueItems of items with many values, minProperties above 1 that undeclared
-        members would have to meet, the negation of a schema for undeclared members.
+        A keyword cannot be held exactly: uniqueItems of items with many values beside contains, minProperties above 1
+        that undeclared members would have to meet, the negation of a schema for undeclared members.
     LimitError
         A limit was reached, or schemas combine in too many ways.
     ArgumentError
