@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-__all__ = ["as_language", "did_you_mean", "is_type_form", "suggests_names", "unknown_keyword"]
+__all__ = ["as_language", "did_you_mean", "is_type_form", "suggests_fields", "suggests_names", "unknown_keyword"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
 
 _MAX_LISTED = 12
 """Parameters that a message lists where none is near."""
@@ -64,10 +65,16 @@ def suggests_names(function: _Function) -> _Function:
     def call(*args: Any, **keywords: Any) -> Any:
         if not known.issuperset(keywords):
             unknown = next(name for name in keywords if name not in known)
-            raise unknown_keyword(function.__qualname__, unknown, names)
+            raise unknown_keyword(function.__qualname__.removesuffix(".__init__"), unknown, names)
         return function(*args, **keywords)
 
     return cast("_Function", call)
+
+
+def suggests_fields(kind: _Class) -> _Class:
+    """Make the constructor of a dataclass name its fields where a keyword argument is unknown."""
+    kind.__init__ = suggests_names(kind.__init__)  # type: ignore[misc]
+    return kind
 
 
 def is_type_form(value: object) -> bool:

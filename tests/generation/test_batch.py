@@ -62,7 +62,7 @@ REQUESTS = [
     Request("a", None, max_tokens=6, ban=["ab", "bb"], temperature=2.0, seed=1),
     Request("bb", detent.regex("(a|b| ){8}"), ban=["a b"], ban_mode="mask", top_k=3, seed=2, samples=2),
     Request([1, 2], None, max_tokens=30, stop=["  "], seed=9, min_p=0.1),
-    Request("a", detent.choice("ab", "ba"), temperature=0, samples=0),
+    Request("a", detent.choice("ab", "ba"), temperature=0, samples=1),
 ]
 
 
@@ -106,7 +106,14 @@ def test_everything_is_checked_before_anything_is_written() -> None:
     calls: list[tuple[int, ...]] = []
     with pytest.raises(EmptyLanguageError):
         detent.generate_batch(model(calls), [REQUESTS[0], Request("a", detent.regex("a"), ban=["a"])])
-    for wrong in (Request("a", samples=-1), Request("a", seed=-1), Request("a", max_tokens=0), "a", Request(5)):  # type: ignore[arg-type]
+    for wrong in (
+        Request("a", samples=-1),
+        Request("a", samples=0),
+        Request("a", seed=-1),
+        Request("a", max_tokens=0),
+        "a",
+        Request(5),
+    ):  # type: ignore[arg-type]
         with pytest.raises(ArgumentError):
             detent.generate_batch(model(calls), [REQUESTS[0], wrong])  # type: ignore[list-item]
     assert calls == []
@@ -209,3 +216,14 @@ def test_sessions_of_another_model_are_refused(real: detent.models.BatchModel) -
         real.read([other])
     with pytest.raises(ArgumentError, match="session"):
         real.fork(other)
+
+
+def test_names_that_other_libraries_have_are_explained() -> None:
+    model = detent.load_model()
+    for name, message in (("n", "generate_batch"), ("tools", "detent.Chat"), ("schema", "the rule comes after")):
+        with pytest.raises(TypeError, match=message):
+            detent.generate(model, "Hi", **{name: 3})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Request\(\) got .*'max_token'; did you mean 'max_tokens'"):
+        detent.Request("Hi", max_token=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"Ban\(\) got .*did you mean 'ignore_case'"):
+        detent.Ban(["x"], ignorecase=True)  # type: ignore[call-arg]

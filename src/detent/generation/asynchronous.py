@@ -17,8 +17,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from weakref import WeakKeyDictionary
 
-from detent.errors import StateError
-from detent.generation.decode_loop import Stream
+from detent.errors import BusyError
+from detent.generation.decode_loop import Stream, no_output
 from detent.generation.output import Output
 from detent.generation.partial_captures import partial_value
 from detent.generation.partial_stream import PartialValue
@@ -188,11 +188,21 @@ class AsyncStream(AsyncIterator[Any]):
         self._task: _Task | None = None
         self._output: Output | None = None
         self._is_closed = False
+        self._is_receiving = False
 
     def __aiter__(self) -> AsyncStream:
         return self
 
     async def __anext__(self) -> Any:
+        if self._is_receiving:
+            raise BusyError("the stream is being iterated by another task; give each task its own")
+        self._is_receiving = True
+        try:
+            return await self._next()
+        finally:
+            self._is_receiving = False
+
+    async def _next(self) -> Any:
         if self._is_closed or self._output is not None:
             raise StopAsyncIteration
         if self._task is None:
@@ -226,7 +236,7 @@ class AsyncStream(AsyncIterator[Any]):
             There are pieces left, or the stream was closed.
         """
         if self._output is None:
-            raise StateError("The stream has not ended, so it has no output yet; iterate it to its end first")
+            raise no_output(has_stopped=self._is_closed)
         return self._output
 
     async def aclose(self) -> None:
@@ -234,6 +244,11 @@ class AsyncStream(AsyncIterator[Any]):
         self._is_closed = True
         if self._task is not None:
             self._task.is_cancelled = True
+
+    def __del__(self) -> None:
+        task = getattr(self, "_task", None)
+        if task is not None:  # nobody will read the rest of an abandoned stream
+            task.is_cancelled = True
 
     async def __aenter__(self) -> AsyncStream:
         return self

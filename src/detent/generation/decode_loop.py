@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from inspect import GEN_CLOSED, getgeneratorstate
 from time import perf_counter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from detent.errors import StateError
+from detent.errors import BusyError, StateError
 from detent.generation.logits_cache import LogitsCache
 from detent.generation.masked_logits import few_allowed, narrow
 from detent.generation.output import FinishReason, Output, convert
@@ -34,7 +35,17 @@ from detent.matcher import Matcher
 from detent.models.base import Session
 from detent.vocabulary import Vocabulary
 
-__all__ = ["Settings", "Stream"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Settings", "Stream", "no_output"]
+
+
+def no_output(*, has_stopped: bool) -> StateError:
+    """Return the error for the output of a stream that has none."""
+    if has_stopped:
+        return StateError("The stream was closed or has failed before its end, so it has no output")
+    return StateError("The stream has not ended, so it has no output yet; iterate it to its end first")
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,10 @@ class Settings:
 
 
 class Stream(Iterator[str]):
-    """A text piece by piece, made by `stream`; `output` is complete after the last piece."""
+    """A text piece by piece, made by `stream`; `output` is complete after the last piece.
+
+    It is a context manager too: ``with detent.stream(...) as pieces`` closes it.
+    """
 
     def __init__(
         self,
@@ -90,8 +104,13 @@ class Stream(Iterator[str]):
         return self
 
     def __next__(self) -> str:
-        while (piece := next(self._pieces)) is None:  # this stream reads its own session
-            pass
+        try:
+            while (piece := next(self._pieces)) is None:  # this stream reads its own session
+                pass
+        except ValueError as error:
+            if str(error) == "generator already executing":
+                raise BusyError("the stream is being iterated by another thread; give each thread its own") from error
+            raise
         return piece
 
     def run_to_pass(self) -> bool:
@@ -126,16 +145,22 @@ class Stream(Iterator[str]):
         Raises
         ------
         StateError
-            There are pieces left, or the stream was closed.
+            There are pieces left, or the stream was closed, or the model raised an error.
         """
         if self._output is None:
-            raise StateError("The stream has not ended, so it has no output yet; iterate it to its end first")
+            raise no_output(has_stopped=getgeneratorstate(self._pieces) == GEN_CLOSED)
         return self._output
 
     def close(self) -> None:
         """Stop the generation and release the session of the model. Further iteration yields nothing."""
         self._pieces.close()
         self._logits_cache.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _run(self) -> Generator[str | None, None, None]:
         """Yield pieces, and None before each pass of the model."""

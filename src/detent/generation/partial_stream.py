@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Protocol
 
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["PartialStream", "PartialValue"]
 
@@ -26,7 +29,7 @@ class PartialValue(Protocol):
 
 
 class PartialStream(Iterator[object]):
-    """The values of a growing text, made by `stream` with ``partial=True``; see `Stream`."""
+    """The values of a growing text, made by `stream` with ``partial=True``; a context manager, as `Stream` is."""
 
     def __init__(self, pieces: Stream, partial: PartialValue) -> None:
         self._pieces = pieces
@@ -44,7 +47,18 @@ class PartialStream(Iterator[object]):
         """The whole text and its report, after the last value; raises `StateError` before."""
         return self._pieces.output
 
-    def _read(self) -> Iterator[object]:
+    def close(self) -> None:
+        """Stop the generation and release the session of the model. Further iteration yields nothing."""
+        self._pieces.close()
+        self._values.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _read(self) -> Generator[object, None, None]:
         for piece in self._pieces:
             if self._partial.feed(piece):
                 yield self._partial.value

@@ -34,7 +34,7 @@ from detent.models.base import ChatModel, Model, context_of, temperature_of
 from detent.models.chat import Chat, Message, check_text
 from detent.rule import AnyRule, read_rule
 from detent.sources.nodes import ANY_BYTES, UTF8
-from detent.suggestions import unknown_keyword
+from detent.suggestions import suggests_fields, unknown_keyword
 from detent.tables import TokenConstraint, UserDfa
 
 __all__ = [
@@ -77,6 +77,7 @@ class Options(TypedDict, total=False):
     logit_bias: Mapping[int, float] | None
 
 
+@suggests_fields
 @dataclass(frozen=True, eq=False)
 class Request:
     """A prompt, a language, and the options of generation.
@@ -144,16 +145,31 @@ class Request:
 
 _OPTIONS = [each.name for each in fields(Request)][3:]
 
+_IN_A_BATCH = "several texts are a batch: generate_batch(model, [detent.Request(prompt, samples=3)])"
+_IN_THE_PROMPT = "it is a part of the prompt: detent.Chat(messages, system=..., tools=[...])"
+_IN_THE_RULE = (
+    "the rule comes after the prompt: detent.json_schema(...), detent.regex(...), a type or a list of choices"
+)
+_ELSEWHERE = {
+    **dict.fromkeys(("samples", "n", "num_return_sequences"), _IN_A_BATCH),
+    **dict.fromkeys(("messages", "system", "tools", "enable_thinking"), _IN_THE_PROMPT),
+    **dict.fromkeys(
+        "schema json_schema response_format response_model regex pattern grammar choices".split(), _IN_THE_RULE
+    ),
+    **dict.fromkeys(
+        ("logprobs", "top_logprobs"), "out.log_probabilities has them, and alternatives=3 the likeliest tokens"
+    ),
+    "tool_choice": "the calls are the rule: detent.calls([...], style=...)",
+}
+"""What other libraries take here, and where it is said."""
+
 
 def make_request(caller: str, prompt: Prompt, language: AnyRule | None, options: Options) -> Request:
     """Return the request of a call of `generate` or `stream`; raise TypeError for an unknown option."""
     for name in options:
         if name not in _OPTIONS:
-            if name == "samples":
-                raise TypeError(
-                    f"{caller}() got an unexpected keyword argument 'samples'; several texts are a batch: "
-                    "generate_batch(model, [detent.Request(prompt, samples=3)])"
-                )
+            if name in _ELSEWHERE:
+                raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}; {_ELSEWHERE[name]}")
             raise unknown_keyword(caller, name, _OPTIONS)
     return Request(prompt, language, **options)
 
@@ -176,8 +192,8 @@ class PreparedRequest:
         self._model = model
         check_model(model)
         self._sampler(0)
-        for name in ("samples", "retries", "alternatives"):
-            whole_number(name, getattr(request, name), least=0)
+        for name, least in (("samples", 1), ("retries", 0), ("alternatives", 0)):
+            whole_number(name, getattr(request, name), least=least)
         _check_bias(request.logit_bias, len(model.vocabulary))
         self._bans = banned_words(request.ban, request.ban_mode)
         self._stops = _stop_automaton(request.stop, request.language)

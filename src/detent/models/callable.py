@@ -75,7 +75,12 @@ class CallableModel:
 
     def encode(self, prompt: str) -> list[int]:
         """Return the token ids of a prompt."""
-        return list(self.vocabulary.encode(prompt) if self._encode is None else self._encode(prompt))
+        if self._encode is None:
+            return self.vocabulary.encode(prompt)
+        try:
+            return checked_ids(self._encode(prompt), len(self.vocabulary))
+        except ArgumentError as error:
+            raise ModelError(f"the model's encode must return token ids: {error}") from None
 
     def encode_chat(self, chat: Chat | Sequence[Message]) -> list[int]:
         """Return the token ids of a conversation.
