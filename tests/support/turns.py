@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -105,9 +106,16 @@ def render(rng: Random, style: Style, turn: Turn) -> str:
     written = []
     for index, call in enumerate(turn.calls):
         arguments = write_arguments(rng, style, call)
-        text = style.call.replace("{name}", call.name).replace("{index}", str(index)).replace("{id}", "abc123XYZ")
+        text = optional(rng, rng.choice((style.call, *style.call_variants)))
+        text = text.replace("{name}", call.name).replace("{index}", str(index)).replace("{id}", "abc123XYZ")
         written.append(text.replace("{arguments}", arguments))
-    return "".join([*parts, style.before_calls, style.separator.join(written), style.after_calls])
+    around = [optional(rng, template) for template in (style.before_calls, style.after_calls)]
+    return "".join([*parts, around[0], style.separator.join(written), around[1]])
+
+
+def optional(rng: Random, template: str) -> str:
+    """Write or leave out each optional part of a template."""
+    return re.sub(r"\{\?(.*?)\?\}", lambda part: part[1] if rng.random() < 0.5 else "", template, flags=re.DOTALL)
 
 
 def write_arguments(rng: Random, style: Style, call: Any) -> str:

@@ -57,7 +57,7 @@ class Notation(Protocol):
 class _JsonNotation:
     def node(self, function: Function) -> _core.Node:
         with naming(function):
-            return json_schema(function.schema)._node
+            return json_schema(function.schema, whitespace="line")._node
 
     def as_json(self, function: Function, text: str) -> str:
         return text

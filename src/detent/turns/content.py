@@ -88,16 +88,11 @@ class Content:
 
     def _calls(self) -> Outline:
         style = self._style
-        quoted = '"{name}"' in style.call
-        call = Calls(
-            tuple(_written_name(function.name, style, quoted) for function in self._functions),
-            sequence(self._template(style.call[style.call.index("{name}") + 6 : style.call.index("{arguments}")])),
-            tuple(notation_of(style).node(function) for function in self._functions),
-        )
-        before = self._template(style.call[: style.call.index("{name}")])
-        after = self._template(style.call[style.call.index("{arguments}") + 11 :])
+        arguments = tuple(notation_of(style).node(function) for function in self._functions)
+        forms = tuple(self._call(form, arguments) for form in (style.call, *style.call_variants))
+        call = forms[0] if len(forms) == 1 else Choice(forms)
         separator = sequence(self._template(style.separator))
-        calls = Repeat(sequence([*before, call, *after]), separator, max(self._minimum, 1), self._maximum)
+        calls = Repeat(call, separator, max(self._minimum, 1), self._maximum)
         is_bare = style.single_call and self._maximum == 1
         around: list[Outline] = [calls]
         if not is_bare:
@@ -106,6 +101,13 @@ class Content:
         if style.end_of_calls:
             around.append(EndOfTurn(style.end_of_calls))
         return sequence(around)
+
+    def _call(self, form: str, arguments: tuple[_core.Node, ...]) -> Outline:
+        before, _, rest = form.partition("{name}")
+        between, _, after = rest.partition("{arguments}")
+        names = tuple(_written_name(function.name, self._style, '"{name}"' in form) for function in self._functions)
+        call = Calls(names, sequence(self._template(between)), arguments)
+        return sequence([*self._template(before), call, *self._template(after)])
 
     def _template(self, template: str) -> list[Outline]:
         return read_template(template, self._style.tags, is_json=self._is_json)

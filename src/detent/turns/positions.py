@@ -2,7 +2,7 @@
 
 A position of a text is a vertex of the graph, the state of the automaton inside of this vertex, and two registers: the
 function that is called, and the number of rounds of the repetition. A text may be at several positions at once, such as
-in free text and in a tag that may have begun. Each position has a trail: the marks where parts begin and end, since the
+in free text and in a partial tag. Each position has a trail: the marks where parts begin and end, since the
 last mark that all positions share. The order of positions is their priority, as in a Pike machine (Thompson 1968; Pike
 1987): of two positions that are equal, the first stays.
 

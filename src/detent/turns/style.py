@@ -8,12 +8,13 @@ braces. The parts of a turn stand in this order; each but the last may be absent
     calls         before_calls call separator call … after_calls
     text, answer  text[0] free text or an answer text[1]         instead of preamble and calls
 
-A template follows three rules:
+A template follows four rules:
 
 1. A *tag* is a special token where the vocabulary has a special token of that name, and letters otherwise.
 2. White space of a template that touches free text is optional: line feeds after an opening tag, before and after a
    closing tag, and before the first call. It is no part of the free text.
 3. In a template of JSON, the space after the colon of a member and after the comma before a member is optional.
+4. Text between ``{?`` and ``?}`` is optional.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Style:
     call : str
         One call. Slots: ``{name}`` and ``{arguments}``, once each, the name first; ``{index}``, a number of digits, and
         ``{id}``, up to 64 letters, digits, ``_`` and ``-``.
+    call_variants : tuple of str
+        Further forms of a call.
     arguments : "json", "python", "xml" or "bare"
         The notation of the arguments. "json" is one object, ``{"a": 1}``. "python" is keyword arguments with their
         parentheses, ``(a=1)``. "xml" is `parameter` for each argument: strings are raw text, other values are JSON.
@@ -92,6 +95,7 @@ class Style:
 
     name: str
     call: str
+    call_variants: tuple[str, ...] = ()
     arguments: ArgumentNotation = "json"
     parameter: str = ""
     quote: str = ""
@@ -116,7 +120,8 @@ class Style:
         ArgumentError
             A slot is missing or stands twice; a tag occurs in no template, ends the turn or overlaps itself.
         """
-        _check_slots(self, "call", self.call, "{name}", "{arguments}")
+        for template in (self.call, *self.call_variants):
+            _check_slots(self, "call", template, "{name}", "{arguments}")
         if self.arguments not in get_args(ArgumentNotation):
             known = ", ".join(map(repr, get_args(ArgumentNotation)))
             raise ArgumentError(f"Style {self.name!r} needs arguments of {known}, got {short_repr(self.arguments)}")
@@ -126,7 +131,16 @@ class Style:
             raise ArgumentError(f'Style {self.name!r} has a parameter, which only arguments="xml" use; leave it out')
         if (self.arguments == "bare") != bool(self.quote):
             raise ArgumentError(f'Style {self.name!r} needs a quote if and only if arguments="bare"')
-        texts = [self.call, self.parameter, self.quote, self.separator, self.before_calls, self.after_calls, *self.text]
+        texts = [
+            self.call,
+            *self.call_variants,
+            self.parameter,
+            self.quote,
+            self.separator,
+            self.before_calls,
+            self.after_calls,
+            *self.text,
+        ]
         texts += [*(self.thinking or ()), *(self.preamble or ())]
         for tag in self.tags:
             if not tag or not any(tag in text for text in texts):

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from detent.sources.nodes import repeat
 from detent.sources.regex import regex
-from detent.turns.outline import Fixed, Gap, Outline, Part, Tag, sequence
+from detent.turns.outline import Choice, Fixed, Gap, Outline, Part, Tag, sequence
 
 __all__ = ["read_template", "with_gaps"]
 
+_OPTIONAL = re.compile(r"\{\?(.*?)\?\}", re.DOTALL)
 _JSON_SPACE = re.compile(r'(?<=":) |(?<=,) (?=")')
 _COUNTER = Part("none", regex("[0-9]{1,6}")._node)
 _ID = Part("none", repeat(regex("[A-Za-z0-9_-]")._node, 1, 64))
@@ -23,9 +24,20 @@ def read_template(
 
     >>> read_template('<call>{"name": "f"}', ["<call>"], is_json=True)
     [Tag(name='<call>'), Fixed(text='{"name":'), Gap(text=' '), Fixed(text='"f"}')]
+    >>> read_template("a{?b?}", [])
+    [Fixed(text='a'), Choice(options=(Fixed(text='b'), Fixed(text='')))]
     """
     known: dict[str, Outline] = {**(slots or {}), "{index}": _COUNTER, "{id}": _ID}
     known.update({tag: Tag(tag) for tag in tags})
+    found: list[Outline] = []
+    for number, text in enumerate(_OPTIONAL.split(template)):
+        parts = _read_plain(text, known, is_json)
+        is_optional = number % 2 == 1
+        found += [Choice((sequence(parts), Fixed("")))] if is_optional else parts
+    return found
+
+
+def _read_plain(template: str, known: Mapping[str, Outline], is_json: bool) -> list[Outline]:
     found: list[Outline] = []
     # Of two tags that begin alike, the longer one counts.
     names = sorted((name for name in known if name in template), key=len, reverse=True)

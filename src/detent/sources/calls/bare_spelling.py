@@ -115,8 +115,8 @@ class BareReader:
         text, tag, after = self._rest.partition(self._tag)
         if not tag:
             # The end of the text may be the beginning of the tag.
-            begun = next(n for n in range(len(self._tag), -1, -1) if text.endswith(self._tag[:n]))
-            text, after = text[: len(text) - begun], text[len(text) - begun :]
+            partial = next(n for n in range(len(self._tag), -1, -1) if text.endswith(self._tag[:n]))
+            text, after = text[: len(text) - partial], text[len(text) - partial :]
             if not text:
                 return None
         self._rest = after

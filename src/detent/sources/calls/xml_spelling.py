@@ -2,7 +2,8 @@ r"""Arguments as tagged texts: `<parameter=a>`, the value, `</parameter>`, for e
 
 The value of an argument that takes strings, perhaps beside numbers, booleans and null, is *raw*: a string is written
 without quotes, and does not contain the closing tag. Where such a text is JSON of another value that the argument
-takes, that value is meant. Other values are JSON.
+takes, that value is meant. Other values are JSON on one line; a value that is no object or array may also be True,
+False or None, which the templates of several families write; not where a template says which values are strings.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from detent.errors import UnsupportedError
 from detent.limits import Limits
 from detent.queries import ByteDfa
 from detent.sources.calls.function import Function
+from detent.sources.calls.locate import json_end
 from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.formulas import TRUE
@@ -38,7 +40,8 @@ from detent.sources.regex import regex
 __all__ = ["XmlArguments", "XmlTemplate"]
 
 _DEFAULT_LIMITS = Limits()
-_JSON = json_spelling("written", None)
+_JSON = json_spelling("written", "line")
+_WORDS = {"True": "true", "False": "false", "None": "null"}
 _NAME = regex(r"[\w.:/-]+")._node
 _QUOTED = concat('"', ANY_BYTES)
 
@@ -104,7 +107,7 @@ class XmlArguments:
         self._template = template
         self._solver = Solver(SchemaDocument(function.schema, False, {}, _DEFAULT_LIMITS))
         self._plans: list[ObjectPlan] | None = None
-        self._is_raw: dict[str, bool] = {}
+        self._others: dict[str, list[ByteDfa]] = {}
 
     def node(self) -> _core.Node:
         """Return the texts of the arguments."""
@@ -126,7 +129,7 @@ class XmlArguments:
                 break
             name = text[position:named]
             position = named + len(template.after_name)
-            end = text.find(template.after_value, position)
+            end = text.find(template.after_value, self._end_of_json(name, text, position))
             if end < 0:
                 written = self._string_so_far(name, text[position:]) if is_partial else None
                 if written is not None:
@@ -136,12 +139,18 @@ class XmlArguments:
             position = end + len(template.after_value)
         return found
 
-    def is_raw(self, name: str) -> bool:
-        """Return whether the strings of an argument are written without quotes."""
-        if name not in self._is_raw:
-            values = [value for plan in self._object_plans() for value in _values_of(plan, name)]
-            self._is_raw[name] = bool(values) and all(_raw_strings(self._solver, value) is not None for value in values)
-        return self._is_raw[name]
+    def _end_of_json(self, name: str, text: str, start: int) -> int:
+        """Return the end of an object or array at `start`, whose strings may hold a closing tag; else `start`."""
+        template = self._template
+        if template.before_string:
+            start += len(template.before_other) if text.startswith(template.before_other, start) else 0
+            is_other = text.startswith(("{", "["), start)
+        else:
+            brackets = text[start : start + 1].encode()
+            is_other = brackets in (b"{", b"[") and any(
+                other.longest_prefix(brackets)[0] == 1 for other in self._other_values(name)
+            )
+        return json_end(text, start) if is_other else start
 
     def _value(self, name: str, written: str) -> Any:
         template = self._template
@@ -149,22 +158,27 @@ class XmlArguments:
             if written.startswith(template.before_string):
                 return written[len(template.before_string) :]
             return json.loads(written[len(template.before_other) :])
-        if not self.is_raw(name):
-            return json.loads(written)
-        if _is_json_value(written):
-            conjunctions = [value for plan in self._object_plans() for value in _values_of(plan, name)]
-            others = [_others(self._solver, value) for value in conjunctions]
-            if any(ByteDfa(other).accepts(written.encode()) for other in others):
-                return json.loads(written)
+        if any(other.accepts(written.encode()) for other in self._other_values(name)):
+            return json.loads(_WORDS.get(written, written))
         return written
 
     def _string_so_far(self, name: str, written: str) -> str | None:
-        """Return what is certain of a raw string whose closing tag is missing."""
+        """Return the certain part of a raw string whose closing tag is missing; None if it may be another value."""
         before = self._template.before_string
-        if not self.is_raw(name) or not written.startswith(before):
+        if before and not written.startswith(before):
             return None
         text = _without_partial_tag(written[len(before) :], self._template.after_value)
-        return text if text and (before or not _is_json_value(text)) else None
+        data = text.encode()
+        is_other = not before and any(other.longest_prefix(data)[0] == len(data) for other in self._other_values(name))
+        return None if is_other or not text else text
+
+    def _other_values(self, name: str) -> list[ByteDfa]:
+        """Return the texts of an argument's values that are no raw strings."""
+        if name not in self._others:
+            values = [value for plan in self._object_plans() for value in _values_of(plan, name)]
+            nodes = [_others(self._solver, value) or Emitter(self._solver, _JSON).emit(value) for value in values]
+            self._others[name] = [ByteDfa(node) for node in nodes]
+        return self._others[name]
 
     def _object_plans(self) -> list[ObjectPlan]:
         if self._plans is None:
@@ -264,9 +278,11 @@ class _XmlValues:
     def _value(self, conjunction: Conjunction) -> _core.Node:
         template = self._template
         strings = _raw_strings(self.solver, conjunction)
-        if strings is None:
+        others = _others(self.solver, conjunction, has_words=not template.before_string)
+        if others is None:
             return concat(template.before_other, Emitter(self.solver, _JSON).emit(conjunction))
-        others = _others(self.solver, conjunction)
+        if strings is None:
+            return concat(template.before_other, others)
         raw = _core.intersection([union(*strings), self._without_tag])
         if not template.before_string:
             return union(_core.intersection([raw, _core.complement(others)]), others)
@@ -274,7 +290,7 @@ class _XmlValues:
 
 
 def _scalar_parts(solver: Solver, conjunction: Conjunction) -> list[MergedAssertions] | None:
-    """Return the alternatives of a conjunction of scalars, some of them strings; None if it has other values."""
+    """Return the alternatives of a conjunction of scalars; None if it has other values."""
     parts: list[MergedAssertions] = []
     pending = [conjunction]
     while pending:
@@ -288,38 +304,35 @@ def _scalar_parts(solver: Solver, conjunction: Conjunction) -> list[MergedAssert
             return None
         else:
             parts.append(merged)
-    return parts if any(merged.kinds & STRING for merged in parts) else None
+    return parts
 
 
 def _raw_strings(solver: Solver, conjunction: Conjunction) -> list[_core.Node] | None:
     """Return the strings of a value that is raw; None if it is JSON."""
-    parts = _scalar_parts(solver, conjunction)
-    if parts is None:
+    strings = [part for part in _scalar_parts(solver, conjunction) or [] if part.kinds & STRING]
+    if not strings:
         return None
-    strings = [part for part in parts if part.kinds & STRING]
     return [string_set(solver.document, solver.formulas.about_scalar(part, STRING)).node() for part in strings]
 
 
-def _others(solver: Solver, conjunction: Conjunction) -> _core.Node:
-    """Return the JSON of the values of a raw argument that are no strings."""
-    parts = [part for part in _scalar_parts(solver, conjunction) or [] if part.kinds != STRING]
+def _others(solver: Solver, conjunction: Conjunction, *, has_words: bool = True) -> _core.Node | None:
+    """Return the texts of a scalar's values that are no strings; None if the value may be an object or array."""
+    parts = _scalar_parts(solver, conjunction)
+    if parts is None:
+        return None
     emitter = Emitter(solver, _JSON)
-    scalars = [node for part in parts for node in emitter.scalars(part)]
-    return _core.intersection([union(*scalars), _core.complement(_QUOTED)]) if scalars else _core.empty()
+    scalars = [node for part in parts if part.kinds != STRING for node in emitter.scalars(part)]
+    written = _core.intersection([union(*scalars), _core.complement(_QUOTED)])
+    if not has_words:
+        return written
+    dfa = ByteDfa(written)
+    return union(written, *[python for python, json_word in _WORDS.items() if dfa.accepts(json_word.encode())])
 
 
 def _values_of(plan: ObjectPlan, name: str) -> list[Conjunction]:
     if name in plan.order:
         return [plan.value_of(name)]
     return [value for names, value, _ in plan.free_options(TRUE) if names.strings.accepts(name)]
-
-
-def _is_json_value(written: str) -> bool:
-    try:
-        json.loads(written)
-    except (RecursionError, ValueError):
-        return False
-    return True
 
 
 def _without_partial_tag(text: str, tag: str) -> str:

@@ -54,12 +54,12 @@ _LLAMA3 = Style(
     end_of_text="<|eot_id|>",
     source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/ (JSON based tool calling)",
 )
-_MISTRAL_ID = '{"name": "{name}", "arguments": {arguments}, "id": "{id}"}'
+_MISTRAL_ID = '{"name": "{name}", "arguments": {arguments}{?, "id": "{id}"?}}'
 _MISTRAL = Style(
     name="mistral-v3",
     call=_MISTRAL_ID,
     separator=", ",
-    before_calls="[TOOL_CALLS][",
+    before_calls="[TOOL_CALLS]{? ?}[",
     after_calls="]",
     tags=("[TOOL_CALLS]",),
     end_of_calls="</s>",
@@ -332,6 +332,7 @@ JSON_FAMILIES = (
     Style(
         name="gigachat3",
         call=f"<|function_call|>{_MEMBERS}",
+        parallel=False,
         tags=("<|function_call|>",),
         end_of_calls="<|message_sep|>",
         end_of_text="<|message_sep|>",
@@ -339,7 +340,10 @@ JSON_FAMILIES = (
     ),
     Style(
         name="gpt-oss",
-        call="<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}",
+        call="<|channel|>commentary to=functions.{name}{? <|constrain|>json?}<|message|>{arguments}",
+        call_variants=(
+            " to=functions.{name}<|channel|>commentary{? <|constrain|>?}{? ?}{?json?}<|message|>{arguments}",
+        ),
         parallel=False,
         thinking=("<|channel|>analysis<|message|>", "<|end|><|start|>assistant"),
         text=("<|channel|>final<|message|>", ""),

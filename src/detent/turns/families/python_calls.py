@@ -26,6 +26,9 @@ PYTHON_FAMILIES = (
     replace(
         _LLAMA3,
         name="llama4-pythonic",
+        before_calls="{?<|python_start|>?}[",
+        after_calls="]{?<|python_end|>?}",
+        tags=("<|python_start|>", "<|python_end|>"),
         end_of_calls="<|eot|>",
         end_of_text="<|eot|>",
         source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama4/ (zero-shot function calling)",
