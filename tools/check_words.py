@@ -52,6 +52,7 @@ OWNERS = {
     "spell|spells|spelled|spelling|spellings|spellable": (
         "src/detent/sources/json_schema/",
         "src/detent/sources/calls/",
+        "src/detent/turns/arguments.py",
         "docs/algorithms/json-schema.md",
         "docs/json-schema.md",
     ),

@@ -83,6 +83,7 @@ def test_the_documentation_lists_all_styles() -> None:
 
 def test_all_families_but_a_few_have_a_rendered_turn() -> None:
     assert set(STYLES) - {turn.style for turn in TURNS} == {
+        "detent",
         "ernie4.5",
         "granite3",
         "granite4",
