@@ -156,9 +156,10 @@ class TextFormat(Fields):
 
 
 class JsonObjectFormat(Fields):
-    """An answer that is a JSON object."""
+    """An answer that is a JSON object, of a schema if there is one, as llama.cpp and others take it."""
 
     type: Literal["json_object"]
+    schema_: Schema | None = Field(None, alias="schema")
 
 
 class JsonSchema(Fields):

@@ -65,7 +65,12 @@ def rule_of(
     """Return the rule of a request, or None if it has none; two rules are an error."""
     found: list[Rule] = []
     if isinstance(response_format, JsonObjectFormat):
-        found.append(schema_rule("response_format", {"type": "object"}))
+        schema = response_format.schema_
+        found.append(
+            schema_rule("response_format", {"type": "object"})
+            if schema is None
+            else schema_rule("response_format.schema", {"allOf": [schema, {"type": "object"}]})
+        )
     elif isinstance(response_format, JsonSchemaFormat):
         found.append(schema_rule("response_format.json_schema.schema", response_format.json_schema.schema_))
     outputs = fields.structured_outputs

@@ -1,0 +1,254 @@
+"""A server under load: latency, throughput beside the plain batch loop, bad clients, SIGTERM, and memory.
+
+    python -m benchmarks.server_load --seconds 60 --at-once 200 --requests 20000
+
+The server is a process of its own (`detent serve` with the embedded model); clients are asyncio connections of this
+process. Each answer is checked against its schema. Figures depend on the machine; compare those of one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import detent
+
+SCHEMAS: list[dict[str, Any]] = [
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 8 + number},
+            "age": {"type": "integer", "minimum": 0, "maximum": 150},
+        },
+        "required": ["name", "age"],
+        "additionalProperties": False,
+    }
+    for number in range(20)
+]
+
+
+class Server:
+    """A server process."""
+
+    def __init__(self, *options: str) -> None:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            self.port = listener.getsockname()[1]
+        command = [sys.executable, "-m", "detent", "serve", "--port", str(self.port), *options]
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+
+    def megabytes(self) -> float:
+        """Return the resident memory."""
+        with open(f"/proc/{self.process.pid}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
+
+    def stop(self) -> None:
+        """End the process."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+async def ask(port: int, body: dict[str, Any], *, path: str = "/v1/chat/completions") -> tuple[int, Any]:
+    """Return the status and the JSON of an answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    data = json.dumps(body).encode()
+    writer.write(
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n".encode() + data
+    )
+    answer = await reader.read()
+    writer.close()
+    head, _, rest = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(rest) if rest else None
+
+
+def body_of(number: int) -> dict[str, Any]:
+    """Return a request; the numbers have different schemas and seeds."""
+    schema = SCHEMAS[number % len(SCHEMAS)]
+    return {
+        "messages": [{"role": "user", "content": f"Person {number}. Write the person as JSON."}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "p", "schema": schema}},
+        "seed": number,
+        "max_tokens": 40,
+    }
+
+
+def is_right(number: int, answer: Any) -> bool:
+    """Return whether an answer is valid."""
+    schema = SCHEMAS[number % len(SCHEMAS)]
+    person = json.loads(answer["choices"][0]["message"]["content"])
+    length = schema["properties"]["name"]["maxLength"]
+    return bool(person.keys() == {"name", "age"} and len(person["name"]) <= length and 0 <= person["age"] <= 150)
+
+
+class Load:
+    """Clients that ask one request after the other."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.latencies: list[float] = []
+        self.tokens = 0
+        self.wrong = 0
+        self._next = 0
+
+    async def client(self, until: Callable[[], bool]) -> None:
+        while not until():
+            number, self._next = self._next, self._next + 1
+            began = time.perf_counter()
+            status, answer = await ask(self.port, body_of(number))
+            self.latencies.append(time.perf_counter() - began)
+            if status != 200 or not is_right(number, answer):
+                self.wrong += 1
+            else:
+                self.tokens += answer["usage"]["completion_tokens"]
+
+    async def run(self, at_once: int, seconds: float) -> dict[str, float]:
+        began = time.perf_counter()
+        await asyncio.gather(*[self.client(lambda: time.perf_counter() - began > seconds) for _ in range(at_once)])
+        return self.figures(time.perf_counter() - began)
+
+    def figures(self, seconds: float) -> dict[str, float]:
+        ordered = sorted(self.latencies)
+        return {
+            "requests": len(ordered),
+            "wrong": self.wrong,
+            "p50_s": round(ordered[len(ordered) // 2], 3),
+            "p99_s": round(ordered[int(len(ordered) * 0.99)], 3),
+            "tokens_per_second": round(self.tokens / seconds, 1),
+        }
+
+
+def plain_batch(count: int, batch_size: int) -> float:
+    """Return the tokens per second of `generate_batch` on the same requests."""
+    model = detent.load_model()
+    languages = [detent.json_schema(schema) for schema in SCHEMAS]
+    requests = [
+        detent.Request(body["messages"], languages[number % len(SCHEMAS)], seed=number, max_tokens=40)
+        for number in range(count)
+        for body in [body_of(number)]
+    ]
+    began = time.perf_counter()
+    outputs = detent.generate_batch(model, requests, batch_size=batch_size)
+    return sum(len(output.token_ids) for output in outputs) / (time.perf_counter() - began)
+
+
+async def slow_reader(port: int) -> None:
+    """Ask for a stream, and read one byte a second."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    data = json.dumps({**body_of(1), "stream": True}).encode()
+    writer.write(
+        f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data
+    )
+    while await reader.read(1):
+        await asyncio.sleep(1)
+
+
+async def leaver(port: int) -> None:
+    """Ask for a stream, and leave after the first bytes, again and again."""
+    while True:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        data = json.dumps({**body_of(2), "stream": True}).encode()
+        writer.write(
+            f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data
+        )
+        await reader.read(10)
+        writer.close()
+        await asyncio.sleep(0.2)
+
+
+async def garbage(port: int) -> None:
+    """Send what is no HTTP, no JSON, or no request."""
+    source = random.Random(0)
+    while True:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(source.randbytes(200))
+        writer.close()
+        await ask(port, {"messages": source.choice(["x", 3, [[]] * 9])})
+        await asyncio.sleep(0.2)
+
+
+async def giant(port: int) -> None:
+    """Send 100 MB."""
+    while True:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try:
+            for _ in range(100):
+                writer.write(b"100000\r\n" + b" " * (1 << 20) + b"\r\n")
+                await writer.drain()
+        except OSError:
+            pass
+        writer.close()
+        await asyncio.sleep(1)
+
+
+async def under_attack(port: int, at_once: int, seconds: float) -> dict[str, float]:
+    """Return the figures of good clients while bad ones are there."""
+    attackers: list[Awaitable[None]] = [
+        *(slow_reader(port) for _ in range(10)),
+        leaver(port),
+        garbage(port),
+        giant(port),
+    ]
+    tasks = [asyncio.ensure_future(each) for each in attackers]
+    figures = await Load(port).run(at_once, seconds)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return figures
+
+
+async def terminated(server: Server, in_flight: int) -> dict[str, int]:
+    """Return how many requests in flight are answered after SIGTERM."""
+    tasks = [asyncio.ensure_future(ask(server.port, body_of(number))) for number in range(in_flight)]
+    await asyncio.sleep(0.3)
+    server.process.send_signal(signal.SIGTERM)
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    answered = [isinstance(answer, tuple) and answer[0] == 200 for answer in answers]
+    return {"in_flight": in_flight, "answered": sum(answered)}
+
+
+async def steady_memory(server: Server, requests: int) -> dict[str, float]:
+    """Return the memory of the server after a tenth of the requests and after all."""
+    load = Load(server.port)
+    await asyncio.gather(*[load.client(lambda: len(load.latencies) > requests // 10) for _ in range(32)])
+    early = server.megabytes()
+    await asyncio.gather(*[load.client(lambda: len(load.latencies) > requests) for _ in range(32)])
+    return {"requests": len(load.latencies), "wrong": load.wrong, "early_mb": early, "late_mb": server.megabytes()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--at-once", type=int, default=200)
+    parser.add_argument("--requests", type=int, default=20_000)
+    options = parser.parse_args()
+    batch = plain_batch(4 * options.at_once, 64)
+    server = Server("--max-running", "64", "--max-queued", "1000")
+    found: dict[str, Any] = {"plain_batch_tokens_per_second": round(batch, 1)}
+    found["load"] = asyncio.run(Load(server.port).run(options.at_once, options.seconds))
+    found["calm"] = asyncio.run(Load(server.port).run(32, options.seconds / 2))
+    found["under_attack"] = asyncio.run(under_attack(server.port, 32, options.seconds / 2))
+    found["memory"] = asyncio.run(steady_memory(server, options.requests))
+    found["sigterm"] = asyncio.run(terminated(server, 100))
+    server.process.wait()
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()
