@@ -18,28 +18,10 @@
 
 namespace detent {
 
-const std::vector<TokenEdge>& CompletionSearch::edges(ExprId state, PositionId position) {
-  const StateKey key = state_key(state, position);
-  if (const auto known = edges_.find(key); known != edges_.end()) return known->second;
-  const TransitionRow& row = language_.transitions.row(position);
-  std::vector<TokenEdge> found;
-  if (position.decoded().inside_character()) {
-    found = sparse_edges(state, row);
-  } else {
-    language_.each_token(state, [&](std::uint32_t token, ExprId next) {
-      const std::uint16_t target = row.target_of(token);
-      if (target != TransitionRow::kRefused) found.push_back({token, next, row.targets[target]});
-    });
-  }
-  found.shrink_to_fit();
-  language_.meter.allocate(static_cast<std::int64_t>(found.size() * sizeof(TokenEdge)) + 64);
-  return edges_[key] = std::move(found);
-}
-
 // Few tokens continue a character: each is tried, and no trie is walked. In the order of the trie: by text, then by id.
-std::vector<TokenEdge> CompletionSearch::sparse_edges(ExprId state, const TransitionRow& row) {
+std::vector<CompletionSearch::KnownEdge> CompletionSearch::sparse_edges(ExprId state, const TransitionRow& row) {
   const Vocabulary& vocabulary = language_.vocabulary();
-  std::vector<TokenEdge> found;
+  std::vector<KnownEdge> found;
   for (const auto& [token, target] : row.sparse) {
     const std::string_view bytes = vocabulary.bytes(token);
     ExprId next = state;
@@ -49,10 +31,22 @@ std::vector<TokenEdge> CompletionSearch::sparse_edges(ExprId state, const Transi
     language_.meter.step();
     if (next == ExprSet::kEmpty) continue;
     if (vocabulary.tokenizable_texts() && !language_.automaton.is_tokenizable(next)) continue;
-    found.push_back({token, next, row.targets[target]});
+    found.push_back({{token, next, row.targets[target]}});
   }
-  std::ranges::stable_sort(found, {}, [&](const TokenEdge& edge) { return vocabulary.bytes(edge.token); });
+  std::ranges::stable_sort(found, {}, [&](const KnownEdge& each) { return vocabulary.bytes(each.edge.token); });
+  found.shrink_to_fit();
+  language_.meter.allocate(static_cast<std::int64_t>(found.size() * sizeof(KnownEdge)) + 64);
   return found;
+}
+
+CompletionSearch::Arrival& CompletionSearch::arrival(ExprId state, PositionId position) {
+  const auto [entry, is_new] = arrivals_.try_emplace(state_key(state, position));
+  if (!is_new) return entry->second;
+  const PretokenPosition at = position.decoded();
+  const bool may_end = !at.inside_character() && completions_.may_start_pretoken(state, at.state);
+  language_.meter.allocate(96);
+  entry->second.may_end = may_end;
+  return entry->second;
 }
 
 bool CompletionSearch::may_end_pretoken(const CompletionNode& node) {
@@ -73,25 +67,43 @@ PretokenEnding* CompletionSearch::fitting_ending(const CompletionNode& node) {
   return nullptr;
 }
 
-std::uint32_t CompletionSearch::boundary_bound(ExprId state, PositionId position) {
-  const PretokenPosition at = position.decoded();
-  const bool may_end = !at.inside_character() && completions_.may_start_pretoken(state, at.state);
-  return may_end ? completions_.length_bound(state, at.state) : byte_fallback_.length(state, position);
+std::uint32_t CompletionSearch::boundary_bound(ExprId state, PositionId position, Arrival& at) {
+  if (at.may_end) {
+    if (!at.end_bound) at.end_bound = completions_.length_bound(state, position.decoded().state);
+    return *at.end_bound;
+  }
+  if (!at.fallback_bound) at.fallback_bound = byte_fallback_.length(state, position);
+  return *at.fallback_bound;
 }
 
-std::optional<std::uint32_t> CompletionSearch::immediate_bound(const CompletionNode& node) {
+std::optional<std::uint32_t> CompletionSearch::immediate_bound(const CompletionNode& node, Arrival& at) {
   const PositionId position = node.at.position;
-  if (may_end_pretoken(node)) return completions_.length_bound(node.state, position.decoded().state);
+  if (at.may_end && language_.transitions.may_end_pretoken(node.at, node.last)) {
+    return boundary_bound(node.state, position, at);
+  }
   if (!language_.encoder().may_have_neighbours(node.last)) return kInfinite;
-  if (const std::uint32_t length = byte_fallback_.length(node.state, position); length != kInfinite) return length;
+  if (!at.fallback_bound) at.fallback_bound = byte_fallback_.length(node.state, position);
+  if (*at.fallback_bound != kInfinite) return at.fallback_bound;
+  if (!at.endings) at.endings = &endings_.find(node.state, position);
   if (const PretokenEnding* ending = fitting_ending(node)) {
     return ending->bytes + completions_.length_bound(ending->state, ending->boundary);
   }
-  return endings_.find(node.state, position).impossible ? std::optional(kInfinite) : std::nullopt;
+  return at.endings->impossible ? std::optional(kInfinite) : std::nullopt;
+}
+
+// The immediate answer after an edge of `node`.
+std::optional<std::uint32_t> CompletionSearch::immediate_after(const CompletionNode& node, KnownEdge& edge) {
+  if (node.at.unsplit != Encoder::kNoUnsplit) return immediate_bound(after(node, edge.edge));
+  if (!edge.is_known) edge = {edge.edge, true, immediate_bound(after(node, edge.edge))};
+  return edge.immediate;
 }
 
 std::uint32_t CompletionSearch::completion_bound(const CompletionNode& node) {
-  if (const std::optional<std::uint32_t> known = immediate_bound(node)) return *known;
+  return completion_bound(node, arrival(node.state, node.at.position));
+}
+
+std::uint32_t CompletionSearch::completion_bound(const CompletionNode& node, Arrival& at) {
+  if (const std::optional<std::uint32_t> known = immediate_bound(node, at)) return *known;
   const Distance found = distance(node);
   return found.tokens == kInfinite ? kInfinite : found.tokens + found.rest;
 }
@@ -101,7 +113,33 @@ CompletionSearch::Distance CompletionSearch::distance(const CompletionNode& node
     return {*known == kInfinite ? kInfinite : 0, *known};
   }
   if (const auto known = distances_.find(node); known != distances_.end()) return known->second;
-  return search(node);
+  const std::optional<Distance> nearest = nearest_step(node);
+  return nearest ? *nearest : search(node);
+}
+
+// The distance of a node one step before an immediate answer, or of a dead end after all of whose edges are dead ends;
+// nothing of other nodes. It is remembered only where it is not found fast.
+std::optional<CompletionSearch::Distance> CompletionSearch::nearest_step(const CompletionNode& node) {
+  const bool inside_character = node.at.position.decoded().inside_character();
+  std::uint32_t rest = kInfinite;
+  bool is_decided = true;
+  std::int64_t count = 0;
+  any_known_edge(node.state, node.at.position, [&](KnownEdge& edge) {
+    ++count;
+    if (!language_.encoder().may_follow(node.last, edge.edge.token)) return false;
+    const std::optional<std::uint32_t> known = immediate_after(node, edge);
+    is_decided = is_decided && known;
+    if (known) rest = std::min(rest, *known);
+    return known && rest != kInfinite && !inside_character;
+  });
+  language_.meter.step(count / 8 + 1);
+  if (rest == kInfinite && !is_decided) return std::nullopt;
+  const Distance found{rest == kInfinite ? kInfinite : 1, rest};
+  if (node.at.unsplit != Encoder::kNoUnsplit || static_cast<std::size_t>(count) > kMaxKnownEdges) {
+    language_.meter.allocate(64);
+    distances_[node] = found;
+  }
+  return found;
 }
 
 CompletionSearch::Distance CompletionSearch::search(const CompletionNode& start) {
@@ -117,21 +155,21 @@ CompletionSearch::Distance CompletionSearch::search(const CompletionNode& start)
     const CompletionNode node = open[i].node;
     const std::uint32_t depth = open[i].depth + 1;
     std::uint32_t rest = kInfinite;
-    for (const TokenEdge& edge : edges(node.state, node.at.position)) {
+    any_known_edge(node.state, node.at.position, [&](KnownEdge& edge) {
       language_.meter.step();
-      if (!encoder.may_follow(node.last, edge.token)) continue;
-      const CompletionNode next = after(node, edge);
-      if (const std::optional<std::uint32_t> known = immediate_bound(next)) {
+      if (!encoder.may_follow(node.last, edge.edge.token)) return false;
+      if (const std::optional<std::uint32_t> known = immediate_after(node, edge)) {
         rest = std::min(rest, *known);
-        if (rest != kInfinite && !node.at.position.decoded().inside_character()) break;
-        continue;
+        return rest != kInfinite && !node.at.position.decoded().inside_character();
       }
+      const CompletionNode next = after(node, edge.edge);
       const auto before = distances_.find(next);
       const bool dead_end = before != distances_.end() && before->second.tokens == kInfinite;
-      if (dead_end || !seen.insert(next).second) continue;
+      if (dead_end || !seen.insert(next).second) return false;
       language_.check_growth(open.size());
       open.push_back({next, i, depth});
-    }
+      return false;
+    });
     if (rest == kInfinite) continue;
     for (std::size_t k = i;; k = open[k].from) {
       language_.meter.allocate(64);
@@ -147,12 +185,14 @@ CompletionSearch::Distance CompletionSearch::search(const CompletionNode& start)
 // The next node on the path to an immediate answer.
 CompletionNode CompletionSearch::first_step(const CompletionNode& node) {
   const Distance here = distance(node);
-  for (const TokenEdge& edge : edges(node.state, node.at.position)) {
-    if (!language_.encoder().may_follow(node.last, edge.token)) continue;
-    const CompletionNode next = after(node, edge);
-    if (distance(next) == Distance{here.tokens - 1, here.rest}) return next;
-  }
-  throw Error(ErrorKind::empty, "canonical");  // cannot happen: the search went through one
+  CompletionNode next;
+  const bool found = any_edge(node.state, node.at.position, [&](const TokenEdge& edge) {
+    if (!language_.encoder().may_follow(node.last, edge.token)) return false;
+    next = after(node, edge);
+    return distance(next) == Distance{here.tokens - 1, here.rest};
+  });
+  if (!found) throw Error(ErrorKind::empty, "canonical");  // cannot happen: the search went through one
+  return next;
 }
 
 std::uint32_t CompletionSearch::completion_length(const CompletionNode& node) {

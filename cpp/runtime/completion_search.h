@@ -5,9 +5,11 @@
 // results are remembered. The completion of a node is a function of the node alone; it need not have the fewest tokens.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
@@ -49,15 +51,31 @@ class CompletionSearch {
   std::uint32_t completion_bound(const CompletionNode& node);
   // The same for all last tokens that lead to the position, if the pre-token may end there or byte tokens fit after it;
   // otherwise kInfinite. Unsplit tokens are not looked at.
-  std::uint32_t boundary_bound(ExprId state, PositionId position);
+  std::uint32_t boundary_bound(ExprId state, PositionId position) {
+    return boundary_bound(state, position, arrival(state, position));
+  }
   // The tokens of the completion, counted; a bound where only a search tells it.
   std::uint32_t completion_length(const CompletionNode& node);
   // The completion of a node that is no dead end.
   std::vector<std::uint32_t> completion(CompletionNode node);
 
-  // The tokens that the language and the pre-tokenizer allow, whatever the last token. Cost: at the first call, a walk
-  // over the trie.
-  const std::vector<TokenEdge>& edges(ExprId state, PositionId position);
+  // Calls visit(edge) for each token that the language and the pre-tokenizer allow, whatever the last token, until one
+  // call returns true. Returns whether one did. Cost: at the first calls, a walk over the trie as far as `visit` needs.
+  template <class Visit>
+  bool any_edge(ExprId state, PositionId position, Visit visit);
+
+  // What is known of all tokens that lead to one state and position.
+  struct Arrival {
+    bool may_end = false;                    // the pre-token may end here, if its text is no unsplit token's
+    std::optional<std::uint32_t> end_bound;  // on the completion if it ends; computed when needed, as the rest is
+    std::optional<std::uint32_t> fallback_bound;
+    const PretokenEndingSet* endings = nullptr;
+  };
+  Arrival& arrival(ExprId state, PositionId position);
+  // As completion_bound(node), with the arrival at the node's state and position.
+  std::uint32_t completion_bound(const CompletionNode& node, Arrival& at);
+  // As boundary_bound(state, position), with the arrival there.
+  std::uint32_t boundary_bound(ExprId state, PositionId position, Arrival& at);
 
  private:
   // How far the nearest node with an immediate answer is, and the bound on the completion from there.
@@ -67,11 +85,26 @@ class CompletionSearch {
     bool operator==(const Distance&) const = default;
   };
 
-  std::vector<TokenEdge> sparse_edges(ExprId state, const TransitionRow& row);
+  // An edge with the immediate answer after it, for nodes that no unsplit token begins with.
+  struct KnownEdge {
+    TokenEdge edge;
+    bool is_known = false;
+    std::optional<std::uint32_t> immediate = std::nullopt;
+  };
+  static constexpr std::size_t kMaxKnownEdges = 1024;  // of one state and position; more are walked each time
+
+  std::vector<KnownEdge> sparse_edges(ExprId state, const TransitionRow& row);
+  template <class Visit>
+  bool any_known_edge(ExprId state, PositionId position, Visit visit);
   bool may_end_pretoken(const CompletionNode& node);
   PretokenEnding* fitting_ending(const CompletionNode& node);
-  std::optional<std::uint32_t> immediate_bound(const CompletionNode& node);
+  std::optional<std::uint32_t> immediate_bound(const CompletionNode& node, Arrival& at);
+  std::optional<std::uint32_t> immediate_bound(const CompletionNode& node) {
+    return immediate_bound(node, arrival(node.state, node.at.position));
+  }
+  std::optional<std::uint32_t> immediate_after(const CompletionNode& node, KnownEdge& edge);
   Distance distance(const CompletionNode& node);
+  std::optional<Distance> nearest_step(const CompletionNode& node);
   Distance search(const CompletionNode& start);
   CompletionNode first_step(const CompletionNode& node);
   CompletionNode after(const CompletionNode& node, const TokenEdge& edge) const {
@@ -82,8 +115,39 @@ class CompletionSearch {
   Completions& completions_;
   ByteFallbackEndings& byte_fallback_;
   PretokenEndings& endings_;
-  std::unordered_map<StateKey, std::vector<TokenEdge>> edges_;
+  std::unordered_map<StateKey, Arrival> arrivals_;
+  std::unordered_map<StateKey, std::vector<KnownEdge>> edges_;                  // of states and positions that have few
   std::unordered_map<CompletionNode, Distance, CompletionNodeHash> distances_;  // of nodes without an immediate answer
 };
+
+template <class Visit>
+bool CompletionSearch::any_known_edge(ExprId state, PositionId position, Visit visit) {
+  const StateKey key = state_key(state, position);
+  auto known = edges_.find(key);
+  if (known == edges_.end() && position.decoded().inside_character()) {
+    known = edges_.emplace(key, sparse_edges(state, language_.transitions.row(position))).first;
+  }
+  if (known != edges_.end()) return std::ranges::any_of(known->second, visit);
+  const TransitionRow& row = language_.transitions.row(position);
+  std::vector<KnownEdge> edges;
+  const bool stopped = language_.any_token(state, [&](std::uint32_t token, ExprId next) {
+    const std::uint16_t target = row.target_of(token);
+    if (target == TransitionRow::kRefused) return false;
+    KnownEdge edge{{token, next, row.targets[target]}};
+    const bool stop = visit(edge);
+    if (edges.size() <= kMaxKnownEdges) edges.push_back(edge);
+    return stop;
+  });
+  if (stopped || edges.size() > kMaxKnownEdges) return stopped;
+  language_.meter.allocate(static_cast<std::int64_t>(edges.size() * sizeof(KnownEdge)) + 64);
+  edges.shrink_to_fit();
+  edges_.emplace(key, std::move(edges));
+  return false;
+}
+
+template <class Visit>
+bool CompletionSearch::any_edge(ExprId state, PositionId position, Visit visit) {
+  return any_known_edge(state, position, [&](const KnownEdge& edge) { return visit(edge.edge); });
+}
 
 }  // namespace detent

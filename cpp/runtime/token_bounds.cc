@@ -14,25 +14,24 @@ TokenBounds::TokenBounds(const TokenizedLanguage& language, CompletionSearch& se
 std::uint32_t TokenBounds::of(std::uint32_t token, ExprId next) {
   const std::uint16_t target = row_.target_of(token);
   if (target == TransitionRow::kRefused) return kInfinite;
-  const std::uint32_t known = boundary_bound(next, target);
-  if (known != kInfinite && no_unsplit_) return known;
-  const SplitPosition after{row_.targets[target], language_.transitions.unsplit_after(at_.unsplit, token)};
-  return search_.completion_bound({next, after, token});
+  const PositionId position = row_.targets[target];
+  CompletionSearch::Arrival& at = arrival(next, target);
+  if (no_unsplit_) {
+    const std::uint32_t known = search_.boundary_bound(next, position, at);
+    if (known != kInfinite) return known;
+  }
+  const SplitPosition after{position, language_.transitions.unsplit_after(at_.unsplit, token)};
+  return search_.completion_bound({next, after, token}, at);
 }
 
-std::uint32_t TokenBounds::boundary_bound(ExprId next, std::uint16_t target) {
+CompletionSearch::Arrival& TokenBounds::arrival(ExprId next, std::uint16_t target) {
   if (next != last_next_) {
     last_next_ = next;
-    const auto [entry, is_new] = boundary_bounds_.try_emplace(next.value);
-    if (is_new) entry->second.assign(row_.targets.size(), kUnknown);
-    of_last_next_ = &entry->second;
+    of_last_next_ = &arrivals_.try_emplace(next.value, row_.targets.size()).first->second;
   }
-  std::uint32_t& bound = (*of_last_next_)[target];
-  if (bound == kUnknown) {
-    bound = search_.boundary_bound(next, row_.targets[target]);
-    if (bound == kUnknown) bound = kUnknown - 1;
-  }
-  return bound;
+  CompletionSearch::Arrival*& known = (*of_last_next_)[target];
+  if (!known) known = &search_.arrival(next, row_.targets[target]);
+  return *known;
 }
 
 ContextFreeBounds::Targets& ContextFreeBounds::targets_of(ExprId next) {
@@ -86,13 +85,14 @@ ContextFreeBounds::Bound ContextFreeBounds::of(std::uint32_t token, ExprId next,
 std::vector<std::pair<std::uint32_t, std::uint32_t>> ContextFreeBounds::short_tokens(ExprId state,
                                                                                      PositionId position) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
-  for (const TokenEdge& edge : search_.edges(state, position)) {
+  search_.any_edge(state, position, [&](const TokenEdge& edge) {
     const PretokenPosition after = edge.position.decoded();
-    if (after.inside_character()) continue;
-    if (language_.vocabulary().bytes(edge.token).size() > PretokenTransitions::kMaxEndingBytes) continue;
+    if (after.inside_character()) return false;
+    if (language_.vocabulary().bytes(edge.token).size() > PretokenTransitions::kMaxEndingBytes) return false;
     const std::uint32_t bound = completions_.context_free_bound(edge.state, after.state);
     if (bound != kInfinite) found.emplace_back(edge.token, 1 + bound);
-  }
+    return false;
+  });
   std::ranges::stable_sort(found, {}, &std::pair<std::uint32_t, std::uint32_t>::second);
   return found;
 }

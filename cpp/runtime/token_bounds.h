@@ -26,8 +26,7 @@ class TokenBounds {
   std::uint32_t of(std::uint32_t token, ExprId next);
 
  private:
-  static constexpr std::uint32_t kUnknown = kInfinite - 1;
-  std::uint32_t boundary_bound(ExprId next, std::uint16_t target);
+  CompletionSearch::Arrival& arrival(ExprId next, std::uint16_t target);
 
   TokenizedLanguage language_;
   CompletionSearch& search_;
@@ -35,10 +34,9 @@ class TokenBounds {
   SplitPosition at_;
   const TransitionRow& row_;
   bool no_unsplit_;  // no token can make the pre-token the text of an unsplit token
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
-      boundary_bounds_;  // by state, then by target of the row
+  std::unordered_map<std::uint32_t, std::vector<CompletionSearch::Arrival*>> arrivals_;  // by state, then by target
   ExprId last_next_ = ExprSet::kEmpty;
-  std::vector<std::uint32_t>* of_last_next_ = nullptr;
+  std::vector<CompletionSearch::Arrival*>* of_last_next_ = nullptr;
 };
 
 // The bounds after the tokens that follow a prefix of a language (automaton/slice_analysis.h) and a

@@ -2,6 +2,7 @@
 // tokenizer, and the meter of the running call. Parts are used by one thread at a time (CanonicalConstraint locks).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -48,22 +49,35 @@ struct TokenizedLanguage {
     return false;
   }
 
-  // Calls visit(token, next state) for each token that the language allows. Cost: a walk over the trie.
+  // Calls visit(token, next state) for each token that the language allows, until one call returns true. Returns
+  // whether one did. Cost: a walk over the trie.
   template <class Visit>
-  void each_token(ExprId state, Visit visit) const {
+  bool any_token(ExprId state, Visit visit) const {
+    bool found = false;
+    const auto visit_token = [&](std::uint32_t token, ExprId to) { return found = visit(token, to); };
     const std::int64_t visited = walk_tokens(
         vocabulary(), automaton, state,
         [&](const TrieNode& node, ExprId to) {
-          if (node.token & TrieNode::kShared) {
-            for (std::uint32_t token : vocabulary().shared_ids(node.token)) visit(token, to);
-          } else {
-            visit(node.token, to);
-          }
+          if ((node.token & TrieNode::kShared) == 0) return visit_token(node.token, to);
+          return std::ranges::any_of(vocabulary().shared_ids(node.token),
+                                     [&](std::uint32_t token) { return visit_token(token, to); });
         },
         [&](const Subtree& subtree, ExprId to) {
-          for (std::uint32_t k = subtree.first; k < subtree.last; ++k) visit(vocabulary().ids_in_order()[k], to);
+          const auto first = vocabulary().ids_in_order().begin();
+          return std::any_of(first + subtree.first, first + subtree.last,
+                             [&](std::uint32_t token) { return visit_token(token, to); });
         });
     meter.step(visited / 8 + 1);
+    return found;
+  }
+
+  // Calls visit(token, next state) for each token that the language allows.
+  template <class Visit>
+  void each_token(ExprId state, Visit visit) const {
+    any_token(state, [&](std::uint32_t token, ExprId to) {
+      visit(token, to);
+      return false;
+    });
   }
 
   // Called as a breadth-first search grows to that size; what it allocates is given back at its end.

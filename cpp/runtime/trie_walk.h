@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "automaton/automaton.h"
@@ -10,8 +11,20 @@
 
 namespace detent {
 
+// Calls a function that may return bool.
+template <class Function, class... Arguments>
+bool is_true(Function& function, const Arguments&... arguments) {
+  if constexpr (std::is_void_v<std::invoke_result_t<Function&, const Arguments&...>>) {
+    function(arguments...);
+    return false;
+  } else {
+    return function(arguments...);
+  }
+}
+
 // Calls visit(node, state) for each trie node of an allowed token, with the state after the token. Where all tokens of
-// a subtree lead to one state, calls visit_all(subtree, state) instead. Returns the number of trie nodes visited.
+// a subtree lead to one state, calls visit_all(subtree, state) instead. A call that returns true ends the
+// walk. Returns the number of trie nodes visited.
 template <class Visit, class VisitAll>
 std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, ExprId state, Visit visit,
                          VisitAll visit_all) {
@@ -30,12 +43,12 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
     if (next == path[node.depth] && node.subtree && automaton.is_tokenizable(next)) {
       const Subtree& subtree = vocabulary.subtrees()[node.subtree];
       if (subtree.whole && subtree.used.is_subset_of(automaton.self_loop_bytes(next))) {
-        visit_all(subtree, next);
+        if (is_true(visit_all, subtree, next)) break;
         i = node.next;
         continue;
       }
     }
-    if (node.token != TrieNode::kNoToken && automaton.is_tokenizable(next)) visit(node, next);
+    if (node.token != TrieNode::kNoToken && automaton.is_tokenizable(next) && is_true(visit, node, next)) break;
     path[node.depth + std::size_t{1}] = next;
     ++i;
   }
