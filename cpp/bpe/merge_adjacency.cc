@@ -117,7 +117,18 @@ void MergeAdjacency::find_rectangles() {
   }
 }
 
+// The same pairs are asked for state after state, such as the ends of strings before a comma.
 bool MergeAdjacency::may_follow(std::uint32_t left, std::uint32_t right) const {
+  const std::uint64_t pair = std::uint64_t{left} << 31 | right;  // ids are below 2^31
+  std::atomic<std::uint64_t>& recent = recent_[(pair * 0x9E3779B97F4A7C15ULL) >> (64 - kRecentBits)];
+  constexpr auto order = std::memory_order_relaxed;
+  if (const std::uint64_t known = recent.load(order); known >> 2 == pair && (known & 2) != 0) return (known & 1) != 0;
+  const bool valid = decide(left, right);
+  recent.store(pair << 2 | 2 | (valid ? 1 : 0), order);
+  return valid;
+}
+
+bool MergeAdjacency::decide(std::uint32_t left, std::uint32_t right) const {
   if (!is_reachable(left) || !is_reachable(right)) return false;
   const bool by_steps = derivations_[left].non_monotone_right || derivations_[right].non_monotone_left;
   return by_steps ? decide_by_steps(left, right) : decide_by_edges(left, right);

@@ -7,6 +7,7 @@
 // tokens. Tokens with an exception on an edge of their derivation are few; merging step by step decides their pairs.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -28,7 +29,10 @@ class MergeAdjacency final : public AdjacencyRelation {
   // Time: that of merging each token's own text.
   template <class SymbolsOf>
   MergeAdjacency(const MergeTable& merges, SymbolsOf symbols_of)
-      : AdjacencyRelation(merges.size()), merges_(merges), derivations_(merges.size()) {
+      : AdjacencyRelation(merges.size()),
+        merges_(merges),
+        derivations_(merges.size()),
+        recent_(std::size_t{1} << kRecentBits) {
     first_symbol_.resize(merges.size() + std::size_t{1});
     for (std::uint32_t t = 0; t < merges.size(); ++t) {
       first_symbol_[t] = symbols_.size();
@@ -46,7 +50,7 @@ class MergeAdjacency final : public AdjacencyRelation {
     return {symbols_.data() + first_symbol_[token], first_symbol_[token + 1] - first_symbol_[token]};
   }
 
-  // Time: linear in the edges of the two derivation trees.
+  // Time: linear in the edges of the two derivation trees; recent answers are remembered.
   bool may_follow(std::uint32_t left, std::uint32_t right) const override;
   void forbid_after(std::uint32_t left, std::uint32_t* row) const override;
 
@@ -79,6 +83,7 @@ class MergeAdjacency final : public AdjacencyRelation {
   void find_derivations();
   void find_rectangles();
   LeftTree number_by_left_part(const std::vector<std::uint32_t>& by_rank);
+  bool decide(std::uint32_t left, std::uint32_t right) const;
   bool decide_by_edges(std::uint32_t left, std::uint32_t right) const;
   bool decide_by_steps(std::uint32_t left, std::uint32_t right) const;
   const std::vector<EdgeMerge>& ancestors(std::uint32_t token, std::uint32_t Derivation::* part,
@@ -96,6 +101,9 @@ class MergeAdjacency final : public AdjacencyRelation {
   std::vector<std::size_t> first_rectangle_;      // of each token as a left part
   std::vector<Rectangle> rectangles_;             // by left part, each part's by falling time
   std::vector<std::uint32_t> non_monotone_left_;  // the tokens with an exception on their left edge
+  // Recent answers of may_follow: left, right and the answer in one number, at the hash of the pair.
+  static constexpr std::size_t kRecentBits = 15;
+  mutable std::vector<std::atomic<std::uint64_t>> recent_;
   static constexpr std::size_t kMaxLongRows = 1024;
   mutable std::mutex mutex_;  // of the memo tables below
   // For left tokens that forbid many others: the bits that stay.

@@ -126,7 +126,8 @@ std::optional<CompletionSearch::Distance> CompletionSearch::nearest_step(const C
   std::int64_t count = 0;
   any_known_edge(node.state, node.at.position, [&](KnownEdge& edge) {
     ++count;
-    if (!language_.encoder().may_follow(node.last, edge.edge.token)) return false;
+    const bool is_dead = edge.is_known && edge.immediate == kInfinite;
+    if (is_dead || !language_.encoder().may_follow(node.last, edge.edge.token)) return false;
     const std::optional<std::uint32_t> known = immediate_after(node, edge);
     is_decided = is_decided && known;
     if (known) rest = std::min(rest, *known);
