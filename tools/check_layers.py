@@ -69,7 +69,10 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
         },
         {"masks"},
     ),
-    "machines": ({"budget", "canonical_machine", "language_machine", "token_dfa"}, {"interface", "masks", "canonical"}),
+    "machines": (
+        {"budget", "canonical_machine", "language_machine", "part_budget_machine", "token_dfa"},
+        {"interface", "masks", "canonical"},
+    ),
 }
 """The parts of runtime/: their files, and the other parts that they may include."""
 

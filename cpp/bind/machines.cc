@@ -13,6 +13,7 @@
 #include "runtime/language_machine.h"
 #include "runtime/matcher.h"
 #include "runtime/minimize.h"
+#include "runtime/part_budget_machine.h"
 #include "runtime/token_dfa.h"
 
 namespace nb = nanobind;
@@ -40,6 +41,15 @@ std::shared_ptr<CanonicalMachine> make_canonical_machine(const NodeRef& language
   const WithoutGil release;
   return std::make_shared<CanonicalMachine>(language, std::move(vocabulary), std::move(transitions),
                                             Limits{states, memory_bytes, steps}, std::move(cancel));
+}
+
+std::shared_ptr<PartBudgetMachine> make_part_budget_machine(std::shared_ptr<LanguageMachine> whole, const NodeRef& part,
+                                                            std::uint32_t tokens, std::int64_t states,
+                                                            std::int64_t memory_bytes, std::int64_t steps,
+                                                            std::shared_ptr<CancelFlag> cancel) {
+  const WithoutGil release;
+  return std::make_shared<PartBudgetMachine>(std::move(whole), part, tokens, Limits{states, memory_bytes, steps},
+                                             std::move(cancel));
 }
 
 std::shared_ptr<TokenDfa> make_token_dfa(nb::handle next, nb::handle token_class, nb::handle masks,
@@ -111,6 +121,10 @@ void bind_machines(nb::module_& m) {
   nb::class_<CanonicalMachine, TokenMachine>(m, "CanonicalMachine")
       .def(nb::new_(&make_canonical_machine), "language"_a, "vocabulary"_a, "transitions"_a, "states"_a,
            "memory_bytes"_a, "steps"_a, "cancel"_a.none() = nb::none());
+
+  nb::class_<PartBudgetMachine, TokenMachine>(m, "PartBudgetMachine")
+      .def(nb::new_(&make_part_budget_machine), "whole"_a, "part"_a, "tokens"_a, "states"_a, "memory_bytes"_a,
+           "steps"_a, "cancel"_a.none() = nb::none());
 
   nb::class_<TokenDfaMachine, TokenMachine>(m, "TokenDfaMachine")
       .def(nb::new_([](std::shared_ptr<const TokenDfa> dfa, std::shared_ptr<const Vocabulary> vocabulary,

@@ -172,9 +172,10 @@ void bind_matcher(nb::module_& m) {
           "state_key",
           [](const Matcher& matcher) {
             const TokenState state = matcher.state_key();
-            return nb::make_tuple(state.language, static_cast<std::int32_t>(state.last_token), state.positions);
+            return nb::make_tuple(state.language, static_cast<std::int32_t>(state.last_token), state.positions,
+                                  state.part, state.part_tokens);
           },
-          nb::sig("def state_key(self) -> tuple[int, int, int]"))
+          nb::sig("def state_key(self) -> tuple[int, int, int, int, int]"))
       .def_prop_ro("token_ids", &Matcher::token_ids);
   m.def("equal_ids", &equal_ids, "ids"_a, "others"_a, nb::sig("def equal_ids(ids: object, others: object) -> bool"),
         "Whether two rows of token ids, int64[n], are the same. Without a copy.");

@@ -85,7 +85,9 @@ struct ProductState {
 
 struct ProductStateHash {
   std::size_t operator()(const ProductState& at) const {
-    return mix(mix(at.machine.language, std::uint64_t{at.machine.last_token} << 32 | at.machine.positions), at.dfa);
+    const std::uint64_t part = std::uint64_t{at.machine.part} << 32 | at.machine.part_tokens;
+    const std::uint64_t context = std::uint64_t{at.machine.last_token} << 32 | at.machine.positions;
+    return mix(mix(mix(at.machine.language, context), part), at.dfa);
   }
 };
 

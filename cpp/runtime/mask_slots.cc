@@ -17,6 +17,7 @@ MaskSlots::MaskSlots(std::uint32_t* rows, std::size_t count, std::size_t words)
 std::array<MaskSlots::Known, 2>& MaskSlots::known(const Matcher::MaskKey& key) {
   std::uint64_t hash = key.machine * 0x9E3779B97F4A7C15ULL + key.state.language;
   hash = (hash * 0xD6E8FEB86659FD93ULL + key.state.last_token) * 0xD6E8FEB86659FD93ULL + key.state.positions;
+  hash = (hash * 0x9E3779B97F4A7C15ULL + key.state.part) * 0xD6E8FEB86659FD93ULL + key.state.part_tokens;
   return known_[(hash * 0x9E3779B97F4A7C15ULL >> 32) & (known_.size() - 1)];
 }
 

@@ -1,6 +1,6 @@
 // TokenMachine: a constraint on sequences of tokens. Matchers, batches, explorations and explanations use this
 // interface alone. Implementations: LanguageMachine (a language of bytes), CanonicalMachine (a language and its
-// tokenizer), TokenDfaMachine (a table).
+// tokenizer), PartBudgetMachine (a language whose first part has a token budget), TokenDfaMachine (a table).
 //
 // States are small values: equal states allow the same continuations. Every function is safe for threads. No function
 // takes a finished state or a token id outside the vocabulary, except where it says so.
@@ -30,6 +30,8 @@ struct TokenState {
   std::uint32_t language = 0;           // state of the byte automaton or of the token DFA; kFinished after eos
   std::uint32_t last_token = kNoToken;  // canonical machines only
   std::uint32_t positions = 0;          // canonical machines only: the set of pre-tokenizer positions
+  std::uint32_t part = 0;               // PartBudgetMachine only: the state of the open part; 0: closed, or none
+  std::uint32_t part_tokens = 0;        // PartBudgetMachine only: the tokens that the open part has left
 
   static TokenState finished() { return {kFinished}; }
   bool is_finished() const { return language == kFinished; }

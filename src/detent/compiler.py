@@ -204,19 +204,33 @@ def _compile_language(
     limits: Limits | None,
     cancel: CancellationToken | None,
 ) -> LanguageGuide:
-    if language._part_budgets:
-        raise UnsupportedError("thinking_tokens cannot be compiled yet")
+    if language._part_budgets and canonical:
+        raise UnsupportedError(
+            f"canonical={canonical!r} and thinking_tokens cannot be combined yet; leave one of them out"
+        )
     bounds = limits or Limits()
     costs = (bounds.states, bounds.memory_bytes, bounds.work, cancel._flag if cancel else None)
     token_steps = _token_steps(vocabulary, canonical, language._node) if canonical else None
     node, core_vocabulary = vocabulary._for_language(language._node)
     machine: _core.TokenMachine
     if token_steps is None:
-        machine = _core.LanguageMachine(node, core_vocabulary, *costs)
+        machine = _with_part_budgets(_core.LanguageMachine(node, core_vocabulary, *costs), language, vocabulary, costs)
     else:
         machine = _core.CanonicalMachine(_as_tokenized(node, vocabulary), core_vocabulary, token_steps, *costs)
         canonical = True if vocabulary._require_core_encoder().exact else canonical
     return LanguageGuide(machine, language, vocabulary, canonical=canonical)
+
+
+def _with_part_budgets(
+    machine: _core.LanguageMachine, language: Language, vocabulary: Vocabulary, costs: tuple[Any, ...]
+) -> _core.TokenMachine:
+    """Return the machine of a language with the token budget of its first part."""
+    if not language._part_budgets:
+        return machine
+    if len(language._part_budgets) > 1:
+        raise ArgumentError(f"{language!r} has two budgets for its first part; combine languages with one of them")
+    part, tokens = language._part_budgets[0]
+    return _core.PartBudgetMachine(machine, vocabulary._for_language(part)[0], tokens, *costs)
 
 
 def _compile_tokens(

@@ -332,6 +332,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("limit", "depth"): "nesting {given} deep, above the limit of {limit}; flatten the pattern",
     ("limit", "expressions"): "{given} expressions, above the fixed limit of {limit}; simplify the pattern",
     ("limit", "max_tokens"): "no text of the language can be written in {limit} tokens",
+    ("limit", "part_tokens"): (
+        "thinking_tokens={limit} is too few: the shortest thinking takes {given} tokens with its tags; raise "
+        "thinking_tokens to at least {given}"
+    ),
     ("limit", "memory_bytes"): (
         "the constraint needs {given} bytes, above the limit of {limit}; simplify it or raise Limits(memory_bytes=...)"
     ),

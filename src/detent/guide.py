@@ -127,8 +127,11 @@ class Guide(ABC):
             "canonical": self._canonical,
             "languages": [language.description for language in languages],
             "is_table": bool(arrays),
+            "part_tokens": [tokens for language in languages[:1] for _, tokens in language._part_budgets],
         }
         nodes = {f"language{k}": language._node.to_bytes() for k, language in enumerate(languages)}
+        parts = [part for language in languages[:1] for part, _ in language._part_budgets]
+        nodes |= {f"part{k}": part.to_bytes() for k, part in enumerate(parts)}
         write_saved(path, GUIDE_KIND, meta, {**nodes, **arrays})
 
     @abstractmethod

@@ -64,6 +64,12 @@ def load_guide(
         if file.meta["is_table"]:
             return TokenDfa._of_arrays(file.sections, vocabulary, languages, canonical=canonical)
         language = languages[0]
+        language._with_part_budgets(
+            tuple(
+                (_core.node_from_bytes(bytes(file.sections[f"part{k}"])), tokens)
+                for k, tokens in enumerate(file.meta["part_tokens"])
+            )
+        )
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise file.damaged(error) from None
     return compile(language, vocabulary, canonical=canonical, limits=limits, cancel=cancel)

@@ -217,7 +217,10 @@ def _list(between: _core.Node, item: _core.Node, minimum: int, maximum: int | No
 
 
 def _part(part: object, name: str) -> Language[Any]:
-    return part if isinstance(part, Language) else Language(_literal(part, f"join, as its {name},"), short_repr(part))
+    if isinstance(part, Language):
+        part._refuse_part_budgets("join")
+        return part
+    return Language(_literal(part, f"join, as its {name},"), short_repr(part))
 
 
 def _name(part: str | bytes | Language) -> str:
