@@ -173,9 +173,10 @@ class ByteDfa:
         return bytes(byte for byte in range(256) if row[self.class_of[byte]])
 
     def expected_text(self, state: int) -> str:
-        """Describe what may follow in a live state: a set of bytes, ``the end``, or both."""
+        """Describe what may follow in a live state: a character, a set of bytes, ``the end``, or one of these."""
         following = self.expected(state)
-        names = [_core.byte_set(following).text()] if following else []
+        is_character = len(following) == 1 and 0x20 <= following[0] < 0x7F
+        names = [repr(chr(following[0])) if is_character else _core.byte_set(following).text()] if following else []
         if following == bytes(range(256)):
             names = ["any byte"]
         if self.is_accepting(state):

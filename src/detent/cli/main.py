@@ -9,14 +9,14 @@ import sys
 from collections.abc import Sequence
 
 from detent import __version__
-from detent.cli import chat, check, compile, completion, explain, generate, serve, tokenizers
+from detent.cli import chat, check, compile, completion, conformance, explain, generate, serve, tokenizers
 from detent.cli.arguments import Parser
 from detent.cli.terminal import BROKEN_PIPE, INTERRUPTED, USAGE
 from detent.errors import DetentError
 
 __all__ = ["main", "make_parser"]
 
-_COMMANDS = (generate, chat, serve, check, explain, compile, tokenizers, completion)
+_COMMANDS = (generate, chat, serve, check, explain, compile, tokenizers, conformance, completion)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

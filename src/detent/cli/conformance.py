@@ -1,0 +1,70 @@
+"""`detent conformance`: what a server holds of the constraints that it accepts."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from typing import Any
+
+from detent.cli.arguments import Commands, add_command
+from detent.cli.terminal import NO, painted
+from detent.conformance import CHECKS, Result, run_checks
+from detent.conformance.client import Client, RefusedError
+from detent.errors import ArgumentError
+
+__all__ = ["add_to"]
+
+_COLOURS = {"holds": "green", "refused": "yellow", "fails": "red"}
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "conformance",
+        _run,
+        summary="check what a server of OpenAI's API holds of the constraints that it accepts",
+        description="Ask a server of OpenAI's API for texts under constraints, and check the answers. A constraint\n"
+        "that the server refuses with an error is no failure. The exit status is 1 if a check fails.\n"
+        "The API key is read from OPENAI_API_KEY.",
+        example="  detent conformance http://127.0.0.1:8000",
+    )
+    parser.add_argument("url", help="the server")
+    parser.add_argument("--model", metavar="NAME", help="the model (default: the first that the server has)")
+    parser.add_argument("--kind", action="append", help="only the checks of a kind, such as schema; repeat it")
+    parser.add_argument("--json", action="store_true", help="write one JSON object a line")
+
+
+def _run(options: Any) -> int:
+    kinds = {check.kind for check in CHECKS}
+    if unknown := set(options.kind or ()) - kinds:
+        raise ArgumentError(f"--kind {min(unknown)} is unknown; there are {', '.join(sorted(kinds))}")
+    key = os.environ.get("OPENAI_API_KEY")
+    model = options.model or _first_model(Client(options.url, "", key))
+    checks = [check for check in CHECKS if not options.kind or check.kind in options.kind]
+    counts: Counter[str] = Counter()
+    for result in run_checks(Client(options.url, model, key), checks):
+        counts[result.verdict] += 1
+        sys.stdout.write(_shown(result, as_json=options.json) + "\n")
+        sys.stdout.flush()
+    total = ", ".join(f"{verdict} {counts[verdict]}" for verdict in _COLOURS)
+    sys.stderr.write(f"{total} of {len(checks)} checks\n")
+    return NO if counts["fails"] else 0
+
+
+def _first_model(client: Client) -> str:
+    try:
+        return client.models()[0]
+    except (RefusedError, OSError, ValueError, LookupError, TypeError) as error:
+        raise ArgumentError(f"the server does not say its models ({error}); give --model NAME") from None
+
+
+def _shown(result: Result, *, as_json: bool) -> str:
+    check = result.check
+    if as_json:
+        found = {"kind": check.kind, "name": check.name, "verdict": result.verdict, "detail": result.detail}
+        return json.dumps(found, ensure_ascii=False)
+    verdict = painted(f"{result.verdict:8}", _COLOURS[result.verdict])
+    return f"{verdict} {check.kind}: {check.name}" + (f"  ({result.detail})" if result.detail else "")

@@ -1,0 +1,118 @@
+"""The commands beside `generate`: check, explain, compile, tokenizers, completion, chat."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from detent.cli import main
+
+DATE = "[0-9]{4}-[0-9]{2}"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        status = main(arguments)
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def test_check(run: Any) -> None:
+    assert run("check", "--regex", DATE, "2021-03") == (0, "accepted\n", "")
+    status, out, _ = run("check", "--regex", DATE, "2021/03")
+    assert (status, out.splitlines()[1:]) == (1, ["  2021/03", "      ^"])
+    status, out, _ = run("check", "--regex", DATE, "--json", "2021/03")
+    found = json.loads(out)
+    assert (status, found["accepted"], found["position"], found["expected"]) == (1, False, 4, "'-'")
+    assert json.loads(run("check", "--choice", "a", "--json", "a")[1]) == {"accepted": True}
+
+
+def test_check_reads_standard_input(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"a": 1}\n'))
+    assert run("check", "--json-schema", '{"required": ["a"]}', "-")[0] == 0
+
+
+def test_grammars_by_their_suffix(run: Any, tmp_path: Path) -> None:
+    for name, text in [("a.gbnf", 'root ::= "x"'), ("a.ebnf", 'A ::= "x"'), ("a.lark", 'start: "x"')]:
+        (tmp_path / name).write_text(text)
+        assert run("check", "--grammar", str(tmp_path / name), "x")[0] == 0
+        assert run("check", "--grammar", str(tmp_path / name), "y")[0] == 1
+
+
+def test_a_schema_that_is_neither_a_file_nor_json(run: Any, tmp_path: Path) -> None:
+    assert "neither a file nor" in run("check", "--json-schema", '{"a": ', "x")[2]
+    assert "No such file" in run("check", "--json-schema", str(tmp_path / "none.json"), "x")[2]
+
+
+def test_explain(run: Any) -> None:
+    status, out, _ = run("explain", "--regex", DATE, "--next", "-", "--next", "/", "2021")
+    assert status == 0
+    assert "1 of 2048 tokens may follow: '-'" in out
+    assert "b'-' allowed" in out
+    assert "b'/' refused" in out
+    found = json.loads(run("explain", "--regex", "(ab)*", "--json", "ab")[1])
+    assert found["is_complete"]
+    assert "ab" in found["tokens"]
+    assert run("explain", "--regex", DATE, "x")[0] == 2
+    assert run("explain", "--regex", DATE, "--next", "no such token")[0] == 2
+
+
+def test_compile(run: Any) -> None:
+    found = json.loads(run("compile", "--regex", DATE, "--json", "--samples", "2")[1])
+    assert (found["shortest"], found["count"], len(found["samples"])) == ("0000-00", 10**6, 2)
+    assert "infinitely many" in json.loads(run("compile", "--regex", "a*", "--json")[1])["count"]
+    warned = json.loads(run("compile", "--json", "--json-schema", '{"propertys": {}}')[1])["warnings"]
+    assert "properties" in warned[0]
+    assert "shortest" in run("compile", "--regex", DATE, "--canonical")[1]
+
+
+def test_tokenizers(run: Any, tmp_path: Path) -> None:
+    found = json.loads(run("tokenizers", "--json")[1])
+    assert (found["tokens"], found["canonical"], found["bytes_without_token"]) == (2048, "exact", [])
+    assert "canonical" in run("tokenizers")[1]
+    assert run("tokenizers", str(tmp_path))[0] == 2
+
+
+def test_completion(run: Any) -> None:
+    pytest.importorskip("shtab", reason="needs shtab")
+    assert "--max-tokens" in run("completion", "bash")[1]
+
+
+def test_chat(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("Is a dog an animal? Answer Yes or No.\nAnd a car?\n\n"))
+    status, out, err = run("chat", "--choice", "Yes", "--choice", "No", "--temperature", "0")
+    assert (status, err) == (0, "")
+    assert set(out.split()) <= {"Yes", "No"}
+    assert len(out.split()) == 2
+
+
+def test_generate_writes_json(run: Any) -> None:
+    found = json.loads(run("generate", "--regex", "[0-9]{3}", "--json", "Count")[1])
+    assert (len(found["text"]), found["finish_reason"]) == (3, "stop")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check", "--regx", "a", "b"], "did you mean --regex?"),
+        (["generate", "--tempreature", "0", "x"], "did you mean --temperature?"),
+        (["generate", "x", "y"], "unknown argument y"),
+        (["generate", "--canonical", "--no-canonical", "x"], "not allowed with"),
+        (["gen", "x"], "invalid choice: 'gen'"),
+        (["check", "x"], "is required"),
+        (["serve", "--host", "0.0.0.0"], "let everybody in"),
+        (["serve", "--style", "qwn3"], "qwn3"),
+    ],
+)
+def test_a_wrong_command_is_one_sentence(run: Any, arguments: list[str], words: str) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
