@@ -8,10 +8,11 @@ from typing import Any, final, overload
 import numpy as np
 
 from detent import _core
-from detent.errors import ArgumentError, UnsupportedError
+from detent.errors import ArgumentError, EmptyLanguageError, LimitError, UnsupportedError
 from detent.guide import Canonical, Guide, Ints, check_canonical
 from detent.language import Language
 from detent.limits import Limits
+from detent.mismatch import explain_empty
 from detent.rule import AnyRule, read_rule
 from detent.sources.nodes import ANY_BYTES, WHITE_SPACE, concat, short_repr, union
 from detent.suggestions import suggests_names
@@ -213,12 +214,24 @@ def _compile_language(
     token_steps = _token_steps(vocabulary, canonical, language._node) if canonical else None
     node, core_vocabulary = vocabulary._for_language(language._node)
     machine: _core.TokenMachine
-    if token_steps is None:
-        machine = _with_part_budgets(_core.LanguageMachine(node, core_vocabulary, *costs), language, vocabulary, costs)
-    else:
-        machine = _core.CanonicalMachine(_as_tokenized(node, vocabulary), core_vocabulary, token_steps, *costs)
-        canonical = True if vocabulary._require_core_encoder().exact else canonical
+    try:
+        if token_steps is None:
+            bytewise = _core.LanguageMachine(node, core_vocabulary, *costs)
+            machine = _with_part_budgets(bytewise, language, vocabulary, costs)
+        else:
+            machine = _core.CanonicalMachine(_as_tokenized(node, vocabulary), core_vocabulary, token_steps, *costs)
+            canonical = True if vocabulary._require_core_encoder().exact else canonical
+    except EmptyLanguageError as error:
+        raise _explained(error, language) from None
     return LanguageGuide(machine, language, vocabulary, canonical=canonical)
+
+
+def _explained(error: EmptyLanguageError, language: Language) -> EmptyLanguageError:
+    """Return the error that names the parts of a language without texts; the same if only the vocabulary lacks them."""
+    try:
+        return explain_empty(language) if language.is_empty() else error
+    except LimitError:  # of the states that the explanation may visit
+        return error
 
 
 def _with_part_budgets(

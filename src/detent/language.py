@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, final, overload
 from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.limits import Limits
-from detent.mismatch import Mismatch, explain
+from detent.mismatch import Mismatch, explain, explain_empty
 from detent.origin import MAX_OPERANDS, NO_ORIGIN, Form, Origin
 from detent.queries import ByteDfa
 from detent.suggestions import as_language, suggests_names
@@ -296,7 +296,7 @@ class Language(Generic[T_co]):
         """Return the shortest text; of several, the first in byte order. `EmptyLanguageError` if there is none."""
         text = self._dfa().shortest()
         if text is None:
-            raise EmptyLanguageError(f"{self!r} has no text at all")
+            raise explain_empty(self)
         return text
 
     def enumerate(self) -> Iterator[bytes]:

@@ -7,16 +7,19 @@ front end may say more than the bytes that are expected: see `detent.origin.Sour
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from detent import _core
+from detent.errors import EmptyLanguageError
 from detent.origin import MAX_NESTING
 from detent.queries import ByteDfa
 
 if TYPE_CHECKING:
     from detent.language import Language
 
-__all__ = ["Mismatch", "explain"]
+__all__ = ["Mismatch", "explain", "explain_empty"]
 
 _MAX_SHOWN = 60
 """Characters of the text before and after the position that a message shows."""
@@ -64,6 +67,7 @@ class Mismatch:
         return f"not in {self.rule}: character {self.position} is {found} where {wanted}\n  {line}\n  {caret}^{hint}"
 
 
+_MOST_OPERANDS = 20
 _NOTHING = "nothing at all (the rule has no text)"
 
 
@@ -87,16 +91,47 @@ def explain(language: Language[Any], data: bytes) -> Mismatch:
         example = (data[:position] + dfa.completion(state)).decode(errors="replace")
         reason = reason._replace(position=position, expected=dfa.expected_text(state), example=example)
     before = data[: reason.position].decode(errors="replace").rstrip("\ufffd")
-    rule = repr(language)
     return Mismatch(
         data.decode(errors="replace"),
         len(before),
         reason.expected,
         reason.example,
         reason.part,
-        rule if len(rule) <= _MAX_SHOWN else rule[: _MAX_SHOWN - 1] + "…",
+        _shortened(repr(language)),
         reason.hint,
     )
+
+
+def explain_empty(language: Language[Any]) -> EmptyLanguageError:
+    """Return the error for a language without texts; it names the parts that exclude each other."""
+    return EmptyLanguageError(f"{_shortened(repr(language))} has no text: {_conflict(language, MAX_NESTING)}")
+
+
+def _conflict(language: Language[Any], depth: int) -> str:
+    source, form = language._origin.source, language._origin.form
+    found = source.conflict() if source is not None else None
+    if found is not None:
+        return found
+    operands = form.operands() if form is not None and depth else []
+    empty = next((each for each in operands if each.is_empty()), None)
+    if form is None or (empty is None and form.operator == "+"):
+        return "it asks for things that exclude each other"
+    if empty is not None and (form.operator != "-" or empty is operands[0]):
+        return f"its part {_shortened(empty.description)} has none, {_conflict(empty, depth - 1)}"
+    if form.operator == "-":
+        excluded = " or ".join(_shortened(each.description) for each in operands[1:4])
+        return f"each text of {_shortened(operands[0].description)} is in {excluded}"
+    needed = list(operands[:_MOST_OPERANDS])
+    for each in operands[:_MOST_OPERANDS]:
+        rest = [other for other in needed if other is not each]
+        if rest and reduce(and_, rest).is_empty():
+            needed = rest
+    names = [_shortened(each.description) for each in needed]
+    return f"{', '.join(names[:-1])} and {names[-1]} exclude each other"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
 
 
 def _explain(language: Language[Any], data: bytes, depth: int) -> _Reason:
@@ -121,7 +156,7 @@ def _explain(language: Language[Any], data: bytes, depth: int) -> _Reason:
         excluded = next(each.description for each in operands[1:] if each.accepts(data))
         return _Reason(position, dfa.expected_text(state), example, f"the rule without {excluded}")
     source = language._origin.source
-    known = source.expected(data, position) if source is not None else None
+    known = source.expected(dfa, data, position) if source is not None else None
     expected, part = known or (dfa.expected_text(state), None)
     return _Reason(position, expected, example, part, source.hint(data) if source is not None else None)
 

@@ -15,6 +15,7 @@ from detent import _core
 
 if TYPE_CHECKING:
     from detent.language import Language
+    from detent.queries import ByteDfa
 
 __all__ = ["MAX_NESTING", "MAX_OPERANDS", "NO_ORIGIN", "FindsWords", "Form", "InStrings", "Origin", "Quotes", "Source"]
 
@@ -38,7 +39,7 @@ class Quotes(IntEnum):
 class Source(Protocol):
     """What a front end says about its own languages."""
 
-    def expected(self, text: bytes, position: int) -> tuple[str, str] | None:
+    def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, str | None] | None:
         """Return what is expected at a position and the part of the value that it is in; None if nothing is known."""
 
     def hint(self, text: bytes) -> str | None:

@@ -70,7 +70,7 @@ class ByteDfa:
 
     def accepts(self, text: bytes) -> bool:
         """Return whether `text` is in the language."""
-        state = self._after(text)
+        state = self.after(text)
         return state != 0 and self._core.accepting(state)
 
     def first_bytes(self) -> tuple[bool, bytes]:
@@ -92,7 +92,7 @@ class ByteDfa:
         >>> ByteDfa(detent.regex("abc|ad")._node).state_text(b"a")
         '[d]|"bc"'
         """
-        return self._core.state_text(self._after(text), max_bytes)
+        return self._core.state_text(self.after(text), max_bytes)
 
     def dump(self, max_states: int = 20) -> str:
         """Return the states, breadth first, with their expressions and transitions.
@@ -123,7 +123,8 @@ class ByteDfa:
                 lines.append(f"  {_core.byte_set(values).text()} -> s{numbers[target]}")
         return "\n".join(lines)
 
-    def _after(self, text: bytes) -> int:
+    def after(self, text: bytes) -> int:
+        """Return the state after a text; 0 if no member begins with it."""
         return self._core.advance(self._core.start, text)
 
     def ends(self, text: bytes, start: int) -> list[int]:

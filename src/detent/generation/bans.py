@@ -54,7 +54,7 @@ class Ban:
     words : sequence of str, bytes or compiled pattern
         The text contains none of them, however tokens divide them, alone or inside a longer word, and no match of a
         pattern, as by `re.search`. In a text with strings in quotes, such as JSON, the decoded strings contain none of
-        them either; a pattern must have no assertions there.
+        them either. Anchors and other assertions of a pattern see the whole string.
     mode : "rewind" or "mask"
         "rewind": when a banned word is complete, return to the token in which the word began, ban that token at that
         position, and go on; the model then writes something else. "mask": never write a token that completes a word.

@@ -8,6 +8,7 @@ The compiler has four stages with typed data between them; imports run from the 
 4. `emit`: sets and plans to expressions of the core, in a `Spelling`.
 
 `ecma`, `formats` and `python_types` are beside them: patterns, formats, and the schemas of Python types.
+`schema_source` explains texts that are no values, with `position`, and schemas without values, with `conflict`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from detent.sources.json_schema.emit.json_spelling import SpellingName, json_spe
 from detent.sources.json_schema.parse.decoder import decode
 from detent.sources.json_schema.parse.schema_text import as_dicts, read_text
 from detent.sources.json_schema.python_types import schema_of
+from detent.sources.json_schema.schema_source import SchemaSource
 from detent.sources.json_schema.solve.solver import Solver
 from detent.sources.nodes import short_repr
 from detent.suggestions import suggests_names
@@ -167,9 +169,31 @@ def json_schema(
     for name, language in (formats or {}).items():
         if not isinstance(name, str) or not isinstance(language, Language):
             raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
-    document = SchemaDocument(schema, lenient, formats or {}, bounds)
+    options: dict[str, Any] = {
+        "order": order,
+        "spelling": spelling,
+        "whitespace": whitespace,
+        "lenient": lenient,
+        "formats": dict(formats or {}),
+        "limits": bounds,
+    }
+    origin = Origin(quotes=Quotes.BALANCED, source=SchemaSource(schema, options, _build))
+    return Language(_build(schema, **options)._node, _describe(schema), value, _origin=origin)
+
+
+def _build(
+    schema: Any,
+    *,
+    order: str,
+    spelling: SpellingName,
+    whitespace: str | Language[Any] | None,
+    lenient: bool,
+    formats: Mapping[str, Language[Any]],
+    limits: Limits,
+) -> Language[Any]:
+    document = SchemaDocument(schema, lenient, formats, limits)
     node = Emitter(Solver(document), json_spelling(spelling, whitespace), is_ordered=order == "schema").emit()
-    return Language(node, _describe(schema), value, _origin=Origin(quotes=Quotes.BALANCED))
+    return Language(node, _describe(schema))
 
 
 @suggests_names

@@ -9,6 +9,7 @@ from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.origin import Origin
+from detent.queries import ByteDfa
 from detent.sources.nodes import CHARACTER, encode, short_repr
 from detent.suggestions import as_language, suggests_names
 from detent.values import Concatenation, Items
@@ -195,7 +196,7 @@ class _OnePart:
     separator: Language[Any]
     part: Language[Any]
 
-    def expected(self, text: bytes, position: int) -> None:
+    def expected(self, dfa: ByteDfa, text: bytes, position: int) -> None:
         return None
 
     def hint(self, text: bytes) -> str | None:

@@ -1,0 +1,142 @@
+"""SchemaSource: what a schema says of a text that its language does not have, in terms of members and values."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from detent.errors import DetentError
+from detent.language import Language
+from detent.queries import ByteDfa
+from detent.sources.json_schema.conflict import find_conflict
+from detent.sources.json_schema.position import Position, locate
+
+__all__ = ["SchemaSource"]
+
+_MOST_STRINGS = 6
+_MOST_STEPS = 2000
+_WIDER: tuple[dict[str, Any], ...] = ({"order": "any"}, {"spelling": "any"}, {"order": "any", "spelling": "any"})
+_KINDS = {b'"': "a string", b"{": "an object", b"[": "an array", b"t": "true", b"f": "false", b"n": "null"}
+
+
+@dataclass(frozen=True)
+class SchemaSource:
+    """A schema with the options of its language.
+
+    Parameters
+    ----------
+    schema : dict or bool
+        The schema.
+    options : mapping
+        Keyword arguments of `build`.
+    build : callable
+        Makes a language of a schema.
+    """
+
+    schema: Any
+    options: Mapping[str, Any]
+    build: Callable[..., Language[Any]]
+
+    def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, str | None] | None:
+        """Return the members or values that may stand at a position, and the pointer of the value."""
+        prefix, found = text[:position], text[position : position + 1]
+        if found.isspace():
+            return None
+        at = locate(prefix)
+        is_closed = found in (b",", b"}", b"]") and text[at.start : at.start + 1] != b'"'
+        if at.is_in_object and (at.role == "after" or (at.role == "value" and at.start < position and is_closed)):
+            return _after_member(dfa, prefix, found)
+        if at.role == "name":
+            return _members(_strings(dfa, text[: at.start])) or "a member", at.pointer or None
+        if at.role != "value":
+            return None
+        values = _values(dfa, prefix, at)
+        if values is not None:
+            return f"{values} at {at.pointer}" if at.pointer else values, None
+        return dfa.expected_text(dfa.after(prefix)), f"the value at {at.pointer}" if at.pointer else None
+
+    def hint(self, text: bytes) -> str | None:
+        """Return the options with which the language has the text."""
+        for changes in _WIDER:
+            if all(self.options[name] == value for name, value in changes.items()):
+                continue
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    is_wider = self.build(self.schema, **{**self.options, **changes}).accepts(text)
+            except DetentError:
+                continue
+            if is_wider:
+                arguments = ", ".join(f'{name}="{value}"' for name, value in changes.items())
+                return f"json_schema(..., {arguments}) has this text"
+        return None
+
+    def conflict(self) -> str | None:
+        """Return the keywords that leave no value."""
+        return find_conflict(self.schema, self._is_empty)
+
+    def _is_empty(self, schema: Any) -> bool:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return self.build(schema, **self.options).is_empty()
+        except DetentError:
+            return False
+
+
+def _after_member(dfa: ByteDfa, prefix: bytes, found: bytes) -> tuple[str, None] | None:
+    """Return what is expected after a member of an object."""
+    following = dfa.expected(dfa.after(prefix))
+    members = next((names for gap in (b",", b", ") if (names := _members(_strings(dfa, prefix + gap)))), None)
+    if found == b"}" and members and b"}"[0] not in following:
+        return members, None
+    if found == b"," and b","[0] not in following:
+        return "the end of the object", None
+    return None
+
+
+def _values(dfa: ByteDfa, prefix: bytes, at: Position) -> str | None:
+    """Return the values that may stand where the value at a position begins; None if only bytes tell."""
+    strings = _strings(dfa, prefix[: at.start])
+    first = dfa.expected(dfa.after(prefix[: at.start])) if at.start == len(prefix) else b""
+    if strings and (prefix[at.start : at.start + 1] == b'"' or first == b'"'):
+        return _listed([json.dumps(text, ensure_ascii=False) for text in strings], "or")
+    names = [name for byte, name in _KINDS.items() if byte in first]
+    names += ["a number"] if set(first) & set(b"-0123456789") else []
+    return _listed(names, "or") if names else None
+
+
+def _members(names: Sequence[str] | None) -> str | None:
+    if not names:
+        return None
+    shown = [json.dumps(name, ensure_ascii=False) for name in names]
+    return f"the member {shown[0]}" if len(shown) == 1 else f"one of the members {_listed(shown, 'and')}"
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _strings(dfa: ByteDfa, prefix: bytes) -> list[str] | None:
+    """Return the JSON strings that may follow; None if they are many."""
+    found: dict[str, None] = {}
+    pending = [(dfa.after(prefix + b'"'), b'"')]
+    steps = 0
+    while pending:
+        state, text = pending.pop()
+        if state == 0:
+            continue
+        if text.endswith(b'"') and len(text) > 1 and (len(text) - len(text[:-1].rstrip(b"\\")) - 1) % 2 == 0:
+            found[json.loads(text)] = None
+            if len(found) > _MOST_STRINGS:
+                return None
+            continue
+        following = dfa.expected(state)
+        steps += len(following)
+        if steps > _MOST_STEPS:
+            return None
+        pending += [(dfa.step(state, byte), text + bytes([byte])) for byte in reversed(following)]
+    return list(found)
