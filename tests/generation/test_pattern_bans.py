@@ -139,10 +139,8 @@ def test_bans_canonical_tokens_and_budgets_together() -> None:
             for budget in (4, 9, 30):
                 arguments: Any = {"canonical": True, "seed": seed, "max_tokens": budget, "ban_mode": mode}
                 arguments["temperature"] = 5
-                with pytest.raises(UnsupportedError, match="assertion"):
-                    detent.generate(model, "Go", rule, ban=ban, **arguments)
-                out = detent.generate(model, "Go", rule, ban=ban[:2], **arguments)
-                assert set(json.loads(out.text)) <= {"cow", "not", "no", "h"}
+                out = detent.generate(model, "Go", rule, ban=ban, **arguments)
+                assert set(json.loads(out.text)) <= {"cow", "not", "h"}
                 assert len(out.token_ids) <= budget
                 assert list(out.token_ids) == model.vocabulary.encode_canonical(out.text)
                 text = detent.generate(model, "Can we talk?", ban=[*ban, "listen"], **arguments).text

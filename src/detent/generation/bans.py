@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 
 from detent import _core
@@ -188,4 +189,17 @@ def banned_words(ban: Words | Ban | None, mode: BanMode | None) -> BannedWords |
             raise ArgumentError("ban_mode is for a list of words; write detent.Ban(words, mode=...)")
     else:
         ban = Ban([] if ban is None else ban, "rewind" if mode is None else mode)
-    return BannedWords(ban) if ban.words else None
+    if not ban.words:
+        return None
+    for index, word in enumerate(ban.words):
+        if not isinstance(word, (str, bytes, re.Pattern)):
+            raise ArgumentError(
+                f"ban takes words of type str or bytes and compiled patterns, got {type(word).__name__} as word {index}"
+            )
+    return _read(tuple(ban.words), replace(ban, words=()))
+
+
+@lru_cache(maxsize=8)
+def _read(words: tuple[Word, ...], options: Ban) -> BannedWords:
+    """Return the words with their automaton, which takes 0.1 s for 10,000."""
+    return BannedWords(replace(options, words=words))
