@@ -50,7 +50,6 @@ from detent.models import Chat as Chat
 from detent.models import load_model as load_model
 from detent.sources.calls import Call as Call
 from detent.sources.calls import TaggedPart as TaggedPart
-from detent.sources.calls import calls as calls
 from detent.sources.calls import structural_tags as structural_tags
 from detent.sources.grammar import ebnf as ebnf
 from detent.sources.grammar import gbnf as gbnf
@@ -93,6 +92,7 @@ from detent.tables import stack_tables as stack_tables
 from detent.tables import token_table as token_table
 from detent.turns import Style as Style
 from detent.turns import Turn as Turn
+from detent.turns import calls as calls
 from detent.turns import turn as turn
 from detent.vocabulary import Vocabulary as Vocabulary
 from detent.vocabulary import tokenizations as tokenizations

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 
 import detent
@@ -201,3 +202,19 @@ def test_members_of_bare_objects_are_in_alphabetical_order() -> None:
     call = "<|tool_call>call:search{%s}<tool_call|>"
     assert rule.accepts(call % 'exact:true,query:<|"|>x<|"|>')
     assert not rule.accepts(call % 'query:<|"|>x<|"|>,exact:true')
+
+
+def test_generation_reads_calls_from_special_tokens() -> None:
+    def now() -> None: ...
+
+    letters = [bytes([byte]) for byte in range(256)]
+    tokens = [*letters, b"[TOOL_CALLS]", b"[ARGS]", b"</s>"]
+    vocabulary = detent.Vocabulary(tokens, eos_token_ids=[258], special_token_ids=[256, 257])
+    logits = np.zeros(len(tokens), dtype=np.float32)
+    logits[258] = 1
+    model = detent.models.CallableModel(lambda ids: logits, vocabulary)
+    for rule in (detent.calls(now, style="mistral-v13"), detent.turn(now, style="mistral-v13", tool_choice="required")):
+        out = detent.generate(model, [65], rule, max_tokens=40, temperature=0)
+        calls = out.value if isinstance(out.value, list) else list(out.value.calls)
+        assert calls == [detent.Call("now", {})]
+        assert "[TOOL_CALLS]" not in out.text

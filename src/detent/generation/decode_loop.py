@@ -263,7 +263,7 @@ class Stream(Iterator[str]):
         buffer, logits_cache = self._buffer, self._logits_cache
         stopped = buffer.stopped
         budget_bound_at, settings = buffer.matcher.budget_bound_at, self._settings
-        value, value_error = convert(settings.language, text)
+        value, value_error = convert(settings.language, self._vocabulary, buffer.token_ids, text)
         return Output(
             text,
             tuple(buffer.token_ids),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias
 
@@ -90,8 +91,20 @@ class Output(Generic[T_co]):
         return f"Output(text={self.text!r}, {value}, finish_reason={self.finish_reason!r})"
 
 
-def convert(language: Language, text: str) -> tuple[object, Exception | None]:
-    """Return the value of a text, or the error of its conversion."""
+def convert(
+    language: Language, vocabulary: Vocabulary, token_ids: Sequence[int], text: str
+) -> tuple[object, Exception | None]:
+    """Return the value of a text, or the error of its conversion.
+
+    Some values are read from special tokens too, such as the calls of a turn: their names stand in the text then.
+    """
+    tags = {tag.encode() for tag in getattr(language.value, "letter_tags", ())}
+    tags &= {vocabulary.token_bytes(token_id) for token_id in token_ids if token_id in vocabulary.special_token_ids}
+    if tags:
+        special = vocabulary.special_token_ids
+        known = [(token_id, vocabulary.token_bytes(token_id)) for token_id in token_ids]
+        data = b"".join([data for token_id, data in known if token_id not in special or data in tags])
+        text = data.decode(errors="replace")
     try:
         return (text if language.value is None else language.value(text)), None
     except Exception as error:  # validators of users raise anything
@@ -105,7 +118,7 @@ def make_output(
     ids = [step.token_id for step in report.steps if step.token_id not in vocabulary.eos_token_ids]
     decoder = Utf8Decoder()
     text = decoder.feed(vocabulary.decode(ids)) + decoder.finish(cut=finish_reason == "length")
-    value, value_error = convert(language, text)
+    value, value_error = convert(language, vocabulary, ids, text)
     return Output(
         text,
         tuple(ids),

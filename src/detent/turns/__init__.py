@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from detent.turns.calls import calls
 from detent.turns.events import (
     AnswerDelta,
     AnswerFinished,
@@ -33,5 +34,6 @@ __all__ = [
     "ThinkingDelta",
     "Turn",
     "TurnFinished",
+    "calls",
     "turn",
 ]

@@ -97,7 +97,8 @@ class Content:
         around: list[Outline] = [calls]
         if not is_bare:
             opened = with_gaps(style.before_calls, style.tags, is_json=self._is_json, before=True, after=False)
-            around = [*opened, calls, *self._template(style.after_calls)]
+            closed = with_gaps(style.after_calls, style.tags, is_json=self._is_json, before=False, after=True)
+            around = [*opened, calls, *closed]
         if style.end_of_calls:
             around.append(EndOfTurn(style.end_of_calls))
         return sequence(around)

@@ -12,7 +12,7 @@ A template follows four rules:
 
 1. A *tag* is a special token where the vocabulary has a special token of that name, and letters otherwise.
 2. White space of a template that touches free text is optional: line feeds after an opening tag, before and after a
-   closing tag, and before the first call. It is no part of the free text.
+   closing tag, and before the first and after the last call. It is no part of the free text.
 3. In a template of JSON, the space after the colon of a member and after the comma before a member is optional.
 4. Text between ``{?`` and ``?}`` is optional.
 """

@@ -14,7 +14,7 @@ from detent.sources.nodes import short_repr
 from detent.sources.words.choice import choice
 from detent.turns.events import Turn
 from detent.turns.style import Style
-from detent.turns.styles import STYLES
+from detent.turns.styles import find_style
 from detent.turns.value import TurnValue
 
 __all__ = ["Thinking", "turn"]
@@ -80,7 +80,7 @@ def turn(
     UnsupportedError
         The family has no notation for what is asked; or a name or schema cannot be written in it.
     """
-    known = _style(style)
+    known = find_style(style, "turn")
     functions = () if isinstance(tools, (list, tuple)) and not tools else read_functions(tools)
     functions, minimum, maximum = _choose(functions, tool_choice, max_calls)
     held = _as_language(answer)
@@ -100,14 +100,6 @@ def _checked_tokens(count: object, mode: str) -> int:
     if mode == "none":
         raise ArgumentError("thinking_tokens needs a turn that thinks; leave it out, or change thinking")
     return count
-
-
-def _style(style: object) -> Style:
-    if isinstance(style, Style):
-        return style
-    if not isinstance(style, str) or style not in STYLES:
-        raise ArgumentError(f"turn got the style {short_repr(style)}; there are {', '.join(STYLES)}")
-    return STYLES[style]
 
 
 def _choose(

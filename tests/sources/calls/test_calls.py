@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import json
 import pickle
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pydantic import BaseModel, Field
 import detent
 from detent import Call
 from detent.errors import ArgumentError, DetentError
+from detent.turns import STYLES as STYLES_OF_FAMILIES
 from tests.support.random_texts import texts
 
 
@@ -60,7 +62,7 @@ ADD = {
 }
 NOW = {"name": "now"}
 ALL = [get_user_info, weather, Reminder, ADD, NOW]
-STYLES = ["llama3-pythonic", "llama3-json", "hermes", "mistral", "openai"]
+STYLES = ["llama3-pythonic", "llama3-json", "hermes", "mistral-v3", "openai"]
 
 
 def spell(style: str, calls: list[tuple[str, dict[str, Any]]]) -> str:
@@ -73,7 +75,7 @@ def spell(style: str, calls: list[tuple[str, dict[str, Any]]]) -> str:
         return "\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in written)
     if style == "llama3-json":
         return "; ".join(written)
-    return f"[{', '.join(written)}]"
+    return f"{'[TOOL_CALLS]' if style == 'mistral-v3' else ''}[{', '.join(written)}]"
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -177,10 +179,13 @@ def test_pythonic_spellings() -> None:
 
 def test_the_marker_is_a_special_token_or_text() -> None:
     call = '[{"name": "now", "arguments": {}}]'
-    marked, bare = detent.calls(NOW, style="mistral"), detent.calls(NOW, style="mistral", marker=False)
-    for text in (call, "[TOOL_CALLS]" + call):
+    marked = detent.calls(NOW, style="mistral-v3")
+    # For a prompt that ends with the marker.
+    bare = detent.calls(NOW, style=dataclasses.replace(STYLES_OF_FAMILIES["mistral-v3"], before_calls="[", tags=()))
+    for text in ("[TOOL_CALLS]" + call, "[TOOL_CALLS] " + call):
         assert marked.parse(text) == [Call("now", {})]
-        assert bare.accepts(text) == (text == call)
+        assert not bare.accepts(text)
+    assert bare.parse(call) == [Call("now", {})]
     letters = [bytes([byte]) for byte in range(256)]
     special = detent.Vocabulary([*letters, b"[TOOL_CALLS]", b"</s>"], eos_token_ids=[257], special_token_ids=[256])
     assert detent.compile(marked, special).matcher().allowed().tolist() == [256]
@@ -208,7 +213,6 @@ def test_languages_of_calls_are_pickled() -> None:
         ([NOW], {"style": "smoke"}, "hermes"),
         ([NOW], {"parallel": 0}, "parallel"),
         ([NOW], {"parallel": "yes"}, "parallel"),
-        ([NOW], {"style": "hermes", "marker": True}, "marker"),
     ],
 )
 def test_wrong_arguments(functions: Any, options: dict[str, Any], said: str) -> None:
