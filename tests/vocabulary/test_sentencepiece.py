@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from detent.errors import ArgumentError, DetentError, VocabularyError
 from detent.vocabulary import Vocabulary
+from detent.vocabulary import sentencepiece as sentencepiece_reader
+from detent.vocabulary.protobuf import fields
 from tests.support.mutations import LoadOutcomes
 from tests.support.tokenizer_texts import IDENTITY, SAMPLES, TRAINING
 from tests.support.vocabulary_checks import check_decoder, check_round_trip
@@ -196,3 +198,32 @@ def test_encoding_with_a_model_that_the_package_refuses(tmp_path):
 def test_what_is_not_a_model(wrong):
     with pytest.raises((ArgumentError, VocabularyError)):
         Vocabulary.from_sentencepiece(wrong)
+
+
+def _field(tag, value):
+    return bytes([tag, len(value)]) + value if tag == 0x0A else bytes([tag]) + value
+
+
+@settings(deadline=None)
+@given(
+    parts=st.lists(
+        st.sampled_from(
+            [(0x0A, b"ab"), (0x0A, b""), (0x0A, b"\x15"), (0x15, b"1234"), (0x18, b"\x02"), (0x18, b"\x81\x01")]
+        ),
+        max_size=4,
+    ),
+    cut=st.integers(0, 3),
+)
+def test_the_usual_form_of_a_piece_is_read_as_any_other(parts, cut):
+    data = b"".join(_field(tag, value) for tag, value in parts)
+    data = data[: len(data) - cut]
+    found = sentencepiece_reader._usual_piece(data, 0, len(data))
+    if found is None:
+        return
+    text, kind = b"", 1
+    for part in fields(data, 0, len(data)):
+        if part.number == 1:
+            text = data[part.start : part.end]
+        elif part.number == 3:
+            kind = part.value
+    assert found == (text, kind)

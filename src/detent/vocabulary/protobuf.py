@@ -51,6 +51,8 @@ def fields(data: bytes, start: int, end: int) -> Iterator[Field]:
 
 def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     """Return the integer at `at`, seven bits a byte, and where it ends."""
+    if at < end and data[at] < 0x80:  # most integers have one byte
+        return data[at], at + 1
     value = shift = 0
     while at < end and shift < 64:
         byte = data[at]

@@ -30,6 +30,9 @@ from detent.vocabulary.sentencepiece_pieces import METASPACE, byte_of
 __all__ = ["read_sentencepiece", "table_of_model"]
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
+_TEXT_TAG, _SCORE_TAG, _TYPE_TAG = 0x0A, 0x15, 0x18
+_LONG = 0x80
+"""A byte of an integer from here on is followed by another byte."""
 
 
 def read_sentencepiece(model: Any) -> LoadedTokens:
@@ -99,13 +102,26 @@ def _read_trainer(model: _Model, data: bytes, start: int, end: int) -> None:
             model.eos_piece = data[part.start : part.end]
 
 
+def _usual_piece(data: bytes, start: int, end: int) -> tuple[bytes, int] | None:
+    """Read a piece of the usual form, at half the time: a short text, a score, and a type or none."""
+    if end - start < 7 or data[start] != _TEXT_TAG or data[start + 1] >= _LONG:
+        return None
+    score = start + 2 + data[start + 1]
+    if score + 5 == end and data[score] == _SCORE_TAG:
+        return data[start + 2 : score], _NORMAL
+    if score + 7 == end and data[score] == _SCORE_TAG and data[score + 5] == _TYPE_TAG and data[score + 6] < _LONG:
+        return data[start + 2 : score], data[score + 6]
+    return None
+
+
 def _read_piece(data: bytes, start: int, end: int) -> tuple[str, int]:
-    text, kind = b"", _NORMAL
-    for part in fields(data, start, end):
-        if part.number == 1:
-            text = data[part.start : part.end]
-        elif part.number == 3:
-            kind = part.value
+    text, kind = _usual_piece(data, start, end) or (b"", _NORMAL)
+    if not text:
+        for part in fields(data, start, end):
+            if part.number == 1:
+                text = data[part.start : part.end]
+            elif part.number == 3:
+                kind = part.value
     if not _NORMAL <= kind <= _BYTE:
         raise VocabularyError(f"piece {shown(text)} is of type {shown(kind)}, which is not known")
     try:
