@@ -354,3 +354,14 @@ def test_a_long_literal_costs_its_length() -> None:
     assert held.accepts(text)
     assert not held.accepts(text[:-1])
     assert held.count(20_000) == 1
+
+
+def test_a_grammar_with_infinitely_many_states_has_infinitely_many_texts() -> None:
+    nested = detent.grammar('start: "a" start "b" | "c"')
+    with pytest.raises(detent.ArgumentError, match="infinitely many texts, or too many to tell; give max_bytes"):
+        nested.count()
+    assert nested.count(9) == 5
+    with pytest.raises(detent.LimitError, match="visits over") as caught:
+        nested.count(10**6)
+    assert caught.value.limit is not None
+    assert nested.count(100) == 50

@@ -316,12 +316,18 @@ class Language(Generic[T_co]):
         >>> detent.regex("[0-9]{1,3}").count(), detent.regex("[0-9]+").count(max_bytes=2)
         (1110, 110)
 
-        Raises `ArgumentError` without `max_bytes` if there are infinitely many.
+        Raises `ArgumentError` without `max_bytes` if there are infinitely many, or more than `Limits()` allow to visit;
+        `LimitError` if more than five million pairs of a state and a length would be visited.
         """
         dfa = self._dfa()
         if max_bytes is not None:
             return dfa.count(_check_count("max_bytes", max_bytes))
-        longest = dfa.longest()
+        try:
+            longest = dfa.longest()
+        except LimitError:
+            raise ArgumentError(
+                f"{self!r} has infinitely many texts, or too many to tell; give max_bytes to count the shorter ones"
+            ) from None
         if longest is None:
             raise ArgumentError(f"{self!r} has infinitely many texts; give max_bytes to count the shorter ones")
         return dfa.count(max(longest, 0))

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from detent import _core
+from detent.errors import LimitError
 from detent.limits import Limits
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ __all__ = ["ByteDfa"]
 # How much an exact sample may visit: some 0.2 seconds.
 _MAX_PAIRS = 20_000
 _MAX_STATES = 2_000
+
+_MAX_COUNTED = 5_000_000
+"""The pairs of a state and a length that a count may visit: some seconds."""
 
 
 class ByteDfa:
@@ -231,9 +235,19 @@ class ByteDfa:
     def _counts_by_length(self, max_bytes: int) -> Iterator[int]:
         """Yield the number of members of each length from 0 on, up to the longest."""
         ways: Counter[int] = Counter({self._core.start: 1}) if self._core.start else Counter()
-        for _ in range(max_bytes + 1):
+        visited = 0
+        for length in range(max_bytes + 1):
             if not ways:
                 return
+            visited += len(ways)
+            if visited > _MAX_COUNTED:
+                raise LimitError(
+                    f"counting the texts of up to {length} bytes visits over {_MAX_COUNTED} pairs of a state and a "
+                    f"length; count texts of fewer than {length} bytes",
+                    subject="max_bytes",
+                    limit=length - 1,
+                    given=max_bytes,
+                )
             yield sum(number for state, number in ways.items() if self._core.accepting(state))
             after: Counter[int] = Counter()
             for state, number in ways.items():
@@ -309,11 +323,16 @@ class ByteDfa:
         pairs = 0
         for _ in range(max_bytes + 1):
             pairs += len(reached)
-            if pairs > _MAX_PAIRS or len(self._rows) > _MAX_STATES:
+            following: set[int] = set()
+            for state in reached if pairs <= _MAX_PAIRS else ():
+                if len(self._rows) > _MAX_STATES:
+                    return False
+                following.update(target for target in self.row(state) if target)
+            if pairs > _MAX_PAIRS:
                 return False
-            if not reached:
+            if not following:
                 break
-            reached = {target for state in reached for target in self.row(state) if target}
+            reached = following
         return True
 
     def _walk(self, rng: Random, max_bytes: int) -> bytes | None:

@@ -39,7 +39,7 @@ _PERSON = {
         ('{"city": "", "age": 3, "kind": "a", "tags": [], "x": 1}', "the end of the object is expected"),
         ('{"city": "", "age": "3"}', "a number at /age is expected"),
         ('{"city": "", "age": 3.0}', "of the value at /age is expected"),
-        ('{"city": "", "age"= 3}', "character 18 is '=' where [:] is expected"),
+        ('{"city": "", "age"= 3}', "character 18 is '=' where ':' is expected"),
         ("[1]", "character 0 is '[' where an object is expected"),
         ("", "character 0 is the end of the text where an object is expected"),
     ],
