@@ -34,7 +34,7 @@ _NAMES = {
     "mask_slots": "MaskSlots",
     "limits": "Limits",
     "tables": "TokenDfa UserDfa draw_automaton stack_tables token_table",
-    "generation": "Ban Output Report Request agenerate astream generate generate_batch stream",
+    "generation": "Ban Output Report Request agenerate astream astream_turn generate generate_batch stream stream_turn",
     "models": "Chat load_model",
     "errors": "ArgumentError BusyError CancelledError DetentError EmptyLanguageError LimitError ModelError "
     "OutputValueError PatternSyntaxError SavedFileError SchemaError SchemaWarning StateError UnsupportedError "

@@ -33,9 +33,11 @@ from detent.generation import Report as Report
 from detent.generation import Request as Request
 from detent.generation import agenerate as agenerate
 from detent.generation import astream as astream
+from detent.generation import astream_turn as astream_turn
 from detent.generation import generate as generate
 from detent.generation import generate_batch as generate_batch
 from detent.generation import stream as stream
+from detent.generation import stream_turn as stream_turn
 from detent.guide import Guide as Guide
 from detent.guide_file import load_guide as load_guide
 from detent.language import Language as Language

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import WeakKeyDictionary
 
 from detent.errors import BusyError
@@ -23,16 +23,18 @@ from detent.generation.output import Output
 from detent.generation.partial_captures import partial_value
 from detent.generation.partial_stream import PartialValue
 from detent.generation.prompt_cache import PromptCache
-from detent.generation.request import Options, PreparedRequest, Prompt, make_request
+from detent.generation.request import Options, PreparedRequest, Prompt, Request, make_request
 from detent.generation.signature import refuse_retries, with_options
+from detent.generation.turn_stream import TurnStream, events_of
 from detent.language import Language
 from detent.models.base import BatchModel, Model
 from detent.rule import AnyRule
+from detent.turns.events import Event
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["AsyncStream", "agenerate", "astream", "write_text"]
+__all__ = ["AsyncStream", "agenerate", "astream", "astream_turn", "write_text"]
 
 _Value = TypeVar("_Value")
 
@@ -46,22 +48,22 @@ _schedulers: WeakKeyDictionary[Model, _Scheduler] = WeakKeyDictionary()
 class _Task:
     """A text of one event loop: the pieces go to its queue, then the output or an error."""
 
-    def __init__(self, model: Model, stream: Stream) -> None:
+    def __init__(self, model: Model, stream: Stream | TurnStream) -> None:
         self.model = model
         self.stream = stream
         self.is_cancelled = False
         self.is_read = False
         self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[str | Output | BaseException] = asyncio.Queue()
+        self._queue: asyncio.Queue[str | Event | Output | BaseException] = asyncio.Queue()
 
-    def deliver(self, item: str | Output | BaseException) -> None:
+    def deliver(self, item: str | Event | Output | BaseException) -> None:
         """Send an item to the event loop, from the thread of the scheduler."""
         try:
             self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
         except RuntimeError:  # the event loop is closed
             self.is_cancelled = True
 
-    async def receive(self) -> str | Output:
+    async def receive(self) -> Any:
         """Return the next piece, or at last the output; raise the error of the text."""
         item = await self._queue.get()
         if isinstance(item, BaseException):
@@ -164,7 +166,7 @@ def _scheduler(model: Model) -> _Scheduler:
 
 async def write_text(model: Model, request: PreparedRequest, sample: int = 0) -> AsyncGenerator[str | Output, None]:
     """Yield the pieces of a text, and its output at last; closing the generator stops the text."""
-    task = await _start(model, request, sample)
+    task = _start(model, request.stream(sample))
     try:
         while not isinstance(item := await task.receive(), Output):
             yield item
@@ -174,16 +176,15 @@ async def write_text(model: Model, request: PreparedRequest, sample: int = 0) ->
 
 
 class AsyncStream(AsyncIterator[Any]):
-    """The pieces of a text, or its partial values, in asyncio; made by `astream`.
+    """The pieces of a text, its partial values, or its events, in asyncio; made by `astream` and `astream_turn`.
 
     It is a context manager too: ``async with detent.astream(...) as pieces``. `aclose` stops the generation.
     """
 
-    def __init__(self, model: Model, prompt: Prompt, language: AnyRule | None, partial: bool, options: Options) -> None:
-        refuse_retries(options)
+    def __init__(self, model: Model, request: Request, yields: Literal["pieces", "values", "events"]) -> None:
         self._model = model
-        self._request = make_request("astream", prompt, language, options)
-        self._wants_partial = partial
+        self._request = request
+        self._yields = yields
         self._partial: PartialValue | None = None
         self._task: _Task | None = None
         self._output: Output | None = None
@@ -207,9 +208,10 @@ class AsyncStream(AsyncIterator[Any]):
             raise StopAsyncIteration
         if self._task is None:
             request = await asyncio.to_thread(PreparedRequest, self._model, self._request)
-            if self._wants_partial:
+            if self._yields == "values":
                 self._partial = partial_value(request.guide.language)
-            self._task = await _start(self._model, request)
+            stream = events_of(request) if self._yields == "events" else request.stream()
+            self._task = _start(self._model, stream)
         while True:
             try:
                 item = await self._task.receive()
@@ -257,8 +259,8 @@ class AsyncStream(AsyncIterator[Any]):
         await self.aclose()
 
 
-async def _start(model: Model, request: PreparedRequest, sample: int = 0) -> _Task:
-    task = _Task(model, request.stream(sample))
+def _start(model: Model, stream: Stream | TurnStream) -> _Task:
+    task = _Task(model, stream)
     _scheduler(model).submit(task)
     return task
 
@@ -337,4 +339,26 @@ def astream(
 
     Arguments and errors are those of `stream`; they are checked when the iteration starts.
     """
-    return AsyncStream(model, prompt, language, partial, options)
+    refuse_retries(options)
+    return AsyncStream(model, make_request("astream", prompt, language, options), "values" if partial else "pieces")
+
+
+@with_options
+def astream_turn(
+    model: Model, prompt: Prompt, language: AnyRule | None = None, **options: Unpack[Options]
+) -> AsyncStream:
+    """Continue `prompt` with a turn, event by event, in asyncio; see `stream_turn`.
+
+    >>> import asyncio, detent
+    >>> rule = detent.turn(style="qwen3", answer=detent.choice("Yes", "No"), thinking="none")
+    >>> async def show():
+    ...     async with detent.astream_turn(detent.load_model(), "Is a dog an animal?", rule) as events:
+    ...         return [event async for event in events][-1].reason
+    >>> asyncio.run(show())
+    'complete'
+
+    Arguments and errors are those of `stream_turn`; they are checked when the iteration starts. A task that is
+    cancelled, and a stream that is closed, end the generation and release the session of the model.
+    """
+    refuse_retries(options)
+    return AsyncStream(model, make_request("astream_turn", prompt, language, options), "events")

@@ -124,6 +124,10 @@ class Stream(Iterator[str]):
                 return
             yield piece
 
+    def committed_ids(self, start: int) -> list[int]:
+        """Return the tokens from `start` on that are never taken back."""
+        return self._buffer.token_ids[start : None if self.is_finished else self._buffer.committed]
+
     @property
     def is_finished(self) -> bool:
         """Whether `output` is complete."""

@@ -96,16 +96,12 @@ def convert(
 ) -> tuple[object, Exception | None]:
     """Return the value of a text, or the error of its conversion.
 
-    Some values are read from special tokens too, such as the calls of a turn: their names stand in the text then.
+    A turn is read from its tokens, since the text lacks the special tokens between its parts.
     """
-    tags = {tag.encode() for tag in getattr(language.value, "letter_tags", ())}
-    tags &= {vocabulary.token_bytes(token_id) for token_id in token_ids if token_id in vocabulary.special_token_ids}
-    if tags:
-        special = vocabulary.special_token_ids
-        known = [(token_id, vocabulary.token_bytes(token_id)) for token_id in token_ids]
-        data = b"".join([data for token_id, data in known if token_id not in special or data in tags])
-        text = data.decode(errors="replace")
+    of_tokens = getattr(language.value, "of_tokens", None)
     try:
+        if of_tokens is not None:
+            return of_tokens(vocabulary, token_ids), None
         return (text if language.value is None else language.value(text)), None
     except Exception as error:  # validators of users raise anything
         return None, error

@@ -24,10 +24,10 @@ from detent.turns.events import (
 from detent.turns.graph import Graph
 from detent.turns.outline import Part
 from detent.turns.reader import TurnReader
-from detent.turns.value import TurnValue
+from detent.turns.value import TurnValue, special_names
 from detent.vocabulary import Vocabulary
 
-__all__ = ["Parser"]
+__all__ = ["Parser", "trusted_parser"]
 
 
 class Parser:
@@ -70,7 +70,7 @@ class Parser:
         known: TurnValue | _AnswerRule = value if isinstance(value, TurnValue) else _AnswerRule(rule)
         self._rule = rule
         self._vocabulary = vocabulary
-        self._special = _special_names(known.special_names, vocabulary)
+        self._special = special_names(known.special_names, vocabulary)
         self._reader = TurnReader(known, self._special)
         self._restriction: _TextRestriction | _TokenRestriction | None = None
         if isinstance(value, TurnValue) and value.node != rule._node:
@@ -174,6 +174,13 @@ class Parser:
         )
 
 
+def trusted_parser(rule: Language[Any], vocabulary: Vocabulary) -> Parser:
+    """Return a parser of tokens that are known to be of the rule: it follows the parts alone."""
+    value = rule.value
+    parts = Language(value.node, rule.description, value) if isinstance(value, TurnValue) else rule
+    return Parser(parts, vocabulary)
+
+
 class _TextRestriction:
     """What a combined rule allows of a text."""
 
@@ -245,14 +252,6 @@ class _AnswerRule:
     def call(self, function: int, text: str) -> Any:
         """See `TurnRule.call`: there are no calls."""
         raise StateError("the rule has no calls")
-
-
-def _special_names(names: Iterable[str], vocabulary: Vocabulary | None) -> frozenset[str]:
-    """Return the names of special tokens that a vocabulary has."""
-    if vocabulary is None:
-        return frozenset()
-    known = {vocabulary.token_bytes(token_id) for token_id in vocabulary.special_token_ids}
-    return frozenset(name for name in names if name.encode() in known)
 
 
 def _joined(events: list[Event]) -> list[Event]:

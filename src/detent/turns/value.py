@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -17,8 +18,9 @@ from detent.turns.graph import Graph
 from detent.turns.outline import Choice, Outline, node_of, sequence
 from detent.turns.reader import TurnReader
 from detent.turns.style import Style
+from detent.vocabulary import Vocabulary
 
-__all__ = ["TurnValue"]
+__all__ = ["TurnValue", "special_names"]
 
 
 @dataclass(eq=False)
@@ -88,6 +90,20 @@ class TurnValue:
         reader.events()
         return reader.turn
 
+    def of_tokens(self, vocabulary: Vocabulary, token_ids: Sequence[int]) -> Turn:
+        """Read the tokens of a complete turn, in which tags may be special tokens."""
+        names = special_names(self.special_names, vocabulary)
+        reader = TurnReader(self, names)
+        for token_id in token_ids:
+            data = vocabulary.token_bytes(token_id)
+            is_special = token_id in vocabulary.special_token_ids
+            if not (reader.feed_special(data.decode(errors="replace")) if is_special else reader.feed(data)):
+                break
+        if not reader.finish():
+            raise ArgumentError(f"the tokens of the turn are not complete at byte {reader.offset}")
+        reader.events()
+        return reader.turn
+
     def graph(self, special: frozenset[str]) -> Graph:
         """See `TurnRule.graph`."""
         if special not in self._graphs:
@@ -109,3 +125,11 @@ class TurnValue:
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # nodes and graphs are made again
+
+
+def special_names(names: Iterable[str], vocabulary: Vocabulary | None) -> frozenset[str]:
+    """Return the names of special tokens that a vocabulary has."""
+    if vocabulary is None:
+        return frozenset()
+    known = {vocabulary.token_bytes(token_id) for token_id in vocabulary.special_token_ids}
+    return frozenset(name for name in names if name.encode() in known)

@@ -1,0 +1,165 @@
+"""Turns that samplers write: within their budgets, read back by the parser, with arguments that jsonschema accepts."""
+
+import asyncio
+from functools import cache
+from random import Random
+
+import jsonschema
+import numpy as np
+import pytest
+
+import detent
+from detent.models import CallableModel
+from detent.turns import STYLES
+from tests.support.turns import TOOLS, collect
+
+WORDS = ["<", "</", "think", "tool", "_call", ">", '"', "{", "}", "[", "]", "name", "get", "\n", "|", "é", "Oslo", "="]
+
+
+@cache
+def vocabulary_of(name, with_special):
+    """Return a vocabulary with all bytes, some words, and the tags of a style as special tokens or not at all."""
+    style = STYLES[name]
+    tokens = [bytes([byte]) for byte in range(256)] + [word.encode() for word in WORDS if len(word.encode()) > 1]
+    ends = [tag for tag in (style.end_of_calls, style.end_of_text) if tag]
+    special = list(dict.fromkeys([*style.tags, *ends])) if with_special else []
+    ids = range(len(tokens), len(tokens) + len(special) + 1)
+    tokens += [*(tag.encode() for tag in special), b"<end>"]
+    eos = [i for i in ids if tokens[i].decode() in (*ends, "<end>")]
+    return detent.Vocabulary(tokens, eos_token_ids=eos, special_token_ids=ids)
+
+
+def sample(matcher, rng, mood):
+    """Write a turn at random; some moods prefer tokens that open things, long tokens, or never to end."""
+    vocabulary = matcher.guide.vocabulary
+    while not matcher.is_finished:
+        allowed = matcher.allowed().tolist()
+        assert allowed, "a dead end"
+        if mood == "opening":
+            liked = [i for i in allowed if vocabulary.token_bytes(i)[:1] in (b"<", b"{", b'"', b"[", b"g", b"t")]
+        elif mood == "endless":
+            liked = [i for i in allowed if i not in vocabulary.eos_token_ids]
+        elif mood == "closing":
+            liked = [i for i in allowed if i in vocabulary.special_token_ids or vocabulary.token_bytes(i) in b'"}]></']
+        else:
+            liked = []
+        matcher.advance(rng.choice(liked or allowed) if rng.random() < 0.8 else rng.choice(allowed))
+
+
+def check_turns(name, count, seed):
+    rng, style = Random(f"{name} {seed}"), STYLES[name]
+    schemas = {tool["name"]: tool["parameters"] for tool in TOOLS}
+    rules = {}
+    for _ in range(count):
+        thinks = style.thinking is not None and rng.random() < 0.6
+        thinking_tokens = rng.choice([None, 10, 40, 80]) if thinks else None
+        choice = rng.choice(["auto", "required", "get_weather"])
+        key = (rng.random() < 0.5, thinks, thinking_tokens, choice)
+        if key not in rules:
+            rule = detent.turn(
+                TOOLS,
+                style=style,
+                tool_choice=choice,
+                thinking="required" if thinks else "none",
+                thinking_tokens=thinking_tokens,
+                max_calls=3,
+            )
+            vocabulary = vocabulary_of(name, key[0])
+            try:
+                guide = detent.compile(rule, vocabulary)
+            except detent.LimitError as error:
+                assert error.subject == "part_tokens"  # the tags alone take more, in letters
+                rules[key] = None
+                continue
+            rules[key] = guide, len(guide.matcher().completion())
+        if rules[key] is None:
+            continue
+        guide, shortest = rules[key]
+        try:
+            matcher = guide.matcher(shortest + rng.choice([0, 0, 1, 2, 5, 20, 100]))
+        except detent.LimitError as error:
+            assert error.given > shortest  # a completion that is not the shortest was known
+            continue
+        sample(matcher, rng, rng.choice(["any", "opening", "closing", "endless"]))
+        check_turn(guide, [i for i in matcher.token_ids if i not in guide.vocabulary.eos_token_ids], schemas)
+
+
+def check_turn(guide, ids, schemas):
+    parser = guide.language.parser(guide.vocabulary)
+    events = [event for token_id in ids for event in parser.feed(token_id)]
+    turn, last = collect([*events, *parser.finish()])
+    assert last is not None and last.reason == "complete", last
+    assert turn == last.turn == guide.language.value.of_tokens(guide.vocabulary, ids)
+    for call in turn.calls:
+        jsonschema.validate(call.arguments, schemas[call.name])
+    [budget] = [tokens for _, tokens in guide.language._part_budgets] or [None]
+    if budget is not None:
+        part = detent.Language(guide.language._part_budgets[0][0], "thinking")
+        data = [guide.vocabulary.token_bytes(token_id) for token_id in ids[:budget]]
+        assert any(part.accepts(b"".join(data)[:end]) for end in range(len(b"".join(data)) + 1))
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_sampled_turns(name):
+    check_turns(name, 8, 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", STYLES)
+def test_10_000_sampled_turns(name):
+    check_turns(name, 10_000, 1)
+
+
+def random_model(vocabulary, seed=0):
+    def function(ids):
+        return np.random.default_rng([seed, len(ids), int(ids[-1])]).normal(scale=5, size=len(vocabulary))
+
+    return CallableModel(function, vocabulary, encode=lambda text: list(text.encode()))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", ["qwen3", "gpt-oss", "deepseek-v3.1"])
+def test_stream_turn_and_astream_turn(name, seed):
+    vocabulary = vocabulary_of(name, seed % 2 == 0)
+    model = random_model(vocabulary, seed)
+    rule = detent.turn(TOOLS, style=name, tool_choice=["auto", "required"][seed % 2], thinking_tokens=80)
+    options = {"max_tokens": 260, "seed": seed, "ban": ["gg"]}
+    stream = detent.stream_turn(model, "Go", rule, **options)
+    events = list(stream)
+    turn, last = collect(events)
+    assert last is not None and last.reason == "complete" and turn == last.turn == stream.turn == stream.output.value
+    assert detent.generate(model, "Go", rule, **options).value == turn
+
+    async def read():
+        return [event async for event in detent.astream_turn(model, "Go", rule, **options)]
+
+    assert collect(asyncio.run(read()))[0] == turn
+
+
+def test_cancelling_closes_the_session():
+    model = random_model(vocabulary_of("qwen3", True))
+    rule = detent.turn(style="qwen3")
+
+    async def cancel():
+        async with detent.astream_turn(model, "Go", rule, max_tokens=250, seed=1) as events:
+            async for _ in events:
+                break
+        task = events._task
+        for _ in range(200):
+            if task.stream.logits_cache.has_session is False:
+                return True
+            await asyncio.sleep(0.01)
+        return False
+
+    assert asyncio.run(cancel())
+    stream = detent.stream_turn(model, "Go", rule, max_tokens=250, seed=1)
+    next(stream)
+    stream.close()
+    assert list(stream) == []
+    assert not stream.logits_cache.has_session
+
+
+def test_a_rule_that_is_no_turn_is_one_answer():
+    model = random_model(vocabulary_of("qwen3", False))
+    events = list(detent.stream_turn(model, "Go", detent.choice("yes", "no"), seed=0))
+    assert collect(events)[0].answer in ("yes", "no")
