@@ -120,6 +120,7 @@ ExprId Automaton::advance(ExprId state, std::string_view text) {
   }
   for (char byte : text) {
     if (state == ExprSet::kEmpty) return state;
+    const ExprId before = state;
     state = row(state)[class_of()[static_cast<std::uint8_t>(byte)]];
     if (!exprs_[state].has_open_item && !exprs_[state].has_closed_item) {
       read = {};
@@ -127,7 +128,7 @@ ExprId Automaton::advance(ExprId state, std::string_view text) {
     }
     edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
       if (exprs[state].has_closed_item) {
-        state = exprs.bind(state, read);
+        state = exprs.bind(before, state, read);
         for (ExprId list : exprs.take_bound_lists()) liveness.note_next_item(list);
         if (!liveness.live(state)) state = ExprSet::kEmpty;
       }

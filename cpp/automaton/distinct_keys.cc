@@ -108,12 +108,14 @@ class ShortestKeys {
   void expand(const std::string& text, ExprId state, std::uint32_t length) {
     const bool is_remembered = exprs_[state].op == Op::remembered;
     const TextId read = is_remembered ? exprs_[state].text() : TextId{};
-    const ExprId* first = derivatives_.row(is_remembered ? exprs_[state].part() : state);
+    const ExprId before = is_remembered ? exprs_[state].part() : state;
+    const ExprId* first = derivatives_.row(before);
     const std::vector<ExprId> row(first, first + derivatives_.class_count());
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId next = row[derivatives_.class_of()[byte]];
       if (next == ExprSet::kEmpty) continue;
-      add(text + static_cast<char>(byte), exprs_.after_byte(next, read, static_cast<std::uint8_t>(byte)), length);
+      add(text + static_cast<char>(byte), exprs_.after_byte(before, next, read, static_cast<std::uint8_t>(byte)),
+          length);
     }
   }
 

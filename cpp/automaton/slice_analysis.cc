@@ -41,6 +41,7 @@ class SliceFinder {
       if (!liveness_.live(pending_[i])) continue;
       const std::optional<ExprId> alternative = take_white_space(pending_[i]);
       if (!alternative) continue;
+      if (split_item(*alternative, others)) continue;
       if (const std::optional<Slice> slice = split_after_loop(*alternative)) {
         found_.slices.push_back(*slice);
       } else {
@@ -91,6 +92,36 @@ class SliceFinder {
     const std::vector<ExprId> more = alternatives_of(exprs_, other);
     pending_.insert(pending_.end(), more.begin(), more.end());
     return std::nullopt;
+  }
+
+  // Splits an alternative at a list of distinct items: into its next item and what follows, or into the item that is
+  // being read and the list. The list has the keys that were read, the item has not, so that its mask is shared.
+  bool split_item(ExprId alternative, std::vector<ExprId>& others) {
+    const auto [head, tail] = split_first(exprs_, alternative);
+    if (exprs_[head].op == Op::distinct) {
+      if (exprs_.list_state(head).position == MemberPosition::after_member) return false;
+      std::vector<Derivatives::Term> terms;
+      derivatives_.expand_distinct(terms, head, tail);
+      for (const auto& [key, rest] : terms) found_.slices.push_back({key, rest});
+      if (exprs_[head].nullable) others.push_back(tail);
+      return true;
+    }
+    if (!exprs_[alternative].has_open_item) return false;
+    std::vector<ExprId> elements;
+    ExprId rest = alternative;
+    while (true) {
+      const auto [first, after] = split_first(exprs_, rest);
+      if (exprs_[first].has_open_item) break;
+      elements.push_back(first);
+      rest = after;
+    }
+    const auto [list, after] = split_first(exprs_, rest);
+    if (elements.empty() || exprs_[list].op != Op::distinct) return false;
+    ExprId prefix = ExprSet::kEpsilon;
+    for (std::size_t i = elements.size(); i-- > 0;) prefix = exprs_.concat(elements[i], prefix);
+    found_.slices.push_back({prefix, rest});
+    if (exprs_[prefix].nullable) pending_.push_back(rest);
+    return true;
   }
 
   // Splits an alternative after the first byte that follows a loop: single bytes, then a loop, then up to that byte.
@@ -199,6 +230,15 @@ ExprId SliceAnalysis::drop_lower_bound(ExprId prefix) {
     ExprId wide = exprs.repeat(texts.part(), 0, ExprSet::kUnbounded);
     if (is_escaped) wide = exprs.json_escaped(wide, head.escape_position(), head.escape_bits());
     return exprs.concat(wide, expr.second());
+  });
+}
+
+ExprId SliceAnalysis::drop_exclusions(ExprId prefix) {
+  return automaton_.edit([prefix](ExprSet& exprs, Derivatives&, Liveness&) {
+    if (exprs[prefix].op != Op::intersection) return prefix;
+    std::vector<ExprId> parts(exprs.operands(prefix).begin(), exprs.operands(prefix).end());
+    std::erase_if(parts, [&exprs](ExprId part) { return exprs[part].op == Op::complement; });
+    return parts.empty() ? prefix : exprs.intersection(std::move(parts));
   });
 }
 

@@ -14,7 +14,7 @@
 namespace detent {
 
 struct Slice {
-  ExprId prefix;        // contains a loop or a JSON string and ends in one byte, or is white space
+  ExprId prefix;  // contains a loop or a JSON string and ends in one byte; or is white space, or an item of a list
   ExprId continuation;  // the slice is the concatenation of both
 };
 
@@ -41,6 +41,9 @@ class SliceAnalysis {
   // Returns a prefix "at least n rounds, then one byte" without its lower bound, any other prefix unchanged. Both allow
   // the same tokens up to that byte.
   ExprId drop_lower_bound(ExprId prefix);
+  // Returns an intersection without the texts that it excludes, any other prefix unchanged: the items of a list of
+  // distinct items before some of them were read.
+  ExprId drop_exclusions(ExprId prefix);
   // Returns a prefix that begins with a constrained JSON string with any string instead, any other prefix unchanged.
   ExprId any_string_like(ExprId prefix);
 

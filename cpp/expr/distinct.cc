@@ -27,6 +27,12 @@ class EqualTexts {
     colon_ = exprs_.concat(space_, exprs_.concat(exprs_.literal(":"), space_));
   }
 
+  ExprId strings(ExprId texts) {
+    const ExprId quote = exprs_.literal("\"");
+    const ExprId inner = exprs_.json_escaped(texts, static_cast<std::uint32_t>(EscapePosition::text), 0);
+    return exprs_.concat(quote, exprs_.concat(inner, quote));
+  }
+
   ExprId of(const JsonValue& value) {
     std::vector<ExprId> texts;
     for (const JsonValue::Part& part : value.parts()) texts.push_back(of_part(part, texts));
@@ -34,12 +40,6 @@ class EqualTexts {
   }
 
  private:
-  ExprId string(const std::string& text) {
-    const ExprId quote = exprs_.literal("\"");
-    const ExprId inner = exprs_.json_escaped(exprs_.literal(text), static_cast<std::uint32_t>(EscapePosition::text), 0);
-    return exprs_.concat(quote, exprs_.concat(inner, quote));
-  }
-
   ExprId bracketed(const char* open, ExprId inner, const char* close) {
     return exprs_.concat(exprs_.literal(open),
                          exprs_.concat(space_, exprs_.concat(inner, exprs_.concat(space_, exprs_.literal(close)))));
@@ -49,7 +49,7 @@ class EqualTexts {
     switch (part.kind) {
       case JsonValue::Kind::word: return exprs_.literal(part.text);
       case JsonValue::Kind::number: return exprs_.decimal(exprs_.add_decimal(part.number), {});
-      case JsonValue::Kind::string: return string(part.text);
+      case JsonValue::Kind::string: return strings(exprs_.literal(part.text));
       case JsonValue::Kind::array: {
         ExprId items = ExprSet::kEpsilon;
         for (std::size_t i = part.items.size(); i-- > 0;) {
@@ -61,7 +61,7 @@ class EqualTexts {
       default: {
         std::vector<ExprId> members;
         for (const auto& [name, value] : part.members) {
-          members.push_back(exprs_.concat(string(name), exprs_.concat(colon_, texts[value])));
+          members.push_back(exprs_.concat(strings(exprs_.literal(name)), exprs_.concat(colon_, texts[value])));
         }
         const auto count = static_cast<std::uint32_t>(members.size());
         const ExprId all =
@@ -117,7 +117,11 @@ ExprId ExprSet::distinct(DistinctState state) {
   if (state.minimum > state.maximum) return kEmpty;
   const bool needs_item = state.position == MemberPosition::after_separator;
   if (state.maximum == 0) return needs_item ? kEmpty : kEpsilon;
-  state.key = state.excluded == kEmpty ? list.key : intersection({list.key, complement(state.excluded)});
+  state.key = list.key;
+  if (state.excluded != kEmpty) state.key = intersection({state.key, complement(state.excluded)});
+  if (state.excluded_strings != kEmpty) {
+    state.key = intersection({state.key, complement(EqualTexts(*this).strings(state.excluded_strings))});
+  }
   if (state.key == kEmpty) return needs_item || state.minimum > 0 ? kEmpty : kEpsilon;
 
   const std::uint32_t count = std::max<std::uint32_t>(state.minimum, needs_item);
@@ -139,7 +143,7 @@ ExprId ExprSet::distinct(DistinctState state) {
   expr.max_completion_bound = UINT32_MAX;
   Hash128 hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::distinct) << 8 | static_cast<std::uint64_t>(list.kind));
   for (ExprId part : {list.separator, list.key, list.rest}) hash = mix(hash, exprs_[part.value].hash);
-  hash = mix(hash, exprs_[state.excluded.value].hash);
+  hash = mix(mix(hash, exprs_[state.excluded.value].hash), exprs_[state.excluded_strings.value].hash);
   hash = mix(hash, (std::uint64_t{state.minimum} << 32) | state.maximum);
   expr.hash = mix(hash, static_cast<std::uint64_t>(state.position) << 8 | static_cast<std::uint64_t>(state.phase));
   expr.a_ = list_state_index(expr.hash, std::move(state));
@@ -207,35 +211,71 @@ ExprId ExprSet::remembered(ExprId state, TextId text) {
   return find_or_add(expr, {});
 }
 
-ExprId ExprSet::after_byte(ExprId next, TextId text, std::uint8_t byte) {
-  if (exprs_[next.value].has_closed_item) next = bind(next, text);
+ExprId ExprSet::after_byte(ExprId before, ExprId next, TextId text, std::uint8_t byte) {
+  if (exprs_[next.value].has_closed_item) next = bind(before, next, text);
   return exprs_[next.value].has_open_item ? remembered(next, item_texts_.append(text, byte)) : next;
 }
 
+ExprId ExprSet::bind(ExprId before, ExprId next, TextId text) {
+  OpenLists lists;
+  find_open_lists(before, lists, 0);
+  return bind(next, lists, text, 0);
+}
+
+// The open lists whose item may be over.
+void ExprSet::find_open_lists(ExprId id, OpenLists& lists, int depth) const {
+  if (!exprs_[id.value].has_open_item) return;
+  if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
+  const Expr& expr = exprs_[id.value];
+  switch (expr.op) {
+    case Op::distinct: {
+      const auto [known, is_new] = lists.try_emplace(list_states_[expr.a_].list, id);
+      const DistinctState &state = list_states_[expr.a_], &other = list_states_[exprs_[known->second.value].a_];
+      if (state.excluded != other.excluded || state.excluded_strings != other.excluded_strings) {
+        throw Error(ErrorKind::unsupported, "distinct_ambiguous");
+      }
+      return;
+    }
+    case Op::concat:
+      find_open_lists(expr.first(), lists, depth + 1);
+      if (exprs_[expr.first().value].nullable) find_open_lists(expr.second(), lists, depth + 1);
+      return;
+    case Op::union_of:
+    case Op::intersection:
+      for (ExprId part : operands(id)) find_open_lists(part, lists, depth + 1);
+      return;
+    default: return;
+  }
+}
+
 // Only expressions that derivatives have changed have closed items: lists, and what is before them.
-ExprId ExprSet::bind(ExprId id, TextId text, int depth) {
+ExprId ExprSet::bind(ExprId id, const OpenLists& lists, TextId text, int depth) {
   if (!exprs_[id.value].has_closed_item) return id;
   if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
   meter_.step();
   const Expr expr = exprs_[id.value];
   switch (expr.op) {
-    case Op::distinct: return bind_list(list_states_[expr.a_], text);
+    case Op::distinct: return bind_list(list_states_[expr.a_], lists, text);
     case Op::concat: {
-      const ExprId first = bind(expr.first(), text, depth + 1);
-      return concat(first, bind(expr.second(), text, depth + 1));
+      const ExprId first = bind(expr.first(), lists, text, depth + 1);
+      return concat(first, bind(expr.second(), lists, text, depth + 1));
     }
     case Op::union_of:
     case Op::intersection: {
       std::vector<ExprId> parts(operands(id).begin(), operands(id).end());
-      for (ExprId& part : parts) part = bind(part, text, depth + 1);
+      for (ExprId& part : parts) part = bind(part, lists, text, depth + 1);
       return expr.op == Op::union_of ? union_of(std::move(parts)) : intersection(std::move(parts));
     }
     default: throw Error(ErrorKind::unsupported, "distinct_under_algebra");
   }
 }
 
-ExprId ExprSet::bind_list(DistinctState state, TextId text) {
+ExprId ExprSet::bind_list(DistinctState state, const OpenLists& lists, TextId text) {
   const DistinctList& list = lists_[state.list];
+  const auto before = lists.find(state.list);
+  if (before == lists.end()) throw Error(ErrorKind::unsupported, "distinct_ambiguous");
+  state.excluded = list_state(before->second).excluded;
+  state.excluded_strings = list_state(before->second).excluded_strings;
   const std::string value = item_texts_.last_value(text, list.kind == DistinctKind::names);
   meter_.step(static_cast<std::int64_t>(value.size()) / 8);
   const std::optional<JsonValue> parsed = JsonValue::parse(value);
@@ -245,7 +285,11 @@ ExprId ExprSet::bind_list(DistinctState state, TextId text) {
     const auto index = static_cast<std::size_t>(used - list.keys.begin());
     state.used[index / 64] |= std::uint64_t{1} << (index % 64);
   }
-  state.excluded = union_of({state.excluded, EqualTexts(*this).of(*parsed)});
+  if (parsed->parts().back().kind == JsonValue::Kind::string) {  // one union of texts, which needs no escapes
+    state.excluded_strings = union_of({state.excluded_strings, literal(parsed->parts().back().text)});
+  } else {
+    state.excluded = union_of({state.excluded, EqualTexts(*this).of(*parsed)});
+  }
   state.phase = ItemPhase::bound;
   const ExprId bound = distinct(std::move(state));
   if (exprs_[bound.value].op == Op::distinct) bound_lists_.push_back(bound);

@@ -4,8 +4,9 @@
 //    list has the texts of the keys that were read, as an expression: the next key is over all other texts.
 // 2. While an item is being read, the list after it is `open`: it does not know the key of this item yet. So the states
 //    inside an item, and their masks, do not depend on the text of the item.
-// 3. The first byte after the item makes the list `closed`. Then the text decides: `bind` adds the key to the list.
-//    A state with an open list needs its text for that: it is a `remembered` expression, a pair of both.
+// 3. The first byte after the item makes the list `closed`: a list without keys, so that what follows the item does not
+//    depend on the items before. Then `bind` gives it the keys of the open list, and the key that the text tells. A
+//    state with an open list needs its text for that: it is a `remembered` expression, a pair of both.
 // (docs/algorithms/distinct.md.)
 #pragma once
 
@@ -41,7 +42,8 @@ struct DistinctList {
 // A list from a position on.
 struct DistinctState {
   std::uint32_t list = 0;     // index of its DistinctList
-  ExprId excluded;            // the texts of the keys that were read
+  ExprId excluded;            // the texts of the keys that were read, but for strings
+  ExprId excluded_strings;    // the strings that were read, without escapes
   ExprId key;                 // the keys of the list without them
   std::uint32_t minimum = 0;  // items that must still come
   std::uint32_t maximum = 0;  // items that may still come

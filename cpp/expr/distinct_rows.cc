@@ -12,7 +12,10 @@ void Derivatives::expand_distinct(std::vector<Term>& terms, ExprId id, ExprId ta
   const ExprId separator = exprs_.list(state.list).separator, rest = exprs_.list(state.list).rest;
   if (state.position == MemberPosition::after_member) {
     state.position = MemberPosition::after_separator;
-    if (state.phase == ItemPhase::open) state.phase = ItemPhase::closed;
+    if (state.phase == ItemPhase::open) {  // the keys are those of the open list: `bind` takes them from there
+      state.phase = ItemPhase::closed;
+      state.excluded = state.excluded_strings = ExprSet::kEmpty;
+    }
     const ExprId next = exprs_.distinct(std::move(state));
     if (next != ExprSet::kEmpty) terms.push_back({separator, exprs_.concat(next, tail)});
     return;

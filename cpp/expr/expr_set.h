@@ -84,13 +84,14 @@ class ExprSet {
   std::uint32_t add_decimal(const Decimal& number);
   ExprId decimal(std::uint32_t number, const DecimalState& state);
   ExprId remembered(ExprId state, TextId text);
-  // The state after a byte, from the entry of the transition row and the text before: closed lists learn the key of
-  // their item, and a state with open lists remembers the text.
-  ExprId after_byte(ExprId next, TextId text, std::uint8_t byte);
+  // The state after a byte, from the state and the text before, and the entry of the transition row: closed lists learn
+  // the key of their item, and a state with open lists remembers the text.
+  ExprId after_byte(ExprId before, ExprId next, TextId text, std::uint8_t byte);
   // The lists that `bind` has made since the last call.
   std::vector<ExprId> take_bound_lists() { return std::exchange(bound_lists_, {}); }
-  // The expression in which the closed lists know the key of the item that `text` ends with.
-  ExprId bind(ExprId id, TextId text, int depth = 0);
+  // The expression `next` in which the closed lists know their keys: those of the open lists of `before`, and that of
+  // the item that `text` ends with.
+  ExprId bind(ExprId before, ExprId next, TextId text);
 
   // Rules and loops are made first and defined later. `traits` holds the flags and lengths of the definition;
   // `nullable`, `has_lookbehind` and `has_lookbehind_end` are those of the exit of a loop.
@@ -164,7 +165,10 @@ class ExprSet {
 
   std::optional<std::uint32_t> length_of_items(const DistinctState& state, std::uint32_t count) const;
   std::uint32_t list_state_index(const Hash128& hash, DistinctState state);
-  ExprId bind_list(DistinctState state, TextId text);
+  using OpenLists = std::unordered_map<std::uint32_t, ExprId>;  // by index of the list
+  void find_open_lists(ExprId id, OpenLists& lists, int depth) const;
+  ExprId bind(ExprId id, const OpenLists& lists, TextId text, int depth);
+  ExprId bind_list(DistinctState state, const OpenLists& lists, TextId text);
 
   Meter& meter_;
   std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};

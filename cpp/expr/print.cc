@@ -274,6 +274,10 @@ void append_distinct(const ExprSet& exprs, ExprId id, std::vector<ExprPrinter::P
     pieces.emplace_back(" - ");
     pieces.emplace_back(ExprPrinter::Item{state.excluded, kConcat});
   }
+  if (state.excluded_strings != ExprSet::kEmpty) {
+    pieces.emplace_back(" - ");
+    pieces.emplace_back(ExprPrinter::Item{state.excluded_strings, kConcat});
+  }
   pieces.emplace_back(")");
   pieces.emplace_back(print_member_count(state.minimum, state.maximum));
 }

@@ -23,8 +23,8 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   return mask;
 }
 
-// In this order: the prefix without its upper bound, without its lower bound, with any string in place of a constrained
-// one (which differs in few tokens), and the most similar one among the recent prefixes.
+// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, with any string
+// in place of a constrained one (which differs in few tokens), and the most similar one among the recent prefixes.
 ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(prefix), prefix, [this](ExprId wide) { return mask_of(wide); });
@@ -32,6 +32,8 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   if (const ExprId wide = analysis_.drop_lower_bound(prefix); wide != prefix) {
     return {.state = wide, .mask = mask_of(wide), .equal_inside = true};
   }
+  if (const ExprId wide = analysis_.drop_exclusions(prefix); wide != prefix)
+    return {.state = wide, .mask = mask_of(wide)};
   if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
     mask_of(any_string);
     recent_.add(any_string);

@@ -416,6 +416,9 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "an intersection or complement of grammars inside a grammar that is intersected again cannot be decided; "
         "combine the languages in one step"
     ),
+    ("unsupported", "distinct_ambiguous"): (
+        "two lists of distinct items over the same text began at different items; begin them together"
+    ),
     ("unsupported", "distinct_canonical_budget"): (
         "how many canonical tokens complete lists of unique items is not known; leave out max_tokens, "
         "canonical=True or uniqueItems"
