@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -164,3 +167,46 @@ def test_encoders_that_give_no_ids() -> None:
         model = CallableModel(lambda ids: np.zeros(129), VOCABULARY, encode=lambda text, e=encoded: e)  # type: ignore[misc]
         with pytest.raises(ModelError, match="encode must return token ids"):
             detent.generate(model, "p", RULE)
+
+
+def test_a_model_is_freed_after_its_texts() -> None:
+    model = detent.load_model()
+    prompt = "Once upon a time there was a house, and in the house there was a cat, and the cat had a hat. " * 3
+    asyncio.run(detent.agenerate(model, prompt, ["a"], seed=0))
+    freed = weakref.ref(model)
+    for thread in threading.enumerate():
+        if thread.name == "detent-scheduler":
+            thread.join()
+    del model
+    gc.collect()
+    assert freed() is None
+
+
+END_INSIDE_A_PASS = """
+import asyncio, detent
+async def begin():
+    for seed in range(4):
+        asyncio.create_task(detent.agenerate(detent.load_model(), "Hi", max_tokens=1900, temperature=9, seed=seed))
+    await asyncio.sleep(0.2)
+asyncio.run(begin())
+print("end")
+"""
+
+
+def test_the_interpreter_may_end_at_any_time() -> None:
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", END_INSIDE_A_PASS], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_a_forked_process_has_schedulers_of_its_own() -> None:
+    model = detent.load_model()
+    asyncio.run(detent.agenerate(model, "Hi", ["a"], seed=0))
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = int(asyncio.run(detent.agenerate(model, "Hi", ["a"], seed=0)).text != "a")
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0

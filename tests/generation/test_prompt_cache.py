@@ -38,7 +38,7 @@ def read(model: Any, prompts: PromptCache, text: str) -> LogitsCache:
 
 def test_a_prompt_is_read_from_where_it_differs(real: detent.models.BatchModel) -> None:
     model: Any = Recording(real)
-    prompts = PromptCache(model)
+    prompts = PromptCache()
     for text in ("one", "two", "one"):
         cache = read(model, prompts, LONG + text)
         fresh = real.start(cache.prompt_ids)
@@ -49,7 +49,7 @@ def test_a_prompt_is_read_from_where_it_differs(real: detent.models.BatchModel) 
 
 def test_the_longest_beginning_is_taken_and_the_oldest_forgotten(real: detent.models.BatchModel) -> None:
     model: Any = Recording(real)
-    prompts = PromptCache(model, size=2)
+    prompts = PromptCache(size=2)
     for text in (LONG, LONG + "one two", "Something else that has as many tokens as it takes to be worth a copy."):
         read(model, prompts, text)
     assert len(model.started) == 2

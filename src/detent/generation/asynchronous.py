@@ -8,6 +8,8 @@ is never blocked: arguments are checked and languages compiled in a thread too. 
 from __future__ import annotations
 
 import asyncio
+import atexit
+import os
 import threading
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -43,6 +45,26 @@ _MOST_TOGETHER = 64
 
 _lock = threading.Lock()
 _schedulers: WeakKeyDictionary[Model, _Scheduler] = WeakKeyDictionary()
+_running: set[_Scheduler] = set()
+"""The schedulers that have a thread."""
+
+
+def _stop() -> None:
+    """End all texts before the interpreter does: to stop a thread inside a model's C++ code aborts the process."""
+    for scheduler in list(_running):
+        scheduler.stop()
+
+
+def _forget() -> None:
+    """Forget the schedulers in a forked process, which has none of their threads."""
+    global _lock
+    _lock = threading.Lock()
+    _schedulers.clear()
+    _running.clear()
+
+
+atexit.register(_stop)
+os.register_at_fork(after_in_child=_forget)
 
 
 class _Task:
@@ -77,16 +99,25 @@ class _Scheduler:
     def __init__(self, model: Model) -> None:
         self._lock = threading.Lock()
         self._waiting: deque[_Task] = deque()
-        self._is_running = False
-        self._prompts = PromptCache(model) if isinstance(model, BatchModel) else None
+        self._thread: threading.Thread | None = None
+        self._is_stopped = False
+        self._prompts = PromptCache() if isinstance(model, BatchModel) else None
 
     def submit(self, task: _Task) -> None:
         """Add a text; start the thread if there is none."""
         with self._lock:
             self._waiting.append(task)
-            if not self._is_running:
-                self._is_running = True
-                threading.Thread(target=self._run, name="detent-scheduler", daemon=True).start()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="detent-scheduler", daemon=True)
+                self._thread.start()
+                _running.add(self)
+
+    def stop(self) -> None:
+        """End all texts and wait for the pass of the model that is under way."""
+        with self._lock:
+            self._is_stopped, thread = True, self._thread
+        if thread is not None:
+            thread.join()
 
     def _run(self) -> None:
         active: list[_Task] = []
@@ -94,8 +125,9 @@ class _Scheduler:
             with self._lock:
                 while self._waiting and len(active) < _MOST_TOGETHER:
                     active.append(self._waiting.popleft())
-                if not active:
-                    self._is_running = False
+                if not active or self._is_stopped:
+                    self._thread = None
+                    _running.discard(self)
                     return
             active = [task for task in active if self._advance(task)]
             if active:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ModelError
-from detent.models.base import Model, Session
+from detent.models.base import BatchModel, Model, Session
 
 __all__ = ["LogitsCache"]
 
@@ -99,6 +99,11 @@ class LogitsCache:
     def has_session(self) -> bool:
         """Whether the session has started."""
         return self._session is not None
+
+    def fork(self, session: Session) -> Session:
+        """Return a copy of a session of the model, which must be a `BatchModel`."""
+        assert isinstance(self._model, BatchModel)  # noqa: S101 - others have no sessions to share
+        return self._model.fork(session)
 
     def open(self, session: Session) -> None:
         """Take over a session that contains the prompt and nothing else."""

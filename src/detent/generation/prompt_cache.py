@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from detent.generation.logits_cache import LogitsCache
-from detent.models.base import BatchModel, Session
+from detent.models.base import Session
 
 __all__ = ["PromptCache"]
 
@@ -15,20 +15,17 @@ _LEAST_SHARED = 16
 
 
 class PromptCache:
-    """The sessions of the last prompts of a model.
+    """The sessions of the last prompts of a model; it does not hold the model itself.
 
     Cost: `open` compares a prompt with each session's, and `keep` forks a session; neither asks the model.
 
     Parameters
     ----------
-    model : BatchModel
-        Its `fork` makes the copies.
     size : int
         How many sessions are kept; each needs the memory of its keys and values.
     """
 
-    def __init__(self, model: BatchModel, size: int = 8) -> None:
-        self._model = model
+    def __init__(self, size: int = 8) -> None:
         self._size = size
         self._sessions: OrderedDict[tuple[int, ...], Session] = OrderedDict()
 
@@ -43,7 +40,7 @@ class PromptCache:
         if shared < min(_LEAST_SHARED, len(prompt)):
             return
         self._sessions.move_to_end(known)
-        session = self._model.fork(self._sessions[known])
+        session = cache.fork(self._sessions[known])
         if shared < len(known):
             session.crop(shared)
         if shared < len(prompt):
@@ -55,7 +52,7 @@ class PromptCache:
         key = tuple(cache.prompt_ids)
         if key in self._sessions or len(key) < _LEAST_SHARED:
             return
-        session = self._model.fork(cache.session(()))
+        session = cache.fork(cache.session(()))
         session.crop(len(key))
         self._sessions[key] = session
         if len(self._sessions) > self._size:

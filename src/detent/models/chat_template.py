@@ -63,10 +63,11 @@ class ChatTemplate:
     """
 
     def __init__(self, source: str | Mapping[str, str], *, special_tokens: Mapping[str, str] | None = None) -> None:
-        self.sources: dict[str, str] = {"default": source} if isinstance(source, str) else dict(source)
-        self.special_tokens: dict[str, str] = dict(special_tokens or {})
-        if not self.sources or not all(isinstance(each, str) for each in self.sources.values()):
+        sources = {"default": source} if isinstance(source, str) else source
+        if not isinstance(sources, Mapping) or not sources or not all(isinstance(x, str) for x in sources.values()):
             raise ArgumentError("a chat template must be a str, or a dict of them by name")
+        self.sources: dict[str, str] = dict(sources)
+        self.special_tokens: dict[str, str] = dict(special_tokens or {})
         for each in self.sources.values():
             _compile(each)
 

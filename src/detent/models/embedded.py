@@ -293,6 +293,9 @@ def _read_config(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except OSError as error:
-        raise ModelError(f"cannot read the model's {path}: {error.strerror}") from None
+        raise ModelError(
+            f"cannot read the model's {path}: {error.strerror}; load_model reads folders of the embedded layout; "
+            "detent.models.Transformers takes models of transformers"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{path} is not valid JSON: {error}") from None

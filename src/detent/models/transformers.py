@@ -60,9 +60,15 @@ class Transformers:
         chat: bool = False,
     ) -> None:
         if not hasattr(model, "config") or not hasattr(model, "forward"):
-            raise ArgumentError(f"model must be a transformers model, got {type(model).__name__}")
+            raise ArgumentError(
+                f"model must be a transformers model, got {type(model).__name__}; load it with "
+                "transformers.AutoModelForCausalLM.from_pretrained(name)"
+            )
         if not callable(tokenizer):
-            raise ArgumentError(f"tokenizer must be a transformers tokenizer, got {type(tokenizer).__name__}")
+            raise ArgumentError(
+                f"tokenizer must be a transformers tokenizer, got {type(tokenizer).__name__}; load it with "
+                "transformers.AutoTokenizer.from_pretrained(name)"
+            )
         name = type(model).__name__
         if model.config.is_encoder_decoder:
             raise ModelError(
