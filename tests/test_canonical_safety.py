@@ -12,7 +12,7 @@ import pytest
 import detent
 from detent.errors import CancelledError, DetentError, LimitError, StateError
 from detent.integrations.transformers import LogitsProcessor
-from detent.vocabulary.pretokenizer_regex import read_split
+from detent.vocabulary.pretokenizer_regex import read_splits
 from tests.support.hostile_corpus import expand, hostile_cases
 from tests.support.shared_data import needs_shared, real_vocabulary
 from tests.support.toy_bpe import SPLITS, vocabulary_of
@@ -118,7 +118,7 @@ def test_a_limit_is_never_a_verdict(pattern):
 
 def test_an_endless_search_is_bounded_and_cancelled():
     # The split waits for a 1 that never comes, however deep the brackets.
-    split = read_split(r"\p{L}{2,}(?=1)|\p{L}|1+(?!\p{L})|[\s\S]")
+    split = read_splits(r"\p{L}{2,}(?=1)|\p{L}|1+(?!\p{L})|[\s\S]")
     words = vocabulary_of([b"a", b"b", b"aa"], [(0, 0, 0, 2)], split=split)
     nested = detent.grammar('start: "a" start "b" | "aab"')
     with pytest.raises(LimitError):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import tokenizers
 
-NAMES = ("Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "s")
+NAMES = ("Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S", "d", "s", "w")
 TARGET = Path(__file__).resolve().parents[1] / "src/detent/vocabulary/character_classes.py"
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 HEAD = '''"""The sets of characters that split patterns name, as the package tokenizers {version} knows them.
@@ -31,7 +31,7 @@ RUNS: dict[str, str] = {{
 
 def members(name: str) -> list[int]:
     """Return the code points that match, in order."""
-    pattern = r"\s" if name == "s" else rf"\p{{{name}}}"
+    pattern = rf"\{name}" if name in "dsw" else rf"\p{{{name}}}"
     split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated")
     found = []
     points = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]

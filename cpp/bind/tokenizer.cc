@@ -49,8 +49,8 @@ std::shared_ptr<Encoder> make_encoder(bool pieces, const nb::list& texts, const 
   config.class_ranges = std::move(class_ranges);
   config.class_count = class_count;
   for (const auto& [op, set, to, or_to] : pretokenizer) {
-    if (op > static_cast<std::uint8_t>(PreTokenizer::Op::fork)) throw Error(ErrorKind::argument, "split_program");
-    config.pretokenizer.push_back({static_cast<PreTokenizer::Op>(op), set, to, or_to});
+    if (op > static_cast<std::uint8_t>(SplitOp::fork)) throw Error(ErrorKind::argument, "split_program");
+    config.pretokenizer.push_back({static_cast<SplitOp>(op), set, to, or_to});
   }
   config.single_pretoken = single_pretoken;
   config.scores.resize(scores.size() / sizeof(double));

@@ -178,10 +178,10 @@ std::vector<std::uint32_t> Encoder::encode(std::string_view text) const {
     begin = i + 1;
   }
   begins.push_back(text.size());
-  for (std::size_t i = 0; i < classes.size();) {
-    const std::size_t end = pretokenizer_.pretoken_end(classes, i);
-    append_pretoken(text.substr(begins[i], begins[end] - begins[i]), tokens);
-    i = end;
+  std::size_t first = 0;
+  for (std::size_t end : pretokenizer_.pretoken_ends(classes)) {
+    append_pretoken(text.substr(begins[first], begins[end] - begins[first]), tokens);
+    first = end;
   }
   return tokens;
 }

@@ -46,7 +46,7 @@ class Encoder {
     bool split_at_spaces = false;  // of a Unigram model: each space begins a word, which is encoded by itself
     std::vector<std::pair<std::uint32_t, std::uint8_t>> class_ranges;  // see CharacterDfa
     unsigned class_count = 1;
-    std::vector<PreTokenizer::Instruction> pretokenizer;
+    std::vector<SplitInstruction> pretokenizer;  // see PreTokenizer
     bool single_pretoken = false;  // the pre-tokenizer never splits
   };
 

@@ -1,18 +1,13 @@
 // The boundary automaton.
 //
-// 1. Naively, the pre-tokens of a text are found by the scanner: from each start, the match that the backtracking
-// matcher
-//    prefers; the next pre-token starts at its end. Whether a pre-token ends here may depend on text that is not
-//    written yet: in `\s+(?!\S)`, whether a space belongs to the run before it depends on the next character.
-// 2. So guess: a state reads for each character whether it starts a pre-token. Without a start the matcher goes on with
-//    the threads of higher priority than a match, since they could still win. With a start, the match is the result:
-//    all threads of higher priority must never match. They become *obligations*, which the state carries on.
-// 3. A state is (threads of the pre-token by priority, obligations). It dies if an obligation matches, or if a start is
-//    guessed where no thread matches. What a thread does between two characters (assertions, jumps, the match) is
-//    computed when the next character is known, so that assertions about it are exact.
-// 4. By construction each text has exactly one accepted sequence of guesses. States are determinised by construction,
-//    without dead states (drop_dead), and minimised (Moore 1956): 14 to 20 states for the known splits.
-// 5. A state is unconstrained if every text may follow: determinise over the guesses, and look whether a set without a
+// 1. Without an expression, the text is one pre-token: its first character starts it, and no other one does.
+// 2. An expression splits each of the pieces so far (split_pieces). A state of the product is a state of the automaton
+//    so far, and one of the expression, which reads one piece: where a piece starts, the expression begins anew, and
+//    its last state must be one in which a text may end. Whether a character starts a piece, and which of its next
+//    states the expression takes, are guesses that the result hides: its states are sets of such pairs.
+// 3. Each text has exactly one accepted sequence of guesses, as for each expression. States have no dead ends
+//    (drop_dead), and are minimised (Moore 1956): 14 to 20 states for the known pre-tokenizers.
+// 4. A state is unconstrained if every text may follow: determinise over the guesses, and look whether a set without a
 //    final state can be reached.
 #include "bpe/pretokenizer.h"
 
@@ -25,154 +20,106 @@
 namespace detent {
 namespace {
 
-constexpr std::size_t kMaxStates = 4096;
+using Threads = std::vector<std::uint16_t>;  // states
+constexpr std::size_t kMaxStates = SplitLevel::kMaxStates;
 
 }  // namespace
 
-PreTokenizer::PreTokenizer(std::vector<Instruction> program, unsigned class_count)
-    : program_(std::move(program)), class_count_(class_count) {
-  const auto size = program_.size();
-  if (size == 0 || size >= kDead || class_count_ >= kEnd) {
+PreTokenizer::PreTokenizer(const std::vector<SplitInstruction>& programs, unsigned class_count)
+    : class_count_(class_count) {
+  const auto size = programs.size();
+  if (size == 0 || size >= kDead || class_count_ >= SplitLevel::kEnd) {
     throw Error(ErrorKind::unsupported, "split_states", static_cast<std::int64_t>(size), kMaxStates);
   }
-  for (const Instruction& each : program_) {
-    if (each.to >= size || each.or_to >= size) throw Error(ErrorKind::argument, "split_program");
+  states_.resize(2);
+  for (auto& next : states_[0].next) next.assign(class_count_, kDead);
+  states_[1] = states_[0];
+  states_[0].next[1].assign(class_count_, 1);
+  states_[1].next[0].assign(class_count_, 1);
+  states_[0].may_end = states_[1].may_end = true;
+  for (std::size_t begin = 0; begin < size;) {
+    std::size_t end = begin;
+    while (end < size && programs[end].op != SplitOp::match) ++end;
+    if (end == size) throw Error(ErrorKind::argument, "split_program");
+    std::vector<SplitInstruction> program(programs.begin() + static_cast<std::ptrdiff_t>(begin),
+                                          programs.begin() + static_cast<std::ptrdiff_t>(end) + 1);
+    for (SplitInstruction& each : program) {
+      if (each.op == SplitOp::match) continue;
+      const std::uint32_t other = each.op == SplitOp::fork ? each.or_to : each.to;
+      if (std::min(each.to, other) < begin || std::max(each.to, other) > end) {
+        throw Error(ErrorKind::argument, "split_program");
+      }
+      each.to -= static_cast<std::uint32_t>(begin);
+      each.or_to = other - static_cast<std::uint32_t>(begin);
+    }
+    levels_.emplace_back(std::move(program), class_count_);
+    split_pieces(levels_.back());
+    begin = end + 1;
   }
-  build_scanner();
-  build_boundaries();
-  drop_dead();
-  minimise();
   find_unconstrained();
   if (!states_[kTextStart].unconstrained) throw Error(ErrorKind::unsupported, "split_gap");
 }
 
-// The instructions at which threads wait before a character of that class, by priority: sets and matches.
-PreTokenizer::Threads PreTokenizer::closure(const Threads& threads, unsigned of_class) const {
-  Threads leaves;
-  std::vector<bool> seen(program_.size());
-  Threads stack;
-  for (std::uint16_t thread : threads) {
-    stack.push_back(thread);
-    while (!stack.empty()) {
-      const std::uint16_t at = stack.back();
-      stack.pop_back();
-      if (seen[at]) continue;
-      seen[at] = true;
-      const Instruction& each = program_[at];
-      switch (each.op) {
-        case Op::match:
-        case Op::set: leaves.push_back(at); break;
-        case Op::look:
-          if (each.set >> of_class & 1) stack.push_back(static_cast<std::uint16_t>(each.to));
-          break;
-        case Op::jump: stack.push_back(static_cast<std::uint16_t>(each.to)); break;
-        case Op::fork:
-          stack.push_back(static_cast<std::uint16_t>(each.or_to));
-          stack.push_back(static_cast<std::uint16_t>(each.to));
-          break;
-      }
+std::vector<std::size_t> PreTokenizer::pretoken_ends(const std::vector<std::uint8_t>& classes) const {
+  std::vector<std::size_t> ends, next_ends;
+  if (!classes.empty()) ends.push_back(classes.size());
+  for (const SplitLevel& level : levels_) {
+    std::size_t begin = 0;
+    next_ends.clear();
+    for (std::size_t end : ends) {
+      level.split(classes, begin, end, next_ends);
+      begin = end;
     }
+    std::swap(ends, next_ends);
   }
-  return leaves;
+  return ends;
 }
 
-// The threads after a character of that class.
-PreTokenizer::Threads PreTokenizer::after(const Threads& leaves, unsigned of_class) const {
-  Threads next;
-  for (std::uint16_t leaf : leaves) {
-    const Instruction& each = program_[leaf];
-    if (each.op != Op::set || !(each.set >> of_class & 1)) continue;
-    const auto to = static_cast<std::uint16_t>(each.to);
-    if (std::ranges::find(next, to) == next.end()) next.push_back(to);
-  }
-  return next;
-}
-
-// The position of the first match, or the size if there is none.
-std::size_t PreTokenizer::match_in(const Threads& leaves) const {
-  return static_cast<std::size_t>(
-      std::ranges::find_if(leaves, [this](std::uint16_t leaf) { return program_[leaf].op == Op::match; }) -
-      leaves.begin());
-}
-
-void PreTokenizer::build_scanner() {
-  std::map<Threads, std::uint16_t> known{{{0}, 0}};
-  std::vector<Threads> threads{{0}};
-  for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (threads.size() > kMaxStates) throw Error(ErrorKind::unsupported, "split_states", kMaxStates, kMaxStates);
-    ScannerState scan{std::vector<std::uint16_t>(class_count_, kDead), std::vector<bool>(class_count_ + 1)};
-    for (unsigned c = 0; c <= class_count_; ++c) {
-      Threads leaves = closure(threads[i], c == class_count_ ? kEnd : c);
-      const std::size_t match = match_in(leaves);
-      scan.ends[c] = match < leaves.size();
-      leaves.resize(match);
-      if (c == class_count_) continue;
-      Threads next = after(leaves, c);
-      if (next.empty()) continue;
-      const auto [entry, is_new] = known.try_emplace(next, static_cast<std::uint16_t>(threads.size()));
-      if (is_new) threads.push_back(std::move(next));
-      scan.next[c] = entry->second;
-    }
-    scanner_.push_back(std::move(scan));
-  }
-}
-
-std::size_t PreTokenizer::pretoken_end(const std::vector<std::uint8_t>& classes, std::size_t from) const {
-  std::size_t end = from;
-  std::uint16_t state = 0;
-  for (std::size_t i = from; state != kDead; ++i) {
-    const std::size_t c = i < classes.size() ? classes[i] : class_count_;
-    if (scanner_[state].ends[c]) end = i;
-    state = i < classes.size() ? scanner_[state].next[c] : kDead;
-  }
-  return end;
-}
-
-void PreTokenizer::build_boundaries() {
-  using Key = std::pair<Threads, Threads>;  // threads by priority; obligations, ascending
-  std::map<Key, std::uint16_t> known;
-  std::vector<Key> keys{{{}, {}}};
-  states_.emplace_back();
-  const auto add = [&](Threads threads, Threads obligations) {
-    std::ranges::sort(obligations);
-    obligations.erase(std::unique(obligations.begin(), obligations.end()), obligations.end());
-    Key key{std::move(threads), std::move(obligations)};
-    const auto [entry, is_new] = known.try_emplace(key, static_cast<std::uint16_t>(keys.size()));
+// Replaces the states by those of the pieces into which `level` splits the pieces so far.
+void PreTokenizer::split_pieces(const SplitLevel& level) {
+  using Set = std::vector<std::pair<State, SplitLevel::State>>;  // ascending
+  std::map<Set, State> known{{{{kTextStart, SplitLevel::kTextStart}}, kTextStart}};
+  std::vector<Set> sets{known.begin()->first};
+  std::vector<BoundaryState> states(1);
+  const auto add = [&](Set set) {
+    if (set.empty()) return kDead;
+    std::ranges::sort(set);
+    set.erase(std::unique(set.begin(), set.end()), set.end());
+    const auto [entry, is_new] = known.try_emplace(set, static_cast<State>(sets.size()));
     if (is_new) {
-      if (keys.size() >= kMaxStates) throw Error(ErrorKind::unsupported, "split_states", kMaxStates, kMaxStates);
-      keys.push_back(std::move(key));
-      states_.emplace_back();
+      if (sets.size() >= kMaxStates) throw Error(ErrorKind::unsupported, "split_states", kMaxStates, kMaxStates);
+      sets.push_back(std::move(set));
+      states.emplace_back();
     }
     return entry->second;
   };
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Key key = keys[i];
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const Set from = sets[i];
     BoundaryState state;
-    for (auto& next : state.next) next.assign(class_count_, kDead);
-    for (unsigned c = 0; c <= class_count_; ++c) {
-      const unsigned next_class = c == class_count_ ? kEnd : c;
-      const Threads obligations = closure(key.second, next_class);
-      if (match_in(obligations) < obligations.size()) continue;
-      Threads leaves = closure(key.first, next_class);
-      const std::size_t match = match_in(leaves);
-      const bool may_start = i == kTextStart || match < leaves.size();
-      leaves.resize(match);
-      if (next_class == kEnd) {
-        state.may_end = may_start;
-        continue;
-      }
-      const Threads continued = after(leaves, c), still_obliged = after(obligations, c);
-      if (!continued.empty()) state.next[0][c] = add(continued, still_obliged);
-      if (!may_start) continue;
-      const Threads first = closure({0}, c);
-      const Threads started = match_in(first) < first.size() ? Threads{} : after(first, c);  // no empty pre-tokens
-      if (started.empty()) continue;
-      Threads all_obligations = still_obliged;
-      all_obligations.insert(all_obligations.end(), continued.begin(), continued.end());
-      state.next[1][c] = add(started, std::move(all_obligations));
+    for (const auto& [outer, inner] : from) {
+      state.may_end = state.may_end || (states_[outer].may_end && level.may_end(inner));
     }
-    states_[i] = std::move(state);
+    for (const bool starts : {false, true}) {
+      for (unsigned c = 0; c < class_count_; ++c) {
+        Set next;
+        const auto append = [&](State outer, const std::vector<SplitLevel::State>& inner) {
+          for (SplitLevel::State each : inner) next.emplace_back(outer, each);
+        };
+        for (const auto& [outer, inner] : from) {
+          const State inside = states_[outer].next[0][c], starting = states_[outer].next[1][c];
+          if (inside != kDead) append(inside, level.after(inner, starts, c));
+          if (starts && starting != kDead && level.may_end(inner)) {
+            append(starting, level.after(SplitLevel::kTextStart, true, c));
+          }
+        }
+        state.next[starts].push_back(add(std::move(next)));
+      }
+    }
+    states[i] = std::move(state);
   }
+  states_ = std::move(states);
+  drop_dead();
+  minimise();
 }
 
 // Removes the steps to states from which the text can never end.

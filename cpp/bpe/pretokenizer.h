@@ -1,33 +1,25 @@
-// PreTokenizer: the regular expression that splits a text into pre-tokens, as two automata over character classes.
+// PreTokenizer: the regular expressions that split a text into pre-tokens, as one automaton over character classes.
 //
-// The scanner finds pre-tokens as a backtracking matcher does: a state is the list of threads by priority (Pike 1987;
-// Cox 2009).
+// The first expression splits the text, the next one each of the pieces, and so on (split_level.h). The pieces of the
+// last one are the pre-tokens.
 //
-// The boundary automaton tells the same without lookahead, for a text that is still being written. It reads, for each
-// character, its class and whether it *starts* a pre-token. Each text has exactly one accepted sequence of starts.
+// The boundary automaton tells the pre-tokens without lookahead, for a text that is still being written. It reads, for
+// each character, its class and whether it *starts* a pre-token. Each text has exactly one accepted sequence of starts.
 // pretokenizer.cc derives it.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
-#include "bpe/character_dfa.h"
+#include "bpe/split_level.h"
 
 namespace detent {
 
 class PreTokenizer {
  public:
-  enum class Op : std::uint8_t { match, set, look, jump, fork };  // fork prefers its first branch
-  struct Instruction {
-    Op op;
-    std::uint64_t set = 0;  // of classes; with look, the bit kEnd stands for the end of the text
-    std::uint32_t to = 0, or_to = 0;
-  };
-  static constexpr unsigned kEnd = 63;
-
-  // Throws `unsupported`: "split_gap" if some text has a character in no pre-token, "split_states" for too many states.
-  PreTokenizer(std::vector<Instruction> program, unsigned class_count);
+  // The programs of the expressions, one after the other. Each ends with its only `match`. Throws `unsupported`:
+  // "split_gap" if some text has no pre-tokens, "split_states" for too many states.
+  PreTokenizer(const std::vector<SplitInstruction>& programs, unsigned class_count);
 
   // The boundary automaton.
   using State = std::uint16_t;
@@ -43,34 +35,24 @@ class PreTokenizer {
   bool unconstrained(State state) const { return states_[state].unconstrained; }
   std::size_t state_count() const { return states_.size(); }
 
-  // The end of the pre-token that begins at `from`, in a sequence of classes.
-  std::size_t pretoken_end(const std::vector<std::uint8_t>& classes, std::size_t from) const;
+  // The ends of the pre-tokens of a text, given as classes.
+  std::vector<std::size_t> pretoken_ends(const std::vector<std::uint8_t>& classes) const;
 
  private:
-  using Threads = std::vector<std::uint16_t>;  // instructions
   struct BoundaryState {
     std::vector<State> next[2];  // by class, for a character that does not start a pre-token, and for one that does
     bool may_end = false;
     bool unconstrained = false;
   };
-  struct ScannerState {
-    std::vector<std::uint16_t> next;  // by class
-    std::vector<bool> ends;           // by class, and for the end of the text: whether a pre-token may end before it
-  };
 
-  Threads closure(const Threads& threads, unsigned of_class) const;
-  Threads after(const Threads& leaves, unsigned of_class) const;
-  std::size_t match_in(const Threads& leaves) const;
-  void build_scanner();
-  void build_boundaries();
+  void split_pieces(const SplitLevel& level);
   void drop_dead();
   void minimise();
   void find_unconstrained();
 
-  std::vector<Instruction> program_;
   unsigned class_count_;
+  std::vector<SplitLevel> levels_;
   std::vector<BoundaryState> states_;
-  std::vector<ScannerState> scanner_;
 };
 
 }  // namespace detent

@@ -12,17 +12,17 @@ import numpy as np
 import detent
 from detent import _core
 from detent.vocabulary.core_encoder import CoreEncoder
-from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN, WHOLE, Split, read_split
+from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN, WHOLE, Split, read_splits
 
 SPLITS = {
     "none": WHOLE,
-    "gpt2": read_split(GPT2_PATTERN),
-    "llama3": read_split(
+    "gpt2": read_splits(GPT2_PATTERN),
+    "llama3": read_splits(
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
         r"\s+(?!\S)|\s+"
     ),
-    "pairs": read_split(r"\s\p{L}|\s+|\p{L}{1,2}|[^\s\p{L}]+(?=\p{L})|[^\s\p{L}]"),
-    "ahead": read_split(r"\p{L}+(?!\s)|\p{L}|[^\p{L}]{2}|[^\p{L}]"),
+    "pairs": read_splits(r"\s\p{L}|\s+|\p{L}{1,2}|[^\s\p{L}]+(?=\p{L})|[^\s\p{L}]"),
+    "ahead": read_splits(r"\p{L}+(?!\s)|\p{L}|[^\p{L}]{2}|[^\p{L}]"),
 }
 
 Merge = tuple[int, int, int, int]

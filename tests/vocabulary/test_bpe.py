@@ -144,22 +144,63 @@ def test_what_cannot_be_followed_is_refused(byte_bpe, fallback_bpe, wordpiece, s
     refused({**data, "normalizer": {"type": "Lowercase"}}, "Lowercase")
     byte_level = data["pre_tokenizer"]
     refused({**data, "pre_tokenizer": {**byte_level, "add_prefix_space": True}}, "space before each text")
+    words = {"type": "WhitespaceSplit"}
+    refused({**data, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [words, byte_level]}}, "WhitespaceSplit")
     digits = {"type": "Digits", "individual_digits": True}
-    together = {**digits, "individual_digits": False}
-    refused({**data, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [together, byte_level]}}, "splits twice")
+    refused({**data, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [byte_level, digits]}}, "'Digits'")
     plain = {**byte_level, "use_regex": False}
-    refused({**data, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [digits, plain]}}, "Digits")
     pieces = json.loads(fallback_bpe.to_str())
     refused({**pieces, "normalizer": None}, "U\\+2581")
     refused({**pieces, "normalizer": {"type": "NFKC"}}, "NFKC")
     for pattern, word in (
-        (r"\w+", "escape"),
-        (r"\s+(?!\S)|[a-z]+", "no chunk"),
+        (r"\h+", "escape"),
+        (r"a*", "no chunk"),
         (r"(?>a)|\s", "kind"),
         (r"a+?|\s", "lazy"),
     ):
         split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
         refused({**data, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, plain]}}, word)
+
+
+def isolated(pattern, **form):
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False, **form}
+
+
+NUMBERS = {"type": "Digits", "individual_digits": True}
+SEQUENCES = {
+    "deepseek": [
+        *map(isolated, (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+")), NUMBERS,
+    ],
+    "deepseek-v3": [
+        *map(isolated, (
+            r"\p{N}{1,3}", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+            r"[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        )),
+    ],
+    "gaps": [isolated(r"\s+(?!\S)|[a-z]+")],
+    "inverted": [isolated(r"\p{L}+", invert=True)],
+    "a string": [{**isolated(""), "pattern": {"String": " ("}}],
+    "runs of digits": [{**NUMBERS, "individual_digits": False}],
+    "words": [isolated(r"\w+|\d"), isolated(r"\W")],
+    "between numbers": [isolated(r"\p{N}"), isolated(r"\s+(?!\S)|\s"), isolated(r"[a-z]{2}(?=[a-z])|[^a]b")],
+}  # fmt: skip
+"""Pre-tokenizers before ByteLevel."""
+
+
+@needs_shared
+@pytest.mark.parametrize("regex", [False, True])
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_splits_follow_each_other(name, regex, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers", reason="compares with the package tokenizers")
+    data = json.loads(tokenizer_file("gpt2").read_bytes())
+    last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": regex}
+    data["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [*SEQUENCES[name], last]}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    vocabulary = Vocabulary.from_file(path, eos_token_ids=None)
+    backend = tokenizers.Tokenizer.from_file(str(path))
+    check_equal(vocabulary, backend, [text for text in SAMPLES if "\x00" not in text])
+    check_equal(vocabulary, backend, odd_texts(len(name), 40_000))
 
 
 def test_errors_say_what_was_found(byte_bpe, save):

@@ -18,16 +18,7 @@ from detent.vocabulary import byte_level
 from detent.vocabulary.encoder_config import BuiltEncoder, build_encoder
 from detent.vocabulary.file_io import expect
 from detent.vocabulary.loaded_tokens import shown
-from detent.vocabulary.pretokenizer_regex import (
-    GPT2_PATTERN,
-    GPT2_WITH_SEPARATE_DIGITS,
-    GPT2_WITH_SEPARATE_NUMBERS,
-    SEPARATE_DIGITS,
-    SEPARATE_NUMBERS,
-    WHOLE,
-    Split,
-    read_split,
-)
+from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN, NUMERIC_CHARACTER, WHOLE, Split, read_splits
 from detent.vocabulary.sentencepiece_pieces import METASPACE, numbers, read_piece_tables
 from detent.vocabulary.unsupported import unsupported
 
@@ -119,39 +110,46 @@ def _read_model(
 
 
 def _known_split(parts: list[dict[str, Any]]) -> Split:
+    patterns = _patterns(parts)
+    return read_splits(*patterns) if patterns else WHOLE
+
+
+def _patterns(parts: list[dict[str, Any]]) -> list[str]:
+    """Return the regexes of the pre-tokenizers: each isolates its matches in the pieces of the one before."""
     *before, last = parts
-    if last["type"] != "ByteLevel" or len(before) > 1:
-        raise unsupported(f"its pre-tokenizers are {', '.join(str(part['type']) for part in parts[:9])}")
+    if last["type"] != "ByteLevel":
+        raise unsupported(f"the last of its pre-tokenizers is {shown(last['type'])}, not 'ByteLevel'")
     if last.get("add_prefix_space"):
         raise unsupported("it puts a space before each text")
-    if not before:
-        return read_split(GPT2_PATTERN) if last.get("use_regex", True) else WHOLE
-    split = before[0]
-    pattern = split.get("pattern")
-    if last.get("use_regex", True):
-        if split == SEPARATE_DIGITS:
-            return read_split(GPT2_WITH_SEPARATE_DIGITS)
-        if split == SEPARATE_NUMBERS:
-            return read_split(GPT2_WITH_SEPARATE_NUMBERS)
-        raise unsupported("it splits twice")
-    if split["type"] != "Split" or not isinstance(pattern, dict) or not isinstance(pattern.get("Regex"), str):
-        raise unsupported(f"pre-tokenizer {shown(split['type'])} is not a split at a regular expression")
-    if split.get("behavior") != "Isolated" or split.get("invert"):
-        raise unsupported(f"its split behaves as {shown(split.get('behavior'))}")
-    return read_split(pattern["Regex"])
+    return [*map(_pattern, before), *([GPT2_PATTERN] if last.get("use_regex", True) else [])]
+
+
+def _pattern(part: dict[str, Any]) -> str:
+    kind = part["type"]
+    if kind == "Digits":
+        return NUMERIC_CHARACTER + ("" if part.get("individual_digits") else "+")
+    if kind != "Split":
+        raise unsupported(f"pre-tokenizer {shown(kind)} is not a split at a regular expression")
+    if part.get("behavior") != "Isolated":
+        raise unsupported(f"its split behaves as {shown(part.get('behavior'))}")
+    pattern = part.get("pattern")
+    if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
+        return str(pattern["Regex"])
+    if isinstance(pattern, dict) and isinstance(pattern.get("String"), str):
+        return "".join(
+            "\\" + letter if letter.isascii() and letter.isprintable() and not letter.isalnum() else letter
+            for letter in pattern["String"]
+        )
+    raise unsupported("it has a split without a pattern")
 
 
 def _nearest_split(parts: list[dict[str, Any]]) -> Split:
     """Return the split of the last pre-tokenizer whose regex can be read."""
     for part in reversed(parts):
-        pattern = part.get("pattern")
         if part["type"] == "ByteLevel" and part.get("use_regex", True):
-            return read_split(GPT2_PATTERN)
-        if part["type"] != "Split" or part.get("behavior") != "Isolated" or part.get("invert"):
+            return read_splits(GPT2_PATTERN)
+        try:
+            return read_splits(_pattern(part))
+        except UnsupportedError:
             continue
-        if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
-            try:
-                return read_split(pattern["Regex"])
-            except UnsupportedError:
-                continue
     return WHOLE

@@ -2,15 +2,15 @@ r"""Pre-tokenizer regexes (Oniguruma's syntax), compiled for the core.
 
 A regex becomes a program of a backtracking matcher (`cpp/bpe/`) over classes of characters; two characters are in one
 class if no set of the regex separates them. Supported are the constructs of known tokenizers: alternatives, groups,
-`(?i:…)` over ASCII, sets, `\s`, `\S`, `\p{…}`, greedy repeats, and a lookahead at one character. Everything else is
-refused, since an approximate pre-tokenizer puts boundaries where the tokenizer has none.
+`(?i:…)` over ASCII, sets, `\d`, `\s`, `\w`, `\p{…}`, greedy repeats, and a lookahead at one character. Everything else
+is refused, since an approximate pre-tokenizer puts boundaries where the tokenizer has none.
 
 Source: https://github.com/kkos/oniguruma/blob/master/doc/RE (the matcher of the package tokenizers).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 from detent.code_points import LAST, Range, Ranges, complement, normalise
@@ -20,30 +20,17 @@ from detent.vocabulary.loaded_tokens import shown
 
 __all__ = [
     "GPT2_PATTERN",
-    "GPT2_WITH_SEPARATE_DIGITS",
-    "GPT2_WITH_SEPARATE_NUMBERS",
-    "SEPARATE_NUMBERS",
+    "NUMERIC_CHARACTER",
     "WHOLE",
     "Split",
-    "read_split",
+    "read_splits",
 ]
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The regex of the pre-tokenizer ByteLevel with `use_regex`."""
 
-SEPARATE_NUMBERS = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
-"""The pre-tokenizer that isolates each numeric character, before another split."""
-
-GPT2_WITH_SEPARATE_NUMBERS = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
-"""The composition of the two: a number bounds the pre-token before it as the end of a text does."""
-
-SEPARATE_DIGITS = {"type": "Digits", "individual_digits": True}
-"""The other pre-tokenizer that splits off each numeric character."""
-
-GPT2_WITH_SEPARATE_DIGITS = (
-    "[\\p{N}@]|'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?[^\\s\\p{L}\\p{N}@]+|\\s+(?![^\\s\\p{N}@])|\\s+"
-).replace("@", "\U00011de0-\U00011de9\U00016ff4-\U00016ff6")
-"""As GPT2_WITH_SEPARATE_NUMBERS; the numeric characters of `Digits` are those of a later version of Unicode."""
+NUMERIC_CHARACTER = "[\\p{N}\U00011de0-\U00011de9\U00016ff4-\U00016ff6]"
+"""The characters of the pre-tokenizer Digits, which follows a later version of Unicode."""
 
 _MATCH, _SET, _LOOK, _JUMP, _FORK = range(5)
 _END = 1 << 63  # the end of the text, in the set of a lookahead
@@ -60,7 +47,7 @@ _Step = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Split:
-    """The arguments of `_core.Encoder` for a pre-tokenizer."""
+    """The arguments of `_core.Encoder` for a pre-tokenizer: the programs of its regexes, one after the other."""
 
     ranges: list[tuple[int, int]]
     class_count: int
@@ -73,29 +60,34 @@ WHOLE = Split([(0, 0)], 1, [(_SET, 1, 1, 0), (_FORK, 0, 0, 2), (_MATCH, 0, 0, 0)
 
 
 @cache
-def read_split(pattern: str) -> Split:
-    """Compile a pre-tokenizer regex.
+def read_splits(*patterns: str) -> Split:
+    r"""Compile the regexes of a pre-tokenizer: the first splits the text, each other one the pieces of the one before.
 
-    >>> read_split(GPT2_PATTERN).class_count
+    >>> read_splits(GPT2_PATTERN).class_count
     14
+    >>> read_splits(r"[\r\n]", r"\s?\p{L}+").class_count
+    4
 
     Raises
     ------
     UnsupportedError
-        The regex has a construct that may mean something else to the tokenizer.
+        A regex has a construct that may mean something else to the tokenizer.
     """
-    if len(pattern) > _MOST_CHARACTERS:
-        raise UnsupportedError(f"a split pattern of {len(pattern)} characters: at most {_MOST_CHARACTERS} are read")
-    reader = _PatternParser(pattern)
-    steps = [*reader.read(), (_MATCH, 0, 0, 0)]
-    classes = _Classes(reader.sets)
+    sets: list[Ranges] = []
+    at_end: list[bool] = []
+    steps: list[_Step] = []
+    for pattern in patterns:
+        if len(pattern) > _MOST_CHARACTERS:
+            raise UnsupportedError(f"a split pattern of {len(pattern)} characters: at most {_MOST_CHARACTERS} are read")
+        steps += [*_PatternParser(pattern, sets, at_end).read(), (_MATCH, 0, 0, 0)]
+    classes = _Classes(sets)
     program = []
     for address, (operation, index, first, second) in enumerate(steps):
         mask = 0
         if operation == _SET:
             mask = classes.mask(index)
         elif operation == _LOOK:
-            mask = classes.mask(index) | (_END if reader.at_end[index] else 0)
+            mask = classes.mask(index) | (_END if at_end[index] else 0)
         program.append((operation, mask, address + first, address + second))
     return Split(classes.ranges, classes.count, program)
 
@@ -135,14 +127,14 @@ class _Classes:
 
 @dataclass
 class _PatternParser:
-    """A recursive-descent parser of the regex, of bounded nesting, that emits the program."""
+    """A recursive-descent parser of a regex, of bounded nesting, that emits the program and adds to the sets."""
 
     pattern: str
+    sets: list[Ranges]
+    at_end: list[bool]
     at: int = 0
     depth: int = 0
     fold: bool = False
-    sets: list[Ranges] = field(default_factory=list)
-    at_end: list[bool] = field(default_factory=list)
 
     def read(self) -> list[_Step]:
         steps = self.alternatives()
@@ -293,13 +285,14 @@ class _PatternParser:
                 raise self.unsupported(f"the property {shown(name)}")
             self.at = end + 1
             return complement(found) if letter == "P" else found
-        plain = {"r": "\r", "n": "\n", "t": "\t", "s": None, "S": None}
+        plain = {"r": "\r", "n": "\n", "t": "\t"}
         if letter in plain:
             self.at += 2
-            character = plain[letter]
-            if character is not None:
-                return self.folded(character)
-            return _named("s") if letter == "s" else complement(_named("s"))
+            return self.folded(plain[letter])
+        if letter and letter in "dswDSW":
+            self.at += 2
+            found = _named(letter.lower())
+            return found if letter.islower() else complement(found)
         if not letter or letter.isalnum() or not letter.isascii():
             raise self.unsupported(f"the escape {shown(self.pattern[self.at : self.at + 2])}")
         self.at += 2
@@ -342,7 +335,7 @@ def _may_be_empty(steps: list[_Step]) -> bool:
 def _property(name: str) -> Ranges | None:
     if name == "L":
         return normalise([each for part in ("Lu", "Ll", "Lt", "Lm", "Lo") for each in _named(part)])
-    return _named(name) if name in RUNS and name != "s" else None
+    return _named(name) if name in RUNS and name not in ("d", "s", "w") else None
 
 
 @cache
