@@ -101,15 +101,13 @@ def as_language(value: object) -> str:
     if isinstance(value, re.Pattern):
         return "write detent.regex(pattern.pattern, pattern.flags) for its full matches"
     if isinstance(value, (str, bytes)):
-        is_schema = isinstance(value, str) and value.lstrip().startswith("{")
-        other = ", detent.json_schema(...) for the text of a schema" if is_schema else ""
-        return f"write detent.regex(...) for a pattern, detent.literal(...) for a text{other}"
+        return "write detent.regex(...) for a pattern, detent.literal(...) for a text"
     if isinstance(value, (bool, int, float)):
         return f"write the text {str(value)!r} for the number as it stands, detent.integer(...) for a range"
     if value is None:
         return "write detent.text() for any text, language.optional() for a text or nothing"
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, Iterable):
         return "write detent.choice(...) for one of several texts"
     if callable(value):
         return "write detent.calls([...]) for calls of a function, detent.json_schema(...) for its arguments"
-    return f"write detent.json_schema({type(value).__name__}) for the JSON of such an object"
+    return "make a language of it with detent.regex, detent.choice, detent.json_schema or their like"

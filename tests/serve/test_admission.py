@@ -88,8 +88,30 @@ def test_single_flight_makes_a_value_once() -> None:
             assert made == [1]
             for key in "bc":
                 await cache.get(key, lambda: make(2))
+                await asyncio.sleep(0.05)  # sizes are asked for beside the loop
             assert await cache.get("a", lambda: make(3)) == 3  # the oldest of three was forgotten
             assert await cache.get("c", lambda: make(4)) == 2
+
+    run(test)
+
+
+def test_single_flight_is_bounded_by_the_size_of_its_values() -> None:
+    async def test() -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as executor:
+            cache: SingleFlight[list[int]] = SingleFlight(9, executor, len, 10)
+            made: list[str] = []
+
+            def make(key: str, size: int) -> list[int]:
+                made.append(key)
+                return [0] * size
+
+            for key, size in [("a", 4), ("b", 4), ("a", 4), ("c", 4), ("a", 4), ("b", 4), ("d", 99), ("d", 99)]:
+                assert len(await cache.get(key, lambda key=key, size=size: make(key, size))) == size  # type: ignore[misc]
+                await asyncio.sleep(0.05)
+            assert made == ["a", "b", "c", "b", "d"]
+            assert await cache.get("a", lambda: make("a", 1)) == [0]  # the large value drove all others out
 
     run(test)
 

@@ -1,35 +1,27 @@
 """agenerate and astream: generation in asyncio, several texts at once on one model.
 
-Each model has a scheduler with one thread. The thread advances all texts until they need logits, reads their sessions
-in one pass, and repeats; a new text joins at the next pass (continuous batching: Yu et al. 2022, Orca). The event loop
-is never blocked: arguments are checked and languages compiled in a thread too. The thread ends with its last text.
+The event loop is never blocked: arguments are checked, languages compiled and texts written in other threads.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
-import os
-import threading
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
-from weakref import WeakKeyDictionary
 
 from detent.errors import BusyError
 from detent.generation.decode_loop import Stream, no_output
 from detent.generation.output import Output
 from detent.generation.partial_captures import partial_value
 from detent.generation.partial_stream import PartialValue
-from detent.generation.prompt_cache import PromptCache
 from detent.generation.request import Options, PreparedRequest, Prompt, Request, make_request
+from detent.generation.scheduler import Task, submit
 from detent.generation.signature import refuse_retries, with_options
 from detent.generation.turn_stream import TurnStream, events_of
 from detent.language import Language
-from detent.models.base import BatchModel, Model
+from detent.models.base import Model
 from detent.rule import AnyRule
 from detent.turns.events import Event
 
@@ -40,165 +32,10 @@ __all__ = ["AsyncStream", "agenerate", "astream", "astream_turn", "write_text"]
 
 _Value = TypeVar("_Value")
 
-_MOST_TOGETHER = 64
-"""The most texts that a model reads in one pass."""
 
-_lock = threading.Lock()
-_schedulers: WeakKeyDictionary[Model, _Scheduler] = WeakKeyDictionary()
-_running: set[_Scheduler] = set()
-"""The schedulers that have a thread."""
-
-
-def _stop() -> None:
-    """End all texts before the interpreter does: to stop a thread inside a model's C++ code aborts the process."""
-    for scheduler in list(_running):
-        scheduler.stop()
-
-
-def _forget() -> None:
-    """Forget the schedulers in a forked process, which has none of their threads."""
-    global _lock
-    _lock = threading.Lock()
-    _schedulers.clear()
-    _running.clear()
-
-
-atexit.register(_stop)
-os.register_at_fork(after_in_child=_forget)
-
-
-class _Task:
-    """A text of one event loop: the pieces go to its queue, then the output or an error."""
-
-    def __init__(self, model: Model, stream: Stream | TurnStream) -> None:
-        self.model = model
-        self.stream = stream
-        self.is_cancelled = False
-        self.is_read = False
-        self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[str | Event | Output | BaseException] = asyncio.Queue()
-
-    def deliver(self, item: str | Event | Output | BaseException) -> None:
-        """Send an item to the event loop, from the thread of the scheduler."""
-        try:
-            self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
-        except RuntimeError:  # the event loop is closed
-            self.is_cancelled = True
-
-    async def receive(self) -> Any:
-        """Return the next piece, or at last the output; raise the error of the text."""
-        item = await self._queue.get()
-        if isinstance(item, BaseException):
-            raise item
-        return item
-
-
-class _Scheduler:
-    """The texts of one model, and the thread that advances them."""
-
-    def __init__(self, model: Model) -> None:
-        self._lock = threading.Lock()
-        self._waiting: deque[_Task] = deque()
-        self._thread: threading.Thread | None = None
-        self._is_stopped = False
-        self._prompts = PromptCache() if isinstance(model, BatchModel) else None
-
-    def submit(self, task: _Task) -> None:
-        """Add a text; start the thread if there is none."""
-        with self._lock:
-            self._waiting.append(task)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="detent-scheduler", daemon=True)
-                self._thread.start()
-                _running.add(self)
-
-    def stop(self) -> None:
-        """End all texts and wait for the pass of the model that is under way."""
-        with self._lock:
-            self._is_stopped, thread = True, self._thread
-        if thread is not None:
-            thread.join()
-
-    def _run(self) -> None:
-        active: list[_Task] = []
-        while True:
-            with self._lock:
-                while self._waiting and len(active) < _MOST_TOGETHER:
-                    active.append(self._waiting.popleft())
-                if not active or self._is_stopped:
-                    self._thread = None
-                    _running.discard(self)
-                    return
-            active = [task for task in active if self._advance(task)]
-            if active:
-                active = self._read(active)
-
-    def _advance(self, task: _Task) -> bool:
-        """Advance a text to its next pass; return False if it has ended."""
-        if task.is_cancelled:
-            task.stream.close()
-            return False
-        try:
-            for piece in task.stream.until_pass():
-                task.deliver(piece)
-            if task.stream.is_finished:
-                task.deliver(task.stream.output)
-        except Exception as error:  # belongs to this text alone
-            task.deliver(error)
-            return False
-        return not task.stream.is_finished
-
-    def _read(self, tasks: list[_Task]) -> list[_Task]:
-        """Read the sessions of several texts in one pass; return the texts that can go on."""
-        if self._prompts is None:
-            return tasks  # each stream reads its own session
-        try:
-            new = [task for task in tasks if not task.stream.logits_cache.has_session]
-            for task in new:
-                self._prompts.open(task.stream.logits_cache)
-            firsts = {tuple(task.stream.logits_cache.prompt_ids): task for task in reversed(new)}
-            if len(firsts) == len(new):
-                self._pass(tasks)
-                return tasks
-            self._pass(list(firsts.values()))  # a prompt of several new texts is read once
-            others = [task for task in tasks if task not in firsts.values()]
-            for task in others:
-                if not task.stream.logits_cache.has_session:
-                    self._prompts.open(task.stream.logits_cache)
-            self._pass(others)
-        except Exception as error:
-            for task in tasks:
-                task.deliver(error)
-            return []
-        return tasks
-
-    def _pass(self, tasks: list[_Task]) -> None:
-        model = tasks[0].model
-        assert isinstance(model, BatchModel)  # noqa: S101 - otherwise there is no prompt cache
-        assert self._prompts is not None  # noqa: S101
-        first_reads = [task for task in tasks if not task.is_read]
-        sessions = [task.stream.session() for task in tasks]
-        began = perf_counter()
-        model.read(sessions)
-        seconds = perf_counter() - began
-        for task in tasks:
-            task.stream.logits_cache.record_pass(seconds)
-        for task in first_reads:
-            task.is_read = True
-            self._prompts.keep(task.stream.logits_cache)
-
-
-def _scheduler(model: Model) -> _Scheduler:
-    try:
-        with _lock:
-            return _schedulers.setdefault(model, _Scheduler(model))
-    except TypeError:  # a model without hash or weak references is never read together
-        return _Scheduler(model)
-
-
-async def write_text(model: Model, request: PreparedRequest, sample: int = 0) -> AsyncGenerator[str | Output, None]:
-    """Yield the pieces of a text, and its output at last; closing the generator stops the text."""
-    task = _start(model, request.stream(sample))
+async def write_text(model: Model, stream: Stream | TurnStream) -> AsyncGenerator[str | Event | Output, None]:
+    """Yield the pieces or events of a stream, and its output at last; closing the generator stops the text."""
+    task = _start(model, stream)
     try:
         while not isinstance(item := await task.receive(), Output):
             yield item
@@ -218,7 +55,7 @@ class AsyncStream(AsyncIterator[Any]):
         self._request = request
         self._yields = yields
         self._partial: PartialValue | None = None
-        self._task: _Task | None = None
+        self._task: Task | None = None
         self._output: Output | None = None
         self._is_closed = False
         self._is_receiving = False
@@ -291,15 +128,15 @@ class AsyncStream(AsyncIterator[Any]):
         await self.aclose()
 
 
-def _start(model: Model, stream: Stream | TurnStream) -> _Task:
-    task = _Task(model, stream)
-    _scheduler(model).submit(task)
+def _start(model: Model, stream: Stream | TurnStream) -> Task:
+    task = Task(model, stream)
+    submit(task)
     return task
 
 
 async def _last(model: Model, request: PreparedRequest) -> Output:
     output: Output
-    async with aclosing(write_text(model, request)) as items:
+    async with aclosing(write_text(model, request.stream())) as items:
         async for item in items:
             if isinstance(item, Output):
                 output = item

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from detent.compiler import compile
+from detent.compiler import CancellationToken, compile
 from detent.errors import ArgumentError, DetentError, EmptyLanguageError, LimitError, UnsupportedError
 from detent.generation.aho_corasick import AhoCorasick
 from detent.generation.bans import Ban, BanMode, BannedWords, Words, banned_words
@@ -379,6 +379,7 @@ def resolve_guide(
     text_only: bool,
     canonical: Canonical | None,
     limits: Limits | None = None,
+    cancel: CancellationToken | None = None,
 ) -> Guide:
     """Return the guide of a language for a model's vocabulary.
 
@@ -392,7 +393,7 @@ def resolve_guide(
         Whether the bytes must be UTF-8.
     canonical : bool or "approximate", optional
         As in `compile`; None as in `Request`.
-    limits : Limits, optional
+    limits, cancel : optional
         As in `compile`.
     """
     if canonical is not None:
@@ -406,10 +407,10 @@ def resolve_guide(
     over_tokens = isinstance(rule, TokenConstraint) or (isinstance(rule, UserDfa) and rule.over == "tokens")
     if canonical is None and not over_tokens and not (is_free and not text_only):
         try:
-            return compile(rule, model.vocabulary, canonical=True, limits=limits)
+            return compile(rule, model.vocabulary, canonical=True, limits=limits, cancel=cancel)
         except (UnsupportedError, EmptyLanguageError, LimitError):  # without canonical, it may be possible
             pass
-    return compile(rule, model.vocabulary, canonical=canonical or False, limits=limits)
+    return compile(rule, model.vocabulary, canonical=canonical or False, limits=limits, cancel=cancel)
 
 
 def _check_guide(guide: Guide, model: Model, canonical: Canonical | None) -> Guide:

@@ -101,9 +101,9 @@ class TurnStream(Iterator[Event]):
             yield self._events.popleft()
 
 
-def events_of(request: PreparedRequest) -> TurnStream:
-    """Start the text of a request, and yield its events."""
-    return TurnStream(request, request.stream())
+def events_of(request: PreparedRequest, sample: int = 0) -> TurnStream:
+    """Start the text of a sample of a request, and yield its events."""
+    return TurnStream(request, request.stream(sample))
 
 
 @with_options

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,24 @@ class BatchKVCache:
     def __init__(self, dynamic_cache: Any, rows: int) -> None:
         self.dynamic_cache = dynamic_cache
         self.rows = rows
-        self.sessions: weakref.WeakSet[CachedSession] = weakref.WeakSet()
+        self._sessions: weakref.WeakSet[CachedSession] = weakref.WeakSet()
+        self._lock = threading.Lock()  # sessions are cropped in other threads than that of the pass
+
+    def add(self, session: CachedSession) -> None:
+        """Note that a session has a row."""
+        with self._lock:
+            self._sessions.add(session)
+
+    def discard(self, session: CachedSession) -> None:
+        """Note that a session has no row any more."""
+        with self._lock:
+            self._sessions.discard(session)
+
+    @property
+    def sessions(self) -> list[CachedSession]:
+        """The sessions that have a row."""
+        with self._lock:
+            return list(self._sessions)
 
     @property
     def length(self) -> int:
@@ -115,14 +133,14 @@ class CachedSession:
     def _detach(self) -> None:
         """Release the row of the session."""
         if self._cache is not None:
-            self._cache.sessions.discard(self)
+            self._cache.discard(self)
         self._cache, self._row, self._slots = None, 0, []
 
     def _attach(self, cache: BatchKVCache, row: int, slots: list[int]) -> None:
         """Take a row of a cache."""
         self._detach()
         self._cache, self._row, self._slots = cache, row, slots
-        cache.sessions.add(self)
+        cache.add(self)
 
     def fork(self) -> CachedSession:
         """Return an independent session with the same tokens."""
@@ -186,7 +204,7 @@ def _read(sessions: Sequence[CachedSession]) -> None:
                 **arguments,
             )
     except BaseException:  # out of memory or Ctrl-C between two layers: their lengths differ now
-        for session in list(cache.sessions):
+        for session in cache.sessions:
             session._detach()
         raise
     logits = outputs.logits[:, -1].float().cpu().numpy()

@@ -69,7 +69,7 @@ async def _chunks(
             if isinstance(item, Output):
                 outputs[index] = item
                 yield {**head, "choices": [{**_choice(engine, body, index, item), "text": ""}], **usage}
-            else:
+            elif isinstance(item, str):
                 yield {**head, "choices": [_piece(index, item)], **usage}
     if usage:
         yield {**head, "choices": [], "usage": _usage([outputs[index] for index in sorted(outputs)], body.n)}

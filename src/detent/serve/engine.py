@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeVar
 
+from detent.compiler import CancellationToken
 from detent.errors import ArgumentError, DetentError
 from detent.generation import Output, Request
 from detent.generation.asynchronous import write_text
 from detent.generation.request import PreparedRequest, resolve_guide
+from detent.generation.turn_stream import events_of
 from detent.guide import Guide
 from detent.language import Language
 from detent.models import Model
@@ -25,11 +27,12 @@ from detent.serve.rules import Rule
 from detent.serve.settings import ServerSettings
 from detent.serve.single_flight import SingleFlight
 from detent.turns import STYLES, Style
-from detent.turns.events import Event, TextDelta
+from detent.turns.events import Event
 
 __all__ = ["Engine", "Job", "gather", "merge", "style_of"]
 
-_COMPILERS = 2
+_COMPILERS = 8
+"""Threads that compile: a rule that takes long holds one of them until its limits or its time are over."""
 _GUIDES = 128
 
 _Result = TypeVar("_Result")
@@ -48,11 +51,14 @@ class Job:
         What the text must be.
     client : str
         Who asked; clients take turns.
+    is_turn : bool
+        Whether events are wanted instead of pieces.
     """
 
     request: Request
     rule: Rule | None
     client: str
+    is_turn: bool = False
 
 
 class Engine:
@@ -76,7 +82,9 @@ class Engine:
         self.admission = Admission(settings.max_running, settings.max_queued)
         self.metrics = Metrics(self.admission)
         self._compilers = ThreadPoolExecutor(_COMPILERS, thread_name_prefix="detent-compile")
-        self._guides: SingleFlight[tuple[Language, Guide]] = SingleFlight(_GUIDES, self._compilers)
+        self._guides: SingleFlight[tuple[Language, Guide]] = SingleFlight(
+            _GUIDES, self._compilers, lambda value: value[1].memory_bytes, settings.cache_bytes
+        )
 
     async def run(self, work: Callable[[], _Result]) -> _Result:
         """Return what a function returns that may take a while, beside the loop."""
@@ -94,32 +102,42 @@ class Engine:
         if job.rule is not None:
             rule = job.rule
             key: Hashable = (rule.key, request.canonical)
-            language, guide = await self._guides.get(key, lambda: self._compile(rule, request))
+            cancel = CancellationToken()
+            stop = asyncio.get_running_loop().call_later(self.settings.timeout_seconds, cancel.cancel)
+            language, guide = await self._guides.get(key, lambda: self._compile(rule, request, cancel))
+            stop.cancel()  # not after an error or a timeout: the compiling goes on in its thread, up to this call
             request = replace(request, language=language)
         try:
             return await self.run(lambda: PreparedRequest(self.model, request, guide))
         except DetentError as error:
             raise from_detent(error, None if job.rule is None else job.rule.param) from error
 
-    def _compile(self, rule: Rule, request: Request) -> tuple[Language, Guide]:
+    def _compile(self, rule: Rule, request: Request, cancel: CancellationToken) -> tuple[Language, Guide]:
         began = perf_counter()
         language = rule.language()
         try:
             guide = resolve_guide(
-                language, self.model, text_only=False, canonical=request.canonical, limits=self.settings.limits
+                language,
+                self.model,
+                text_only=False,
+                canonical=request.canonical,
+                limits=self.settings.limits,
+                cancel=cancel,
             )
         except DetentError as error:
             raise from_detent(error, rule.param) from error
         self.metrics.compile_seconds.observe(perf_counter() - began)
         return language, guide
 
-    async def write(self, job: Job, prepared: PreparedRequest, sample: int = 0) -> AsyncGenerator[str | Output, None]:
-        """Yield the pieces of a text, and its output at last.
+    async def write(
+        self, job: Job, prepared: PreparedRequest, sample: int = 0
+    ) -> AsyncGenerator[str | Event | Output, None]:
+        """Yield the pieces of a text, and its output at last; of a turn, its events.
 
         The text is written whether or not the caller reads: a slow reader holds up nobody. Closing the generator stops
         the text.
         """
-        items: asyncio.Queue[str | Output | Exception] = asyncio.Queue()
+        items: asyncio.Queue[str | Event | Output | Exception] = asyncio.Queue()
         task = asyncio.ensure_future(self._fill(items.put_nowait, job, prepared, sample))
         try:
             while not isinstance(item := await items.get(), Output):
@@ -132,32 +150,22 @@ class Engine:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def write_events(
-        self, job: Job, prepared: PreparedRequest, sample: int = 0
-    ) -> AsyncGenerator[Event | Output, None]:
-        """Yield the events of a turn, and its output at last; see `write`."""
-        parser = None if job.rule is None else prepared.guide.language.parser()
-        async with aclosing(self.write(job, prepared, sample)) as items:
-            async for item in items:
-                if isinstance(item, Output):
-                    for event in parser.finish() if parser is not None else ():
-                        yield event
-                    yield item
-                elif parser is None:
-                    yield TextDelta(item)
-                else:
-                    for event in parser.feed(item):
-                        yield event
-
     async def _fill(
-        self, put: Callable[[str | Output | Exception], None], job: Job, prepared: PreparedRequest, sample: int
+        self,
+        put: Callable[[str | Event | Output | Exception], None],
+        job: Job,
+        prepared: PreparedRequest,
+        sample: int,
     ) -> None:
         async def write() -> None:
-            async with self.admission.slot(job.client), aclosing(write_text(self.model, prepared, sample)) as items:
-                async for item in items:
-                    if isinstance(item, Output):
-                        self._count(item)
-                    put(item)
+            async with self.admission.slot(job.client):
+                open_stream = events_of if job.is_turn else PreparedRequest.stream
+                stream = await self.run(lambda: open_stream(prepared, sample))
+                async with aclosing(write_text(self.model, stream)) as items:
+                    async for item in items:
+                        if isinstance(item, Output):
+                            self._count(item)
+                        put(item)
 
         try:
             await self._in_time(write())
@@ -184,6 +192,7 @@ class Engine:
 
     def close(self) -> None:
         """Stop the threads that compile."""
+        self._guides.close()
         self._compilers.shutdown(wait=False, cancel_futures=True)
 
 
@@ -195,7 +204,7 @@ def style_of(model: Model, name: str | None) -> Style:
     return STYLES[name]
 
 
-async def gather(texts: Sequence[AsyncGenerator[str | Output, None]]) -> list[Output]:
+async def gather(texts: Sequence[AsyncGenerator[str | Event | Output, None]]) -> list[Output]:
     """Return the outputs of several texts; if one fails, the others are stopped."""
     outputs: dict[int, Output] = {}
     async with aclosing(merge(texts)) as items:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from detent.errors import DetentError, LimitError, ModelError, SchemaError
+from detent.errors import CancelledError, DetentError, LimitError, ModelError, SchemaError
 
 __all__ = ["ApiError", "from_detent", "from_validation"]
 
@@ -59,6 +59,8 @@ def from_detent(error: DetentError, param: str | None = None) -> ApiError:
     param : str, optional
         The field whose value the error is about; the JSON pointer of a schema's error is appended.
     """
+    if isinstance(error, CancelledError):
+        return ApiError(504, "compiling the rule took too long", kind="timeout_error", param=param, code="timeout")
     if isinstance(error, ModelError):
         return ApiError(500, "the model failed; the log has the error", kind="server_error", code="model_error")
     pointer = getattr(error, "pointer", None) if isinstance(error, SchemaError) else None

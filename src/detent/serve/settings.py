@@ -39,7 +39,9 @@ class ServerSettings:
     timeout_seconds : float
         The most seconds from the arrival of a request to its last byte; it then ends with status 504.
     limits : Limits
-        What the rule of one request may cost.
+        What the rule of one request may cost; a quarter of the memory that `Limits` allows by default.
+    cache_bytes : int
+        Memory of the rules that are kept for later requests.
     log_content : bool
         Whether prompts and texts are logged. By default no log line has a prompt, a text, a path or a key.
 
@@ -57,7 +59,8 @@ class ServerSettings:
     max_samples: int = 16
     requests_per_minute: float = math.inf
     timeout_seconds: float = 600.0
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = field(default_factory=lambda: Limits(memory_bytes=64 << 20))
+    cache_bytes: int = 512 << 20
     log_content: bool = False
 
     def __post_init__(self) -> None:

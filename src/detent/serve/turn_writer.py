@@ -100,21 +100,21 @@ async def write_turns(
     prompt = await engine.run(lambda: conversation.prompt(engine.model))
     request = make_request(prompt)
     rule = rule_of_turn(conversation, prompt, engine.model, engine.style)
-    job = Job(request, rule, client)
+    job = Job(request, rule, client, is_turn=True)
     prepared = await engine.prepare(job)
     custom = frozenset(tool.name for tool in conversation.tools if tool.is_custom)
-    return [_write(engine, engine.write_events(job, prepared, sample), custom) for sample in range(request.samples)]
+    return [_write(engine, engine.write(job, prepared, sample), custom) for sample in range(request.samples)]
 
 
 async def _write(
-    engine: Engine, events: AsyncGenerator[Event | Output, None], custom: frozenset[str]
+    engine: Engine, events: AsyncGenerator[str | Event | Output, None], custom: frozenset[str]
 ) -> AsyncGenerator[TurnItem, None]:
     collector = _Collector(custom, is_json=engine.style.arguments == "json")
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Output):
                 yield collector.finish(event)
-            else:
+            elif not isinstance(event, str):
                 for item in collector.feed(event):
                     yield item
 

@@ -24,7 +24,6 @@ from detent.limits import Limits
 from detent.origin import Origin, Quotes
 from detent.sources.json_schema.assertions.diagnostics import summary
 from detent.sources.json_schema.assertions.document import SchemaDocument
-from detent.sources.json_schema.assertions.keywords import may_be_keyword
 from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.emit.json_spelling import SpellingName, json_spelling
 from detent.sources.json_schema.parse.decoder import decode
@@ -33,7 +32,7 @@ from detent.sources.json_schema.python_types import schema_of
 from detent.sources.json_schema.schema_source import SchemaSource
 from detent.sources.json_schema.solve.solver import Solver
 from detent.sources.nodes import short_repr
-from detent.suggestions import as_language, is_type_form, suggests_names
+from detent.suggestions import suggests_names
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,11 +44,6 @@ _Value = TypeVar("_Value")
 
 _DEFAULT_LIMITS = Limits()
 _SHOWN_KEYWORDS = 4
-_NO_SCHEMAS = {
-    "json_schema": 'it is a response_format; pass its ["json_schema"]["schema"]',
-    "json_object": "it is a response_format; write detent.json_value() for any JSON, or {'type': 'object'}",
-    "function": "it is a tool; write detent.calls([tool], style=...) for its calls",
-}
 
 
 @dataclass(frozen=True)
@@ -198,11 +192,6 @@ def _build(
     limits: Limits,
 ) -> Language[Any]:
     document = SchemaDocument(schema, lenient, formats, limits)
-    if isinstance(schema, dict) and schema and not any(map(may_be_keyword, schema)):
-        document.diagnostics.warn(
-            f"none of {', '.join(map(short_repr, list(schema)[:_SHOWN_KEYWORDS]))} is a keyword of JSON Schema, so any "
-            "JSON is valid; write {'type': 'object', 'properties': {...}}, or pass a type"
-        )
     node = Emitter(Solver(document), json_spelling(spelling, whitespace), is_ordered=order == "schema").emit()
     return Language(node, _describe(schema))
 
@@ -234,21 +223,6 @@ def json_value(*, spelling: SpellingName = "written", whitespace: str | Language
     return Language(node, "any JSON", _JsonValue(), _origin=Origin(quotes=Quotes.BALANCED))
 
 
-def _check_mapping(source: Mapping[Any, Any]) -> None:
-    """Raise an error for what looks like a schema, and is a part of a request or a dict of types."""
-    kind = source.get("type")
-    if isinstance(kind, str) and kind in _NO_SCHEMAS:
-        raise SchemaError(
-            f"type at the root is {kind!r}, which is no type of values: {_NO_SCHEMAS[kind]}", keyword="type"
-        )
-    name = next((name for name, value in source.items() if is_type_form(value)), None)
-    if name is not None:
-        raise ArgumentError(
-            f"json_schema got a dict with the type {short_repr(source[name])} as {short_repr(name)}, not a schema; "
-            "write a dataclass, or typing.TypedDict('Name', {...}) of the dict"
-        )
-
-
 def _describe(schema: Any) -> str:
     """Name a schema by its title, or by its first keywords; never by all of it, which may be a megabyte."""
     if isinstance(schema, bool):
@@ -262,11 +236,10 @@ def _describe(schema: Any) -> str:
 
 
 def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
-    if isinstance(source, Mapping):
-        _check_mapping(source)
-        return source if isinstance(source, dict) else as_dicts(source), _JsonValue()
-    if isinstance(source, bool):
+    if isinstance(source, (dict, bool)):
         return source, _JsonValue()
+    if isinstance(source, Mapping):
+        return as_dicts(source), _JsonValue()
     if isinstance(source, str):
         schema = read_text(source, limits)
         if not isinstance(schema, (dict, bool)):
@@ -274,8 +247,7 @@ def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
         return schema, _JsonValue()
     if isinstance(source, (bytes, bytearray, int, float, list)):
         raise ArgumentError(
-            f"json_schema needs a dict, a bool, JSON text or a Python type, got {short_repr(source)} "
-            f"({type(source).__name__}); {as_language(source)}"
+            f"json_schema needs a dict, a bool, JSON text or a Python type, got {type(source).__name__}"
         )
     found = schema_of(source)
     if found is None:

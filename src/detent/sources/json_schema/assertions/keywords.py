@@ -13,7 +13,7 @@ from detent.sources.json_schema.assertions.object_keywords import OBJECT_KEYWORD
 from detent.sources.json_schema.assertions.scalar_keywords import SCALAR_KEYWORDS
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 
-__all__ = ["may_be_keyword", "read_assertions"]
+__all__ = ["read_assertions"]
 
 _KEYWORDS = {**SCALAR_KEYWORDS, **OBJECT_KEYWORDS, **ARRAY_KEYWORDS, **IN_PLACE_KEYWORDS}
 _MIN_SIMILARITY = 0.8
@@ -45,15 +45,6 @@ def read_assertions(nodes: SchemaNodes, node: SchemaNode) -> Assertions:
         elif found is None and keyword not in _SILENT:
             _warn_of_unknown(nodes, node, keyword)
     return assertions.build()
-
-
-def may_be_keyword(name: str) -> bool:
-    """Whether a dialect gives the name a meaning, or it resembles a name that has one.
-
-    >>> [may_be_keyword(name) for name in ("minimum", "title", "propertys", "name")]
-    [True, True, True, False]
-    """
-    return name in _KEYWORDS or name in _SILENT or name in ("$defs", "definitions") or bool(_intended(name))
 
 
 def _warn_of_unknown(nodes: SchemaNodes, node: SchemaNode, keyword: str) -> None:

@@ -187,8 +187,8 @@ class _SchemaBuilder:
         return tuple(self.converters.items())
 
     def body(self, kind: Any, name: str) -> SchemaAndConverter:
-        if _is_record(typing.get_origin(kind) or kind):
-            return self.record(kind, name)
+        if _is_record(kind):
+            return self.record(kind, kind.__name__)
         if not pydantic_models.is_pydantic_type(kind):
             return self.read(kind.__value__, name, 0)  # an alias
         schema, read = pydantic_models.type_schema(kind, f"{name}.")
@@ -199,8 +199,6 @@ class _SchemaBuilder:
         name = self.names.get(kind)
         if name is None:
             name = str(kind.__name__)
-            if arguments := typing.get_args(kind):
-                name += f"[{', '.join(getattr(each, '__name__', None) or short_repr(each, 20) for each in arguments)}]"
             while name in self.names.values():
                 name += "_"
             self.names[kind] = name
@@ -224,8 +222,7 @@ class _SchemaBuilder:
             known = self.plain(kind, where)
             if known:
                 return known
-        is_alias = type(kind).__name__ == "TypeAliasType"
-        if is_alias or _is_record(typing.get_origin(kind) or kind) or pydantic_models.is_pydantic_type(kind):
+        if type(kind).__name__ == "TypeAliasType" or _is_record(kind) or pydantic_models.is_pydantic_type(kind):
             return self.named(kind)
         if hasattr(kind, "__supertype__"):  # a NewType
             return self.read(kind.__supertype__, where, depth + 1)
@@ -262,9 +259,6 @@ class _SchemaBuilder:
             return {"type": "array", **({"items": item} if item else {})}, ArrayOf((), converter, build)
         if origin in _DICTS:
             return self.mapping(arguments or (str, Any), where, depth)
-        if isinstance(kind, typing.TypeVar):
-            remedy = f"say which, as in {where.partition('.')[0]}[int]" if "." in where else "use the type itself"
-            _refuse(where, kind, "it stands for a type", remedy)
         _refuse(where, kind, "it has no form in JSON", "use types of the standard library, a dataclass or pydantic")
 
     def fixed(self, arguments: tuple[Any, ...], kind: Any, where: str, depth: int) -> SchemaAndConverter:
@@ -333,14 +327,11 @@ class _SchemaBuilder:
                 known = True
         return known
 
-    def record(self, generic: Any, where: str) -> SchemaAndConverter:
-        kind = typing.get_origin(generic) or generic
+    def record(self, kind: Any, where: str) -> SchemaAndConverter:
         try:
             hints = typing.get_type_hints(kind, include_extras=True)
         except NameError as error:
             _refuse(where, kind, str(error), "define it in the module of the type, not inside a function")
-        values = dict(zip(getattr(kind, "__parameters__", ()), typing.get_args(generic), strict=False))
-        hints = {name: _substituted(hint, values) for name, hint in hints.items()}
         if dataclasses.is_dataclass(kind):
             fields = [field for field in dataclasses.fields(kind) if field.init]
             names = [field.name for field in fields]
@@ -382,16 +373,6 @@ class _SchemaBuilder:
         if required:
             schema["required"] = required
         return schema, ObjectWith(tuple(converters), frozenset(required), build)
-
-
-def _substituted(hint: Any, values: dict[Any, Any]) -> Any:
-    """Return an annotation with the values of type variables."""
-    if isinstance(hint, typing.TypeVar):
-        return values.get(hint, hint)
-    parameters = getattr(hint, "__parameters__", ())
-    if not values or not parameters or isinstance(hint, type):
-        return hint
-    return hint[tuple(values.get(each, each) for each in parameters)]
 
 
 def _is_special(kind: object, name: str) -> bool:

@@ -2,8 +2,7 @@
 
 Pydantic makes the schema and parses the text, so that aliases, validators and its own types work. Two restrictions are
 added. Objects have no further members, unless the model says ``extra="allow"``. Pydantic's times have no leap second
-and its dates no year 0000, so the schema excludes them. A Decimal is a number: Pydantic's own schema has strings too,
-most of which are no decimals.
+and its dates no year 0000, so the schema excludes them.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 __all__ = ["adapted_schema", "is_adapter", "is_pydantic_type", "prepared", "type_schema"]
@@ -71,7 +68,7 @@ def is_adapter(source: object) -> bool:
 
 def adapted_schema(adapter: Any) -> tuple[dict[str, Any], Callable[[str], object]]:
     """Return the schema of a TypeAdapter and the parser of its texts."""
-    return prepared(adapter.json_schema(schema_generator=_generator())), _Adapter(adapter)
+    return prepared(adapter.json_schema()), _Adapter(adapter)
 
 
 def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[Any], object]]:
@@ -81,35 +78,12 @@ def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[
     """
     template = f"#/$defs/{prefix}{{model}}"
     if hasattr(kind, "model_json_schema"):
-        schema = kind.model_json_schema(ref_template=template, schema_generator=_generator())
+        schema = kind.model_json_schema(ref_template=template)
     else:
-        adapter = sys.modules["pydantic"].TypeAdapter(kind)
-        schema = adapter.json_schema(ref_template=template, schema_generator=_generator())
+        schema = sys.modules["pydantic"].TypeAdapter(kind).json_schema(ref_template=template)
     if prefix and "$defs" in schema:
         schema["$defs"] = {prefix + name: body for name, body in schema["$defs"].items()}
     return prepared(schema), _Part(kind) if prefix else _Model(kind)
-
-
-@cache
-def _generator() -> Any:
-    base: Any = import_module("pydantic.json_schema").GenerateJsonSchema
-
-    class Generator(base):  # type: ignore[misc]
-        """Pydantic's schemas, with a Decimal as a number."""
-
-        def decimal_schema(self, schema: Any) -> dict[str, Any]:
-            names = ("multiple_of", "le", "ge", "lt", "gt")
-            bounds = {name: float(schema[name]) for name in names if schema.get(name) is not None}
-            found: dict[str, Any] = self.float_schema({"type": "float", **bounds})
-            digits, places = schema.get("max_digits"), schema.get("decimal_places")
-            if places is not None:
-                found.setdefault("multipleOf", float(f"1e-{places}") if places else 1)
-            if digits is not None and places is not None:
-                largest = 10 ** (digits - places)
-                found["allOf"] = [{"exclusiveMinimum": -largest, "exclusiveMaximum": largest}]
-            return found
-
-    return Generator
 
 
 def prepared(schema: dict[str, Any]) -> dict[str, Any]:

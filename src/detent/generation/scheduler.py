@@ -1,0 +1,281 @@
+"""Scheduler: the texts of one model that are written at the same time, and the thread that reads them together.
+
+    advance each text until it needs logits  ->  read the sessions of all in one pass  ->  repeat
+
+A new text joins at the next pass (continuous batching: Yu et al. 2022, Orca). A text whose step takes long holds nobody
+up: one thread, the *lane*, advances the texts one after the other, and if it is stuck with a text, another
+lane takes the rest. The stuck text comes back when its step is done, and has a thread of its own for its next one. The
+threads end with the last text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor, wait
+from time import perf_counter
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from detent.generation.decode_loop import Stream
+from detent.generation.output import Output
+from detent.generation.prompt_cache import PromptCache
+from detent.generation.turn_stream import TurnStream
+from detent.models.base import BatchModel, Model
+from detent.turns.events import Event
+
+__all__ = ["Task", "submit"]
+
+_MOST_TOGETHER = 64
+"""The most texts that a model reads in one pass."""
+_PATIENCE = 0.02
+"""Seconds that the others wait for the step of a text: its masks, the choice of its token, and forced tokens."""
+
+_lock = threading.Lock()
+_schedulers: WeakKeyDictionary[Model, _Scheduler] = WeakKeyDictionary()
+_running: set[_Scheduler] = set()
+"""The schedulers that have a thread."""
+
+
+def _stop() -> None:
+    """End all texts before the interpreter does: to stop a thread inside a model's C++ code aborts the process."""
+    for scheduler in list(_running):
+        scheduler.stop()
+
+
+def _forget() -> None:
+    """Forget the schedulers in a forked process, which has none of their threads."""
+    global _lock
+    _lock = threading.Lock()
+    _schedulers.clear()
+    _running.clear()
+
+
+atexit.register(_stop)
+os.register_at_fork(after_in_child=_forget)
+
+
+class Task:
+    """A text of one event loop: the pieces go to its queue, then the output or an error.
+
+    Attributes
+    ----------
+    is_cancelled : bool
+        Set it to stop the text at its next step.
+    """
+
+    def __init__(self, model: Model, stream: Stream | TurnStream) -> None:
+        self.model = model
+        self.stream = stream
+        self.is_cancelled = False
+        self.is_read = False
+        self.is_over = False
+        self.is_slow = False
+        self.number = 0
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[str | Event | Output | BaseException] = asyncio.Queue()
+
+    def advance(self) -> None:
+        """Write the text up to its next pass."""
+        began = perf_counter()
+        try:
+            if self.is_cancelled:
+                self.stream.close()
+                self.is_over = True
+                return
+            for piece in self.stream.until_pass():
+                self._deliver(piece)
+            if self.stream.is_finished:
+                self._deliver(self.stream.output)
+            self.is_over = self.stream.is_finished
+        except Exception as error:  # it belongs to this text alone
+            self.fail(error)
+        self.is_slow = perf_counter() - began > _PATIENCE
+
+    def fail(self, error: Exception) -> None:
+        """End the text with an error."""
+        self.is_over = True
+        self._deliver(error)
+
+    async def receive(self) -> Any:
+        """Return the next piece, or at last the output; raise the error of the text."""
+        item = await self._queue.get()
+        if isinstance(item, BaseException):
+            raise item
+        return item
+
+    def _deliver(self, item: str | Event | Output | BaseException) -> None:
+        """Send an item to the event loop, from another thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
+        except RuntimeError:  # the event loop is closed
+            self.is_cancelled = True
+
+
+def submit(task: Task) -> None:
+    """Start a text of a model."""
+    try:
+        with _lock:
+            scheduler = _schedulers.setdefault(task.model, _Scheduler(task.model))
+    except TypeError:  # a model without hash or weak references is never read together
+        scheduler = _Scheduler(task.model)
+    scheduler.submit(task)
+
+
+class _Scheduler:
+    """The texts of one model."""
+
+    def __init__(self, model: Model) -> None:
+        self._reader = _Reader() if isinstance(model, BatchModel) else None
+        self._changed = threading.Condition()
+        self._waiting: deque[Task] = deque()
+        self._to_advance: deque[Task] = deque()
+        self._advanced: deque[Task] = deque()
+        self._last_advance = 0.0
+        self._count = 0
+        self._thread: threading.Thread | None = None
+        self._is_stopped = False
+
+    def submit(self, task: Task) -> None:
+        """Add a text; start the thread if there is none."""
+        with self._changed:
+            self._count += 1
+            task.number = self._count
+            self._waiting.append(task)
+            self._changed.notify()
+            if self._thread is None:
+                run = self._run_alone if self._reader is None else self._run_together
+                self._thread = threading.Thread(target=run, name="detent-scheduler", daemon=True)
+                self._thread.start()
+                _running.add(self)
+
+    def stop(self) -> None:
+        """End all texts; wait for the steps and the pass of the model that are under way."""
+        with self._changed:
+            self._is_stopped, thread = True, self._thread
+            self._changed.notify()
+        if thread is not None:
+            thread.join()
+
+    def _ends(self, texts: int) -> bool:
+        """Return whether the thread ends: no text is left, or the interpreter ends. The caller has the lock."""
+        if texts and not self._is_stopped:
+            return False
+        self._thread = None
+        _running.discard(self)
+        return True
+
+    def _run_alone(self) -> None:
+        """Advance texts of a model that reads one session at a time; each step reads its session."""
+        active: list[Task] = []
+        while True:
+            with self._changed:
+                while self._waiting and len(active) < _MOST_TOGETHER:
+                    active.append(self._waiting.popleft())
+                if self._ends(len(active)):
+                    return
+            for task in active:
+                task.advance()
+            active = [task for task in active if not task.is_over]
+
+    def _run_together(self) -> None:
+        assert self._reader is not None  # noqa: S101 - submit asked
+        active: list[Task] = []
+        away = 0  # texts that are being advanced
+        with ThreadPoolExecutor(_MOST_TOGETHER + 1, thread_name_prefix="detent-text") as threads:
+            while True:
+                with self._changed:
+                    while away and not (active or self._waiting or self._advanced or self._is_stopped):
+                        self._changed.wait()
+                    while self._waiting and len(active) + away < _MOST_TOGETHER:
+                        active.append(self._waiting.popleft())
+                    if self._ends(len(active) + away):
+                        return
+                away += len(active)
+                self._advance(active, threads)
+                returned = [self._advanced.popleft() for _ in range(len(self._advanced))]
+                away -= len(returned)
+                ready = [task for task in returned if not task.is_over]
+                ready.sort(key=lambda task: task.number)  # a stable order keeps the rows of the model's caches
+                active = self._reader.read(ready)
+
+    def _advance(self, tasks: list[Task], threads: ThreadPoolExecutor) -> None:
+        """Advance texts, and return when all but the slow ones are advanced."""
+        for task in tasks:
+            if task.is_slow:
+                threads.submit(self._lane, deque([task]))
+            else:
+                self._to_advance.append(task)
+        if not self._to_advance:
+            return
+        self._last_advance = perf_counter()
+        lane = threads.submit(self._lane, self._to_advance)
+        while True:
+            done, _ = wait([lane], _PATIENCE)
+            if done:
+                return
+            if perf_counter() - self._last_advance > _PATIENCE:
+                if not self._to_advance:
+                    return
+                self._last_advance = perf_counter()
+                lane = threads.submit(self._lane, self._to_advance)
+
+    def _lane(self, tasks: deque[Task]) -> None:
+        """Advance the texts of a queue, of which other lanes may take too."""
+        while tasks:
+            try:
+                task = tasks.popleft()
+            except IndexError:  # another lane took the last one
+                return
+            task.advance()
+            self._last_advance = perf_counter()
+            self._advanced.append(task)
+        with self._changed:
+            self._changed.notify()
+
+
+class _Reader:
+    """Reads the sessions of several texts, and each prompt once."""
+
+    def __init__(self) -> None:
+        self._prompts = PromptCache()
+
+    def read(self, tasks: list[Task]) -> list[Task]:
+        """Read the sessions of several texts in one pass; return the texts that can go on."""
+        try:
+            new = [task for task in tasks if not task.stream.logits_cache.has_session]
+            for task in new:
+                self._prompts.open(task.stream.logits_cache)
+            firsts = {tuple(task.stream.logits_cache.prompt_ids): task for task in reversed(new)}
+            if len(firsts) == len(new):
+                self._pass(tasks)
+                return tasks
+            self._pass(list(firsts.values()))  # a prompt of several new texts is read once
+            others = [task for task in tasks if task not in firsts.values()]
+            for task in others:
+                if not task.stream.logits_cache.has_session:
+                    self._prompts.open(task.stream.logits_cache)
+            self._pass(others)
+        except Exception as error:
+            for task in tasks:
+                task.fail(error)
+            return []
+        return tasks
+
+    def _pass(self, tasks: list[Task]) -> None:
+        if not tasks:
+            return
+        model = tasks[0].model
+        assert isinstance(model, BatchModel)  # noqa: S101 - otherwise there is no reader
+        sessions = [task.stream.session() for task in tasks]
+        began = perf_counter()
+        model.read(sessions)
+        seconds = perf_counter() - began
+        for task in tasks:
+            task.stream.logits_cache.record_pass(seconds)
+            if not task.is_read:
+                task.is_read = True
+                self._prompts.keep(task.stream.logits_cache)
