@@ -265,3 +265,24 @@ def test_a_second_process_starts_fast(tmp_path: Path) -> None:
     assert float(seconds) < 0.1
     assert fingerprint == vocabulary.fingerprint
     assert int(count) == 2
+
+
+def test_a_file_that_cannot_be_read_is_an_error_of_the_system(tmp_path: Path) -> None:
+    vocabulary = detent.Vocabulary([b"a", b""], eos_token_ids=[1])
+    for path in (tmp_path / "missing", str(tmp_path / "missing")):
+        with pytest.raises(FileNotFoundError):
+            detent.Vocabulary.load(path)
+        with pytest.raises(FileNotFoundError):
+            detent.load_guide(path, vocabulary)
+
+
+def test_compile_imports_no_network() -> None:
+    """What engines import for masks alone: no ssl, no http, no schemas."""
+    code = (
+        "import sys, detent\n"
+        "detent.compile(detent.regex('a'), detent.Vocabulary([b'a', b''], eos_token_ids=[1])).matcher()\n"
+        "print([name for name in sys.modules if name in ('ssl', '_ssl', 'http.client', 'secrets', 'urllib.request') "
+        "or name.startswith('detent.sources.json_schema')])\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+from datetime import datetime
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -39,3 +42,36 @@ def test_a_seed_or_a_source_of_chance_draws_a_text() -> None:
     assert TWO.accepts(TWO.sample(Random(3)))
     with pytest.raises(detent.ArgumentError, match=r"seed must be an int or a random\.Random, got '3'"):
         TWO.sample("3")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "hint"),
+    [
+        (detent.datetime(), "2024-01-01T10:00:00", "datetime(offset=False) has this text"),
+        (detent.time(), "10:00:00Z", "time(offset=True) has this text"),
+        (detent.choice("yes", "no"), "Yes", "choice(..., ignore_case=True) has this text"),
+        (detent.choice("yes", "Yes"), "YES", None),
+        (detent.choice("yes", "no"), "perhaps", None),
+        (detent.join(", ", detent.integer()), "1, 2", "join(..., minimum=0) has this text"),
+        (detent.join(", ", detent.integer()), "x", None),
+    ],
+)
+def test_a_language_that_was_meant_is_named(language: detent.Language, text: str, hint: str | None) -> None:
+    for each in (language, pickle.loads(pickle.dumps(language))):
+        mismatch = each.why(text)
+        assert mismatch is not None
+        assert mismatch.hint is None if hint is None else str(mismatch).endswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("bound", "advice"),
+    [
+        ("2022-01-31", r"write datetime\.date\(2022, 1, 31\)"),
+        ("%d.%m.%Y", r"write date\(format='%d.%m.%Y'\)"),
+        (datetime(2022, 1, 1), r"write its \.date\(\)"),
+        (5, r"write datetime\.date"),
+    ],
+)
+def test_wrong_bounds_of_dates_are_advised(bound: Any, advice: str) -> None:
+    with pytest.raises(detent.ArgumentError, match=advice):
+        detent.date(bound)

@@ -44,6 +44,8 @@ def load_guide(
     ------
     SavedFileError
         The file is damaged, or of another kind, version or machine.
+    OSError
+        The file cannot be read: it does not exist, for example.
     ArgumentError
         The guide was compiled for another vocabulary.
     """

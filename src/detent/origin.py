@@ -8,16 +8,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from detent import _core
+from detent.errors import DetentError
 
 if TYPE_CHECKING:
     from detent.language import Language
     from detent.queries import ByteDfa
 
-__all__ = ["MAX_NESTING", "MAX_OPERANDS", "NO_ORIGIN", "FindsWords", "Form", "InStrings", "Origin", "Quotes", "Source"]
+__all__ = [
+    "MAX_NESTING",
+    "MAX_OPERANDS",
+    "NO_ORIGIN",
+    "FindsWords",
+    "Form",
+    "Hint",
+    "InStrings",
+    "Origin",
+    "Quotes",
+    "Source",
+]
 
 MAX_OPERANDS = 1000
 """How many operands of one operator a language remembers."""
@@ -54,6 +68,35 @@ class FindsWords(Protocol):
 
     def __call__(self, node: _core.Node, quotes: Quotes, /) -> _core.Node:
         """Return the node of the condition, such that words are found in strings too; `node` is that of the text."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A source that knows another language, which may have been meant.
+
+    Parameters
+    ----------
+    language : callable
+        Makes the other language.
+    advice : str
+        How it is written.
+    """
+
+    language: Callable[[], Language[Any]]
+    advice: str
+
+    def expected(self, dfa: ByteDfa, text: bytes, position: int) -> None:
+        """Return None: the bytes that are expected say enough."""
+
+    def hint(self, text: bytes) -> str | None:
+        """Return the advice if the other language has the text."""
+        try:
+            return self.advice if self.language().accepts(text) else None
+        except DetentError:  # there is no such language
+            return None
+
+    def conflict(self) -> None:
+        """Return None: the language has texts, or its parts say why not."""
 
 
 class Form(NamedTuple):

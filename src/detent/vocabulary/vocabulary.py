@@ -366,6 +366,8 @@ class Vocabulary:
         ------
         SavedFileError
             The file is damaged, or of another kind, version or machine.
+        OSError
+            The file cannot be read: it does not exist, for example.
         """
         saved = load_vocabulary(path)
         vocabulary = object.__new__(cls)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 from dataclasses import dataclass
+from functools import partial
 
 from detent.errors import ArgumentError
 from detent.language import Language
+from detent.origin import Hint, Origin
 from detent.sources.nodes import short_repr
 from detent.sources.regex import regex
 from detent.sources.types.date_ranges import date_node, read_format
@@ -127,7 +129,9 @@ def date(
         return Language(regex(_DATE, re.ASCII)._node, "date", _DateValue())
     for name, bound in (("minimum", minimum), ("maximum", maximum)):
         if bound is not None and (not isinstance(bound, dt.date) or isinstance(bound, dt.datetime)):
-            raise ArgumentError(f"date needs a {name} of type datetime.date, got {short_repr(bound)}")
+            raise ArgumentError(
+                f"date needs a {name} of type datetime.date, got {short_repr(bound)}; {_date_advice(bound)}"
+            )
     first, last = minimum or dt.date.min, maximum or dt.date.max
     if first > last:
         raise ArgumentError(f"date got a minimum of {first}, after the maximum of {last}; swap them")
@@ -135,6 +139,18 @@ def date(
     low, high = ("" if bound is None else f" {word} {bound}" for word, bound in (("from", minimum), ("to", maximum)))
     described = f"date{low}{high}{'' if format is None else f' as {format}'}"
     return Language(date_node(first, last, parts), described, _DateValue() if format is None else _FormatValue(format))
+
+
+def _date_advice(value: object) -> str:
+    if isinstance(value, dt.datetime):
+        return "write its .date()"
+    if isinstance(value, str) and "%" in value:
+        return f"write date(format={value!r}) for dates in a format"
+    try:
+        day = dt.date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        return "write datetime.date(2024, 12, 31) for the last day of 2024"
+    return f"write datetime.date({day.year}, {day.month}, {day.day})"
 
 
 @suggests_names
@@ -157,9 +173,9 @@ def time(*, offset: bool = False) -> Language[dt.time]:
     Language
         Its value is a `datetime.time`, with a time zone if it has an offset.
     """
-    if offset:
-        return Language(regex(_TIME + _OFFSET, re.ASCII)._node, "time with offset", _TimeValue())
-    return Language(regex(_TIME, re.ASCII)._node, "time", _TimeValue())
+    node = regex(_TIME + _OFFSET if offset else _TIME, re.ASCII)._node
+    origin = Origin(source=Hint(partial(time, offset=not offset), f"time(offset={not offset}) has this text"))
+    return Language(node, "time with offset" if offset else "time", _TimeValue(), _origin=origin)
 
 
 @suggests_names
@@ -183,9 +199,9 @@ def datetime(*, offset: bool = True) -> Language[dt.datetime]:
     Language
         Its value is a `datetime.datetime`, with a time zone if it has an offset.
     """
-    if offset:
-        return Language(regex(f"{_DATE}T{_TIME}{_OFFSET}", re.ASCII)._node, "datetime", _DateTimeValue())
-    return Language(regex(f"{_DATE}T{_TIME}", re.ASCII)._node, "local datetime", _DateTimeValue())
+    node = regex(f"{_DATE}T{_TIME}{_OFFSET if offset else ''}", re.ASCII)._node
+    origin = Origin(source=Hint(partial(datetime, offset=not offset), f"datetime(offset={not offset}) has this text"))
+    return Language(node, "datetime" if offset else "local datetime", _DateTimeValue(), _origin=origin)
 
 
 def duration() -> Language[dt.timedelta]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeVar, get_args, get_origin, overload
 
 from detent.errors import ArgumentError
 from detent.language import Language
+from detent.origin import Hint, Origin
 from detent.sources.nodes import decimal, encode, short_repr
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.trie import bytes_trie, trie
@@ -110,7 +111,9 @@ def choice(*options: object, ignore_case: bool = False) -> Language[Any]:
     texts = [(text, encode(text, "choice")) for text in by_text]
     value = _ChoiceValue(tuple(by_text.items()), ignore_case)
     if not ignore_case:
-        return Language(bytes_trie(sorted(raw for _, raw in texts)), _describe(list(by_text)), value)
+        hint = Hint(partial(choice, *by_text.values(), ignore_case=True), "choice(..., ignore_case=True) has this text")
+        node = bytes_trie(sorted(raw for _, raw in texts))
+        return Language(node, _describe(list(by_text)), value, _origin=Origin(source=hint))
     alphabet = CaselessAlphabet(by_text)
     folded: dict[str, str] = {}
     for text in by_text:

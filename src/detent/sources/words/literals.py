@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, TypeVar, overload
 
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.origin import Origin
-from detent.queries import ByteDfa
+from detent.origin import Hint, Origin
 from detent.sources.nodes import CHARACTER, encode, short_repr
 from detent.suggestions import as_language, suggests_names
 from detent.values import Concatenation, Items
@@ -175,7 +174,8 @@ def join(
         cut = Concatenation(tuple(sequence)) if any(language.value is not None for language in sequence) else None
         origin = Origin.of("join", between, *each, has_form=False)
         if len(each) == 1:
-            origin = origin._replace(source=_OnePart(between, each[0]))
+            advice = "join repeats a part where it is given a count: join(..., minimum=0) has this text"
+            origin = origin._replace(source=Hint(partial(join, between, each[0], minimum=0), advice))
         counted = "1 part" if len(each) == 1 else f"{len(each)} parts"
         node = _core.concat([language._node for language in sequence])
         return Language(node, f"{counted} {by}", cut, _origin=origin)
@@ -187,26 +187,6 @@ def join(
     origin = Origin.of("join", between, each[0], has_form=False)
     value = Items(each[0], between, least, maximum)
     return Language(_list(between._node, each[0]._node, least, maximum), described, value, _origin=origin)
-
-
-@dataclass(frozen=True)
-class _OnePart:
-    """The source of a part that is joined to no other: a list was meant, perhaps."""
-
-    separator: Language[Any]
-    part: Language[Any]
-
-    def expected(self, dfa: ByteDfa, text: bytes, position: int) -> None:
-        return None
-
-    def hint(self, text: bytes) -> str | None:
-        """Return how to write a list of the part, if the text is one."""
-        if not join(self.separator, self.part, minimum=0).accepts(text):
-            return None
-        return "join repeats a part where it is given a count: join(..., minimum=0) has this text"
-
-    def conflict(self) -> None:
-        return None
 
 
 def _list(between: _core.Node, item: _core.Node, minimum: int, maximum: int | None) -> _core.Node:
