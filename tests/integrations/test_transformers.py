@@ -482,3 +482,36 @@ class TestArguments:
     def test_prompt_length(self, bench: Bench, prompt_length: object) -> None:
         with pytest.raises(ArgumentError, match="prompt_length"):
             LogitsProcessor(bench.guide("a"), prompt_length=prompt_length)  # type: ignore[arg-type]
+
+
+class TestRules:
+    def test_a_rule_is_compiled_for_canonical_tokens(self, bench: Bench) -> None:
+        canonical = detent.compile(detent.regex(DATE), bench.vocabulary, canonical=True)
+        plain = detent.compile(detent.regex(DATE), bench.vocabulary)
+        ids = bench.ids(LogitsProcessor(detent.regex(DATE), bench.vocabulary), PROMPTS).tolist()
+        assert ids == bench.ids(LogitsProcessor(canonical), PROMPTS).tolist()
+        assert (
+            bench.ids(LogitsProcessor(plain, bench.vocabulary), PROMPTS).tolist()
+            == bench.ids(LogitsProcessor(plain), PROMPTS).tolist()
+        )
+
+    def test_rules_of_all_kinds(self, bench: Bench) -> None:
+        (text,) = bench.texts(LogitsProcessor(["yes", "no"], bench.vocabulary), "the answer is")
+        assert text in ("yes", "no")
+        rules: list[Any] = [detent.regex("a{3}"), bench.guide("b{3}"), int]
+        first, second, third = bench.texts(LogitsProcessor(rules, bench.vocabulary), ["a", "b", "12"])
+        assert (first, second) == ("aaa", "bbb")
+        assert int(third) is not None
+
+    def test_refused_rules(self, bench: Bench) -> None:
+        for given in (detent.date(), "[0-9]", ["yes"], [detent.date()], 3):
+            with pytest.raises(ArgumentError, match="needs the vocabulary of the model"):
+                LogitsProcessor(given)  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="at least one"):
+            LogitsProcessor([], bench.vocabulary)
+        with pytest.raises(ArgumentError, match=r"LogitsProcessor needs a language.*detent\.regex"):
+            LogitsProcessor("[0-9]", bench.vocabulary)  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="from_transformers"):
+            LogitsProcessor(int, bench.tokenizer)
+        with pytest.raises(ArgumentError, match="same vocabulary"):
+            LogitsProcessor(bench.guide("a"), detent.Vocabulary([b"a", b""], eos_token_ids=[1]))

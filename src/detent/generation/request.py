@@ -36,6 +36,7 @@ from detent.rule import AnyRule, read_rule
 from detent.sources.nodes import ANY_BYTES, UTF8
 from detent.suggestions import suggests_fields, unknown_keyword
 from detent.tables import TokenConstraint, UserDfa
+from detent.vocabulary import Vocabulary
 
 __all__ = [
     "Options",
@@ -43,6 +44,7 @@ __all__ = [
     "Prompt",
     "Request",
     "check_model",
+    "compile_by_default",
     "guide_without_bans",
     "make_request",
     "resolve_guide",
@@ -403,14 +405,26 @@ def resolve_guide(
     is_free = language is None
     if language is None:
         language = Language(UTF8, "text") if text_only or canonical else Language(ANY_BYTES, "any bytes")
-    rule = read_rule(language, "generate")
+    if canonical is None and is_free and not text_only:
+        canonical = False
+    return compile_by_default(read_rule(language, "generate"), model.vocabulary, canonical, limits, cancel)
+
+
+def compile_by_default(
+    rule: Language | UserDfa | TokenConstraint,
+    vocabulary: Vocabulary,
+    canonical: Canonical | None = None,
+    limits: Limits | None = None,
+    cancel: CancellationToken | None = None,
+) -> Guide:
+    """Compile a rule; with ``canonical=None``, for canonical tokens if they can be followed exactly."""
     over_tokens = isinstance(rule, TokenConstraint) or (isinstance(rule, UserDfa) and rule.over == "tokens")
-    if canonical is None and not over_tokens and not (is_free and not text_only):
+    if canonical is None and not over_tokens:
         try:
-            return compile(rule, model.vocabulary, canonical=True, limits=limits, cancel=cancel)
+            return compile(rule, vocabulary, canonical=True, limits=limits, cancel=cancel)
         except (UnsupportedError, EmptyLanguageError, LimitError):  # without canonical, it may be possible
             pass
-    return compile(rule, model.vocabulary, canonical=canonical or False, limits=limits, cancel=cancel)
+    return compile(rule, vocabulary, canonical=canonical or False, limits=limits, cancel=cancel)
 
 
 def _check_guide(guide: Guide, model: Model, canonical: Canonical | None) -> Guide:

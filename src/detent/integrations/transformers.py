@@ -19,12 +19,15 @@ from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, DetentError, ModelError, StateError
 from detent.generation.eos_mask import eos_mask
+from detent.generation.request import compile_by_default
 from detent.generation.sampler import whole_number
 from detent.guide import Guide
 from detent.integrations.matcher_cache import FinishedRow, MatcherCache, RowState, has_no_text
 from detent.integrations.prompt import PromptTracker
 from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher, Matcher
+from detent.rule import AnyRule, read_rule
+from detent.sources.nodes import short_repr
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -62,8 +65,12 @@ class LogitsProcessor:
 
     Parameters
     ----------
-    guides : Guide or sequence of Guide
+    guides : Guide or rule, or sequence of them
         One guide for all rows, or one a prompt: with beams or `num_return_sequences`, each is for that prompt's rows.
+        A rule is what `detent.generate` takes: a language, a type, a schema or a list of choices. It is compiled for
+        canonical tokens, if these can be followed exactly; a guide is taken as it was compiled.
+    vocabulary : Vocabulary or None
+        The vocabulary of the model, for rules.
     prompt_length : int or None
         How many leading ids of a row are the prompt, padding included: ``inputs["input_ids"].shape[1]``, or 1 for most
         encoder-decoders. None tells it from the calls, which is right except where a prompt is the last call's ids and
@@ -87,16 +94,15 @@ class LogitsProcessor:
 
     def __init__(
         self,
-        guides: Guide | Sequence[Guide],
+        guides: Guide | AnyRule | Sequence[Guide | AnyRule],
+        vocabulary: Vocabulary | None = None,
         *,
         prompt_length: int | None = None,
         max_new_tokens: int | GenerationConfig | None = None,
     ) -> None:
-        self._guides = tuple(guides) if isinstance(guides, Sequence) else (guides,)
-        if not self._guides or not all(isinstance(guide, Guide) for guide in self._guides):
-            raise ArgumentError("guides must be a Guide (detent.compile(language, vocabulary)) or a sequence of them")
-        vocabulary = self._guides[0].vocabulary
-        if any(guide.vocabulary.fingerprint != vocabulary.fingerprint for guide in self._guides[1:]):
+        self._guides = _read_guides(guides, vocabulary)
+        vocabulary = vocabulary or self._guides[0].vocabulary
+        if any(guide.vocabulary.fingerprint != vocabulary.fingerprint for guide in self._guides):
             raise ArgumentError("All guides of a LogitsProcessor must be compiled for the same vocabulary")
         if not vocabulary.eos_token_ids:
             raise ArgumentError("A row of generate ends with an end-of-text id, and the guide's vocabulary has none")
@@ -214,6 +220,30 @@ def _configured_budget(config: Any) -> tuple[int | None, int | None]:
     if config.max_new_tokens is None and config.max_length is not None:
         return None, int(config.max_length)
     return (_DEFAULT_NEW_TOKENS if config.max_new_tokens is None else int(config.max_new_tokens)), None
+
+
+def _read_guides(given: Any, vocabulary: Vocabulary | None) -> tuple[Guide, ...]:
+    """Return the guides, and the rules compiled; a list of texts is one rule, a choice."""
+    is_list = isinstance(given, (list, tuple))
+    is_choice = is_list and all(isinstance(each, (str, int, float)) for each in given)
+    rules = tuple(given) if is_list and not is_choice else (given,)
+    if is_list and not given:
+        raise ArgumentError("guides must be a Guide, a rule, or a sequence of at least one of them")
+    if vocabulary is None and not all(isinstance(rule, Guide) for rule in rules):
+        raise ArgumentError(
+            "a rule needs the vocabulary of the model, as in LogitsProcessor(rule, vocabulary); only a Guide, made by "
+            f"detent.compile(rule, vocabulary), needs none, got {short_repr(given)}"
+        )
+    return tuple(rule if isinstance(rule, Guide) else _compiled(rule, vocabulary) for rule in rules)
+
+
+def _compiled(rule: object, vocabulary: Vocabulary | None) -> Guide:
+    if not isinstance(vocabulary, Vocabulary):
+        raise ArgumentError(
+            f"vocabulary must be a detent.Vocabulary, got {type(vocabulary).__name__}; for a tokenizer write "
+            "detent.Vocabulary.from_transformers(tokenizer, size=model.config.vocab_size)"
+        )
+    return compile_by_default(read_rule(rule, "LogitsProcessor"), vocabulary)
 
 
 def _used_width(vocabulary: Vocabulary) -> int:
