@@ -138,10 +138,10 @@ def test_stream_turn_and_astream_turn(name, seed):
 
 def test_cancelling_closes_the_session():
     model = random_model(vocabulary_of("qwen3", True))
-    rule = detent.turn(style="qwen3")
+    rule = detent.turn(style="qwen3", answer=detent.text(3000), thinking="none")  # so long that it does not end before
 
     async def cancel():
-        async with detent.astream_turn(model, "Go", rule, max_tokens=250, seed=1) as events:
+        async with detent.astream_turn(model, "Go", rule, max_tokens=4000, seed=1) as events:
             async for _ in events:
                 break
         task = events._task
@@ -152,7 +152,7 @@ def test_cancelling_closes_the_session():
         return False
 
     assert asyncio.run(cancel())
-    stream = detent.stream_turn(model, "Go", rule, max_tokens=250, seed=1)
+    stream = detent.stream_turn(model, "Go", rule, max_tokens=4000, seed=1)
     next(stream)
     stream.close()
     assert list(stream) == []

@@ -14,6 +14,7 @@ from detent.suggestions import suggests_names
 from detent.turns.style import Style
 from detent.turns.styles import find_style
 from detent.turns.value import TurnValue
+from detent.vocabulary import Vocabulary
 
 __all__ = ["calls"]
 
@@ -83,6 +84,10 @@ class CallsValue:
     def letter_tags(self) -> tuple[str, ...]:
         """See `TurnValue.letter_tags`."""
         return self.turn.letter_tags
+
+    def of_tokens(self, vocabulary: Vocabulary, token_ids: Sequence[int]) -> list[Call]:
+        """See `TurnValue.of_tokens`."""
+        return list(self.turn.of_tokens(vocabulary, token_ids).calls)
 
     def __call__(self, text: str) -> list[Call]:
         """Read a text of the language."""
