@@ -22,6 +22,7 @@ from detent.sources.json_schema import json_schema
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.solve.solver import Solver
+from detent.turns.object_nodes import simple_object_node
 from detent.turns.style import Style
 
 __all__ = ["Notation", "PartialArguments", "notation_of"]
@@ -56,6 +57,9 @@ class Notation(Protocol):
 
 class _JsonNotation:
     def node(self, function: Function) -> _core.Node:
+        known = simple_object_node(function.schema)
+        if known is not None:
+            return known
         with naming(function):
             return json_schema(function.schema, whitespace="line")._node
 

@@ -6,12 +6,13 @@ language; `graph.Graph` is its automaton, which knows in which part a text is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence as Items
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from detent import _core
-from detent.sources.nodes import concat, optional, repeat, union
+from detent.sources.nodes import concat, optional, repeat
 
 __all__ = ["Calls", "Choice", "EndOfTurn", "Fixed", "Gap", "Outline", "Part", "Repeat", "Role", "Sequence", "Tag"]
 
@@ -123,7 +124,7 @@ def node_of(outline: Outline) -> _core.Node:
     if isinstance(outline, Calls):
         between = node_of(outline.between)
         named = zip(outline.names, outline.arguments, strict=True)
-        return union(*[_core.concat([_core.literal(name.encode()), between, node]) for name, node in named])
+        return _named({name.encode(): _core.concat([between, node]) for name, node in named})
     if isinstance(outline, Sequence):
         return _core.concat([node_of(part) for part in outline.parts])
     if isinstance(outline, Choice):
@@ -135,3 +136,28 @@ def node_of(outline: Outline) -> _core.Node:
     more = repeat(concat(node_of(outline.separator), body), max(outline.minimum - 1, 0), most)
     some = concat(body, more)
     return some if outline.minimum else optional(some)
+
+
+def _named(nodes: Mapping[bytes, _core.Node]) -> _core.Node:
+    """Return the names, each followed by its node, as a trie: a state has the names that are left alone."""
+    pending = sorted(nodes)
+    # A frame is a prefix, and the branches after it that are complete.
+    stack: list[tuple[bytes, list[_core.Node]]] = [(b"", [])]
+    for index, name in enumerate(pending):
+        following = pending[index + 1] if index + 1 < len(pending) else b""
+        if stack[-1][0] != name:
+            stack.append((name, []))
+        stack[-1][1].append(nodes[name])
+        shared = _shared_length(name, following)
+        while len(stack) > 1 and len(stack[-1][0]) > shared:
+            prefix, branches = stack.pop()
+            if len(stack[-1][0]) < shared:
+                stack.append((prefix[:shared], []))
+            outer = stack[-1]
+            outer[1].append(_core.concat([_core.literal(prefix[len(outer[0]) :]), _core.union(branches)]))
+    return _core.union(stack[0][1])
+
+
+def _shared_length(first: bytes, second: bytes) -> int:
+    length = min(len(first), len(second))
+    return next((index for index in range(length) if first[index] != second[index]), length)
