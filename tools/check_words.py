@@ -53,6 +53,7 @@ OWNERS = {
         "src/detent/sources/json_schema/",
         "src/detent/sources/calls/",
         "src/detent/turns/arguments.py",
+        "src/detent/turns/object_nodes.py",
         "docs/algorithms/json-schema.md",
         "docs/json-schema.md",
     ),
