@@ -308,7 +308,7 @@ def test_what_counts_as_a_text(text: Any) -> None:
 
 @pytest.mark.parametrize("text", [3, None, ["a"], 1.5])
 def test_what_does_not_count_as_a_text(text: Any) -> None:
-    with pytest.raises(detent.ArgumentError, match="expected str or bytes"):
+    with pytest.raises(detent.ArgumentError, match="a text is a str or bytes, got"):
         detent.regex("a").accepts(text)
     with pytest.raises(detent.ArgumentError):
         text in detent.regex("a")  # noqa: B015

@@ -114,3 +114,31 @@ def test_compile_advises_what_to_write(rule: Any, advice: str) -> None:
 def test_a_vocabulary_is_asked_for() -> None:
     with pytest.raises(detent.ArgumentError, match=r"second argument, got 'gpt2' \(str\); write detent\.Vocabulary"):
         detent.compile(int, "gpt2")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (detent.grammar, "folder/rules.lark"),
+        (detent.gbnf, "json.gbnf"),
+        (detent.ebnf, "x.ebnf"),
+        (detent.json_schema, "a.json"),
+    ],
+)
+def test_file_names_are_no_texts_of_rules(function: Any, name: str) -> None:
+    with pytest.raises(detent.ArgumentError, match=r"got the file name .*; write pathlib\.Path\(name\)\.read_text"):
+        function(name)
+
+
+def test_texts_of_other_types() -> None:
+    for value, shown in ((5, "5 (int)"), (None, "None (NoneType)"), ({"a": 1}, "json.dumps")):
+        with pytest.raises(detent.ArgumentError) as caught:
+            detent.regex("a").parse(value)  # type: ignore[arg-type]
+        assert shown in str(caught.value)
+
+
+def test_values_of_bytes_are_those_of_their_text() -> None:
+    assert detent.regex("a").parse(b"a") == "a"
+    assert detent.date().parse(b"2024-02-29") == detent.date().parse("2024-02-29")
+    with pytest.raises(detent.ArgumentError, match="UTF-8"):
+        detent.byte_class(b"\xff").parse(b"\xff")

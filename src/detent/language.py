@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from operator import index
 from random import Random
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Generic, final, overload
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, final, overload
 
 from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
@@ -333,7 +334,7 @@ class Language(Generic[T_co]):
         return dfa.count(max(longest, 0))
 
     @suggests_names
-    def sample(self, seed: int | Random | None = None, max_bytes: int | None = None) -> bytes:
+    def sample(self, seed: SupportsIndex | Random | None = None, max_bytes: int | None = None) -> bytes:
         """Draw a text at random.
 
         >>> import detent
@@ -362,9 +363,9 @@ class Language(Generic[T_co]):
         dfa = self._dfa()
         if max_bytes is None:
             max_bytes = max(64, len(self.shortest()) + 16)
-        if seed is not None and (not isinstance(seed, (int, Random)) or isinstance(seed, bool)):
+        if seed is not None and (not isinstance(seed, (SupportsIndex, Random)) or isinstance(seed, bool)):
             raise ArgumentError(f"seed must be an int or a random.Random, got {_shorten(repr(seed), 40)}")
-        rng = seed if isinstance(seed, Random) else Random(seed)
+        rng = seed if isinstance(seed, Random) else Random(None if seed is None else index(seed))
         text = dfa.sample(rng, _check_count("max_bytes", max_bytes))
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text of at most {max_bytes} bytes")
@@ -390,14 +391,20 @@ class Language(Generic[T_co]):
         return _core.LanguageMachine(node, core, bounds.states, bounds.memory_bytes, bounds.work)
 
     @suggests_names
-    def parse(self, text: str) -> T_co:
+    def parse(self, text: str | bytes) -> T_co:
         """Return the Python value of a text of the language; the text itself where the language has no other.
 
-        Raises `ArgumentError` if the text is not in the language; its message is that of `why`.
+        Raises `ArgumentError` if the text is not in the language; its message is that of `why`. An error of a
+        validator, as of a pydantic model, is raised as it is.
         """
         mismatch = self.why(text)
         if mismatch is not None:
-            raise ArgumentError(f"{_shorten(text)!r} is {mismatch}")
+            raise ArgumentError(f"{_shorten(mismatch.text)!r} is {mismatch}")
+        if not isinstance(text, str):
+            try:
+                text = bytes(text).decode()
+            except UnicodeDecodeError as error:
+                raise ArgumentError(f"the value of a text is that of its UTF-8: byte {error.start} is none") from None
         value: Any = text if self.value is None else self.value(text)
         return value  # type: ignore[no-any-return]
 
@@ -535,7 +542,8 @@ def _bytes(text: str | bytes) -> bytes:
             raise ArgumentError(f"a lone surrogate at character {error.start} is no text; remove it") from None
     if isinstance(text, (bytes, bytearray, memoryview)):
         return bytes(text)
-    raise ArgumentError(f"expected str or bytes, got {type(text).__name__}")
+    advice = "; write its JSON text, as json.dumps gives it" if isinstance(text, (dict, list)) else ""
+    raise ArgumentError(f"a text is a str or bytes, got {_shorten(repr(text), 40)} ({type(text).__name__}){advice}")
 
 
 def _check_count(noun: str, count: int) -> int:

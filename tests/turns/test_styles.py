@@ -213,7 +213,11 @@ def test_generation_reads_calls_from_special_tokens() -> None:
     logits = np.zeros(len(tokens), dtype=np.float32)
     logits[258] = 1
     model = detent.models.CallableModel(lambda ids: logits, vocabulary)
-    for rule in (detent.calls(now, style="mistral-v13"), detent.turn(now, style="mistral-v13", tool_choice="required")):
+    rules: list[detent.Language[Any]] = [
+        detent.calls(now, style="mistral-v13"),
+        detent.turn(now, style="mistral-v13", tool_choice="required"),
+    ]
+    for rule in rules:
         out = detent.generate(model, [65], rule, max_tokens=40, temperature=0)
         calls = out.value if isinstance(out.value, list) else list(out.value.calls)
         assert calls == [detent.Call("now", {})]

@@ -6,6 +6,8 @@ A reader turns a text into trees (`tree`; `read_lark`, `read_gbnf`, `read_ebnf`)
 
 from __future__ import annotations
 
+import re
+
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.limits import Limits
@@ -20,6 +22,7 @@ from detent.suggestions import suggests_names
 __all__ = ["ebnf", "gbnf", "grammar"]
 
 _DEFAULT_LIMITS = Limits()
+_FILE_NAME = re.compile(r"[^\s:=|\"']+\.(lark|gbnf|ebnf|bnf|txt)")
 
 
 _LEXERS = ("auto", "contextual", "dynamic", "dynamic_complete")
@@ -167,6 +170,11 @@ def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -
 def _check(text: str, asker: str, limits: Limits | None) -> Limits:
     if not isinstance(text, str):
         raise ArgumentError(f"{asker} needs a grammar of type str, got {type(text).__name__}")
+    if _FILE_NAME.fullmatch(text):
+        raise ArgumentError(
+            f"{asker} takes the text of a grammar, got the file name {short_repr(text)}; write "
+            "pathlib.Path(name).read_text()"
+        )
     bounds = limits or _DEFAULT_LIMITS
     check_text(text, asker, bounds)
     return bounds

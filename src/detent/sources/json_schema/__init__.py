@@ -241,6 +241,11 @@ def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
     if isinstance(source, Mapping):
         return as_dicts(source), _JsonValue()
     if isinstance(source, str):
+        if source.strip().endswith(".json"):
+            raise ArgumentError(
+                f"json_schema takes the text of a schema, got the file name {short_repr(source)}; write "
+                "pathlib.Path(name).read_text()"
+            )
         schema = read_text(source, limits)
         if not isinstance(schema, (dict, bool)):
             raise SchemaError(f"a schema must be an object or a boolean, got {summary(schema)}")
