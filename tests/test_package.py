@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import detent
-from detent import cli
+from detent.cli.main import make_parser
 from tests.support.python_process import run_python
 
 ROOT = Path(__file__).parents[1]
@@ -54,12 +54,15 @@ def test_every_name_of_the_reference_exists() -> None:
 
 
 def test_the_reference_has_every_option_of_the_command_line() -> None:
-    [commands] = [x for x in cli._parser()._actions if isinstance(x, argparse._SubParsersAction)]
-    described = REFERENCE[REFERENCE.index("## Command line") :]
+    [commands] = [x for x in make_parser()._actions if isinstance(x, argparse._SubParsersAction)]
+    reference = REFERENCE[REFERENCE.index("## Command line") :]
+    described = set(re.findall(r"(--[a-z][a-z-]+)", reference + (ROOT / "docs" / "server.md").read_text("utf-8")))
+    known = {"--help", "--version"}
     for command, parser in commands.choices.items():
-        assert f"`detent {command} " in described
-        options = {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
-        assert options == set(re.findall(r"(--[a-z][a-z-]+)", described))
+        assert re.search(rf"\| `{command}[ `]", reference), command
+        known |= {option for action in parser._actions for option in action.option_strings} - {"-h"}
+    assert described <= known
+    assert known - described == set()
 
 
 def test_every_public_name_is_there_and_listed() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import detent
+
 PERSON = {
     "type": "object",
     "properties": {
@@ -280,3 +282,44 @@ class TestOllama:
         calls = [call for line in lines for call in line["message"].get("tool_calls", [])]
         assert calls[0]["function"]["name"] == "get_weather"
         assert calls[0]["function"]["arguments"] == {"city": "Oslo", "unit": "celsius"}
+
+
+class Unnamed:
+    """The embedded model, without the name of its style."""
+
+    def __init__(self) -> None:
+        inner: Any = detent.load_model()
+        self.vocabulary, self.encode, self.start, self.chat = inner.vocabulary, inner.encode, inner.start, True
+        self.encode_chat, self.read, self.fork = inner.encode_chat, inner.read, inner.fork
+
+
+def test_a_model_whose_style_is_not_known(serve: Any) -> None:
+    openai = pytest.importorskip("openai")
+    with serve(Unnamed()) as url:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        assert json.loads(chat(client, response_format=FORMAT).choices[0].message.content).keys() == {"name", "age"}
+        assert chat(client, tools=TOOLS, tool_choice="none", max_tokens=9).choices[0].message.tool_calls is None
+        with pytest.raises(openai.BadRequestError, match="--style") as caught:
+            chat(client, tools=TOOLS)
+        assert caught.value.param == "tools"
+    with serve(Unnamed(), style="detent") as url:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        assert chat(client, tools=TOOLS, tool_choice="required").choices[0].message.tool_calls
+
+
+def test_thinking_then_an_answer(serve: Any) -> None:
+    openai = pytest.importorskip("openai")
+    with serve(style="qwen3") as url:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        for effort in ("none", "low"):
+            ask = {"response_format": FORMAT, "reasoning_effort": effort, "max_tokens": 200}
+            message = chat(client, **ask).choices[0].message
+            assert json.loads(message.content).keys() == {"name", "age"}
+            thinking = getattr(message, "reasoning_content", None)
+            assert thinking is None or effort != "none"
+            streamed = "".join(
+                chunk.choices[0].delta.content or "" for chunk in chat(client, **ask, stream=True) if chunk.choices
+            )
+            assert streamed == message.content
+        short = chat(client, response_format=FORMAT, max_tokens=60, extra_body={"thinking_tokens": 8}).choices[0]
+        assert json.loads(short.message.content).keys() == {"name", "age"}

@@ -44,9 +44,6 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--timeout-seconds", metavar="S", type=float, default=600.0, help="longest request (%(default)s)"
     )
-    parser.add_argument(
-        "--log-content", action="store_true", help="write prompts and texts into the log, which is else without them"
-    )
 
 
 def _run(options: Any) -> int:
@@ -71,7 +68,6 @@ def _run(options: Any) -> int:
         max_body_bytes=options.max_body_bytes,
         requests_per_minute=options.requests_per_minute,
         timeout_seconds=options.timeout_seconds,
-        log_content=options.log_content,
     )
     model = open_model(options.model, chat=True)
     name = options.name or ("detent" if options.model is None else options.model.resolve().name)

@@ -20,6 +20,8 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 _THINKING_TOKENS: dict[Effort, int] = {"minimal": 64, "low": 256, "medium": 1024, "high": 4096, "xhigh": 16384}
 _TAIL = 16
+_PLAIN = Style(name="plain", call="{name}{arguments}")
+"""For turns without calls of models whose style is not known."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,20 @@ def select_tools(
     return [tool for tool in tools if allowed is None or tool.name in allowed]
 
 
-def rule_of_turn(conversation: Conversation, prompt_ids: Sequence[int], model: Model, style: Style) -> Rule | None:
+def rule_of_turn(
+    conversation: Conversation, prompt_ids: Sequence[int], model: Model, style: Style | None
+) -> Rule | None:
     """Return the rule of a turn; None if any text is one."""
     tools = [tool.as_function() for tool in conversation.tools]
+    if style is None:
+        if tools and conversation.tool_choice != "none":
+            raise ApiError(
+                400,
+                "this server does not know how its model writes calls; start it with detent serve --style NAME",
+                param="tools",
+                code="unsupported_value",
+            )
+        tools, style = [], _PLAIN
     thinking = _thinking(conversation, prompt_ids, model, style)
     budget = None
     if thinking != "none":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import difflib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -20,6 +21,7 @@ from detent.generation.turn_stream import events_of
 from detent.guide import Guide
 from detent.language import Language
 from detent.models import Model
+from detent.models.base import context_of
 from detent.serve.admission import Admission
 from detent.serve.errors import ApiError, from_detent
 from detent.serve.metrics import Metrics
@@ -34,6 +36,8 @@ __all__ = ["Engine", "Job", "gather", "merge", "style_of"]
 _COMPILERS = 8
 """Threads that compile: a rule that takes long holds one of them until its limits or its time are over."""
 _GUIDES = 128
+_MAX_TOKENS = 1024
+"""The budget of requests that name none, for a model that does not know its context."""
 
 _Result = TypeVar("_Result")
 _Item = TypeVar("_Item")
@@ -99,6 +103,8 @@ class Engine:
 
     async def _prepare(self, job: Job) -> PreparedRequest:
         request, guide = job.request, None
+        if request.max_tokens is None and context_of(self.model) is None:
+            request = replace(request, max_tokens=_MAX_TOKENS)
         if job.rule is not None:
             rule = job.rule
             key: Hashable = (rule.key, request.canonical)
@@ -196,12 +202,14 @@ class Engine:
         self._compilers.shutdown(wait=False, cancel_futures=True)
 
 
-def style_of(model: Model, name: str | None) -> Style:
-    """Return the notation of a model's turns: the one of that name, or the one that the model names."""
-    name = name or getattr(model, "style", None) or "openai"
-    if name not in STYLES:
-        raise ArgumentError(f"there is no style {name!r}; there are {', '.join(sorted(STYLES))}")
-    return STYLES[name]
+def style_of(model: Model, name: str | None) -> Style | None:
+    """Return the notation of a model's turns: the one of that name, or the one that the model names, if it does."""
+    name = name or getattr(model, "style", None)
+    if name is not None and name not in STYLES:
+        similar = difflib.get_close_matches(name, STYLES, 1)
+        hint = f"did you mean {similar[0]!r}?" if similar else f"there are {', '.join(sorted(STYLES))}"
+        raise ArgumentError(f"there is no style {name!r}; {hint}")
+    return None if name is None else STYLES[name]
 
 
 async def gather(texts: Sequence[AsyncGenerator[str | Event | Output, None]]) -> list[Output]:

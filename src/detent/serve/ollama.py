@@ -147,7 +147,7 @@ async def _lines(engine: Engine, body: OllamaChatRequest, turn: AsyncGenerator[T
 
 def model_list(engine: Engine) -> dict[str, Any]:
     """Return the answer of /api/tags."""
-    details = {"format": "detent", "family": engine.style.name}
+    details = {"format": "detent", "family": engine.style.name if engine.style else "unknown"}
     return {"models": [{"name": engine.name, "model": engine.name, "modified_at": _time(), "details": details}]}
 
 

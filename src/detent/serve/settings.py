@@ -42,8 +42,6 @@ class ServerSettings:
         What the rule of one request may cost; a quarter of the memory that `Limits` allows by default.
     cache_bytes : int
         Memory of the rules that are kept for later requests.
-    log_content : bool
-        Whether prompts and texts are logged. By default no log line has a prompt, a text, a path or a key.
 
     Raises
     ------
@@ -61,7 +59,6 @@ class ServerSettings:
     timeout_seconds: float = 600.0
     limits: Limits = field(default_factory=lambda: Limits(memory_bytes=64 << 20))
     cache_bytes: int = 512 << 20
-    log_content: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.api_keys, str) or not all(isinstance(key, str) and key for key in self.api_keys):

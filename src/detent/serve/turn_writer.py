@@ -109,7 +109,7 @@ async def write_turns(
 async def _write(
     engine: Engine, events: AsyncGenerator[str | Event | Output, None], custom: frozenset[str]
 ) -> AsyncGenerator[TurnItem, None]:
-    collector = _Collector(custom, is_json=engine.style.arguments == "json")
+    collector = _Collector(custom, is_json=engine.style is None or engine.style.arguments == "json")
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Output):
