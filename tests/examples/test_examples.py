@@ -18,6 +18,8 @@ NEEDS = {
     "transformers_processor": ("torch", "transformers"),
 }
 SHOWS = {
+    "agent_turn": r"add\(\{'a': 17, 'b': 25\}\) = 42\n\nthought in \d+ characters, then add\nmismatch at byte 75, "
+    r"after Turn\(thinking='Easy.'\)\n(.|\n)*\^\n",
     "algebra": r"Hello, world\. +True\n +Hello, darned! +False\n(.|\n)*even <= pairs: False, as b'aa' shows\n",
     "banned_words": r"likes: .*listen.*\nWithout .*: +'((?!listen|talk).)*'\n.*b'listen'\n(.|\n)* 48 ways(.|\n)*\n\{",
     "budget": r"has 12 tokens\.\n  12 tokens: \{.*\n(.|\n)*  11 tokens: max_tokens=11 is too few: .*\n",

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from detent.mismatch import Mismatch
 from detent.sources.calls.function import Call
+from detent.sources.calls.tags import TaggedPart
 
 __all__ = [
     "AnswerDelta",
@@ -33,14 +34,14 @@ class Turn:
     text : str or None
         The free text; None where there is none.
     calls : tuple of Call
-        The calls, in order.
+        The calls, in order; of `structural_tags`, its parts as `TaggedPart`.
     answer : object
         The value of the answer; None if there is none.
     """
 
     thinking: str | None = None
     text: str | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[Any, ...] = ()
     answer: Any = None
 
     def __repr__(self) -> str:
@@ -81,10 +82,10 @@ class ArgumentsDelta:
 
 @dataclass(frozen=True)
 class CallFinished:
-    """The arguments of a call are complete, and are what the function takes."""
+    """The arguments of a call are complete, and are what the function takes; or a part of `structural_tags` is."""
 
     index: int
-    call: Call
+    call: Call | TaggedPart
 
 
 @dataclass(frozen=True)

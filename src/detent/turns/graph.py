@@ -124,14 +124,14 @@ class Graph:
         key = (vertex, function if at.calls is not None else 0)
         found = self._dfas.get(key)
         if found is None:
-            node = at.part.node if at.part is not None else at.calls.arguments[function]  # type: ignore[union-attr]
+            node = at.part.node if at.part is not None else at.calls.arguments[function - at.calls.first]  # type: ignore[union-attr]
             found = self._dfas[key] = PartDfa(node, self._tags)
         return found
 
     def names(self, vertex: int) -> _NameTrie:
         """Return the names of calls."""
         if vertex not in self._names:
-            self._names[vertex] = _NameTrie(self.vertices[vertex].calls.names)  # type: ignore[union-attr]
+            self._names[vertex] = _NameTrie(self.vertices[vertex].calls)  # type: ignore[arg-type]
         return self._names[vertex]
 
     def exits(self, vertex: int) -> frozenset[int] | None:
@@ -169,10 +169,10 @@ class Graph:
 class _NameTrie:
     """The names of calls, as a trie over bytes; state 0 is its root."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, calls: Calls) -> None:
         self.children: list[dict[int, int]] = [{}]
         self.function: list[int | None] = [None]
-        for index, name in enumerate(names):
+        for index, name in enumerate(calls.names, calls.first):
             state = 0
             for byte in name.encode():
                 if byte not in self.children[state]:

@@ -64,6 +64,8 @@ class Calls:
     names: tuple[str, ...]
     between: Outline
     arguments: tuple[_core.Node, ...]
+    first: int = 0
+    """The number of the first function; the others follow."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from detent.errors import ArgumentError, StateError
 from detent.language import Language
 from detent.mismatch import Mismatch
 from detent.partial_json import PartialJson
+from detent.sources.calls.tags import TagsValue
 from detent.turns.arguments import PartialArguments
 from detent.turns.events import (
     AnswerDelta,
@@ -24,6 +25,7 @@ from detent.turns.events import (
 from detent.turns.graph import Graph
 from detent.turns.outline import Part
 from detent.turns.reader import TurnReader
+from detent.turns.tags_rule import TagsRule
 from detent.turns.value import TurnValue, special_names
 from detent.vocabulary import Vocabulary
 
@@ -65,15 +67,20 @@ class Parser:
     (`&`, `-`) is followed beside.
     """
 
-    def __init__(self, rule: Language[Any], vocabulary: Vocabulary | None = None) -> None:
+    def __init__(self, rule: Language[Any], vocabulary: Vocabulary | None = None, *, _is_trusted: bool = False) -> None:
         value = rule.value
-        known: TurnValue | _AnswerRule = value if isinstance(value, TurnValue) else _AnswerRule(rule)
+        known: TurnValue | TagsRule | _AnswerRule = _AnswerRule(rule)
+        if isinstance(value, TurnValue):
+            known = value
+        elif isinstance(value, TagsValue):
+            known = TagsRule(value)
         self._rule = rule
         self._vocabulary = vocabulary
         self._special = special_names(known.special_names, vocabulary)
         self._reader = TurnReader(known, self._special)
         self._restriction: _TextRestriction | _TokenRestriction | None = None
-        if isinstance(value, TurnValue) and value.node != rule._node:
+        is_wider = isinstance(value, TurnValue) and value.node != rule._node
+        if not _is_trusted and (is_wider or isinstance(known, TagsRule)):
             self._restriction = _TextRestriction(rule) if vocabulary is None else _TokenRestriction(rule, vocabulary)
         self._text = bytearray()  # all that was fed; special tokens as their names
         self._has_left = False
@@ -176,9 +183,7 @@ class Parser:
 
 def trusted_parser(rule: Language[Any], vocabulary: Vocabulary) -> Parser:
     """Return a parser of tokens that are known to be of the rule: it follows the parts alone."""
-    value = rule.value
-    parts = Language(value.node, rule.description, value) if isinstance(value, TurnValue) else rule
-    return Parser(parts, vocabulary)
+    return Parser(rule, vocabulary, _is_trusted=True)
 
 
 class _TextRestriction:
@@ -211,6 +216,7 @@ class _TokenRestriction:
 
     def __init__(self, rule: Language[Any], vocabulary: Vocabulary) -> None:
         self._matcher = _core.Matcher(rule._machine(vocabulary), None, [])
+        self._ends = vocabulary.eos_token_ids
 
     def feed(self, data: bytes) -> int:
         """Read bytes as far as they are allowed; return how many are."""
@@ -228,7 +234,9 @@ class _TokenRestriction:
 
     def is_accepting(self) -> bool:
         """Return whether the text may end here."""
-        return self._matcher.is_accepting
+        if self._matcher.is_accepting:
+            return True
+        return any(self._matcher.refusal(token_id) is _core.Refusal.NONE for token_id in self._ends)
 
 
 class _AnswerRule:

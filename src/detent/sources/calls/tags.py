@@ -16,10 +16,10 @@ from detent.language import Language
 from detent.origin import Origin, Quotes
 from detent.sources.calls.locate import json_end
 from detent.sources.json_schema import json_schema
-from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, repeat, short_repr, union
+from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, repeat, short_repr, union
 from detent.suggestions import suggests_names
 
-__all__ = ["TaggedPart", "structural_tags"]
+__all__ = ["Tag", "TaggedPart", "TagsValue", "structural_tags"]
 
 _NUMBER = "0123456789.eE+-"
 _BYTE = _core.byte_set(bytes(range(256)))
@@ -38,7 +38,9 @@ class TaggedPart:
 
 
 @dataclass(frozen=True)
-class _Tag:
+class Tag:
+    """What may stand in a text: how a tag begins and ends, and what stands inside."""
+
     begin: str
     language: Language
     end: str
@@ -47,7 +49,13 @@ class _Tag:
 
 @suggests_names
 def structural_tags(
-    tags: Iterable[tuple[str, object, str]], *, triggers: Sequence[str], at_least: int = 0, at_most: int | None = None
+    tags: Iterable[tuple[str, object, str]],
+    *,
+    triggers: Sequence[str],
+    at_least: int = 0,
+    at_most: int | None = None,
+    stop: Sequence[str] = (),
+    end: str = "",
 ) -> Language[list[str | TaggedPart]]:
     r"""Make the language of free text in which triggers open tagged parts.
 
@@ -70,6 +78,10 @@ def structural_tags(
         Beginnings of tags. Each tag begins with one of them, and none contains another.
     at_least, at_most : int, optional
         How many tagged parts there are.
+    stop : sequence of str
+        Texts that end the whole text. Free text contains none of them before its end.
+    end : str
+        The special token that ends the text, where the vocabulary has it.
 
     Returns
     -------
@@ -93,14 +105,30 @@ def structural_tags(
     seen = concat(ANY_BYTES, union(*marks))
     early = _core.complement(concat(seen, repeat(_BYTE, 1, None)))
     parts = []
+    stops = _stops(stop)
+    unstopped = [_core.complement(concat(ANY_BYTES, union(*stops), ANY_BYTES))] if stops else []
+    text = _core.intersection([UTF8, *unstopped])
     for mark in marks:
-        opened = _core.intersection([concat(UTF8, mark), early])
+        opened = _core.intersection([concat(text, mark), early])
         rest = [concat(t.begin[len(mark) :], t.language._node, t.end) for t in known if t.trigger == mark]
         parts.append(concat(opened, union(*rest)))
-    free = _core.intersection([UTF8, _core.complement(concat(seen, ANY_BYTES))])
-    node = concat(repeat(union(*parts), at_least, at_most), free)
+    free = _core.intersection([text, _core.complement(concat(seen, ANY_BYTES))])
+    ending = [optional(union(*stops))] if stops else []
+    if end:
+        ending.append(_core.special(encode(end, "structural_tags"), _core.epsilon()))
+    node = concat(repeat(union(*parts), at_least, at_most), free, *ending)
     described = f"text with tags at {', '.join(map(short_repr, marks))}"
-    return Language(node, described, _TagsValue(known, marks), _origin=Origin(quotes=Quotes.MIXED))
+    value = TagsValue(known, marks, at_least, at_most, stops, end)
+    return Language(node, described, value, _origin=Origin(quotes=Quotes.MIXED))
+
+
+def _stops(stop: Sequence[str]) -> tuple[str, ...]:
+    stops = (stop,) if isinstance(stop, str) else tuple(stop)
+    for text in stops:
+        if not isinstance(text, str) or not text:
+            raise ArgumentError(f"structural_tags got the stop {short_repr(text)}; give texts that are not empty")
+        encode(text, "structural_tags")
+    return stops
 
 
 def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:
@@ -119,7 +147,7 @@ def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:
     return marks
 
 
-def _tag(tag: tuple[str, object, str], marks: tuple[str, ...]) -> _Tag:
+def _tag(tag: tuple[str, object, str], marks: tuple[str, ...]) -> Tag:
     if not isinstance(tag, (tuple, list)) or len(tag) != 3:
         raise ArgumentError(f"structural_tags got the tag {short_repr(tag)}; give (begin, schema, end)")
     begin, schema, end = tag
@@ -134,30 +162,36 @@ def _tag(tag: tuple[str, object, str], marks: tuple[str, ...]) -> _Tag:
     trigger = next((mark for mark in marks if begin.startswith(mark)), None)
     if trigger is None:
         raise ArgumentError(f"structural_tags got a tag that begins {short_repr(begin)}, with none of the triggers")
-    return _Tag(begin, json_schema(schema), end, trigger)
+    return Tag(begin, json_schema(schema), end, trigger)
 
 
 @dataclass(frozen=True)
-class _TagsValue:
+class TagsValue:
     """From a text to its free and tagged parts."""
 
-    tags: tuple[_Tag, ...]
+    tags: tuple[Tag, ...]
     triggers: tuple[str, ...]
+    at_least: int = 0
+    at_most: int | None = None
+    stops: tuple[str, ...] = ()
+    end: str = ""
 
     def __call__(self, text: str) -> list[str | TaggedPart]:
+        """Read a text of the language."""
         found: list[str | TaggedPart] = []
         position = 0
         while True:
             starts = [text.find(mark, position) for mark in self.triggers]
             start = min((start for start in starts if start >= 0), default=len(text))
+            if start == len(text):
+                stop = next((stop for stop in self.stops if text.endswith(stop, position)), "")
+                return [*found, *filter(None, [text[position : len(text) - len(stop)]])]
             if start > position:
                 found.append(text[position:start])
-            if start == len(text):
-                return found
             tag, value, position = self._read(text, start)
             found.append(TaggedPart(tag.begin, value))
 
-    def _read(self, text: str, start: int) -> tuple[_Tag, object, int]:
+    def _read(self, text: str, start: int) -> tuple[Tag, object, int]:
         for tag in sorted(self.tags, key=lambda tag: -len(tag.begin)):
             if not text.startswith(tag.begin, start):
                 continue
