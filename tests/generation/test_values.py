@@ -161,3 +161,27 @@ def test_objects_that_mean_a_language() -> None:
     assert detent.generate(model, "Go", {"const": 5}, temperature=0).value == 5
     with pytest.raises(ArgumentError, match=r"detent\.regex\(\.\.\.\) for a pattern, detent\.literal"):
         detent.generate(model, "Go", "[0-9]+")  # type: ignore[arg-type]
+
+
+def test_retries_lose_no_output() -> None:
+    model: Any = writes(ODD, ODD2, EVEN)
+    model.context = 24  # the conversation with the failed attempt does not fit
+    model.encode_chat = lambda chat: [*b"p" * 30, 0]
+    check_failed(detent.generate(model, "p", RULE, temperature=0, retries=2, max_tokens=14), ODD)
+
+    class Broken(pydantic.BaseModel):
+        number: int
+
+        @pydantic.model_validator(mode="after")
+        def _fail(self) -> Broken:
+            raise RuntimeError("half of a pair: \ud800")
+
+    out = detent.generate(writes(ODD, ODD2), "p", Broken, temperature=0, retries=2)
+    assert (out.text, isinstance(out.value_error, RuntimeError)) == (ODD, True)
+
+
+def test_the_prompt_of_a_retry_has_no_links() -> None:
+    model: Any = writes(ODD, EVEN)
+    assert detent.generate(model, "p", RULE, temperature=0, retries=1).value == Even(number=4)
+    assert "3 is odd" in model.messages[2]["content"]
+    assert "http" not in model.messages[2]["content"]

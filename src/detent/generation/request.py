@@ -237,11 +237,11 @@ class PreparedRequest:
         if seed is not None:
             seed = int(np.random.SeedSequence([seed + sample, attempt]).generate_state(1)[0])
         if chat is not None:
-            prompt = chat.with_messages(
-                {"role": "assistant", "content": output.text},
-                {"role": "user", "content": f"This is not valid: {output.value_error}\nAnswer again."},
-            )
             with contextlib.suppress(DetentError):  # a template without answers, or too small a context
+                prompt = chat.with_messages(
+                    {"role": "assistant", "content": output.text},
+                    {"role": "user", "content": f"This is not valid: {_reason(output.value_error)}\nAnswer again."},
+                )
                 return PreparedRequest(self._model, replace(request, prompt=prompt, seed=seed, samples=1), self.guide)
         if self._sampler(0).temperature == 0:
             return None
@@ -315,6 +315,12 @@ def _check_bias(bias: object, width: int) -> None:
             raise ArgumentError(f"logit_bias has token id {token_id}, but the model's vocabulary has {width}")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             raise ArgumentError(f"logit_bias of token id {token_id} must be a finite number, got {value!r}")
+
+
+def _reason(error: Exception | None) -> str:
+    """Return the message of an error without the links to documentation that pydantic adds."""
+    lines = str(error).splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith("For further information visit"))
 
 
 def check_model(model: object) -> None:
