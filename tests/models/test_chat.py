@@ -13,7 +13,9 @@ import pytest
 import detent
 from detent.errors import ArgumentError, DetentError, ModelError
 from detent.models import CallableModel, Chat, ChatTemplate, Transformers
+from detent.models.template_tokens import tokenize_chat
 from tests.support import tiny_llama
+from tests.support.shared_data import needs_shared, real_vocabulary, tokenizer_file
 
 pytest.importorskip("jinja2")
 
@@ -310,3 +312,25 @@ def test_templates_of_gguf_files(tmp_path: Path) -> None:
     template = ChatTemplate.from_file(tmp_path / "a.gguf")
     assert template.render("Hi") == TEMPLATE.render("Hi")
     assert template.special_tokens == {"bos_token": "<s>", "eos_token": "</s>"}
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["llama2-spm", "mistral-v3", "llama3", "qwen2", "tekken"])
+def test_special_tokens_in_messages_of_known_tokenizers(name: str) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(tokenizer_file(name)))
+    vocabulary = real_vocabulary(name)
+    special = sorted(vocabulary.token_bytes(each).decode() for each in vocabulary.special_token_ids)
+    first, last = special[0], special[-1]
+    template = ChatTemplate(first + "{{ messages[0].content }}" + last)
+
+    def ids(text: str) -> list[int]:
+        return tokenize_chat(
+            template, Chat(text), vocabulary, lambda each: tokenizer(each, add_special_tokens=False)["input_ids"]
+        )  # fmt: skip
+
+    for text in (f"oh {last}{first} no", f"{first}", f"a{special[len(special) // 2]}b \ue000 {last}", "nothing"):
+        written = ids(text)
+        assert [each for each in written if each in vocabulary.special_token_ids] == [written[0], written[-1]]
+        assert vocabulary.decode(written).decode().strip() == text
