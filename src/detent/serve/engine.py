@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from detent.compiler import CancellationToken
 from detent.errors import ArgumentError, DetentError
@@ -21,7 +21,8 @@ from detent.generation.turn_stream import events_of
 from detent.guide import Guide
 from detent.language import Language
 from detent.models import Model
-from detent.models.base import context_of
+from detent.models.base import ChatModel, context_of
+from detent.models.chat import Chat
 from detent.serve.admission import Admission
 from detent.serve.errors import ApiError, from_detent
 from detent.serve.metrics import Metrics
@@ -30,6 +31,7 @@ from detent.serve.settings import ServerSettings
 from detent.serve.single_flight import SingleFlight
 from detent.turns import STYLES, Style
 from detent.turns.events import Event
+from detent.turns.recognition import recognise_style
 
 __all__ = ["Engine", "Job", "gather", "merge", "style_of"]
 
@@ -203,13 +205,26 @@ class Engine:
 
 
 def style_of(model: Model, name: str | None) -> Style | None:
-    """Return the notation of a model's turns: the one of that name, or the one that the model names, if it does."""
-    name = name or getattr(model, "style", None)
+    """Return the notation of a model's turns: by its name, as the model names it, or as its chat template writes."""
+    name = name or getattr(model, "style", None) or _recognised(model)
     if name is not None and name not in STYLES:
         similar = difflib.get_close_matches(name, STYLES, 1)
         hint = f"did you mean {similar[0]!r}?" if similar else f"there are {', '.join(sorted(STYLES))}"
         raise ArgumentError(f"there is no style {name!r}; {hint}")
     return None if name is None else STYLES[name]
+
+
+def _recognised(model: Model) -> str | None:
+    if not isinstance(model, ChatModel):
+        return None
+    vocabulary = model.vocabulary
+    tokens = {vocabulary.token_bytes(token_id) for token_id in range(len(vocabulary))}
+
+    def render(messages: Sequence[Any], tools: Sequence[Any]) -> str:
+        ids = model.encode_chat(Chat(list(messages), tools=tools))
+        return b"".join(map(vocabulary.token_bytes, ids)).decode("utf-8", "replace")
+
+    return recognise_style(render, lambda text: text.encode() in tokens)
 
 
 async def gather(texts: Sequence[AsyncGenerator[str | Event | Output, None]]) -> list[Output]:

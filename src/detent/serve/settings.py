@@ -24,7 +24,7 @@ class ServerSettings:
     api_keys : sequence of str
         Keys that clients send as ``Authorization: Bearer KEY``; empty: everybody may ask.
     style : str, optional
-        The style of the model's turns, see `detent.turn`; None: the one that the model's chat template shows.
+        The style of the model's turns, see `detent.turn`; None: as the model names it, or as its chat template writes.
     max_running : int
         The most texts that are generated at the same time.
     max_queued : int
