@@ -169,3 +169,19 @@ def test_shortest_takes_distinct_values() -> None:
     assert _array(string, 4).shortest() == b'["","a","b","aa"]'
     assert _array(union("1", "1.0", "2"), 2).shortest() == b"[1,2]"
     assert _array(union("1", "1.0", "2"), 3).is_empty()
+
+
+def test_guides_and_languages_give_up_states_of_old_texts() -> None:
+    """A guide of unique items is for any number of texts, each within the memory of one."""
+    language = detent.json_schema({"type": "array", "items": {"type": "string"}, "uniqueItems": True})
+    vocabulary = detent.Vocabulary([bytes([byte]) for byte in range(256)] + [b""], eos_token_ids=[256])
+    guide = detent.compile(language, vocabulary, limits=detent.Limits(memory_bytes=4 << 20))
+    most = 0
+    for number in range(300):
+        text = json.dumps([f"{number}-{index}" for index in range(8)]).encode()
+        matcher = guide.matcher()
+        for byte in text:
+            matcher.advance(byte)
+        assert matcher.is_accepting
+        most = max(most, guide.memory_bytes)
+    assert 1 << 20 < most < 2 << 20

@@ -4,6 +4,7 @@
 #include <optional>
 #include <queue>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -65,6 +66,26 @@ bool has_many_values(const ExprSet& exprs, ExprId root) {
     }
   }
   return false;
+}
+
+// Whether some number in a key has several digits before its exponent. Numbers are outside strings.
+bool has_shifting_exponents(ExprSet& exprs, Liveness& liveness, ExprId key) {
+  const auto any = [&exprs](ExprId part) { return exprs.repeat(part, 0, ExprSet::kUnbounded); };
+  const auto except = [&exprs](std::string_view bytes) {
+    ByteSet set;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      if (bytes.find(static_cast<char>(byte)) == std::string_view::npos) set.insert(static_cast<std::uint8_t>(byte));
+    }
+    return exprs.bytes(set);
+  };
+  const ExprId quote = exprs.literal("\""), digit = exprs.bytes(ByteSet::range('0', '9'));
+  const ExprId escape = exprs.concat(exprs.literal("\\"), exprs.bytes(ByteSet::all()));
+  const ExprId characters = any(exprs.union_of({except("\"\\"), escape}));
+  const ExprId before = any(exprs.union_of({except("\""), exprs.concat(quote, exprs.concat(characters, quote))}));
+  const ExprId point = exprs.repeat(exprs.literal("."), 0, 1);
+  const ExprId e = exprs.union_of({exprs.literal("e"), exprs.literal("E")});
+  const ExprId number = exprs.concat(digit, exprs.concat(point, exprs.concat(digit, exprs.concat(any(digit), e))));
+  return liveness.live(exprs.intersection({key, exprs.concat(before, exprs.concat(number, exprs.sigma_star()))}));
 }
 
 // Enumerates texts by their lengths: the largest length that a state on the way through the text promises.
@@ -155,6 +176,7 @@ ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& livenes
     throw Error(ErrorKind::unsupported, "distinct_nested");
   }
   if (!is_open) {
+    list.may_shift = exprs[list.key].has_rule || has_shifting_exponents(exprs, liveness, list.key);
     ShortestKeys(exprs, derivatives, liveness, meter).find(list.key, minimum + kMoreKeys, list);
     const std::uint32_t rest = node.children()[2]->is_open() ? exprs[list.rest].min_length : liveness.length(list.rest);
     for (std::uint32_t& length : list.lengths) length = saturating_add(length, rest);

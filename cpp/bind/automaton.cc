@@ -46,6 +46,8 @@ class CheckedAutomaton {
     return next.value;
   }
 
+  std::int64_t memory_bytes() { return automaton_.memory_bytes(); }
+
   std::string shortest_completion(std::uint32_t state) {
     if (checked(state) == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
     return automaton_.shortest_completion(ExprId{state});
@@ -89,6 +91,7 @@ void bind_automaton(nb::module_& m) {
                      return nb::bytes(reinterpret_cast<const char*>(a.automaton().class_of().data()), 256);
                    })
       .def("accepting", &CheckedAutomaton::accepting, "state"_a)
+      .def_prop_ro("memory_bytes", &CheckedAutomaton::memory_bytes)
       .def("row", &CheckedAutomaton::row, "state"_a)
       .def(
           "advance",

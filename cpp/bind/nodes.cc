@@ -36,6 +36,7 @@ void bind_node(nb::module_& m) {
       .def("to_bytes", [](const NodeRef& node) { return to_bytes(encode_node(node)); })
       .def_prop_ro("depth", [](const NodeRef& node) { return node->depth(); })
       .def_prop_ro("has_special", [](const NodeRef& node) { return node->has_special(); })
+      .def_prop_ro("has_distinct", [](const NodeRef& node) { return node->has_distinct(); })
       .def_prop_ro(
           "special_names",
           [](const NodeRef& node) {

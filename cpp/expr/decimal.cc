@@ -18,7 +18,7 @@ std::optional<DecimalState> after_digit(const Decimal& number, DecimalState stat
   const bool is_in_fraction = state.phase == Phase::point || state.phase == Phase::fraction;
   if (is_in_fraction) state.phase = Phase::fraction;
   if (state.matched == 0 && byte == '0') {  // only in a fraction: a zero before the first other digit
-    if (!number.digits.empty()) --state.position;
+    if (!number.digits.empty() && --state.position < number.point && !number.may_shift) return std::nullopt;
     return state;
   }
   if (state.matched < number.digits.size()) {
@@ -27,7 +27,7 @@ std::optional<DecimalState> after_digit(const Decimal& number, DecimalState stat
   } else if (byte != '0') {
     return std::nullopt;
   }
-  if (!is_in_fraction) ++state.position;
+  if (!is_in_fraction && ++state.position > number.point && !number.may_shift) return std::nullopt;
   return state;
 }
 

@@ -19,7 +19,7 @@ constexpr int kMaxDepth = 500;  // operators around a list
 // All texts of equal JSON values, in any white space.
 class EqualTexts {
  public:
-  explicit EqualTexts(ExprSet& exprs) : exprs_(exprs) {
+  EqualTexts(ExprSet& exprs, bool may_shift) : exprs_(exprs), may_shift_(may_shift) {
     ByteSet set;
     for (char byte : {' ', '\t', '\n', '\r'}) set.insert(static_cast<std::uint8_t>(byte));
     space_ = exprs_.repeat(exprs_.bytes(set), 0, ExprSet::kUnbounded);
@@ -40,6 +40,11 @@ class EqualTexts {
   }
 
  private:
+  ExprId number(Decimal number) {
+    number.may_shift = may_shift_;
+    return exprs_.decimal(exprs_.add_decimal(number), {});
+  }
+
   ExprId bracketed(const char* open, ExprId inner, const char* close) {
     return exprs_.concat(exprs_.literal(open),
                          exprs_.concat(space_, exprs_.concat(inner, exprs_.concat(space_, exprs_.literal(close)))));
@@ -48,7 +53,7 @@ class EqualTexts {
   ExprId of_part(const JsonValue::Part& part, const std::vector<ExprId>& texts) {
     switch (part.kind) {
       case JsonValue::Kind::word: return exprs_.literal(part.text);
-      case JsonValue::Kind::number: return exprs_.decimal(exprs_.add_decimal(part.number), {});
+      case JsonValue::Kind::number: return number(part.number);
       case JsonValue::Kind::string: return strings(exprs_.literal(part.text));
       case JsonValue::Kind::array: {
         ExprId items = ExprSet::kEpsilon;
@@ -72,6 +77,7 @@ class EqualTexts {
   }
 
   ExprSet& exprs_;
+  bool may_shift_;
   ExprId space_, comma_, colon_;
 };
 
@@ -120,7 +126,8 @@ ExprId ExprSet::distinct(DistinctState state) {
   state.key = list.key;
   if (state.excluded != kEmpty) state.key = intersection({state.key, complement(state.excluded)});
   if (state.excluded_strings != kEmpty) {
-    state.key = intersection({state.key, complement(EqualTexts(*this).strings(state.excluded_strings))});
+    state.key =
+        intersection({state.key, complement(EqualTexts(*this, list.may_shift).strings(state.excluded_strings))});
   }
   if (state.key == kEmpty) return needs_item || state.minimum > 0 ? kEmpty : kEpsilon;
 
@@ -163,7 +170,8 @@ std::uint32_t ExprSet::list_state_index(const Hash128& hash, DistinctState state
 }
 
 std::uint32_t ExprSet::add_decimal(const Decimal& number) {
-  const std::string key = number.digits + (number.is_negative ? "-" : "+") + std::to_string(number.point);
+  const std::string key =
+      number.digits + (number.is_negative ? "-" : "+") + (number.may_shift ? "e" : "") + std::to_string(number.point);
   const auto [known, is_new] = decimal_table_.try_emplace(key, static_cast<std::uint32_t>(decimals_.size()));
   if (is_new) {
     meter_.allocate(static_cast<std::int64_t>(sizeof(Decimal) + 2 * key.size() + 96));
@@ -184,7 +192,8 @@ ExprId ExprSet::decimal(std::uint32_t number, const DecimalState& state) {
   expr.c_ = static_cast<std::uint32_t>(state.phase);
   Hash128 hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::decimal));
   for (char byte : decimals_[number].digits) hash = mix(hash, static_cast<std::uint8_t>(byte));
-  hash = mix(mix(hash, static_cast<std::uint64_t>(decimals_[number].point)), decimals_[number].is_negative);
+  hash = mix(mix(hash, static_cast<std::uint64_t>(decimals_[number].point)),
+             decimals_[number].is_negative * 2u + decimals_[number].may_shift);
   hash = mix(mix(hash, static_cast<std::uint64_t>(state.position)), state.matched);
   expr.hash = mix(hash, static_cast<std::uint64_t>(state.phase));
   const auto [begin, end] = decimal_state_table_.equal_range(expr.hash.low);
@@ -288,7 +297,7 @@ ExprId ExprSet::bind_list(DistinctState state, const OpenLists& lists, TextId te
   if (parsed->parts().back().kind == JsonValue::Kind::string) {  // one union of texts, which needs no escapes
     state.excluded_strings = union_of({state.excluded_strings, literal(parsed->parts().back().text)});
   } else {
-    state.excluded = union_of({state.excluded, EqualTexts(*this).of(*parsed)});
+    state.excluded = union_of({state.excluded, EqualTexts(*this, list.may_shift).of(*parsed)});
   }
   state.phase = ItemPhase::bound;
   const ExprId bound = distinct(std::move(state));

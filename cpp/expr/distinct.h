@@ -30,6 +30,7 @@ enum class ItemPhase : std::uint8_t {
 struct DistinctList {
   ExprId separator, key, rest;
   DistinctKind kind = DistinctKind::values;
+  bool may_shift = true;      // Decimal::may_shift of the numbers in keys
   bool is_unbounded = false;  // there are more keys than a text can hold
   // Some shortest keys: a text, its JsonValue::key(), and the length of the item. The lengths ascend. They are those
   // that the states on the way through the text are known to have, which may be longer.

@@ -28,6 +28,9 @@ class Node:
     def has_special(self) -> bool: ...
 
     @property
+    def has_distinct(self) -> bool: ...
+
+    @property
     def special_names(self) -> list[bytes]:
         """Of the special tokens that a vocabulary must have."""
 
@@ -186,6 +189,9 @@ class Automaton:
     def class_of(self) -> bytes: ...
 
     def accepting(self, state: int) -> bool: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
 
     def row(self, state: int) -> list[int]: ...
 

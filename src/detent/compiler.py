@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final, overload
 
 import numpy as np
@@ -56,15 +56,30 @@ class CancellationToken:
 class LanguageGuide(Guide):
     """A language over a vocabulary's tokens; its states are built when decoding first visits them, and kept."""
 
-    __slots__ = ("_core",)
+    __slots__ = ("_build", "_core", "_memory_bytes")
 
     def __init__(
-        self, core: _core.TokenMachine, language: Language, vocabulary: Vocabulary, *, canonical: Canonical = False
+        self,
+        build: Callable[[], _core.TokenMachine],
+        language: Language,
+        vocabulary: Vocabulary,
+        *,
+        canonical: Canonical = False,
+        memory_bytes: int = Limits().memory_bytes,
     ) -> None:
         super().__init__(language, vocabulary, canonical=canonical)
-        self._core = core
+        self._build = build
+        self._memory_bytes = memory_bytes
+        self._core = build()
 
     def _machine(self) -> _core.TokenMachine:
+        """Return the machine of the next matcher.
+
+        With lists of distinct items, the states are those of the texts that were written. A new machine replaces one
+        that has a quarter of the memory; matchers keep theirs.
+        """
+        if self._language._node.has_distinct and self._core.memory_bytes > self._memory_bytes // 4:
+            self._core = self._build()
         return self._core
 
     def to_table(self, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> TokenDfa:  # noqa: D102
@@ -213,17 +228,18 @@ def _compile_language(
     costs = (bounds.states, bounds.memory_bytes, bounds.work, cancel._flag if cancel else None)
     token_steps = _token_steps(vocabulary, canonical, language._node) if canonical else None
     node, core_vocabulary = vocabulary._for_language(language._node)
-    machine: _core.TokenMachine
+
+    def build() -> _core.TokenMachine:
+        if token_steps is not None:
+            return _core.CanonicalMachine(_as_tokenized(node, vocabulary), core_vocabulary, token_steps, *costs)
+        return _with_part_budgets(_core.LanguageMachine(node, core_vocabulary, *costs), language, vocabulary, costs)
+
+    if token_steps is not None and vocabulary._require_core_encoder().exact:
+        canonical = True
     try:
-        if token_steps is None:
-            bytewise = _core.LanguageMachine(node, core_vocabulary, *costs)
-            machine = _with_part_budgets(bytewise, language, vocabulary, costs)
-        else:
-            machine = _core.CanonicalMachine(_as_tokenized(node, vocabulary), core_vocabulary, token_steps, *costs)
-            canonical = True if vocabulary._require_core_encoder().exact else canonical
+        return LanguageGuide(build, language, vocabulary, canonical=canonical, memory_bytes=bounds.memory_bytes)
     except EmptyLanguageError as error:
         raise _explained(error, language) from None
-    return LanguageGuide(machine, language, vocabulary, canonical=canonical)
 
 
 def _explained(error: EmptyLanguageError, language: Language) -> EmptyLanguageError:

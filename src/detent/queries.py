@@ -33,11 +33,23 @@ class ByteDfa:
     """The deterministic automaton of one node, built as far as a question visits it."""
 
     def __init__(self, node: _core.Node, limits: Limits | None = None) -> None:
-        bounds = limits or Limits()
-        self._core = _core.Automaton(node, bounds.states, bounds.memory_bytes, bounds.work)
+        self._node = node
+        self._limits = limits or Limits()
+        self._core = self._build()
         self._rows: dict[int, list[int]] = {}
         self._only_text: tuple[bytes | None] | None = None
         self._counts: dict[tuple[int, int], int] = {}
+
+    def _build(self) -> _core.Automaton:
+        return _core.Automaton(self._node, self._limits.states, self._limits.memory_bytes, self._limits.work)
+
+    def _begin_text(self) -> int:
+        """Return the state before a text; states of lists of distinct items are those of one text, and given up."""
+        if self._node.has_distinct and self._core.memory_bytes > self._limits.memory_bytes // 4:
+            self._core = self._build()
+            self._rows.clear()
+            self._counts.clear()
+        return self._core.start
 
     @cached_property
     def class_of(self) -> bytes:
@@ -66,6 +78,8 @@ class ByteDfa:
 
     def step(self, state: int, byte: int) -> int:
         """Return the state after one more byte; 0 if no member goes on so."""
+        if self._node.has_distinct:
+            return self._core.advance(state, bytes([byte]))
         return self.row(state)[self.class_of[byte]] if state else 0
 
     def is_empty(self) -> bool:
@@ -129,12 +143,12 @@ class ByteDfa:
 
     def after(self, text: bytes) -> int:
         """Return the state after a text; 0 if no member begins with it."""
-        return self._core.advance(self._core.start, text)
+        return self._core.advance(self._begin_text(), text)
 
     def ends(self, text: bytes, start: int) -> list[int]:
         """Return the positions at which a member that begins at `start` may end, ascending."""
         found = []
-        state = self._core.start
+        state = self._begin_text()
         for position in range(start, len(text) + 1):
             if state == 0:
                 break
