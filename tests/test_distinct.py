@@ -175,7 +175,7 @@ def test_guides_and_languages_give_up_states_of_old_texts() -> None:
     """A guide of unique items is for any number of texts, each within the memory of one."""
     language = detent.json_schema({"type": "array", "items": {"type": "string"}, "uniqueItems": True})
     vocabulary = detent.Vocabulary([bytes([byte]) for byte in range(256)] + [b""], eos_token_ids=[256])
-    guide = detent.compile(language, vocabulary, limits=detent.Limits(memory_bytes=4 << 20))
+    guide = detent.compile(language, vocabulary, limits=detent.Limits(memory_bytes=1 << 20))
     most = 0
     for number in range(300):
         text = json.dumps([f"{number}-{index}" for index in range(8)]).encode()
@@ -184,4 +184,4 @@ def test_guides_and_languages_give_up_states_of_old_texts() -> None:
             matcher.advance(byte)
         assert matcher.is_accepting
         most = max(most, guide.memory_bytes)
-    assert 1 << 20 < most < 2 << 20
+    assert 1 << 17 < most < 1 << 19

@@ -13,6 +13,9 @@ from detent.sources.nodes import concat, optional, repeat
 
 __all__ = ["emit_array"]
 
+_MAX_MEMBERS = 16
+"""The number of listed values whose sets are states. A list of distinct items has the states of one text only."""
+
 
 def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
     """Emit the arrays of a plan."""
@@ -20,6 +23,8 @@ def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
         return _core.empty()
     if plan.distinct_values is not None:
         if plan.residual is TRUE and not plan.uniform_from:
+            if len(plan.distinct_values) > _MAX_MEMBERS and values.spelling.has_json_values:
+                return (yield from _emit_unique(values, plan))
             return (yield from _emit_distinct(values, plan, plan.distinct_values))
         plan.refuse_distinct()
     if plan.is_distinct:

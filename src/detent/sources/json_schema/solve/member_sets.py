@@ -1,7 +1,14 @@
-"""Members in any order: the residual of an object plan as a union of sets of members."""
+"""Members in any order: the residual of an object plan as a union of sets of members.
+
+A conjunction of alternatives is multiplied out. Where this gives too many sets, cases are distinguished one atom at a
+time (Shannon 1949): a member is there or not, its value is valid or not. Each case decides all atoms that follow from it
+at once, so that the alternatives of a oneOf with a discriminator are one case each.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detent.errors import LimitError
@@ -12,9 +19,11 @@ from detent.sources.json_schema.assertions.formulas import (
     Combination,
     Formula,
     HasMember,
+    LacksMember,
     MemberValue,
     SomeMember,
 )
+from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
 
 __all__ = ["HasFreeMember", "atoms_of", "member_sets"]
@@ -36,7 +45,12 @@ def atoms_of(term: Formula) -> tuple[Formula, ...]:
 
 def member_sets(plan: ObjectPlan) -> list[Formula]:
     """Return the residual's disjunctive normal form, without contradictory terms and without `SomeMember`."""
-    return _terms(plan, plan.residual)
+    try:
+        return _terms(plan, plan.residual)
+    except LimitError as error:
+        if error.subject != "combinations":
+            raise
+    return list(dict.fromkeys(_checked(_Cases(plan).terms())))
 
 
 def _terms(plan: ObjectPlan, formula: Formula) -> list[Formula]:
@@ -68,6 +82,112 @@ def _terms_of_some(plan: ObjectPlan, formula: SomeMember) -> list[Formula]:
         plan.refuse_some("members come in any order, and a text may have the same name twice")
         return [TRUE]
     return [*terms, *(algebra.atom(HasFreeMember, index) for index in indexes)]
+
+
+class _Case:
+    """What is known of the members: whether each is there, and which schemas its value satisfies."""
+
+    def __init__(self, plan: ObjectPlan) -> None:
+        self.plan = plan
+        self.is_present: dict[str, bool] = dict.fromkeys(plan.required, True)
+        self.schemas: dict[str, tuple[SignedSchema, ...]] = {}
+
+    def with_member(self, name: str, is_present: bool | None, schema: SignedSchema | None = None) -> _Case | None:
+        """Return the case where more is known of a member; None where no value is left for it."""
+        case = _Case(self.plan)
+        case.is_present, case.schemas = dict(self.is_present), dict(self.schemas)
+        if is_present is not None:
+            case.is_present[name] = is_present
+        if schema is not None:
+            case.schemas[name] = (*case.schemas.get(name, ()), schema)
+        solver = self.plan.solver
+        if case.is_present.get(name) and solver.values(case._known(name)) is solver.document.nothing:
+            return None
+        return case
+
+    def _known(self, name: str) -> list[SignedSchema]:
+        return [*self.plan.schemas_of(name), *self.schemas.get(name, ())]
+
+    def decided(self, formula: Formula) -> Formula:
+        """Return a formula without the atoms that this case decides."""
+        algebra = self.plan.solver.algebra
+        if isinstance(formula, Combination):
+            combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+            return combine([self.decided(part) for part in formula.parts])
+        if not isinstance(formula, (HasMember, LacksMember, MemberValue)):
+            return formula
+        is_present = self.is_present.get(formula.name)
+        if not isinstance(formula, MemberValue):
+            if is_present is None:
+                return formula
+            return TRUE if is_present == isinstance(formula, HasMember) else FALSE
+        if is_present is False:
+            return TRUE
+        verdict = self.plan.solver.implies(tuple(self._known(formula.name)), formula.schema)
+        if verdict:
+            return TRUE
+        return FALSE if verdict is False and is_present else formula
+
+    def atoms(self) -> Iterator[Formula]:
+        """Yield the atoms that hold in this case."""
+        algebra = self.plan.solver.algebra
+        for name, is_present in self.is_present.items():
+            if name not in self.plan.required:
+                yield algebra.has(name) if is_present else algebra.lacks(name)
+        for name, schemas in self.schemas.items():
+            if self.is_present.get(name, True):
+                yield from (algebra.value(name, schema) for schema in schemas)
+
+
+class _Cases:
+    """Finds the cases in which the residual of a plan holds."""
+
+    def __init__(self, plan: ObjectPlan) -> None:
+        self.plan = plan
+
+    def terms(self) -> list[Formula]:
+        """Return one conjunction of atoms for each case."""
+        algebra = self.plan.solver.algebra
+        found: list[Formula] = []
+        first = _Case(self.plan)
+        pending = [(first, first.decided(self.plan.residual))]
+        while pending:
+            case, formula = pending.pop()
+            self.plan.solver.spend(1)
+            atom = _most_common(formula)
+            if atom is None:
+                terms = [algebra.conjunction((*case.atoms(), term)) for term in _terms(self.plan, formula)]
+                found += [term for term in terms if _is_consistent(self.plan, term)]
+                _checked(found)
+                continue
+            for narrower in self._split(case, atom):
+                left = narrower.decided(formula)
+                if left is not FALSE:
+                    pending.append((narrower, left))
+        return found
+
+    def _split(self, case: _Case, atom: HasMember | LacksMember | MemberValue) -> list[_Case]:
+        """Return two cases, which decide an atom."""
+        if isinstance(atom, MemberValue):
+            opposite = self.plan.solver.algebra.opposite(atom.schema)
+            cases = [case.with_member(atom.name, None, atom.schema), case.with_member(atom.name, True, opposite)]
+        else:
+            cases = [case.with_member(atom.name, True), case.with_member(atom.name, False)]
+        return [one for one in cases if one is not None]
+
+
+def _most_common(formula: Formula) -> HasMember | LacksMember | MemberValue | None:
+    """Return the atom about one member that most alternatives have; None for a conjunction of atoms."""
+    counts: Counter[HasMember | LacksMember | MemberValue] = Counter()
+    pending = [(formula, False)]
+    while pending:
+        part, is_choice = pending.pop()
+        if isinstance(part, Combination):
+            is_choice = is_choice or not isinstance(part, And)
+            pending += [(one, is_choice) for one in part.parts]
+        elif is_choice and isinstance(part, (HasMember, LacksMember, MemberValue)):
+            counts[part] += 1
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def _is_consistent(plan: ObjectPlan, term: Formula) -> bool:
