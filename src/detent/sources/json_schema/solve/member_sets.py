@@ -1,8 +1,8 @@
 """Members in any order: the residual of an object plan as a union of sets of members.
 
 A conjunction of alternatives is multiplied out. Where this gives too many sets, cases are distinguished one atom at a
-time (Shannon 1949): a member is there or not, its value is valid or not. Each case decides all atoms that follow from it
-at once, so that the alternatives of a oneOf with a discriminator are one case each.
+time (Shannon 1949): a member is there or not, its value is valid or not. Each case decides all atoms that follow from
+it at once, so that the alternatives of a oneOf with a discriminator are one case each.
 """
 
 from __future__ import annotations
