@@ -146,16 +146,20 @@ class InStrings(NamedTuple):
 
     operator: str
     operands: tuple[Language[Any], ...]
+    depth: int = 1
 
     @classmethod
-    def of(cls, operator: str, operands: tuple[Language[Any], ...]) -> InStrings | None:
+    def of(cls, operator: str, operands: tuple[Language[Any], ...]) -> FindsWords | None:
         """Return the combination of operands if one of them finds words; a chain of one operator is one flat list."""
         if operator not in ("~", "|", "&", "-") or all(each._origin.in_strings is None for each in operands):
             return None
         left = operands[0]._origin.in_strings
         if operator != "~" and isinstance(left, InStrings) and left.operator == operator:
-            return cls(operator, (*left.operands, *operands[1:]))
-        return cls(operator, operands)
+            return cls(operator, (*left.operands, *operands[1:]), left.depth)
+        inner = [each._origin.in_strings for each in operands]
+        depth = 1 + max((each.depth for each in inner if isinstance(each, InStrings)), default=0)
+        combined = cls(operator, operands, depth)
+        return combined if depth <= MAX_NESTING else _Nodes.of(combined)
 
     def __call__(self, node: _core.Node, quotes: Quotes) -> _core.Node:
         """Return the combination in texts with strings; its node in other texts is not needed."""
@@ -176,6 +180,22 @@ class InStrings(NamedTuple):
                 found = item._origin.in_strings
                 nodes.append(item._node if found is None else found(item._node, quotes))
         return nodes[0]
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """A combination that is nested too deep to be remembered, as nodes."""
+
+    balanced: bytes
+    mixed: bytes
+
+    @classmethod
+    def of(cls, combined: InStrings) -> _Nodes:
+        empty = _core.empty()
+        return cls(combined(empty, Quotes.BALANCED).to_bytes(), combined(empty, Quotes.MIXED).to_bytes())
+
+    def __call__(self, node: _core.Node, quotes: Quotes) -> _core.Node:
+        return _core.node_from_bytes(self.mixed if quotes is Quotes.MIXED else self.balanced)
 
 
 def _combine(operator: str, parts: list[_core.Node]) -> _core.Node:

@@ -485,3 +485,12 @@ def test_escapes_of_python_hide_no_match_of_a_pattern():
 def test_words_stay_plain_texts_beside_plain_texts():
     assert (detent.text() & detent.without("listen")).accepts("li\\u0073ten")
     assert (detent.text() - detent.containing("listen")).accepts("li\\u0073ten")
+
+
+def test_deep_combinations_of_conditions_are_pickled():
+    rule = detent.without("listen")
+    for index in range(60):
+        rule = ~(rule & detent.without(f"word{index}"))
+    restored = pickle.loads(pickle.dumps(rule))
+    assert (_STRINGS & rule).accepts(_HIDDEN) == (_STRINGS & restored).accepts(_HIDDEN)
+    assert (_STRINGS & rule) == (_STRINGS & restored)

@@ -166,3 +166,36 @@ def test_parts_of_a_rule_that_exclude_each_other() -> None:
         with pytest.raises(detent.EmptyLanguageError) as caught:
             language.shortest()
         assert reason in str(caught.value)
+
+
+def test_the_keywords_of_a_large_schema_are_found() -> None:
+    properties = {f"p{i}": {"type": "integer", "minimum": 900 if i == 70 else i, "maximum": i} for i in range(200)}
+    large = {"type": "object", "properties": properties, "required": list(properties)}
+    deep: dict[str, Any] = {"enum": []}
+    for _ in range(40):
+        deep = {"type": "object", "properties": {"a": deep}, "required": ["a"]}
+    for schema, reason in (
+        (large, 'at /properties/p70, type "integer", minimum 900 and maximum 70 exclude each other'),
+        (deep, "/properties/a, enum [] allows no value"),
+    ):
+        with pytest.raises(detent.EmptyLanguageError) as caught:
+            detent.json_schema(schema).shortest()
+        assert "has no text: at /properties/" in str(caught.value)
+        assert reason in str(caught.value) or len(str(caught.value)) > 500
+
+
+def test_the_search_for_keywords_ends() -> None:
+    words = [f"w{i}" for i in range(3000)]
+    schema = {"allOf": [{"enum": words[:1500]}, {"enum": words[1500:]}, *({"not": {"const": word}} for word in words)]}
+    with pytest.raises(detent.EmptyLanguageError, match="has no text"):
+        detent.json_schema(schema).shortest()
+
+
+def test_an_impossible_optional_member_is_not_the_reason() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"enum": []}, "b": {"type": "string", "minLength": 2, "maxLength": 1}},
+        "required": ["b"],
+    }
+    with pytest.raises(detent.EmptyLanguageError, match="at /properties/b, type"):
+        detent.json_schema(schema).shortest()

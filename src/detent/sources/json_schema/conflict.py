@@ -1,15 +1,18 @@
 """Conflict: why a schema has no value, as the fewest keywords that exclude each other.
 
-Keywords, members of `properties`, names in `required` and items of `allOf` are removed one after the other, as long as
-no value becomes valid. What is left is minimal: without any part of it there would be a value. (Deletion-based minimal
-unsatisfiable subsets: Marques-Silva 2010.)
+1. Find the innermost subschema that has no value by itself and without which the whole schema would have one.
+2. Remove keywords, members of `properties`, names in `required` and items of `allOf` from it, in halves of halves, as
+   long as no value becomes valid. What is left is minimal: without any part of it there would be a value. (Minimal
+   unsatisfiable subsets by deletion: Zeller & Hildebrandt 2002; Marques-Silva 2010.)
+
+Every question costs the time of a compilation, so their number is bounded by the size of the schemas.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,19 +20,25 @@ from detent.sources.diagnostics import json_pointer
 
 __all__ = ["find_conflict"]
 
-_MOST_TRIALS = 300
+_MOST_CHARACTERS = 300_000
+"""Of the schemas that are compiled: some seconds."""
+
 _SHOWN = 5
 _SHOWN_LENGTH = 40
-_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_MAPS = ("properties", "patternProperties", "dependentSchemas")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-_SINGLE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
+_SINGLE = ("items", "additionalProperties", "contains", "propertyNames", "if", "then", "else")
 _KEPT = ("$defs", "definitions", "$id", "id", "$schema", "$anchor")
 
 Path = tuple[str | int, ...]
 
 
+class _SpentError(Exception):
+    """The bound on the work is reached."""
+
+
 def find_conflict(schema: Any, is_empty: Callable[[Any], bool]) -> str | None:
-    """Return the keywords that exclude each other, and where; None if none are found with reasonable effort.
+    """Return the keywords that exclude each other, and where; None if they are not found with reasonable effort.
 
     Parameters
     ----------
@@ -41,103 +50,123 @@ def find_conflict(schema: Any, is_empty: Callable[[Any], bool]) -> str | None:
     if not isinstance(schema, dict):
         return "the schema is false"
     search = _Search(copy.deepcopy(schema), is_empty)
-    search.reduce()
-    return search.describe() if search.trials < _MOST_TRIALS else None
+    try:
+        path = search.innermost()
+        return _described(search.reduced(path), path)
+    except _SpentError:
+        return None
 
 
 class _Search:
-    """A schema without valid values, from which parts are removed."""
+    """A schema without valid values, and questions about its parts."""
 
     def __init__(self, root: dict[str, Any], is_empty: Callable[[Any], bool]) -> None:
-        self.root = root
-        self.trials = 0
-        self._is_empty = is_empty
+        self._root = root
+        self._ask = is_empty
+        self._left = _MOST_CHARACTERS
+        self._shared: dict[str, Any] = {key: root[key] for key in ("$defs", "definitions", "$schema") if key in root}
 
-    def reduce(self) -> None:
-        """Remove whatever is not needed for the conflict."""
-        pending: list[Path] = [()]
-        while pending:
-            path = pending.pop(0)
-            schema = self._at(path)
-            for keyword in list(schema):
-                if keyword not in _KEPT:
-                    self._remove(schema, keyword)
-            for keyword in ("properties", "patternProperties"):
-                for name in list(schema.get(keyword, ())):
-                    self._remove(schema[keyword], name)
-            for keyword in ("required", "allOf"):
-                items = schema.get(keyword)
-                for item in reversed(items if isinstance(items, list) else []):
-                    self._remove(items, items.index(item))
-            pending += [child for child in _children(schema, path) if isinstance(self._at(child), dict)]
-
-    def _remove(self, container: Any, key: str | int) -> None:
-        """Remove an entry if the schema has no valid value without it."""
-        if self.trials >= _MOST_TRIALS:
-            return
-        self.trials += 1
-        before = copy.copy(container)
-        del container[key]
-        if not self._is_empty(self.root):
-            if isinstance(container, list):
-                container[:] = before
-            else:
-                container.clear()
-                container.update(before)
-
-    def describe(self) -> str:
-        """Return what is left in the innermost schema that has no value by itself."""
+    def innermost(self) -> Path:
+        """Return the path of the innermost subschema without values that the whole schema needs."""
         path: Path = ()
         seen = {path}
         while True:
-            inner = (child for child in self._inner(path) if child not in seen and self._is_conflict(child))
+            inner = (child for child in self._inner(path) if child not in seen and self._is_cause(child))
             child = next(inner, None)
             if child is None:
-                break
+                return path
             seen.add(path := child)
-        shown = [
-            f"{keyword} {_short(value)}{f' of {pointer}' if pointer else ''}"
-            for pointer, keyword, value in _assertions(self._at(path), ())
-        ]
-        if len(shown) > _SHOWN:
-            shown = [*shown[: _SHOWN - 1], f"{len(shown) - _SHOWN + 1} more"]
-        where = f"at {json_pointer(path)}, " if path else ""
-        if len(shown) == 1:
-            return f"{where}{shown[0]} allows no value"
-        return f"{where}{', '.join(shown[:-1])} and {shown[-1]} exclude each other"
+
+    def reduced(self, path: Path) -> dict[str, Any]:
+        """Return the subschema without the parts that are not needed for the conflict."""
+        top: dict[str, Any] = copy.deepcopy({**self._shared, **_at(self._root, path)})
+        pending: list[dict[str, Any]] = [top]
+        for schema in pending:
+            self._remove(top, schema, [key for key in schema if key not in _KEPT])
+            for keyword in ("properties", "patternProperties", "required", "allOf"):
+                items = schema.get(keyword)
+                if isinstance(items, (dict, list)):
+                    self._remove(top, items, list(items) if isinstance(items, dict) else list(range(len(items))))
+            pending += [child for each in _children(schema, ()) if isinstance(child := _at(schema, each), dict)]
+        return {key: value for key, value in top.items() if key not in _KEPT}
+
+    def _remove(self, top: dict[str, Any], container: Any, keys: Sequence[Any]) -> None:
+        """Remove those of some entries that are not needed; the largest keys first, since lists close up."""
+        before = copy.copy(container)
+        for key in sorted(keys, reverse=True) if isinstance(container, list) else keys:
+            del container[key]
+        if not keys or self._is_empty(top):
+            return
+        if isinstance(container, list):
+            container[:] = before
+        else:
+            container.clear()
+            container.update(before)
+        if len(keys) > 1:
+            half = len(keys) // 2
+            self._remove(top, container, keys[half:])
+            self._remove(top, container, keys[:half])
 
     def _inner(self, path: Path) -> Iterator[Path]:
         """Yield the paths of the subschemas, and of the schema that a reference leads to."""
-        schema = self._at(path)
+        schema = _at(self._root, path)
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/"):
             target = tuple(part.replace("~1", "/").replace("~0", "~") for part in reference[2:].split("/"))
             with suppress(KeyError, TypeError, IndexError):
-                self._at(target)
+                _at(self._root, target)
                 yield target
-        yield from (child for child in _children(schema, path) if child[len(path)] not in _KEPT)
+        yield from _children(schema, path)
 
-    def _is_conflict(self, path: Path) -> bool:
-        schema = self._at(path)
-        if path[-1] == "not" or not isinstance(schema, dict):
+    def _is_cause(self, path: Path) -> bool:
+        """Whether a subschema has no value, and the whole schema would have one with any value there."""
+        schema = _at(self._root, path)
+        if not isinstance(schema, dict) or not self._is_empty({**self._shared, **schema}):
             return False
-        kept = {key: self.root[key] for key in ("$defs", "definitions", "$schema") if key in self.root}
-        return self._is_empty({**kept, **schema})
+        holder = _at(self._root, path[:-1])
+        holder[path[-1]] = True
+        try:
+            return not self._is_empty(self._root)
+        finally:
+            holder[path[-1]] = schema
 
-    def _at(self, path: Path) -> Any:
-        found: Any = self.root
-        for key in path:
-            found = found[key]
-        return found
+    def _is_empty(self, schema: dict[str, Any]) -> bool:
+        self._left -= len(json.dumps(schema, default=str))
+        if self._left < 0:
+            raise _SpentError
+        return self._ask(schema)
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 1] + "…"
+def _described(schema: dict[str, Any], path: Path) -> str:
+    shown = [
+        f"{keyword} {_short(value)}{f' of {pointer}' if pointer else ''}"
+        for pointer, keyword, value in _assertions(schema, ())
+    ]
+    if len(shown) > _SHOWN:
+        shown = [*shown[: _SHOWN - 1], f"{len(shown) - _SHOWN + 1} more"]
+    where = f"at {json_pointer(path)}, " if path else ""
+    if len(shown) <= 1:
+        return f"{where}{shown[0] if shown else 'the schema'} allows no value"
+    return f"{where}{', '.join(shown[:-1])} and {shown[-1]} exclude each other"
+
+
+def _assertions(schema: dict[str, Any], path: Path) -> Iterator[tuple[str, str, Any]]:
+    """Yield the keywords that are left, with the pointers of their schemas."""
+    children = list(_children(schema, ()))
+    inner = {child[0] for child in children}
+    for keyword, value in schema.items():
+        if keyword not in _KEPT and keyword not in inner:
+            yield json_pointer(path), keyword, value
+    for child in children:
+        found = _at(schema, child)
+        if isinstance(found, dict) and found:
+            yield from _assertions(found, (*path, *child))
+        else:
+            yield json_pointer(path + child[:-1]), str(child[-1]), found
 
 
 def _children(schema: dict[str, Any], path: Path) -> Iterator[Path]:
-    """Yield the paths of the subschemas."""
+    """Yield the paths of the subschemas of values that must be valid, or of parts of them."""
     for keyword in _MAPS:
         if isinstance(schema.get(keyword), dict):
             yield from ((*path, keyword, name) for name in schema[keyword])
@@ -149,19 +178,12 @@ def _children(schema: dict[str, Any], path: Path) -> Iterator[Path]:
             yield (*path, keyword)
 
 
-def _assertions(schema: dict[str, Any], path: Path) -> Iterator[tuple[str, str, Any]]:
-    """Yield the keywords that are left, with the pointers of their schemas."""
-    inner = {child[:1] for child in _children(schema, ())}
-    for keyword, value in schema.items():
-        if keyword not in _KEPT and (keyword,) not in inner:
-            yield json_pointer(path), keyword, value
-    for child in _children(schema, ()):
-        if child[0] in _KEPT:
-            continue
-        found: Any = schema
-        for key in child:
-            found = found[key]
-        if isinstance(found, dict) and found:
-            yield from _assertions(found, (*path, *child))
-        else:
-            yield json_pointer(path + child[:-1]), str(child[-1]), found
+def _at(schema: Any, path: Path) -> Any:
+    for key in path:
+        schema = schema[key]
+    return schema
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 1] + "…"
