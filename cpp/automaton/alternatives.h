@@ -1,21 +1,85 @@
-// Alternatives: a state as a union of simpler states.
+// Alternatives: states as unions of simpler states, and the automaton on these.
 //
-// The mask of a union is the union of the masks of its operands. A state after many bytes of `.*a.{20}` is a union of
-// up to 21 operands; there are 2^20 such unions, and 21 operands.
+// A state after many bytes of `.*a.{20}` is a union of up to 21 operands. There are 2^20 such unions, and 21 operands.
+// A mask needs to know only whether some operand is live, so a walk can follow sets of operands (an NFA) instead of
+// their unions (a DFA).
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
+#include "automaton/live_loops.h"
 #include "automaton/liveness.h"
-#include "expr/expr_set.h"
+#include "base/stable_vector.h"
+#include "expr/derivative.h"
 
 namespace detent {
 
-// Returns live states whose union is `state`; fewer than two where it is no union of at most kMaxAlternatives. Unions
-// inside the head of a concatenation, a JSON string or an intersection are distributed.
-// Cost: a constructor for each alternative.
+// Returns expressions whose union is `id`, some of which may be dead; `id` alone where it is no union. Unions inside the
+// head of a concatenation or a JSON string, and the only union of an intersection, are distributed. Cost: a constructor
+// for each.
+std::vector<ExprId> distribute_unions(ExprSet& exprs, ExprId id);
+
+// Returns live states whose union is `state`: the state itself where it is no union, or one of more than
+// kMaxAlternatives.
 std::vector<ExprId> alternatives_of(ExprSet& exprs, Liveness& liveness, ExprId state);
 
-inline constexpr std::size_t kMaxAlternatives = 64;
+inline constexpr std::size_t kMaxAlternatives = 1024;
+
+struct AlternativeId {
+  std::uint32_t value = 0;
+  auto operator<=>(const AlternativeId&) const = default;
+};
+
+// A live state that is no union, with its transitions. Immutable once it is published.
+struct Alternative {
+  ExprId state;
+  bool accepting = false;
+  std::uint32_t completion_bound = 0;
+  ByteSet last_bytes;  // of the texts that the state accepts, and more
+  LiveLoops::Loop loop;
+  std::uint32_t loop_reach = UINT32_MAX;  // the loop holds for texts of up to that many bytes
+  std::vector<std::uint32_t> first;  // by byte class: the index of its first successor; then their number
+  std::vector<AlternativeId> successors;
+
+  std::span<const AlternativeId> after(std::uint8_t byte_class) const {
+    return {successors.data() + first[byte_class], successors.data() + first[byte_class + 1]};
+  }
+};
+
+// The alternatives of an automaton. `find` takes no lock; all else needs that of the automaton.
+class Alternatives {
+ public:
+  Alternatives(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, LiveLoops& loops, Meter& meter)
+      : exprs_(exprs), derivatives_(derivatives), liveness_(liveness), loops_(loops), meter_(meter) {}
+
+  // The alternatives of a live state, ascending.
+  std::vector<AlternativeId> split(ExprId state);
+  // Returns null until `expand` was called.
+  const Alternative* find(AlternativeId id) const {
+    return expanded_[id.value].load(std::memory_order_acquire);
+  }
+  const Alternative& expand(AlternativeId id);
+
+ private:
+  void find_loop(Alternative& alternative);
+  ByteSet last_bytes(ExprId state) const;
+
+  ExprSet& exprs_;
+  Derivatives& derivatives_;
+  Liveness& liveness_;
+  LiveLoops& loops_;
+  Meter& meter_;
+  std::unordered_map<std::uint32_t, ExprId> clamped_;                    // memo of clamp_counts
+  std::unordered_map<std::uint32_t, AlternativeId> ids_;                 // by expression
+  std::unordered_map<std::uint32_t, std::vector<AlternativeId>> splits_;  // by expression
+  std::vector<ExprId> states_;                                            // by alternative
+  StableVector<std::atomic<const Alternative*>> expanded_;                // by alternative
+  std::deque<Alternative> storage_;
+};
 
 }  // namespace detent

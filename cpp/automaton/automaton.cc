@@ -16,6 +16,8 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
       exprs_(meter_),
       derivatives_(exprs_, meter_),
       liveness_(exprs_, derivatives_, meter_),
+      live_loops_(exprs_, derivatives_, liveness_),
+      alternatives_(exprs_, derivatives_, liveness_, live_loops_, meter_),
       horizon_(horizon),
       compiled_size_(0) {
   const ForkGuard guard;
@@ -30,7 +32,8 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
     exprs_.bytes(writable.token_bytes);
   }
   derivatives_.freeze_byte_classes();
-  derivatives_.set_live([this](ExprId id) { return liveness_.live(id); });
+  derivatives_.set_live([this](ExprId id) { return liveness_.live(id); },
+                        [this](ExprId id) { return live_loops_.find(id).bytes; });
   if (compiler.uses_all_texts()) {
     exprs_.set_utf8_star(compiler.compile(compiler.all_texts(), false));
     if (writable.alphabet != ByteSet::all()) exprs_.set_alphabet_texts(compiler.compile(compiler.all_texts(), true));
@@ -65,6 +68,7 @@ const ExprId* Automaton::publish(ExprId state) {
   if (const ExprId* known = rows_[state.value].load(std::memory_order_relaxed)) return known;
   meter_.restart();
   ExprId* row = derivatives_.row(state);
+  live_loops_.mark_live(state, row);
   ExprId last = ExprSet::kEmpty;
   bool last_is_live = false;
   for (std::uint32_t c = 0; c < class_count(); ++c) {
@@ -77,7 +81,7 @@ const ExprId* Automaton::publish(ExprId state) {
     if (!last_is_live) row[c] = ExprSet::kEmpty;
   }
   add_state_slots();
-  row_count_.fetch_add(1, std::memory_order_relaxed);
+  note_work();
   rows_[state.value].store(row, std::memory_order_release);
   return row;
 }
@@ -196,6 +200,18 @@ const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {
   return loop_sets_.back();
 }
 
+std::optional<std::uint32_t> Automaton::bound_inside_string(ExprId state) {
+  return edit([&](ExprSet&, Derivatives&, Liveness&) { return live_loops_.bound_after_any_text(state); });
+}
+
+std::vector<AlternativeId> Automaton::split(ExprId state) {
+  return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.split(state); });
+}
+
+const Alternative& Automaton::expand(AlternativeId id) {
+  return *edit([&](ExprSet&, Derivatives&, Liveness&) { return &alternatives_.expand(id); });
+}
+
 std::string Automaton::shortest_completion(ExprId state) {
   // The lengths of lists of distinct items are those of their shortest items, so that no search is needed; the texts of
   // items would make too many states for one.
@@ -245,7 +261,9 @@ std::uint32_t Automaton::completion_bound(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  return liveness_.length(state);
+  const std::uint32_t bound = liveness_.bound(state);
+  note_work();
+  return bound;
 }
 
 // The byte that leads to the shortest completion.
@@ -263,6 +281,7 @@ unsigned Automaton::first_byte_of_completion(const ExprId* next) {
     least = length;
     best = byte;
   }
+  note_work();
   return best;
 }
 

@@ -15,7 +15,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "automaton/alternatives.h"
+#include "automaton/live_loops.h"
 #include "automaton/liveness.h"
 #include "base/fork_guard.h"
 #include "base/limits.h"
@@ -73,6 +76,16 @@ class Automaton {
   // Whether a state is inside a free string, which can still become different from any other one.
   bool is_in_free_string(ExprId state);
 
+  // The live states whose union is the live `state`, ascending; and each with its transitions (alternatives.h).
+  std::vector<AlternativeId> split(ExprId state);
+  // Where the live `state` begins with a JSON string, and any text inside the string leads to a live state by its form:
+  // a bound on the completions there.
+  std::optional<std::uint32_t> bound_inside_string(ExprId state);
+  const Alternative& alternative(AlternativeId id) {
+    const Alternative* known = alternatives_.find(id);
+    return known ? *known : expand(id);
+  }
+
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
   bool has_rule(ExprId state) const { return exprs_[state].has_rule; }
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
@@ -115,7 +128,7 @@ class Automaton {
   // A string that leads from a live `state` to acceptance, found without a search. From a state without the text of its
   // items (without_text), nothing if it depends on that text.
   std::optional<std::string> some_completion(ExprId state);
-  // Upper bounds on the length of some_completion: of `state`, and of every state that follows it (UINT32_MAX:
+  // Upper bounds on the length of the shortest completion: of `state`, and of every state that follows it (UINT32_MAX:
   // unknown).
   std::uint32_t completion_bound(ExprId state);
   std::uint32_t max_completion_bound(ExprId state) const {
@@ -133,12 +146,13 @@ class Automaton {
     const std::lock_guard lock(mutex_);
     meter_.restart();
     auto result = edit(exprs_, derivatives_, liveness_);
+    note_work();
     add_state_slots();
     return result;
   }
 
-  // The number of rows that were computed so far; takes no lock.
-  std::int64_t row_count() const { return row_count_.load(std::memory_order_relaxed); }
+  // The work that was done so far, in steps of the meter: some 0.1 us each. Takes no lock.
+  std::int64_t work() const { return work_.load(std::memory_order_relaxed); }
   // The number of expressions that the language itself has; decoding adds states to them.
   std::size_t compiled_size() const { return compiled_size_; }
   std::int64_t state_count();
@@ -152,16 +166,20 @@ class Automaton {
   const ByteSet& find_self_loop_bytes(ExprId state);
   ExprId common_successor(ExprId state, unsigned low, unsigned high);
   bool search_tokenizable(ExprId state);
+  const Alternative& expand(AlternativeId id);
   bool descend(ExprId state, std::string& text);
   unsigned first_byte_of_completion(const ExprId* next);
   void add_state_slots();
+  void note_work() { work_.fetch_add(meter_.steps(), std::memory_order_relaxed); }
 
-  std::atomic<std::int64_t> row_count_{0};
+  std::atomic<std::int64_t> work_{0};
   std::mutex mutex_;
   Meter meter_;
   ExprSet exprs_;
   Derivatives derivatives_;
   Liveness liveness_;
+  LiveLoops live_loops_;
+  Alternatives alternatives_;
   std::uint32_t horizon_;
   bool has_lists_ = false;
   bool has_few_keys_ = false;

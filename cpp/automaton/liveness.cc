@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "automaton/alternatives.h"
 #include "automaton/cfg_intersection.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
@@ -13,8 +14,9 @@
 namespace detent {
 
 // A search from one state to a state that is known to be live, guided by lower bounds on the remaining length: one of
-// ten thousand long words is found without a look at the others. In an infinite state space, a descent along small
-// bounds may never come back; there, every second state is the one with the least length in total.
+// ten thousand long words is found without a look at the others. A descent along small bounds may never come back, in
+// an infinite state space, or come back late; so after some states every second state is one with the least length in
+// total (A*).
 struct Liveness::Search {
   struct Seen {
     ExprId state;
@@ -32,16 +34,19 @@ struct Liveness::Search {
 
   explicit Search(bool may_be_infinite) : is_infinite(may_be_infinite) {}
 
-  void add(ExprId state, std::uint32_t depth, std::uint32_t remaining) {
-    by_remaining.emplace(remaining, seen.size());
-    if (is_infinite) by_total.emplace(std::uint64_t{depth} + remaining, seen.size());
+  // `guess` orders the descent; `least` is a lower bound on the bytes that are left.
+  void add(ExprId state, std::uint32_t depth, std::uint32_t guess, std::uint32_t least) {
+    by_remaining.emplace(guess, seen.size());
+    const std::uint32_t total = saturating_add(depth, least);
+    by_total.emplace(std::uint64_t{total} << 32 | least, seen.size());  // the nearest one of equals
     seen.push_back({state, depth});
   }
 
   // The index of the next state to expand, or the number of states.
   std::size_t next() {
-    if (is_infinite) turn_ = !turn_;
-    const bool take_total = is_infinite && turn_;
+    constexpr std::size_t kDescent = 500;  // states
+    turn_ = !turn_;
+    const bool take_total = turn_ && (is_infinite || seen.size() > kDescent);
     for (Queue* queue : {take_total ? &by_total : &by_remaining, take_total ? &by_remaining : &by_total}) {
       while (!queue->empty()) {
         const std::size_t index = queue->top().second;
@@ -56,19 +61,38 @@ struct Liveness::Search {
   bool turn_ = false;
 };
 
-void Liveness::remember(ExprId id, std::uint32_t length) {
-  if (lengths_.size() <= id.value) {
-    lengths_.resize(std::max<std::size_t>(exprs_.size(), lengths_.size() * 3 / 2), kUnknown);
-  }
-  lengths_[id.value] = length;
+void Liveness::remember(ExprId id, std::uint32_t length, Use use) {
+  std::vector<std::uint32_t>& known = use == Use::lengths || length == kDead ? lengths_ : bounds_;
+  if (known.size() <= id.value) known.resize(std::max<std::size_t>(exprs_.size(), known.size() * 3 / 2), kUnknown);
+  known[id.value] = length;
 }
 
-bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) const {
+// The residuals of (x | y) & z are unions as well. Searched one by one, n counters that started at different positions
+// take n states; together they take 2^n. An intersection of several unions stays one state.
+std::vector<ExprId> Liveness::alternatives_of(ExprId id) {
+  constexpr std::size_t kMaxOperands = 256;
+  const Expr& expr = exprs_[id];
+  const auto is_union = [this](ExprId part) { return exprs_[part].op == Op::union_of; };
+  if (expr.op != Op::intersection || expr.has_rule || expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end ||
+      expr.has_open_item || expr.has_closed_item || std::ranges::count_if(exprs_.operands(id), is_union) != 1) {
+    return {id};
+  }
+  const auto operands = exprs_.operands(id);
+  if (exprs_.operands(*std::ranges::find_if(operands, is_union)).size() > kMaxOperands) return {id};
+  std::vector<ExprId> alternatives = distribute_unions(exprs_, id);
+  std::erase(alternatives, ExprSet::kEmpty);
+  return alternatives;
+}
+
+bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) {
   const Expr& expr = exprs_[id];
   if (expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end) return false;
   switch (expr.op) {
     case Op::concat: parts = {expr.first(), expr.second()}; return true;
     case Op::repeat: parts = {expr.part()}; return true;
+    case Op::intersection:
+      parts = alternatives_of(id);
+      return parts != std::vector<ExprId>{id};
     case Op::union_of:
     case Op::unordered: parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end()); return true;
     case Op::json_escaped:
@@ -103,6 +127,7 @@ std::uint32_t Liveness::combine(ExprId id, std::span<const ExprId> parts) const 
       if (first == kDead || second == kDead) return kDead;
       return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{first} + second, kMaxLength));
     }
+    case Op::intersection:  // the union of its alternatives
     case Op::union_of: {
       std::uint32_t shortest = kDead;
       for (ExprId part : parts) shortest = std::min(shortest, known(part));
@@ -171,7 +196,7 @@ void Liveness::note_next_item(ExprId id) {
     const Expr& expr = exprs_[at];
     if (expr.op != Op::intersection || expr.has_closed_item) return;
     const std::uint32_t left = item - rest - read++;
-    if (!expr.nullable && !expr.nonempty && known(at) > left) remember(at, left);
+    if (!expr.nullable && !expr.nonempty && known(at, Use::lengths) > left) remember(at, left, Use::lengths);
     at = derivatives_.row(at)[derivatives_.class_of()[static_cast<std::uint8_t>(byte)]];
   }
 }
@@ -198,8 +223,14 @@ std::uint32_t Liveness::with_separators(std::uint64_t length, std::uint32_t coun
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(length, kMaxLength));
 }
 
-std::uint32_t Liveness::length(ExprId state) {
-  if (const std::uint32_t length = known(state); length != kUnknown) return length;
+std::uint32_t Liveness::find(ExprId state, Use use) {
+  if (const std::uint32_t length = known(state, use); length != kUnknown) return length;
+  struct UseGuard {
+    Use& use;
+    const Use before = use;
+    ~UseGuard() { use = before; }
+  } guard{use_};
+  use_ = use;
   std::vector<ExprId> goals{state};
   std::vector<ExprId> parts;
   while (!goals.empty()) {
@@ -209,12 +240,19 @@ std::uint32_t Liveness::length(ExprId state) {
       continue;
     }
     meter_.step();
+    parts.clear();
     if (parts_of(goal, parts)) {
+      const auto is_live = [this](ExprId part) { return known(part) < kUnknown; };
+      const auto live = std::ranges::find_if(parts, is_live);
+      if (use_ == Use::bounds && exprs_[goal].op == Op::intersection && live != parts.end()) {
+        remember(goal, known(*live), Use::bounds);
+        continue;
+      }
       const auto unknown = std::ranges::find_if(parts, [this](ExprId part) { return known(part) == kUnknown; });
       if (unknown != parts.end()) {
         goals.push_back(*unknown);
       } else {
-        remember(goal, combine(goal, parts));
+        combine_known_parts(goal);
       }
       continue;
     }
@@ -223,7 +261,7 @@ std::uint32_t Liveness::length(ExprId state) {
     if (known(texts) == kUnknown) {
       goals.push_back(texts);
     } else if (known(texts) == kDead) {
-      remember(goal, kDead);
+      remember(goal, kDead, Use::lengths);
     } else {
       search(goal);
     }
@@ -247,7 +285,7 @@ void Liveness::search(ExprId state) {
   constexpr std::int64_t kMaxWork = 300'000;  // states grow where a grammar is ambiguous
   const std::int64_t first_step = meter_.steps();
   Search search(exprs_[state].op == Op::intersection && exprs_[state].has_rule);
-  search.add(state, 0, distance_guess(state));
+  search.add(state, 0, distance_guess(state), exprs_[state].min_length);
   search.sources[state.value];
   bool is_live = false;
   while (search.live.empty()) {
@@ -256,7 +294,7 @@ void Liveness::search(ExprId state) {
       ExprId grammar, regular;
       if (split_operands(state, grammar, regular)) {
         CfgIntersection intersection(exprs_, derivatives_, meter_);
-        if (!intersection.cfg_meets_regular(grammar, regular)) return remember(state, kDead);
+        if (!intersection.cfg_meets_regular(grammar, regular)) return remember(state, kDead, Use::lengths);
         is_live = true;  // so the search ends
       }
     }
@@ -265,33 +303,46 @@ void Liveness::search(ExprId state) {
     if (expand(search, next)) search.live.push_back(search.seen[next].state.value);
   }
   if (search.live.empty()) {
-    for (const Search::Seen& seen : search.seen) remember(seen.state, kDead);
+    for (const Search::Seen& seen : search.seen) remember(seen.state, kDead, Use::lengths);
   } else {
     propagate(search);
   }
+}
+
+void Liveness::combine_known_parts(ExprId id) {
+  std::vector<ExprId> parts;
+  const auto is_unknown = [this](ExprId part) { return known(part) == kUnknown; };
+  if (known(id) != kUnknown || !parts_of(id, parts) || std::ranges::any_of(parts, is_unknown)) return;
+  const bool has_lengths = std::ranges::all_of(parts, [this](ExprId part) { return use_for(part) == Use::lengths; });
+  remember(id, combine(id, parts), has_lengths ? Use::lengths : Use::bounds);
 }
 
 bool Liveness::expand(Search& search, std::size_t index) {
   const auto [from, depth, is_expanded] = search.seen[index];
   const ExprId* row = derivatives_.row(from);
   std::uint32_t shortest = kUnknown;
+  ExprId nearest;
   for (std::uint32_t c = 0; c < derivatives_.class_count(); ++c) {
     const ExprId to = row[c];
     if (to == ExprSet::kEmpty || (c > 0 && to == row[c - 1])) continue;
     meter_.step();
-    const std::uint32_t length = known(to);
-    if (length == kDead) continue;
-    if (length != kUnknown) {
-      shortest = std::min(shortest, length);
-      continue;
+    combine_known_parts(to);
+    const std::vector<ExprId> alternatives = known(to) == kUnknown ? alternatives_of(to) : std::vector<ExprId>{to};
+    for (ExprId next : alternatives) {
+      const std::uint32_t length = known(next);
+      if (length == kDead) continue;
+      if (length != kUnknown) {
+        if (length < shortest) nearest = next;
+        shortest = std::min(shortest, length);
+        continue;
+      }
+      const auto [source, is_new] = search.sources.try_emplace(next.value);
+      source->second.push_back(from.value);
+      if (is_new) search.add(next, depth + 1, distance_guess(next), exprs_[next].min_length);
     }
-    const auto [source, is_new] = search.sources.try_emplace(to.value);
-    source->second.push_back(from.value);
-    if (!is_new) continue;
-    search.add(to, depth + 1, distance_guess(to));
   }
   if (shortest == kUnknown) return false;
-  remember(from, std::min(shortest, kMaxLength - 1) + 1);
+  remember(from, std::min(shortest, kMaxLength - 1) + 1, use_for(nearest));
   return true;
 }
 
@@ -301,7 +352,7 @@ void Liveness::propagate(Search& search) {
     const std::uint32_t length = std::min(known(ExprId{search.live[i]}), kMaxLength - 1) + 1;
     for (std::uint32_t source : search.sources[search.live[i]]) {
       if (known(ExprId{source}) != kUnknown) continue;
-      remember(ExprId{source}, length);
+      remember(ExprId{source}, length, use_for(ExprId{search.live[i]}));
       search.live.push_back(source);
     }
   }

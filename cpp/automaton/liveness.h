@@ -24,15 +24,21 @@ class Liveness {
       : exprs_(exprs), derivatives_(derivatives), meter_(meter) {}
 
   // A call that reaches a limit memoises nothing.
-  bool live(ExprId state) { return length(state) != kDead; }
+  bool live(ExprId state) { return bound(state) != kDead; }
   Derivatives& derivatives() { return derivatives_; }
+  // Whether live() takes no search.
+  bool is_known(ExprId state) const { return known(state, Use::bounds) != kUnknown; }
+  // States that `state` is live, with a completion of at most `bound` bytes.
+  void set_bound(ExprId state, std::uint32_t bound) { remember(state, std::min(bound, kMaxLength), Use::bounds); }
+  // An upper bound on the length of the shortest completion, or kDead.
+  std::uint32_t bound(ExprId state) { return find(state, Use::bounds); }
 
   // Notes the lengths of the states on the way through the shortest next item of a list of distinct items.
   void note_next_item(ExprId list);
 
   // The length of some string that leads from `state` to acceptance, or kDead. From a state of length n > 0, some byte
   // leads to a state whose length is below n.
-  std::uint32_t length(ExprId state);
+  std::uint32_t length(ExprId state) { return find(state, Use::lengths); }
   static constexpr std::uint32_t kDead = UINT32_MAX;
 
  private:
@@ -40,19 +46,32 @@ class Liveness {
   static constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
   static constexpr std::uint32_t kMaxLength = UINT32_MAX - 2;
 
-  std::uint32_t known(ExprId id) const {
+  // Whether bounds that set_bound() gave count as lengths.
+  enum class Use : std::uint8_t { lengths, bounds };
+
+  std::uint32_t find(ExprId state, Use use);
+  std::uint32_t known(ExprId id, Use use) const {
     const Expr& expr = exprs_[id];
     if (expr.nullable) return 0;
     if (id == ExprSet::kEmpty) return kDead;
     if (expr.nonempty) return std::min(expr.min_length, kMaxLength);
-    return id.value < lengths_.size() ? lengths_[id.value] : kUnknown;
+    const std::uint32_t length = id.value < lengths_.size() ? lengths_[id.value] : kUnknown;
+    if (length != kUnknown || use == Use::lengths) return length;
+    return id.value < bounds_.size() ? bounds_[id.value] : kUnknown;
   }
-  void remember(ExprId id, std::uint32_t length);
+  std::uint32_t known(ExprId id) const { return known(id, use_); }
+  // Remembers a length; a bound only if it depends on bounds.
+  void remember(ExprId id, std::uint32_t length, Use use);
+  Use use_for(ExprId id) const { return known(id, Use::lengths) == kUnknown ? Use::bounds : Use::lengths; }
 
   // Writes the parts that decide the length of `id` (step 2), or returns false.
-  bool parts_of(ExprId id, std::vector<ExprId>& parts) const;
+  bool parts_of(ExprId id, std::vector<ExprId>& parts);
+  // The intersection `id` as a union, without the empty language; `id` alone if it is none.
+  std::vector<ExprId> alternatives_of(ExprId id);
   // The length of an expression from the known lengths of its parts.
   std::uint32_t combine(ExprId id, std::span<const ExprId> parts) const;
+  // Remembers the length of an expression if those of its parts decide it and are known.
+  void combine_known_parts(ExprId id);
   std::uint32_t combine_unordered(ExprId id, std::span<const ExprId> parts) const;
   std::uint32_t combine_distinct(ExprId id) const;
   std::uint32_t combine_ordered(ExprId id, std::span<const ExprId> parts) const;
@@ -71,7 +90,9 @@ class Liveness {
   ExprSet& exprs_;
   Derivatives& derivatives_;
   Meter& meter_;
+  Use use_ = Use::lengths;              // of the call
   std::vector<std::uint32_t> lengths_;  // by expression
+  std::vector<std::uint32_t> bounds_;   // by expression: of states whose length is not known
 };
 
 }  // namespace detent

@@ -28,6 +28,7 @@ class ByteSet {
   }
 
   constexpr void insert(std::uint8_t byte) { words_[byte >> 6] |= std::uint64_t{1} << (byte & 63); }
+  constexpr void remove(std::uint8_t byte) { words_[byte >> 6] &= ~(std::uint64_t{1} << (byte & 63)); }
   constexpr bool contains(std::uint8_t byte) const { return (words_[byte >> 6] >> (byte & 63)) & 1; }
   constexpr bool empty() const { return !(words_[0] | words_[1] | words_[2] | words_[3]); }
   constexpr int size() const {

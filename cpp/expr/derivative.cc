@@ -163,8 +163,14 @@ void Derivatives::drop_dead_characters(ExprId texts) {
     pending.pop_back();
     if (exprs_[at].nonempty || !pruned_.insert(at.value).second) continue;
     ExprId* entries = row(at);
+    const ByteSet live = bytes_read == 0 ? live_after_(at) : ByteSet{};
+    std::array<bool, 256> is_live;  // by class, with the rest of the character
+    is_live.fill(true);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      if (!live.contains(static_cast<std::uint8_t>(byte))) is_live[class_of_[byte]] = false;
+    }
     for (std::uint32_t c = 0; c < class_count_; ++c) {
-      if (entries[c] == ExprSet::kEmpty) continue;
+      if (entries[c] == ExprSet::kEmpty || is_live[c]) continue;
       if (!is_live_(entries[c])) {
         entries[c] = ExprSet::kEmpty;
       } else if (bytes_read < 3 && representative_[c] >= 0x80) {

@@ -24,8 +24,12 @@ class Derivatives {
  public:
   Derivatives(ExprSet& exprs, Meter& meter) : exprs_(exprs), meter_(meter) {}
 
-  // `is_live` decides whether an expression has a string. The rows of JSON escapes need it (drop_dead_characters).
-  void set_live(std::function<bool(ExprId)> is_live) { is_live_ = std::move(is_live); }
+  // The rows of JSON escapes need these (drop_dead_characters): `is_live` decides whether an expression has a string;
+  // `live_after` returns lead bytes that begin no character after which a given expression has none.
+  void set_live(std::function<bool(ExprId)> is_live, std::function<ByteSet(ExprId)> live_after) {
+    is_live_ = std::move(is_live);
+    live_after_ = std::move(live_after);
+  }
 
   // Fixes the byte classes. Every byte set of the expressions must exist.
   void freeze_byte_classes();
@@ -80,6 +84,7 @@ class Derivatives {
   ExprSet& exprs_;
   Meter& meter_;
   std::function<bool(ExprId)> is_live_;
+  std::function<ByteSet(ExprId)> live_after_;
   std::uint32_t class_count_ = 0;
   std::array<std::uint8_t, 256> class_of_{};
   std::array<std::uint8_t, 256> representative_{};      // the first byte of each class

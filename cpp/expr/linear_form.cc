@@ -52,6 +52,7 @@ void Derivatives::add_row(const ExprId* row, ExprId tail, ExprId* out, bool is_f
 }
 
 void Derivatives::unite_pairs(ExprId* out) {
+  meter_.step(std::ssize(pairs_) / 8);
   std::sort(pairs_.begin(), pairs_.end());
   std::vector<ExprId> last_parts;  // the operands of the previous class, which often has the same union
   ExprId last_union = ExprSet::kEmpty;

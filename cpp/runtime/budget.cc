@@ -8,6 +8,11 @@
 #include "runtime/language_machine.h"
 
 namespace detent {
+namespace {
+
+constexpr std::int64_t kNodesPerStep = 8;  // a step of the automaton costs as much as visiting that many trie nodes
+
+}  // namespace
 
 bool Budget::has_every_byte() const { return machine_.vocabulary().tokenizable_texts() == nullptr; }
 
@@ -48,7 +53,6 @@ Budget::Bounds& Budget::bounds(ExprId state) {
 // Lists that no longer fit the bound on memory are found again when they are needed.
 const std::vector<ExprId>* Budget::successors(ExprId state, Allowance& allowance) {
   constexpr std::size_t kMaxSuccessors = 8 << 20;
-  constexpr std::int64_t kWorkPerRow = 64;  // computing a row costs as much as visiting that many trie nodes
   const auto known = successors_.find(state.value);
   if (known != successors_.end()) return &known->second;
   if (allowance.work <= 0) return nullptr;
@@ -57,10 +61,10 @@ const std::vector<ExprId>* Budget::successors(ExprId state, Allowance& allowance
     successor_count_ = 0;
   }
   std::int64_t visited = 0;
-  const std::int64_t rows_before = machine_.automaton().row_count();
-  const std::int64_t max_new_rows = allowance.is_unlimited() ? INT64_MAX : allowance.work / kWorkPerRow + 1;
-  std::optional<std::vector<ExprId>> next = machine_.successors(state, visited, max_new_rows);
-  allowance.work -= visited + kWorkPerRow * (machine_.automaton().row_count() - rows_before);
+  const std::int64_t work_before = machine_.automaton().work();
+  const std::int64_t max_work = allowance.is_unlimited() ? INT64_MAX : allowance.work / kNodesPerStep + 1;
+  std::optional<std::vector<ExprId>> next = machine_.successors(state, visited, max_work);
+  allowance.work -= visited + kNodesPerStep * (machine_.automaton().work() - work_before);
   if (!next) return nullptr;
   if (allowance.is_unlimited()) meter_.step(visited / 8 + 1);
   successor_count_ += next->size();
@@ -108,7 +112,10 @@ bool Budget::completes_within(ExprId state, std::uint32_t tokens, Allowance& all
     return search(state, tokens, unlimited);
   }
   if (!known.tightened) {
+    if (allowance.work <= 0) return false;
+    const std::int64_t work_before = machine_.automaton().work();
     tighten(state);
+    allowance.work -= kNodesPerStep * (machine_.automaton().work() - work_before);
     if (bounds_[state.value].upper <= tokens) return true;
   }
   return !is_recursive(state) && search(state, tokens, allowance);

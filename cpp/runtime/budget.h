@@ -35,7 +35,7 @@ class Budget {
   Budget(LanguageMachine& machine, const Limits& limits)
       : machine_(machine), meter_(limits), max_searched_states_(limits.states / 4) {}
 
-  // The work that the searches of one step may do: trie nodes visited, with the states that are built on the way.
+  // The work that the searches of one step may do: trie nodes visited, and the work of the automaton on the way.
   struct Allowance {
     std::int64_t work = 200'000;
     static Allowance unlimited() { return {INT64_MAX}; }

@@ -12,17 +12,17 @@
 namespace detent {
 namespace {
 
-// Rows that one step near a token limit may compute: some 5 ms.
-constexpr std::int64_t kMaxNewRows = 3'000;
+// Work of the automaton in a walk near a token limit: some 2 ms, and at most some 10.
+constexpr std::int64_t kMaxWork = 20'000;
 
 }  // namespace
 
-class LanguageMachine::RowLimit {
+class LanguageMachine::WorkLimit {
  public:
-  RowLimit(const Automaton& automaton, std::int64_t max_new_rows)
-      : automaton_(automaton), end_(max_new_rows == INT64_MAX ? INT64_MAX : automaton.row_count() + max_new_rows) {}
+  WorkLimit(const Automaton& automaton, std::int64_t max_work)
+      : automaton_(automaton), end_(max_work == INT64_MAX ? INT64_MAX : automaton.work() + max_work) {}
   void check() const {
-    if (automaton_.row_count() > end_) throw TooManyRows{};
+    if (automaton_.work() > end_) throw TooMuchWork{};
   }
 
  private:
@@ -115,11 +115,7 @@ std::int64_t LanguageMachine::walk_ids(ExprId state, Visit visit) {
   return walk(
       state,
       [&](const TrieNode& node, ExprId next) {
-        if (node.token & TrieNode::kShared) {
-          for (std::uint32_t id : vocabulary_->shared_ids(node.token)) visit(id, next);
-        } else {
-          visit(node.token, next);
-        }
+        for_each_id(*vocabulary_, node.token, [&](std::uint32_t id) { visit(id, next); });
       },
       [&](const Subtree& subtree, ExprId next) {
         for (std::uint32_t k = subtree.first; k < subtree.last; ++k) visit(vocabulary_->ids_in_order()[k], next);
@@ -156,8 +152,8 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   if (budget_.all_fit(at, tokens_after)) return false;
   if (!budget_.has_known_completion(at)) return remove_beyond(at, tokens_after, row, INT64_MAX);
   try {
-    return remove_beyond(at, tokens_after, row, kMaxNewRows);
-  } catch (const TooManyRows&) {
+    return remove_beyond(at, tokens_after, row, kMaxWork);
+  } catch (const TooMuchWork&) {
     if (follow_known_completion(at, tokens_after, row)) return true;
     write(*mask, at, row);
     return remove_beyond(at, tokens_after, row, INT64_MAX);
@@ -177,8 +173,8 @@ bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens
 
 // Removes the text tokens after which no completion of at most `tokens_after` tokens is known; returns whether any.
 bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
-                                    std::int64_t max_new_rows) {
-  const RowLimit limit(automaton_, max_new_rows);
+                                    std::int64_t max_work) {
+  const WorkLimit limit(automaton_, max_work);
   std::unordered_map<std::uint32_t, bool> verdicts;
   Budget::Allowance allowance;
   bool removed = false;
@@ -208,8 +204,8 @@ std::vector<std::uint32_t> LanguageMachine::completion(const TokenState& state) 
 }
 
 std::optional<std::vector<ExprId>> LanguageMachine::successors(ExprId state, std::int64_t& visited,
-                                                               std::int64_t max_new_rows) {
-  const RowLimit limit(automaton_, max_new_rows);
+                                                               std::int64_t max_work) {
+  const WorkLimit limit(automaton_, max_work);
   std::vector<ExprId> found;
   std::unordered_set<std::uint32_t> seen;
   const auto add = [&](const auto&, ExprId next) {
@@ -222,7 +218,7 @@ std::optional<std::vector<ExprId>> LanguageMachine::successors(ExprId state, std
     } else {
       visited += walk(state, add, add);
     }
-  } catch (const TooManyRows&) {
+  } catch (const TooMuchWork&) {
     return std::nullopt;
   }
   return found;

@@ -52,8 +52,8 @@ class LanguageMachine final : public TokenMachine {
   // text.
   ExprId advance(ExprId state, std::string_view text);
   // The distinct states that one text token leads to; adds the trie nodes visited. Returns nothing if that takes more
-  // than `max_new_rows` rows that are not known yet.
-  std::optional<std::vector<ExprId>> successors(ExprId state, std::int64_t& visited, std::int64_t max_new_rows);
+  // than `max_work` steps of the automaton.
+  std::optional<std::vector<ExprId>> successors(ExprId state, std::int64_t& visited, std::int64_t max_work);
   // The lowest id of a text token that leads from a state to one of its successors.
   std::uint32_t token_between(ExprId from, ExprId to);
   Automaton& automaton() { return automaton_; }
@@ -70,10 +70,10 @@ class LanguageMachine final : public TokenMachine {
   std::shared_ptr<const Mask> cached_mask(ExprId state);
   std::shared_ptr<const Mask> mask_of(ExprId state);
   bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
-  // Throws TooManyRows as soon as a walk has computed more rows than it may.
-  class RowLimit;
-  struct TooManyRows {};
-  bool remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row, std::int64_t max_new_rows);
+  // Throws TooMuchWork as soon as the automaton has done more for a walk than it may.
+  class WorkLimit;
+  struct TooMuchWork {};
+  bool remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row, std::int64_t max_work);
   // Visits the tokens that `state` allows: visit(node, state after it), or visit_all(subtree, that state).
   template <class Visit, class VisitAll>
   std::int64_t walk(ExprId state, Visit visit, VisitAll visit_all);

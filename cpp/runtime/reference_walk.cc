@@ -4,24 +4,30 @@
 
 #include "expr/json_string.h"
 #include "expr/lengths.h"
+#include "runtime/alternative_walk.h"
+#include "runtime/trie_walk.h"
 
 namespace detent {
 namespace {
 
 constexpr std::uint32_t kMaxCharacterLength = 4 * kMaxEscapeLength;  // bytes of a character, escaped or not
+constexpr std::int64_t kMuchWork = 4'000;                            // of one walk, before it follows sets of alternatives
 constexpr std::uint8_t kTallSubtree = 255;                           // Vocabulary::height of this much or more
 
-template <class Act>
-void for_each_id(const Vocabulary& vocabulary, std::uint32_t token, Act act) {
-  if (token == TrieNode::kNoToken) return;
-  if (token & TrieNode::kShared) {
-    for (std::uint32_t id : vocabulary.shared_ids(token)) act(id);
-  } else {
-    act(token);
+}  // namespace
+
+void ExitDelta::note(std::size_t node, std::uint32_t next, Leaving state, Leaving reference) {
+  const auto at = static_cast<std::uint32_t>(node);
+  if (!reference.is_live) {
+    if (state.accepting) added.push_back(at);
+  } else if (!state.is_live) {
+    removed.emplace_back(at, next);
+  } else if (reference.accepting && !state.accepting) {
+    removed.emplace_back(at, at + 1);
+  } else if (state.accepting && !reference.accepting) {
+    added.push_back(at);
   }
 }
-
-}  // namespace
 
 ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton, const ReferenceMask& reference,
                              MaskBuilder& builder, ExitDelta* exits, TokenCheck check)
@@ -32,6 +38,7 @@ ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton,
       exits_(exits),
       trie_(vocabulary.trie()),
       check_tokens_(check == TokenCheck::tokenizable),
+      first_work_(automaton.work()),
       path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {
   if (reference.equal_inside) exits_ahead_ = reference.mask->context_dependent()->exits;
 }
@@ -72,7 +79,10 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
       i = node.next;
       continue;
     }
-    if (exits_) note_exits(next, reference_next, i);
+    if (exits_) {
+      exits_->note(i, node.next, {next != ExprSet::kEmpty, automaton_.accepting(next)},
+                   {reference_next != ExprSet::kEmpty, automaton_.accepting(reference_next)});
+    }
     if (next == ExprSet::kEmpty) {
       for (; i < node.next; ++i) for_each_id(vocabulary_, trie_[i].token, [this](auto id) { builder_.refuse(id); });
       continue;
@@ -83,7 +93,10 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
     }
     allow_token(node, next);
     if (++i == node.next) continue;
-    if (reference_next == ExprSet::kEmpty && !check_tokens_ && !exits_ && automaton_.begins_with_literal(next)) {
+    if (automaton_.work() - first_work_ > kMuchWork && !check_tokens_ && !reference_.equal_inside) {
+      AlternativeWalk(vocabulary_, automaton_, builder_, exits_).run(next, reference_next, i, node.next);
+      i = node.next;
+    } else if (reference_next == ExprSet::kEmpty && !check_tokens_ && !exits_ && automaton_.begins_with_literal(next)) {
       i = follow_literal(next, i, node.next);
     } else {
       path_[node.depth + std::size_t{1}] = {
@@ -123,24 +136,6 @@ bool ReferenceWalk::allow_same_tokens(ExprId next, ExprId reference_next, std::s
   return true;
 }
 
-// Notes whether the token bytes up to node `i` leave the slice in one of the two states only.
-void ReferenceWalk::note_exits(ExprId next, ExprId reference_next, std::size_t i) {
-  const auto node = static_cast<std::uint32_t>(i);
-  const bool leaves = automaton_.accepting(next);
-  if (reference_next == ExprSet::kEmpty) {
-    if (leaves) exits_->added.push_back(node);
-    return;
-  }
-  const bool reference_leaves = automaton_.accepting(reference_next);
-  if (next == ExprSet::kEmpty) {
-    exits_->removed.emplace_back(node, trie_[i].next);
-  } else if (reference_leaves && !leaves) {
-    exits_->removed.emplace_back(node, node + 1);
-  } else if (leaves && !reference_leaves) {
-    exits_->added.push_back(node);
-  }
-}
-
 // Whether every token of a subtree that loops at `from` leads to a tokenizable state. A token may end inside a
 // character; the continuation bytes then lead back to `from`.
 bool ReferenceWalk::stays_tokenizable_below(ExprId from, const Subtree& subtree) {
@@ -158,7 +153,9 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
   // Finding the loop bytes costs transition rows, so test first whether this byte rules a loop out.
   const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;
   const bool may_leave = exits_ && automaton_.accepting(next);
-  if (!may_loop || may_leave || !subtree.used.is_subset_of(automaton_.self_loop_bytes(from))) return false;
+  if (!may_loop || may_leave || !subtree.used.is_subset_of(automaton_.self_loop_bytes(from))) {
+    return false;
+  }
   if (check_tokens_ && !stays_tokenizable_below(from, subtree)) return false;
   if (exits_ && reference_next != ExprSet::kEmpty) {
     exits_->removed.emplace_back(static_cast<std::uint32_t>(i), node.next);

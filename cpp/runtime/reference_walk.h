@@ -27,12 +27,21 @@ struct ReferenceMask {
   std::shared_ptr<const Mask> mask;  // null: there is no reference
   std::uint32_t equal_below = 0;     // tokens of fewer bytes are allowed, and leave a slice, as in the reference
   bool equal_inside = false;         // all tokens are, up to the position where they leave the slice
+  std::uint32_t inside_bound = 0;    // where `equal_inside`: of the completions after a token inside the slice, in bytes
 };
 
 // The positions where the tokens of a slice leave it, compared with those of the reference.
 struct ExitDelta {
   std::vector<std::uint32_t> added;                              // trie nodes
   std::vector<std::pair<std::uint32_t, std::uint32_t>> removed;  // ranges of trie nodes, ascending
+
+  // What a walk knows of a state after the bytes up to a node.
+  struct Leaving {
+    bool is_live, accepting;
+  };
+  // Notes whether the token bytes up to a node, whose subtree ends before `next`, leave the slice in one of two states
+  // only.
+  void note(std::size_t node, std::uint32_t next, Leaving state, Leaving reference);
 };
 
 // Whether the walk must check, for each token, that the vocabulary can write a text that follows it.
@@ -67,7 +76,6 @@ class ReferenceWalk {
   bool is_equal_below(std::size_t i) const;
   bool has_exit_below(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
-  void note_exits(ExprId next, ExprId reference_next, std::size_t i);
   bool take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i);
   bool stays_tokenizable_below(ExprId from, const Subtree& subtree);
   void allow_token(const TrieNode& node, ExprId next);
@@ -84,6 +92,7 @@ class ReferenceWalk {
   ExitDelta* exits_;
   const std::vector<TrieNode>& trie_;
   bool check_tokens_;
+  std::int64_t first_work_;                     // of the automaton, before this walk
   std::unique_ptr<Position[]> path_;            // path_[d]: the position after the first d bytes of the present node
   std::span<const std::uint32_t> exits_ahead_;  // where `equal_inside`: the exits of the reference not yet passed
   std::vector<Detour> detours_;                 // nested literals, the innermost last

@@ -23,19 +23,23 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   return mask;
 }
 
-// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, with any string
-// in place of a constrained one (which differs in few tokens), and the most similar one among the recent prefixes.
+// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, any string in place
+// of one that any text leaves live, and the most similar one among any string (which differs in few tokens) and the
+// recent prefixes.
 ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(prefix), prefix, [this](ExprId wide) { return mask_of(wide); });
   if (reference.mask) return reference;
   if (const ExprId wide = analysis_.drop_lower_bound(prefix); wide != prefix) {
-    return {.state = wide, .mask = mask_of(wide), .equal_inside = true};
+    return {wide, mask_of(wide), 0, true, automaton_.completion_bound(prefix)};
   }
   if (const ExprId wide = analysis_.drop_exclusions(prefix); wide != prefix)
     return {.state = wide, .mask = mask_of(wide)};
   if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
-    mask_of(any_string);
+    std::shared_ptr<const Mask> mask = mask_of(any_string);
+    if (const auto bound = automaton_.bound_inside_string(prefix)) {
+      return {any_string, std::move(mask), 0, true, *bound};
+    }
     recent_.add(any_string);
   }
   return recent_.nearest_state(prefix);
@@ -45,7 +49,7 @@ std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMa
   MaskBuilder builder(vocabulary_.word_count());
   if (reference.mask) builder.copy_from(*reference.mask);
   if (reference.equal_inside) {  // the walk visits exits only; a token may end inside a character
-    builder.note_length(saturating_add(automaton_.completion_bound(prefix), std::uint64_t{4} * kMaxEscapeLength));
+    builder.note_length(saturating_add(reference.inside_bound, std::uint64_t{4} * kMaxEscapeLength));
   }
   ExitDelta delta;
   ReferenceWalk(vocabulary_, automaton_, reference, builder, &delta, TokenCheck::none).run(prefix);

@@ -22,6 +22,17 @@ bool is_true(Function& function, const Arguments&... arguments) {
   }
 }
 
+// Calls act(id) for each id of a trie node's token.
+template <class Act>
+void for_each_id(const Vocabulary& vocabulary, std::uint32_t token, Act act) {
+  if (token == TrieNode::kNoToken) return;
+  if (token & TrieNode::kShared) {
+    for (std::uint32_t id : vocabulary.shared_ids(token)) act(id);
+  } else {
+    act(token);
+  }
+}
+
 // Calls visit(node, state) for each trie node of an allowed token, with the state after the token. Where all tokens of
 // a subtree lead to one state, calls visit_all(subtree, state) instead. A call that returns true ends the
 // walk. Returns the number of trie nodes visited.

@@ -1,0 +1,62 @@
+// LiveLoops: sets of bytes that lead a state to live states only, whatever text over them follows.
+//
+// Exponentially many states may follow a state, such as `.*a.{20}`, all of them live. A mask needs no more than that:
+// a walk takes a subtree of tokens over such bytes in one step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "automaton/liveness.h"
+#include "expr/derivative.h"
+#include "expr/expr_set.h"
+
+namespace detent {
+
+class LiveLoops {
+ public:
+  LiveLoops(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness)
+      : exprs_(exprs), derivatives_(derivatives), liveness_(liveness) {}
+
+  // The bytes of a loop: ASCII bytes, and lead bytes in UTF-8. After any text of characters that begin with one of
+  // them, the state has a completion of at most `completion_bound` bytes.
+  struct Loop {
+    ByteSet bytes;
+    std::uint32_t completion_bound = 0;
+    ByteSet first;  // the bytes of the loop, and others that lead to a live state
+  };
+  // Returns a loop of a live state, so far as its form shows one. Cost: at the first visit, some rows.
+  Loop find(ExprId state);
+  // A bound on the completions after any text of a live state; nothing if the loop lacks some character.
+  std::optional<std::uint32_t> bound_after_any_text(ExprId state);
+  // Tells Liveness of the successors of the live `state`, whose row is given, that the state's loop shows to be live.
+  void mark_live(ExprId state, const ExprId* row);
+
+ private:
+  // A part of a state's language, up to finitely many strings of at most `excluded` bytes, followed by `rest`.
+  struct Root {
+    ExprId texts;
+    std::uint32_t excluded = 0;
+    ExprId rest = ExprSet::kEpsilon;
+  };
+  Root root_of(ExprId state);
+  ExprId drop_finite(ExprId id, bool is_excluded, std::uint32_t& longest, int depth);
+  ExprId pick_operands(ExprId id, int depth);
+  const Loop& loop_of(ExprId texts);
+  Loop find_loop(ExprId texts);
+  Loop find_loop_of_string(const Expr& string);
+  // Whether the derivative `next` of `texts` contains `texts`, but for finitely many strings.
+  bool returns(ExprId texts, ExprId next, std::uint32_t& excluded);
+  // Adds the states inside the characters to `inside`.
+  bool every_character_returns(ExprId texts, unsigned lead, std::uint32_t& excluded, std::vector<ExprId>& inside);
+
+  ExprSet& exprs_;
+  Derivatives& derivatives_;
+  Liveness& liveness_;
+  std::unordered_map<std::uint32_t, Root> roots_;
+  std::unordered_map<std::uint32_t, Loop> loops_;
+};
+
+}  // namespace detent
