@@ -70,7 +70,8 @@ def judge(
             for engine, worker in started.items():
                 sys.stderr.write(f"\r{number + 1} {schema['name'][:40]:40} {engine:20}")
                 answers[engine] = worker.ask(job, limit_s)
-            every.append({"schema": schema, "texts": texts, "lengths": list(map(len, job["instances"])), **answers})
+            lengths, ids = list(map(len, job["instances"])), job["instances"]
+            every.append({"schema": schema, "texts": texts, "lengths": lengths, "ids": ids, **answers})
         set_up = {engine: worker.set_up for engine, worker in started.items()}
     sys.stderr.write("\n")
     return set_up, every
@@ -106,7 +107,8 @@ def main() -> None:
     text = report(set_up, every, conditions)
     sys.stdout.write(text)
     if arguments.failures:
-        arguments.failures.write_text(failures(every, arguments.engines), encoding="utf-8")
+        found = failures(every, arguments.engines, Tokenizer.from_file(str(arguments.tokenizer)))
+        arguments.failures.write_text(found, encoding="utf-8")
     if arguments.record:
         target = RECORDS / f"{date.today()}-maskbench-{arguments.tokenizer.parent.name}.md"
         target.write_text(text, encoding="utf-8")

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from tokenizers import Tokenizer
+
 __all__ = ["failures", "report", "verdict"]
 
 NOTES = """\
@@ -24,6 +26,8 @@ NOTES = """\
 
 _PLACE = re.compile(r" at (/\S*|the root)(?=[:;,])")
 _NO_VALUE = re.compile("EmptyLanguageError|[Uu]nsatisfiable")
+SLOW_NS = 2_000_000
+"""A mask above this is listed with its schema."""
 RIGHT, REFUSED, REJECTS, ACCEPTS, FAILED = "right", "refused", "rejects a valid", "accepts an invalid", "failed"
 
 
@@ -59,8 +63,8 @@ def report(set_up: dict[str, dict[str, Any]], every: list[dict[str, Any]], condi
     return "\n".join(parts)
 
 
-def failures(every: list[dict[str, Any]], engines: list[str]) -> str:
-    """List what detent refused or judged wrong, with reasons, and what took it longest."""
+def failures(every: list[dict[str, Any]], engines: list[str], tokenizer: Tokenizer) -> str:
+    """List what detent refused or judged wrong, with reasons, and what took it longest, with the text before it."""
     lines = []
     for engine in (name for name in engines if name.startswith("detent")):
         for case in every:
@@ -80,7 +84,26 @@ def failures(every: list[dict[str, Any]], engines: list[str]) -> str:
             slowest = sorted(every, key=lambda case: -spent(case[engine]))[:20]
             shown = [f"{case['schema']['name']} {spent(case[engine]) / 1e6:.1f}" for case in slowest]
             lines.append(f"## {engine}: slowest {name}, ms: {', '.join(shown)}")
+        slow = sorted(
+            (case for case in every if _worst(case[engine]) > SLOW_NS), key=lambda case: -_worst(case[engine])
+        )
+        lines.append(f"## {engine}: {len(slow)} of {len(every)} schemas with a mask above {SLOW_NS / 1e6:.0f} ms")
+        lines += [_slowest_step(case, engine, tokenizer) for case in slow]
     return "\n".join(lines) + "\n"
+
+
+def _slowest_step(case: dict[str, Any], engine: str, tokenizer: Tokenizer) -> str:
+    """Describe the slowest mask between tokens: its time, how many were slow, and the text before it."""
+    answer = case[engine]
+    step = max(range(len(answer["fills"])), key=answer["fills"].__getitem__)
+    count = sum(time > SLOW_NS for time in answer["fills"])
+    title = f"- {case['schema']['name']}: {answer['fills'][step] / 1e6:.1f} ms, {count} above"
+    for ids, stop in zip(case["ids"], answer["stops"], strict=False):
+        masks = len(ids) if stop is None else stop
+        if step < masks:
+            return f"{title}; after {tokenizer.decode(ids[: step + 1])[-60:]!r}"
+        step -= masks
+    return title
 
 
 def _first(answer: dict[str, Any]) -> int:

@@ -161,6 +161,8 @@ def test_wrong_arguments_are_refused() -> None:
         detent.MaskSlots(detent.allocate_mask(9, len(_EMBEDDED))).fill(matchers, threads=0)
     with pytest.raises(detent.ArgumentError, match="matcher"):
         detent.MaskSlots(detent.allocate_mask(9, len(_EMBEDDED))).fill([None])  # type: ignore[list-item]
+    with pytest.raises(detent.ArgumentError, match="got int"):
+        detent.MaskSlots(detent.allocate_mask(9, len(_EMBEDDED))).fill(5)  # type: ignore[arg-type]
 
 
 def test_slots_of_one_thread_are_busy_for_another() -> None:

@@ -50,7 +50,7 @@ void MaskSlots::compute_within(std::span<Matcher* const> matchers, std::chrono::
     if (!keys_[i] || keys_[i]->state.is_finished()) {
       at_once.push_back(i);
     } else if (!find_known(*keys_[i], slots[i]) && !take_computed(*keys_[i], slots[i])) {
-      worker_.ask(*keys_[i], *matchers[i]);
+      worker_.ask(*keys_[i], matchers[i]->machine());
       asked.push_back(i);
     }
   }
@@ -83,7 +83,17 @@ void MaskSlots::compute_all(std::span<Matcher* const> matchers, std::span<const 
     first.push_back(i);
   }
   try {
-    in_parallel(first.size(), threads, [&](std::size_t k) { matchers[first[k]]->fill(row(slots[first[k]])); });
+    in_parallel(first.size(), threads, [&](std::size_t k) {
+      const std::size_t i = first[k];
+      std::uint32_t* const words = row(slots[i]);
+      if (!keys_[i]) {
+        matchers[i]->fill(words);
+      } else if (keys_[i]->state.is_finished()) {
+        matchers[i]->machine()->fill_eos(words);
+      } else {  // of this state, even if another thread has moved the matcher since
+        matchers[i]->machine()->fill(keys_[i]->state, words);
+      }
+    });
   } catch (...) {
     for (std::size_t i : first) ++slots_[slots[i]].version;
     throw;

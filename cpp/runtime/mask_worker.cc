@@ -15,7 +15,7 @@ namespace detent {
 struct MaskWorker::Shared {
   struct Job {
     Matcher::MaskKey key;
-    Matcher fork;
+    std::shared_ptr<TokenMachine> machine;
     std::vector<std::uint32_t> words;
     std::exception_ptr error;
     bool is_done = false;
@@ -57,12 +57,12 @@ void MaskWorker::restart_in_child() {
   process_ = getpid();
 }
 
-void MaskWorker::ask(const Matcher::MaskKey& key, const Matcher& matcher) {
+void MaskWorker::ask(const Matcher::MaskKey& key, std::shared_ptr<TokenMachine> machine) {
   restart_in_child();
   {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->find(key) != shared_->jobs.end()) return;
-    shared_->jobs.push_back({key, Matcher(matcher), {}, nullptr});
+    shared_->jobs.push_back({key, std::move(machine), {}, nullptr});
     shared_->queue.push_back(&shared_->jobs.back());
     ++shared_->open;
     if (!shared_->thread.joinable()) shared_->thread = std::thread([shared = shared_.get()] { work(*shared); });
@@ -79,8 +79,8 @@ void MaskWorker::work(Shared& shared) {
     shared.queue.pop_front();
     lock.unlock();
     try {
-      job.words.resize(job.fork.machine()->vocabulary().word_count());
-      job.fork.fill(job.words.data());
+      job.words.resize(job.machine->vocabulary().word_count());
+      job.machine->fill(job.key.state, job.words.data());
     } catch (...) {
       job.error = std::current_exception();
     }

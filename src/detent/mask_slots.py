@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
@@ -11,8 +12,6 @@ from detent.errors import ArgumentError
 from detent.matcher import Matcher, usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
     from detent.mask import MaskLike
@@ -87,7 +86,7 @@ class MaskSlots:
     def fill(
         self, matchers: Sequence[Matcher], *, threads: int | None = None, wait: float | None = None
     ) -> FilledSlots:
-        """Return the row of each matcher's mask, after writing the rows of masks that no slot has.
+        """Write the masks that no slot has, and return the row of each sequence's mask.
 
         Parameters
         ----------
@@ -96,7 +95,6 @@ class MaskSlots:
             vocabularies of equal size.
         threads : int, optional
             At most this many, for masks that take more than a look-up; the number of usable cores by default.
-
         wait : float, optional
             The seconds to wait for masks that take more than a look-up, on one thread of the slots; without it, the
             call waits for all. A sequence whose mask is not computed in time gets row 0, which allows nothing: leave it
@@ -112,15 +110,16 @@ class MaskSlots:
             raise ArgumentError(f"MaskSlots needs threads >= 1, got {threads}")
         if wait is not None and not 0 <= wait <= _LONGEST_WAIT:
             raise ArgumentError(f"MaskSlots needs 0 <= wait <= {_LONGEST_WAIT} seconds, got {wait}")
-        index = np.zeros(len(matchers), dtype=np.int32)
         try:
-            written = self._slots.fill(matchers, index, threads or usable_cores(), wait)
+            batch = tuple(matchers)  # another thread may change the list meanwhile
+            slots = np.zeros(len(batch), dtype=np.int32)
+            written = self._slots.fill(batch, slots, threads or usable_cores(), wait)
         except TypeError:
-            found = sorted({type(each).__name__ for each in matchers if not isinstance(each, _core.Matcher)})
+            found = {type(each).__name__ for each in (matchers if isinstance(matchers, Sequence) else [matchers])}
             raise ArgumentError(
-                f"MaskSlots.fill needs a sequence of matchers (guide.matcher()), got {', '.join(found)}"
+                f"MaskSlots.fill needs a sequence of matchers (guide.matcher()), got {', '.join(sorted(found))}"
             ) from None
-        return FilledSlots(index, written)
+        return FilledSlots(slots, written)
 
     def forget(self) -> None:
         """Forget what the rows contain, after something else has written to them. The next steps write them again."""

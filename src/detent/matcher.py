@@ -168,7 +168,7 @@ class BatchMatcher:
         rows : int32[batch, ceil(V / 32)], CPU, C-contiguous
             NumPy array or torch tensor, overwritten.
         """
-        _core.fill_batch(self.matchers, rows, self.threads)
+        _core.fill_batch(tuple(self.matchers), rows, self.threads)
 
 
 def _shown(text: bytes) -> str:
