@@ -14,7 +14,7 @@ namespace {
 class GrammarCompiler {
  public:
   GrammarCompiler(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
-                  const std::unordered_map<const Node*, ExprId>& interned)
+                  const PointerMap<ExprId>& interned)
       : exprs_(exprs), liveness_(liveness), meter_(meter), grammar_(grammar), interned_(interned) {}
 
   ExprId compile() {
@@ -43,12 +43,12 @@ class GrammarCompiler {
 
   // Lists the nodes of the definitions, children before parents except through references.
   void list_nodes() {
-    std::unordered_map<const Node*, std::uint32_t> numbers;
+    PointerMap<std::uint32_t> numbers;
     std::vector<const Node*> pending;
     for (std::size_t i = grammar_.children().size(); i-- > 0;) pending.push_back(grammar_.children()[i].get());
     while (!pending.empty()) {
       const Node* node = pending.back();
-      if (numbers.contains(node)) {
+      if (numbers.find(node)) {
         pending.pop_back();
         continue;
       }
@@ -57,7 +57,7 @@ class GrammarCompiler {
       if (node->is_open()) {
         for (std::size_t i = node->children().size(); i-- > 0;) {
           const Node* child = node->children()[i].get();
-          if (!numbers.contains(child)) {
+          if (!numbers.find(child)) {
             pending.push_back(child);
             ready = false;
           }
@@ -65,13 +65,13 @@ class GrammarCompiler {
       }
       if (!ready) continue;
       pending.pop_back();
-      numbers.emplace(node, static_cast<std::uint32_t>(parts_.size()));
+      numbers.insert(node, static_cast<std::uint32_t>(parts_.size()));
       parts_.push_back({node, {}, {}, {}, {}});
       if (node->is_open()) {
-        for (const NodeRef& child : node->children()) parts_.back().children.push_back(numbers[child.get()]);
+        for (const NodeRef& child : node->children()) parts_.back().children.push_back(*numbers.find(child.get()));
       }
     }
-    for (const NodeRef& definition : grammar_.children()) definitions_.push_back(numbers[definition.get()]);
+    for (const NodeRef& definition : grammar_.children()) definitions_.push_back(*numbers.find(definition.get()));
     for (std::uint32_t i = 0; i < parts_.size(); ++i) {
       Part& part = parts_[i];
       if (part.node->kind() == NodeKind::reference) part.children = {definitions_[part.node->minimum()]};
@@ -107,7 +107,7 @@ class GrammarCompiler {
   Facts evaluate(const Part& part) {
     const Node& node = *part.node;
     if (!node.is_open()) {
-      const ExprId id = interned_.at(&node);
+      const ExprId id = *interned_.find(&node);
       const std::uint32_t length = liveness_.length(id);
       if (length == Liveness::kDead) return {};
       return {true, exprs_[id].nullable, length};
@@ -258,7 +258,7 @@ class GrammarCompiler {
     bool nonempty = true, has_guard = false, completes_by_bytes = true;
     for (Part& part : parts_) {
       if (part.node->is_open()) continue;
-      part.expr = part.facts.has_text ? interned_.at(part.node) : ExprSet::kEmpty;
+      part.expr = part.facts.has_text ? *interned_.find(part.node) : ExprSet::kEmpty;
       nonempty &= exprs_[part.expr].nonempty;
       has_guard |= exprs_[part.expr].has_guard;
       completes_by_bytes &= exprs_[part.expr].completes_by_bytes && exprs_[part.expr].residuals_complete_by_bytes;
@@ -312,7 +312,7 @@ class GrammarCompiler {
   Liveness& liveness_;
   Meter& meter_;
   const Node& grammar_;
-  const std::unordered_map<const Node*, ExprId>& interned_;
+  const PointerMap<ExprId>& interned_;
   std::vector<Part> parts_;
   std::vector<std::uint32_t> definitions_;  // index of the part of each
   std::vector<ExprId> rules_;
@@ -322,11 +322,11 @@ class GrammarCompiler {
 
 std::vector<const Node*> closed_parts(const Node& grammar) {
   std::vector<const Node*> found;
-  std::unordered_set<const Node*> seen;
+  PointerMap<bool> seen;
   std::vector<const Node*> pending;
   const auto push = [&](const Node& node) {
     for (const NodeRef& child : node.children()) {
-      if (seen.insert(child.get()).second) pending.push_back(child.get());
+      if (seen.insert(child.get(), true)) pending.push_back(child.get());
     }
   };
   push(grammar);
@@ -342,7 +342,7 @@ std::vector<const Node*> closed_parts(const Node& grammar) {
 }
 
 ExprId compile_grammar(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
-                       const std::unordered_map<const Node*, ExprId>& interned) {
+                       const PointerMap<ExprId>& interned) {
   return GrammarCompiler(exprs, liveness, meter, grammar, interned).compile();
 }
 

@@ -9,10 +9,10 @@
 #pragma once
 
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "automaton/liveness.h"
+#include "base/pointer_map.h"
 #include "expr/expr_set.h"
 #include "expr/node.h"
 
@@ -24,7 +24,7 @@ std::vector<const Node*> closed_parts(const Node& grammar);
 // Returns the rule of the start definition, or the empty language if it has no text. `interned` holds the closed parts.
 // Cost: linear in the nodes of the definitions, times the number of rounds until the facts are stable.
 ExprId compile_grammar(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
-                       const std::unordered_map<const Node*, ExprId>& interned);
+                       const PointerMap<ExprId>& interned);
 
 // `parts` are the expressions of the node's children; those without text must be the empty language.
 ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts);

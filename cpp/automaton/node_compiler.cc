@@ -1,7 +1,6 @@
 #include "automaton/node_compiler.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "automaton/distinct_keys.h"
@@ -17,7 +16,8 @@ void NodeCompiler::register_byte_sets(const NodeRef& root) {
   static const NodeRef utf8 = Node::repeat(utf8_chars({{0, 0x10FFFF}}), 0, Node::kUnbounded);
   bool has_grammar = false, has_complement = false, has_string = false;
   ByteSet literal_bytes;
-  std::unordered_set<const Node*> seen{root.get()};
+  PointerMap<bool> seen;
+  seen.insert(root.get(), true);
   std::vector<const Node*> pending{root.get()};
   while (!pending.empty()) {
     const Node* node = pending.back();
@@ -31,7 +31,7 @@ void NodeCompiler::register_byte_sets(const NodeRef& root) {
     has_string |= is_string;
     register_node(*node, literal_bytes);
     for (const NodeRef& child : node->children()) {
-      if (seen.insert(child.get()).second) pending.push_back(child.get());
+      if (seen.insert(child.get(), true)) pending.push_back(child.get());
     }
     if (pending.empty() && ((has_grammar && has_complement) || has_string || has_all_texts_) && !all_texts_.get()) {
       all_texts_ = utf8;
@@ -89,14 +89,14 @@ ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
     const Task task = pending.back();
     const Node* const node = task.node;
     auto& compiled = compiled_[task.is_restricted];
-    if (compiled.contains(node)) {
+    if (compiled.find(node)) {
       pending.pop_back();
       continue;
     }
     meter_.step();
     if (node->kind() == NodeKind::scope) {
       refuse_distinct(*node);
-      compiled[node] = compile_scope_node(task);
+      compiled.insert(node, compile_scope_node(task));
       pending.pop_back();
       continue;
     }
@@ -105,26 +105,34 @@ ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
     const bool is_barrier = node->kind() == NodeKind::complement || node->kind() == NodeKind::json_string ||
                             node->kind() == NodeKind::serialized_string;
     auto& compiled_operands = compiled_[task.is_restricted && !is_barrier];
-    bool ready = true;
-    for (std::size_t i = operands.size(); i-- > 0;) {
-      if (!compiled_operands.contains(operands[i])) {
-        pending.push_back({operands[i], task.is_restricted && !is_barrier});
-        ready = false;
-      }
+    const auto part = [&](std::size_t i) { return Task{operands[i], task.is_restricted && !is_barrier}; };
+    std::size_t first = 0;  // before it, all operands are built; leaves are built at once, in their order
+    for (; first < operands.size(); ++first) {
+      if (compiled_operands.find(operands[first])) continue;
+      if (!operands[first]->children().empty()) break;
+      meter_.step();
+      build_and_note(part(first), {});
     }
-    if (!ready) continue;
+    for (std::size_t i = operands.size(); i-- > first;) {
+      if (!compiled_operands.find(operands[i])) pending.push_back(part(i));
+    }
+    if (first < operands.size()) continue;
     pending.pop_back();
     if (is_grammar) {
-      compiled[node] = compile_grammar(exprs_, liveness_, meter_, *node, compiled);
+      compiled.insert(node, compile_grammar(exprs_, liveness_, meter_, *node, compiled));
       continue;
     }
     std::vector<ExprId> parts;
-    for (const Node* operand : operands) parts.push_back(compiled_operands[operand]);
-    const ExprId id = build(task, std::move(parts));
-    if (node->is_text() && !node->has_special() && !node->has_assertion()) exprs_.mark_text(id);
-    compiled[node] = id;
+    for (const Node* operand : operands) parts.push_back(*compiled_operands.find(operand));
+    build_and_note(task, std::move(parts));
   }
-  return compiled_[is_restricted][root.get()];
+  return *compiled_[is_restricted].find(root.get());
+}
+
+void NodeCompiler::build_and_note(const Task& task, std::vector<ExprId> parts) {
+  const ExprId id = build(task, std::move(parts));
+  if (task.node->is_text() && !task.node->has_special() && !task.node->has_assertion()) exprs_.mark_text(id);
+  compiled_[task.is_restricted].insert(task.node, id);
 }
 
 // `compile_scope` translates the assertions of the scope. It calls back for the parts without assertions; such a part

@@ -12,11 +12,11 @@
 #pragma once
 
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "automaton/liveness.h"
 #include "base/limits.h"
+#include "base/pointer_map.h"
 #include "expr/expr_set.h"
 #include "expr/node.h"
 
@@ -54,6 +54,7 @@ class NodeCompiler {
   bool restricts(const Task& task) const { return task.is_restricted && exprs_.alphabet() != ByteSet::all(); }
   std::vector<const Node*> operands_of(const Node* node);
   ExprId compile_scope_node(const Task& task);
+  void build_and_note(const Task& task, std::vector<ExprId> parts);
   ExprId build(const Task& task, std::vector<ExprId> parts);
   static void refuse_distinct(const Node& node);
   ExprId build_literal(const Task& task, std::string_view text);
@@ -62,7 +63,7 @@ class NodeCompiler {
   ExprSet& exprs_;
   Liveness& liveness_;
   Meter& meter_;
-  std::unordered_map<const Node*, ExprId> compiled_[2];  // by `is_restricted`
+  PointerMap<ExprId> compiled_[2];  // by `is_restricted`
   NodeRef all_texts_;
   bool has_json_strings_ = false;
   bool has_all_texts_ = false;
