@@ -84,6 +84,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "LanguageMachine": machine,
     "Matcher": lambda: _core.Matcher(machine(), 3),
     "TokenDfa": lambda: _core.TokenDfa(**DFA),
+    "MaskSlots": lambda: _core.MaskSlots(np.zeros((9, 1), np.int32), 9, 1),
 }
 ARGUMENTS: dict[str, Callable[[], Any]] = {
     **{name: partial(ENCODER.get, name) for name in ENCODER},
@@ -110,6 +111,8 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "rows": lambda: np.zeros((2, 1), np.int32), "threads": lambda: 2, "logits": lambda: np.zeros((2, 5), np.float32),
     "type": lambda: 0, "mask": lambda: np.zeros(1, np.int32), "most": lambda: 5,
     "numbers": lambda: np.zeros(5, np.float32), "to": lambda: np.zeros(5, np.float32),
+    "json": lambda: b'{"model": {"merges": []}}', "count": lambda: 2, "words": lambda: 1, "wait": lambda: 0.01,
+    "key": lambda: LANGUAGE, "rest": lambda: LANGUAGE,
     "transitions": lambda: _core.PretokenTransitions(vocabulary(), encoder()),
 }  # fmt: skip
 #: Where one name stands for two kinds of arguments.
@@ -120,7 +123,8 @@ SPECIAL: dict[tuple[str, str], Callable[[], Any]] = {
     ("equal_ids", "others"): lambda: np.zeros(2, np.int64), ("copy_masked", "logits"): lambda: np.zeros(5, np.float32),
     ("chars", "ranges"): lambda: [(97, 99)], ("rollback", "steps"): lambda: 0,
     ("shortest_completion", "state"): lambda: OBJECTS["Automaton"]().start,
-    ("node_from_bytes", "text"): LANGUAGE.to_bytes,
+    ("node_from_bytes", "text"): LANGUAGE.to_bytes, ("fill", "index"): lambda: np.zeros(2, np.int32),
+    ("distinct", "names"): lambda: False,
 }  # fmt: skip
 
 
@@ -147,7 +151,7 @@ def hostile(annotation: str, rng: random.Random) -> Any:
         return rng.choice(nodes())
     if annotation == "bool":
         return rng.random() < 0.5
-    if annotation == "float":
+    if annotation.startswith("float"):
         return rng.choice([0.0, -1e308, float("nan"), float("inf")])
     if annotation == "Vocabulary":
         return _core.Vocabulary([b"a"] * rng.randrange(1, 99), [], [], 99)

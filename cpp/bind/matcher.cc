@@ -59,6 +59,7 @@ class SlotsOfArray {
   std::vector<std::uint32_t> fill(const std::vector<Matcher*>& matchers, nb::handle index, unsigned threads,
                                   std::optional<double> wait) {
     if (is_busy_) throw Error(ErrorKind::busy, "mask_slots");
+    if (wait && !(*wait >= 0 && *wait <= kLongestWait)) throw Error(ErrorKind::argument, "wait");
     is_busy_ = true;
     const std::unique_ptr<bool, void (*)(bool*)> free(&is_busy_, [](bool* busy) { *busy = false; });
     check_width(matchers, words_);
@@ -85,6 +86,8 @@ class SlotsOfArray {
   }
 
  private:
+  static constexpr double kLongestWait = 3600;  // seconds
+
   MaskBuffer buffer_;
   std::size_t words_;
   MaskSlots slots_;

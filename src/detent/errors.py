@@ -297,6 +297,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "code_point"): "code point {given} is above U+10FFFF",
     ("argument", "code_point_range"): "code point range is reversed: {given} is above {limit}",
     ("argument", "mask_rows"): "the mask has {given} rows, but there are {limit} matchers; give one row for each",
+    ("argument", "wait"): "the seconds to wait must be from 0 to 3600",
     ("argument", "mask_slots"): (
         "{limit} sequences need {limit} slots and one that allows nothing, but there are {given}; give more rows"
     ),

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FilledSlots", "MaskSlots"]
 
-_LONGEST_WAIT = 3600
-
 
 class FilledSlots(NamedTuple):
     """What a step has made of the slots.
@@ -108,8 +106,6 @@ class MaskSlots:
         """
         if threads is not None and threads < 1:
             raise ArgumentError(f"MaskSlots needs threads >= 1, got {threads}")
-        if wait is not None and not 0 <= wait <= _LONGEST_WAIT:
-            raise ArgumentError(f"MaskSlots needs 0 <= wait <= {_LONGEST_WAIT} seconds, got {wait}")
         try:
             batch = tuple(matchers)  # another thread may change the list meanwhile
             slots = np.zeros(len(batch), dtype=np.int32)
