@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.engines import ENGINES, Engine, read_tokens
+from benchmarks import engines
+from benchmarks.engines import Engine, read_tokens
 from benchmarks.timing import timed
 
 TOOLS, PARAMETERS, ROUNDS, TURNS = 400, 10, 5, 8
@@ -29,7 +30,7 @@ RECORD = Path(__file__).parent / "record"
 _WORDS = "size city name date kind limit order query filter page level color width price user team".split()
 
 
-class Detent(ENGINES["detent"]):  # type: ignore[misc]
+class Detent(engines.Detent):
     """The whole turn: text, and any number of calls."""
 
     def compile(self, pattern: str) -> object:
@@ -37,7 +38,7 @@ class Detent(ENGINES["detent"]):  # type: ignore[misc]
         return self.detent.compile(rule, self.vocabulary)
 
 
-class LLGuidance(ENGINES["llguidance"]):  # type: ignore[misc]
+class LLGuidance(engines.LLGuidance):
     """Structural tags with the trigger `<function=`."""
 
     def compile(self, pattern: str) -> object:
@@ -60,7 +61,7 @@ class LLGuidance(ENGINES["llguidance"]):  # type: ignore[misc]
         return fill, compiled.consume_token
 
 
-class XGrammar(ENGINES["xgrammar"]):  # type: ignore[misc]
+class XGrammar(engines.XGrammar):
     """Structural tags with the trigger `<function=`; white space as JSON serialisers write it."""
 
     def compile(self, pattern: str) -> object:

@@ -19,13 +19,13 @@ def main() -> None:
     for event in detent.stream_turn(model, prompt, rule, temperature=0):
         if isinstance(event, TextDelta):
             print(event.text, end="")
-        elif isinstance(event, CallFinished):
+        elif isinstance(event, CallFinished) and isinstance(event.call, detent.Call):
             print(f"{event.call.name}({event.call.arguments}) = {add(**event.call.arguments)}")
 
     # A model that thinks: at most 40 tokens, its tags included, and what they leave suffices for the call.
     rule = detent.turn([add], style="qwen3", tool_choice="required", thinking="required", thinking_tokens=40)
     out = detent.generate(model, "Add 2 and 3.", rule, max_tokens=120, seed=0)
-    print(f"\nthought in {len(out.value.thinking)} characters, then {out.value.calls[0].name}")
+    print(f"\nthought in {len(out.value.thinking or '')} characters, then {out.value.calls[0].name}")
 
     # The parser needs no model. On a text that leaves the rule, it says where, and keeps what was valid.
     parser = rule.parser()

@@ -12,6 +12,7 @@ from detent.generation import Output, Request
 from detent.serve.answers import make_id
 from detent.serve.conversation import Conversation, rule_of_turn
 from detent.serve.engine import Engine, Job
+from detent.sources.calls import Call
 from detent.turns.events import (
     AnswerDelta,
     ArgumentsDelta,
@@ -145,7 +146,7 @@ class _Collector:
             return [opened]
         if isinstance(event, ArgumentsDelta) and self._streams(event.index):
             return self._more(event.index, event.text)
-        if isinstance(event, CallFinished) and not self._streams(event.index):
+        if isinstance(event, CallFinished) and isinstance(event.call, Call) and not self._streams(event.index):
             arguments = event.call.arguments
             if self._opened[event.index].is_custom:
                 return self._more(event.index, str(arguments["input"]))

@@ -47,8 +47,8 @@ def recognise_style(
         Takes messages and tools. Returns the text of the conversation, with the names of special tokens, up to the
         beginning of the next answer; raises a `DetentError` if the template cannot.
     has_token : callable
-        Whether a text is one token of the model. Styles that write the same call are told apart by their tags of
-        thinking and by the tokens that end a turn.
+        Whether a text is one token of the model. Styles that write the same call differ in their tags of
+        thinking or in the tokens that end a turn.
     """
     try:
         asked, called = render([_QUESTION], _TOOLS), render([_QUESTION, _CALLED, _RESULT], _TOOLS)
