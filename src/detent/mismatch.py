@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from detent import _core
-from detent.errors import EmptyLanguageError
+from detent.errors import EmptyLanguageError, LimitError
 from detent.origin import MAX_NESTING
 from detent.queries import ByteDfa
 
@@ -67,7 +68,13 @@ class Mismatch:
         return f"not in {self.rule}: character {self.position} is {found} where {wanted}\n  {line}\n  {caret}^{hint}"
 
 
-_MOST_OPERANDS = 20
+_EXCLUSION = "it asks for things that exclude each other"
+_MOST_OPERANDS = 5
+"""Operands that a message names."""
+
+_MOST_SECONDS = 1.0
+"""How long operands that are not needed for a conflict are looked for."""
+
 _NOTHING = "nothing at all (the rule has no text)"
 
 
@@ -104,7 +111,11 @@ def explain(language: Language[Any], data: bytes) -> Mismatch:
 
 def explain_empty(language: Language[Any]) -> EmptyLanguageError:
     """Return the error for a language without texts; it names the parts that exclude each other."""
-    return EmptyLanguageError(f"{_shortened(repr(language))} has no text: {_conflict(language, MAX_NESTING)}")
+    try:
+        reason = _conflict(language, MAX_NESTING)
+    except LimitError:
+        reason = _EXCLUSION
+    return EmptyLanguageError(f"{_shortened(repr(language))} has no text: {reason}")
 
 
 def _conflict(language: Language[Any], depth: int) -> str:
@@ -115,18 +126,21 @@ def _conflict(language: Language[Any], depth: int) -> str:
     operands = form.operands() if form is not None and depth else []
     empty = next((each for each in operands if each.is_empty()), None)
     if form is None or (empty is None and form.operator == "+"):
-        return "it asks for things that exclude each other"
+        return _EXCLUSION
     if empty is not None and (form.operator != "-" or empty is operands[0]):
         return f"its part {_shortened(empty.description)} has none, {_conflict(empty, depth - 1)}"
     if form.operator == "-":
         excluded = " or ".join(_shortened(each.description) for each in operands[1:4])
         return f"each text of {_shortened(operands[0].description)} is in {excluded}"
-    needed = list(operands[:_MOST_OPERANDS])
-    for each in operands[:_MOST_OPERANDS]:
+    needed = list(operands)
+    deadline = monotonic() + _MOST_SECONDS
+    for each in operands:
+        if monotonic() > deadline:
+            break
         rest = [other for other in needed if other is not each]
         if rest and reduce(and_, rest).is_empty():
             needed = rest
-    names = [_shortened(each.description) for each in needed]
+    names = [_shortened(each.description) for each in needed[:_MOST_OPERANDS]]
     return f"{', '.join(names[:-1])} and {names[-1]} exclude each other"
 
 

@@ -5,7 +5,7 @@
    long as no value becomes valid. What is left is minimal: without any part of it there would be a value. (Minimal
    unsatisfiable subsets by deletion: Zeller & Hildebrandt 2002; Marques-Silva 2010.)
 
-Every question costs the time of a compilation, so their number is bounded by the size of the schemas.
+Every question costs the time of a compilation, so the search ends after a bounded size of schemas, and after a second.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from detent.sources.diagnostics import json_pointer
@@ -21,7 +22,9 @@ from detent.sources.diagnostics import json_pointer
 __all__ = ["find_conflict"]
 
 _MOST_CHARACTERS = 300_000
-"""Of the schemas that are compiled: some seconds."""
+"""Of the schemas that are compiled."""
+
+_MOST_SECONDS = 1.0
 
 _SHOWN = 5
 _SHOWN_LENGTH = 40
@@ -64,6 +67,7 @@ class _Search:
         self._root = root
         self._ask = is_empty
         self._left = _MOST_CHARACTERS
+        self._deadline = monotonic() + _MOST_SECONDS
         self._shared: dict[str, Any] = {key: root[key] for key in ("$defs", "definitions", "$schema") if key in root}
 
     def innermost(self) -> Path:
@@ -132,7 +136,7 @@ class _Search:
 
     def _is_empty(self, schema: dict[str, Any]) -> bool:
         self._left -= len(json.dumps(schema, default=str))
-        if self._left < 0:
+        if self._left < 0 or monotonic() > self._deadline:
             raise _SpentError
         return self._ask(schema)
 
