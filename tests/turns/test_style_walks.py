@@ -61,25 +61,23 @@ def _vocabulary(style: Style) -> detent.Vocabulary:
 
 
 def _walk(guide: detent.Guide, rng: Random, budget: int | None) -> list[int]:
-    """Choose allowed tokens, the known completion more often or less; return the ids, the end of the text included."""
+    """Choose allowed tokens at random, and complete long texts; return the ids, the end of the text included."""
     matcher = guide.matcher(max_tokens=budget)
     eos = guide.vocabulary.eos_token_ids
     ids: list[int] = []
-    lean = rng.random()
     while not matcher.is_finished:
         allowed = matcher.allowed().tolist()
         assert allowed
-        completion = matcher.completion()
         ends = [token for token in allowed if token in eos]
-        is_long = len(ids) > 120
-        if ends and (is_long or rng.random() < 0.3):
-            token = rng.choice(ends)
-        elif completion and completion[0] in allowed and (is_long or rng.random() < lean):
-            token = completion[0]
+        if ends and (len(ids) > 120 or rng.random() < 0.3):
+            chosen = [rng.choice(ends)]
+        elif budget is None and (len(ids) > 120 or rng.random() < 0.02):
+            chosen = matcher.completion() or [rng.choice(allowed)]
         else:
-            token = rng.choice(allowed)
-        matcher.advance(token)
-        ids.append(token)
+            chosen = [rng.choice(allowed)]
+        for token in chosen:
+            matcher.advance(token)
+        ids += chosen
     return ids
 
 
