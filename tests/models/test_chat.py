@@ -184,6 +184,12 @@ def test_answers_of_an_api_are_messages() -> None:
     assert chat.messages[0]["tool_calls"][0]["function"] == {"name": "f", "arguments": {"a": 1}}
     assert chat.messages[1]["content"] == "ok"
 
+    class Answer:
+        def model_dump(self) -> Any:
+            return answer
+
+    assert Chat([Answer(), {"role": "user", "content": "Hi"}]).messages[0] == chat.messages[0]  # type: ignore[list-item]
+
 
 # Token ids
 

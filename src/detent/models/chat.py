@@ -123,6 +123,8 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _read_message(message: object) -> dict[str, Any]:
+    if hasattr(message, "model_dump"):  # an answer of a client of OpenAI's API
+        message = message.model_dump()
     if not isinstance(message, Mapping):
         raise ArgumentError(f"a message must be a dict with a role and a content, got {short_repr(message)}")
     given = {key: value for key, value in message.items() if value is not None}
