@@ -131,11 +131,7 @@ def _read_message(message: object) -> dict[str, Any]:
     role = given.get("role")
     if not isinstance(role, str) or not role:
         raise ArgumentError(f"each message must have a role, such as 'user', got {short_repr(dict(message))}")
-    for key, value in given.items():
-        if key not in _KEYS and value not in ([], {}):  # the answers of APIs have empty fields
-            raise ArgumentError(
-                f"a message of {role!r} has the unknown key {short_repr(key)}; there are {', '.join(_KEYS)}"
-            )
+    _refuse_unknown(role, given)
     calls = [_read_call(call) for call in given.get("tool_calls", ())]
     if "content" not in given and not calls:
         raise ArgumentError(f"each message must have a content, a str, got {short_repr(dict(message))}")
@@ -150,6 +146,14 @@ def _read_message(message: object) -> dict[str, Any]:
     if calls:
         read["tool_calls"] = calls
     return read
+
+
+def _refuse_unknown(role: str, given: Mapping[str, Any]) -> None:
+    for key, value in given.items():
+        if key not in _KEYS and value not in ([], {}):  # the answers of APIs have empty fields
+            raise ArgumentError(
+                f"a message of {role!r} has the unknown key {short_repr(key)}; there are {', '.join(_KEYS)}"
+            )
 
 
 def _read_content(content: object) -> str:
