@@ -165,7 +165,7 @@ def unknown_parts(rng, data):
     if kind == 0:
         parts.insert(0, {"type": "Split", "pattern": {"Regex": r"\w+?"}, "behavior": "Isolated", "invert": False})
     elif kind == 1:
-        parts.insert(0, {"type": "Digits", "individual_digits": False})
+        parts.insert(0, {"type": "Punctuation", "behavior": "Isolated"})
     elif kind == 2:
         parts[-1]["add_prefix_space"] = True
     else:

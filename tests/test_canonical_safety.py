@@ -200,3 +200,13 @@ def test_a_prompt_goes_before():
     assert len(after_the) == 1
     after_the.rollback()
     assert texts(after_the.fork()) == texts(guide.matcher(prompt_tokens=words.encode_canonical("in the")))
+
+
+@needs_shared
+def test_a_union_with_exponentially_many_states_is_the_union_of_its_parts():
+    vocabulary = real_vocabulary("llama3")
+    patterns = [f"[^x]*{letter}.{{{10 + index}}}" for index, letter in enumerate("abcdefghijklmnop")]
+    union = detent.compile(detent.regex("|".join(patterns)), vocabulary, canonical=True).matcher()
+    apart = [detent.compile(detent.regex(pattern), vocabulary, canonical=True).matcher() for pattern in patterns]
+    allowed = set[int]().union(*(matcher.allowed().tolist() for matcher in apart))
+    assert set(union.allowed().tolist()) == allowed

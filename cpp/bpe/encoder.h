@@ -47,7 +47,7 @@ class Encoder {
     std::vector<std::pair<std::uint32_t, std::uint8_t>> class_ranges;  // see CharacterDfa
     unsigned class_count = 1;
     std::vector<SplitInstruction> pretokenizer;  // see PreTokenizer
-    bool single_pretoken = false;  // the pre-tokenizer never splits
+    bool single_pretoken = false;                // the pre-tokenizer never splits
   };
 
   static constexpr std::uint32_t kNone = MergeTable::kNone;

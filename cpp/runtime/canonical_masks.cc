@@ -9,11 +9,21 @@
 // 4. A state that begins with a slice, such as the rest of a string, shares the tokens that stay inside it with all
 //    states that begin so (CanonicalSlices): those for which a completion is known whatever follows the slice. The
 //    uncertain ones, and those that cross its end, are decided for each state (compute_from_slice).
+// 5. A union may have exponentially many states after a token, where each of its operands has few. Once a walk makes
+// too
+//    many states, the masks of the operands are united instead (compute_from_alternatives).
 #include "runtime/canonical_masks.h"
 
 #include <algorithm>
 
+#include "automaton/alternatives.h"
+
 namespace detent {
+namespace {
+
+constexpr std::int64_t kManyStates = 20'000;  // that one mask adds; nearly all languages stay far below
+
+}  // namespace
 
 bool CanonicalMasks::fill(ExprId state, const SplitPositionSets::Set& set, std::uint32_t last,
                           std::uint32_t tokens_after, std::uint32_t* row) {
@@ -89,16 +99,37 @@ std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPos
       return compute_from_slice(state, at, sliced);
     }
   }
+  if (std::shared_ptr<const Mask> mask = walk(state, at, kManyStates)) return mask;
+  const std::vector<ExprId> parts = language_.automaton.edit(
+      [&](ExprSet& exprs, Derivatives&, Liveness& liveness) { return alternatives_of(exprs, liveness, state); });
+  return parts.size() > 1 ? compute_from_alternatives(parts, at) : walk(state, at, INT64_MAX);
+}
+
+// Decides token by token; gives up and returns null where that makes more than `max_states` states of the language.
+std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at, std::int64_t max_states) {
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
-  language_.each_token(state, [&](std::uint32_t token, ExprId next) {
+  const std::int64_t before = language_.automaton.state_count();
+  std::size_t visited = 0;
+  const bool gave_up = language_.any_token(state, [&](std::uint32_t token, ExprId next) {
     if (const std::uint32_t bound = bounds.of(token, next); bound != kInfinite) tokens.emplace_back(token, bound);
+    return ++visited % 64 == 0 && language_.automaton.state_count() - before > max_states;
   });
+  if (gave_up) return nullptr;
   MaskBuilder builder(language_.vocabulary().word_count());
   for (const auto& [token, bound] : tokens) {
     builder.allow(token);
     builder.note_length(bound);
   }
+  return builder.finish();
+}
+
+// The mask of a union is the union of the masks of its operands: a text of one of them goes on after each token.
+std::shared_ptr<const Mask> CanonicalMasks::compute_from_alternatives(const std::vector<ExprId>& parts,
+                                                                      const SplitPosition& at) {
+  MaskBuilder builder(language_.vocabulary().word_count());
+  for (ExprId part : parts) builder.share(mask_of(part, at));
+  builder.note_length(kInfinite - 1);  // a budget asks the union for its completion after each token
   return builder.finish();
 }
 
