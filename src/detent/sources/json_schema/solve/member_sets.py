@@ -150,7 +150,7 @@ class _Cases:
         algebra = self.plan.solver.algebra
         found: list[Formula] = []
         first = _Case(self.plan)
-        pending = [(first, first.decided(self.plan.residual))]
+        pending = [(first, first.decided(self._expanded(self.plan.residual)))]
         while pending:
             case, formula = pending.pop()
             self.plan.solver.spend(1)
@@ -165,6 +165,14 @@ class _Cases:
                 if left is not FALSE:
                     pending.append((narrower, left))
         return found
+
+    def _expanded(self, formula: Formula) -> Formula:
+        """Replace "some member" by the members that it may be."""
+        algebra = self.plan.solver.algebra
+        if isinstance(formula, Combination):
+            combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+            return combine([self._expanded(part) for part in formula.parts])
+        return algebra.disjunction(_terms_of_some(self.plan, formula)) if isinstance(formula, SomeMember) else formula
 
     def _split(self, case: _Case, atom: HasMember | LacksMember | MemberValue) -> list[_Case]:
         """Return two cases, which decide an atom."""
