@@ -185,3 +185,11 @@ def test_guides_and_languages_give_up_states_of_old_texts() -> None:
         assert matcher.is_accepting
         most = max(most, guide.memory_bytes)
     assert 1 << 17 < most < 1 << 19
+
+
+def test_languages_give_up_states_of_old_texts() -> None:
+    language = detent.json_schema({"type": "array", "uniqueItems": True})
+    long = json.dumps([f"{'x' * 600}{index}" for index in range(40)])
+    for _ in range(4):
+        assert language.accepts(long)
+        assert not language.accepts('["a", "a"]')

@@ -34,9 +34,11 @@ class EqualTexts {
   }
 
   ExprId of(const JsonValue& value) {
-    std::vector<ExprId> texts;
-    for (const JsonValue::Part& part : value.parts()) texts.push_back(of_part(part, texts));
-    return texts.back();
+    texts_.resize(value.parts().size());
+    for (std::size_t i = 0; i < value.parts().size(); ++i) {
+      if (value.parts()[i].kind == JsonValue::Kind::object) texts_[i] = object(value, value.parts()[i]);
+    }
+    return flat(value, static_cast<std::uint32_t>(value.parts().size() - 1));
   }
 
  private:
@@ -45,40 +47,57 @@ class EqualTexts {
     return exprs_.decimal(exprs_.add_decimal(number), {});
   }
 
-  ExprId bracketed(const char* open, ExprId inner, const char* close) {
-    return exprs_.concat(exprs_.literal(open),
-                         exprs_.concat(space_, exprs_.concat(inner, exprs_.concat(space_, exprs_.literal(close)))));
+  // Arrays inside arrays become one sequence: concatenations of concatenations would take time in the square of their
+  // depth. Objects inside are known.
+  ExprId flat(const JsonValue& value, std::uint32_t root) {
+    std::vector<ExprId> sequence;
+    std::vector<std::pair<std::uint32_t, std::size_t>> open{{root, 0}};  // parts, and the next item of each
+    while (!open.empty()) {
+      auto& [index, next] = open.back();
+      const JsonValue::Part& part = value.parts()[index];
+      if (part.kind != JsonValue::Kind::array) {
+        sequence.push_back(scalar(part, texts_[index]));
+        open.pop_back();
+        continue;
+      }
+      if (next == 0) sequence.insert(sequence.end(), {exprs_.literal("["), space_});
+      if (next == part.items.size()) {
+        sequence.insert(sequence.end(), {space_, exprs_.literal("]")});
+        open.pop_back();
+        continue;
+      }
+      if (next > 0) sequence.push_back(comma_);
+      open.emplace_back(part.items[next++], 0);
+    }
+    ExprId texts = ExprSet::kEpsilon;
+    for (std::size_t i = sequence.size(); i-- > 0;) texts = exprs_.concat(sequence[i], texts);
+    return texts;
   }
 
-  ExprId of_part(const JsonValue::Part& part, const std::vector<ExprId>& texts) {
+  ExprId scalar(const JsonValue::Part& part, ExprId object) {
     switch (part.kind) {
       case JsonValue::Kind::word: return exprs_.literal(part.text);
       case JsonValue::Kind::number: return number(part.number);
       case JsonValue::Kind::string: return strings(exprs_.literal(part.text));
-      case JsonValue::Kind::array: {
-        ExprId items = ExprSet::kEpsilon;
-        for (std::size_t i = part.items.size(); i-- > 0;) {
-          if (i + 1 < part.items.size()) items = exprs_.concat(comma_, items);
-          items = exprs_.concat(texts[part.items[i]], items);
-        }
-        return bracketed("[", items, "]");
-      }
-      default: {
-        std::vector<ExprId> members;
-        for (const auto& [name, value] : part.members) {
-          members.push_back(exprs_.concat(strings(exprs_.literal(name)), exprs_.concat(colon_, texts[value])));
-        }
-        const auto count = static_cast<std::uint32_t>(members.size());
-        const ExprId all =
-            exprs_.unordered({count, count, count, MemberPosition::start}, comma_, ExprSet::kEmpty, members);
-        return bracketed("{", all, "}");
-      }
+      default: return object;
     }
+  }
+
+  ExprId object(const JsonValue& value, const JsonValue::Part& part) {
+    std::vector<ExprId> members;
+    for (const auto& [name, index] : part.members) {
+      members.push_back(exprs_.concat(strings(exprs_.literal(name)), exprs_.concat(colon_, flat(value, index))));
+    }
+    const auto count = static_cast<std::uint32_t>(members.size());
+    const ExprId all = exprs_.unordered({count, count, count, MemberPosition::start}, comma_, ExprSet::kEmpty, members);
+    return exprs_.concat(exprs_.literal("{"),
+                         exprs_.concat(space_, exprs_.concat(all, exprs_.concat(space_, exprs_.literal("}")))));
   }
 
   ExprSet& exprs_;
   bool may_shift_;
   ExprId space_, comma_, colon_;
+  std::vector<ExprId> texts_;  // of the objects, by part
 };
 
 }  // namespace

@@ -143,7 +143,8 @@ class ByteDfa:
 
     def after(self, text: bytes) -> int:
         """Return the state after a text; 0 if no member begins with it."""
-        return self._core.advance(self._begin_text(), text)
+        start = self._begin_text()  # first: it may replace the core
+        return self._core.advance(start, text)
 
     def ends(self, text: bytes, start: int) -> list[int]:
         """Return the positions at which a member that begins at `start` may end, ascending."""
