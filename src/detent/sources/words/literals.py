@@ -224,7 +224,8 @@ def _check_counts(asker: str, minimum: object, maximum: object) -> None:
         if name == "maximum" and count is None:
             continue
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _LARGEST_COUNT:
-            raise ArgumentError(f"{asker} needs a {name} from 0 to {_LARGEST_COUNT}, got {short_repr(count)}")
+            advice = f"; write literal({short_repr(count, 20)}) for the text itself" if isinstance(count, str) else ""
+            raise ArgumentError(f"{asker} needs a {name} from 0 to {_LARGEST_COUNT}, got {short_repr(count)}{advice}")
     if isinstance(minimum, int) and isinstance(maximum, int) and minimum > maximum:
         raise ArgumentError(f"{asker} got a minimum of {minimum}, above the maximum of {maximum}; swap them")
 
