@@ -59,3 +59,15 @@ def test_what_is_not_recognised() -> None:
     assert recognise_style(render, lambda _: True) is None
     without_tools = ChatTemplate("{% for m in messages %}{{ m.content }}{% endfor %}")
     assert recognise_style(lambda m, t: without_tools.render(detent.Chat(m, tools=t)), lambda _: True) is None
+
+
+def test_a_prompt_that_opens_thinking_begins_as_the_call_does() -> None:
+    # The conversations differ inside of `<think>` and `<tool_call>`, after `<t`.
+    template = ChatTemplate(
+        CHATML.replace("<|im_start|>assistant\n{% endif %}", "<|im_start|>assistant\n<think>\n{% endif %}")
+    )
+
+    def render(messages: Any, tools: Any) -> str:
+        return template.render(detent.Chat(messages, tools=tools))
+
+    assert recognise_style(render, {"<think>", "</think>", "<|im_end|>"}.__contains__) == "qwen3"

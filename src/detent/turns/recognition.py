@@ -55,7 +55,11 @@ def recognise_style(
     except DetentError:
         return None
     start = next((at for at, (one, other) in enumerate(zip(asked, called, strict=False)) if one != other), len(asked))
-    found = [style for style in STYLES.values() if reads_call(style, called[start:], _TOOLS, _EXPECTED)]
+    # Two tags may begin alike, such as <think> and <tool_call>.
+    starts = {start, max(called.rfind(bracket, 0, start) for bracket in "<[")} if _in_tag(called[:start]) else {start}
+    found = [
+        style for style in STYLES.values() if any(reads_call(style, called[at:], _TOOLS, _EXPECTED) for at in starts)
+    ]
 
     def likeness(style: Style) -> tuple[bool, bool]:
         thinks = [tag.strip() for tag in style.thinking or ()]
@@ -64,6 +68,12 @@ def recognise_style(
 
     possible = [style for style in found if all(has_token(tag.strip()) for tag in style.thinking or ())]
     return max(possible or found, key=likeness).name if found else None
+
+
+def _in_tag(text: str) -> bool:
+    """Return whether the text may end inside a tag."""
+    tag = text[max(text.rfind("<"), text.rfind("[")) :]
+    return tag[:1] in ("<", "[") and not any(end in tag for end in ">]\n ")
 
 
 def reads_call(style: Style, text: str, tools: Sequence[Any], expected: Call) -> bool:
