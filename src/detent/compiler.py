@@ -226,12 +226,13 @@ def _compile_language(
         )
     bounds = limits or Limits()
     costs = (bounds.states, bounds.memory_bytes, bounds.work, cancel._flag if cancel else None)
-    token_steps = _token_steps(vocabulary, canonical, language._node) if canonical else None
-    node, core_vocabulary = vocabulary._for_language(language._node)
+    tagged = _tagged_vocabulary(vocabulary, canonical, language) if canonical else vocabulary
+    token_steps = _token_steps(tagged, canonical, language._node) if canonical else None
+    node, core_vocabulary = tagged._for_language(language._node)
 
     def build() -> _core.TokenMachine:
         if token_steps is not None:
-            return _core.CanonicalMachine(_as_tokenized(node, vocabulary), core_vocabulary, token_steps, *costs)
+            return _core.CanonicalMachine(_as_tokenized(node, tagged), core_vocabulary, token_steps, *costs)
         return _with_part_budgets(_core.LanguageMachine(node, core_vocabulary, *costs), language, vocabulary, costs)
 
     if token_steps is not None and vocabulary._require_core_encoder().exact:
@@ -283,14 +284,27 @@ def _compile_tokens(
     return guide._intersect(table, max_states, max_bytes)
 
 
+def _tagged_vocabulary(vocabulary: Vocabulary, canonical: Canonical, language: Language) -> Vocabulary:
+    """Return the vocabulary in which the tags of a turn that are added tokens are special tokens."""
+    tags = getattr(language.value, "letter_tags", ())
+    try:
+        return vocabulary._with_tags(tags) if tags else vocabulary
+    except UnsupportedError as error:
+        raise _not_canonical(canonical, error) from None
+
+
+def _not_canonical(canonical: Canonical, error: UnsupportedError) -> UnsupportedError:
+    return UnsupportedError(
+        f"canonical={canonical!r} cannot be: {str(error).rstrip('.')}. Without it, masks allow every row of tokens that "
+        "joins to a text, the tokenizer's own among them"
+    )
+
+
 def _token_steps(vocabulary: Vocabulary, canonical: Canonical, node: _core.Node) -> _core.PretokenTransitions:
     try:
         tokenizer, steps = vocabulary._require_core_encoder(), vocabulary._token_steps(with_special=node.has_special)
     except UnsupportedError as error:
-        raise UnsupportedError(
-            f"canonical={canonical!r} cannot be: {str(error).rstrip('.')}. Without it, masks allow every row of "
-            "tokens that joins to a text, the tokenizer's own among them"
-        ) from None
+        raise _not_canonical(canonical, error) from None
     if canonical is True and not tokenizer.exact:
         reason = tokenizer.differs or tokenizer.undecided
         raise UnsupportedError(

@@ -88,6 +88,7 @@ class Vocabulary:
         "_fingerprint",
         "_special",
         "_steps",
+        "_tagged",
         "_tokens",
         "eos_token_ids",
         "leading_space",
@@ -100,6 +101,7 @@ class Vocabulary:
     _fingerprint: str | None
     _special: SpecialTokens | None
     _steps: PretokenTransitions | None
+    _tagged: dict[frozenset[str], Vocabulary]
     _tokens: Sequence[bytes]
     eos_token_ids: tuple[int, ...]
     leading_space: bool
@@ -128,6 +130,7 @@ class Vocabulary:
             ("_fingerprint", None),
             ("_special", None),
             ("_steps", None),
+            ("_tagged", {}),
             ("_tokens", tuple(table)),
             ("eos_token_ids", tuple(sorted(eos))),
             ("leading_space", False),
@@ -579,6 +582,26 @@ class Vocabulary:
             tokenizer = tokenizer(len(self._tokens))
             object.__setattr__(self, "_core_encoder", tokenizer)
         return tokenizer
+
+    def _with_tags(self, names: Iterable[str]) -> Vocabulary:
+        """Return the vocabulary in which those added tokens are special that have one of the names.
+
+        The tokenizer finds an added token before it splits and merges, as it finds a special token. So canonical tokens
+        of a language that names it are those of the texts around it. Made at the first use of the names.
+        """
+        encoder = self._require_core_encoder()
+        added = frozenset(names) & frozenset(encoder.literals)
+        if not added:
+            return self
+        if added not in self._tagged:
+            raw = {name.encode() for name in added}
+            ids = {token_id for token_id, token in enumerate(self._tokens) if token in raw}
+            eos = self.eos_token_ids or None
+            found = Vocabulary(self._tokens, eos_token_ids=eos, special_token_ids=self.special_token_ids | ids)
+            rest = tuple(text for text in encoder.literals if text not in added)
+            object.__setattr__(found, "_core_encoder", encoder._replace(literals=rest))
+            self._tagged[added] = found
+        return self._tagged[added]
 
     def _exact_core_encoder(self) -> CoreEncoder:
         """Return the tokenizer in the core if it gives the tokens of the tokenizer itself."""
