@@ -57,7 +57,7 @@ PreTokenizer::PreTokenizer(const std::vector<SplitInstruction>& programs, unsign
     begin = end + 1;
   }
   find_unconstrained();
-  if (!states_[kTextStart].unconstrained) throw Error(ErrorKind::unsupported, "split_gap");
+  if (!states_[kTextStart].unconstrained) throw Error(ErrorKind::unsupported, "empty_split");
 }
 
 std::vector<std::size_t> PreTokenizer::pretoken_ends(const std::vector<std::uint8_t>& classes) const {

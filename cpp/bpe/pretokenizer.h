@@ -18,7 +18,7 @@ namespace detent {
 class PreTokenizer {
  public:
   // The programs of the expressions, one after the other. Each ends with its only `match`. Throws `unsupported`:
-  // "split_gap" if some text has no pre-tokens, "split_states" for too many states.
+  // "empty_split" if an expression may match the empty text, "split_states" for too many states.
   PreTokenizer(const std::vector<SplitInstruction>& programs, unsigned class_count);
 
   // The boundary automaton.

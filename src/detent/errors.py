@@ -390,8 +390,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("unsupported", "unsplit_bytes"): (
         "token {given} of the tokenizer has a byte that is no token itself, and ignore_merges writes it nevertheless"
     ),
-    ("unsupported", "split_gap"): (
-        "the tokenizer's split leaves characters of some texts in no chunk, which cannot be held exactly"
+    ("unsupported", "empty_split"): (
+        "a regular expression of the tokenizer's split may match nothing, so where some texts are split is not known"
     ),
     ("unsupported", "split_states"): (
         "the tokenizer's split needs over {limit} states; only the splits of known tokenizers are held exactly"
