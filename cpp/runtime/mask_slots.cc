@@ -32,6 +32,9 @@ bool MaskSlots::find(std::span<Matcher* const> matchers, std::uint32_t* slots) {
   keys_.resize(matchers.size());
   for (std::size_t i = 0; i < matchers.size(); ++i) {
     keys_[i] = matchers[i]->mask_key();
+    if (keys_[i]) __builtin_prefetch(&known(*keys_[i]));
+  }
+  for (std::size_t i = 0; i < matchers.size(); ++i) {
     if (keys_[i] && (find_known(*keys_[i], slots[i]) || find_cached(*matchers[i], *keys_[i], slots[i]))) continue;
     others_.push_back(i);
   }
