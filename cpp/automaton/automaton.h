@@ -155,6 +155,11 @@ class Automaton {
   std::int64_t work() const { return work_.load(std::memory_order_relaxed); }
   // The number of expressions that the language itself has; decoding adds states to them.
   std::size_t compiled_size() const { return compiled_size_; }
+  std::size_t size() {
+    const ForkGuard guard;
+    const std::lock_guard lock(mutex_);
+    return exprs_.size();
+  }
   std::int64_t state_count();
   std::int64_t memory_bytes();
 

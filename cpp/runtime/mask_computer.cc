@@ -4,23 +4,23 @@
 #include <utility>
 #include <vector>
 
-#include "automaton/alternatives.h"
 #include "expr/lengths.h"
 #include "mask/mask_builder.h"
+#include "runtime/alternative_walk.h"
 #include "runtime/trie_walk.h"
 #include "runtime/unbounded_reference.h"
 
 namespace detent {
 namespace {
 
-// States that decoding adds before masks of unions are computed by operand. Most languages stay far below.
+// Expressions that decoding adds before masks of unions are computed by alternatives. Most languages stay far below.
 constexpr std::size_t kManyStates = 4'000;
 
 }  // namespace
 
 std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
-  if (const std::vector<ExprId> parts = alternatives(state); parts.size() > 1) return compute_from_alternatives(parts);
   const TokenCheck check = automaton_.stays_tokenizable(state) ? TokenCheck::none : TokenCheck::tokenizable;
+  if (check == TokenCheck::none && has_many_alternatives(state)) return compute_from_alternatives(state);
   if (check == TokenCheck::none && automaton_.begins_with_literal(state)) return walk(state, {}, check);
   if (const SlicedState sliced = analysis_.slice(state); can_use(sliced, check)) {
     return compute_from_slices(sliced, check);
@@ -40,21 +40,16 @@ bool MaskComputer::can_use(const SlicedState& sliced, TokenCheck check) {
           }));
 }
 
-// Returns nothing while the automaton is small: one walk then costs less than one for each operand.
-std::vector<ExprId> MaskComputer::alternatives(ExprId state) {
-  return automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
-    if (exprs.size() < automaton_.compiled_size() + kManyStates) return std::vector<ExprId>{};
-    return alternatives_of(exprs, liveness, state);
-  });
+// One walk by states costs less while the automaton is small.
+bool MaskComputer::has_many_alternatives(ExprId state) {
+  constexpr std::size_t kFew = 4;  // their slices may be shared
+  return !automaton_.has_rule(state) && automaton_.size() >= automaton_.compiled_size() + kManyStates &&
+         automaton_.split(state).size() > kFew;
 }
 
-std::shared_ptr<const Mask> MaskComputer::compute_from_alternatives(const std::vector<ExprId>& alternatives) {
+std::shared_ptr<const Mask> MaskComputer::compute_from_alternatives(ExprId state) {
   MaskBuilder builder(vocabulary_.word_count());
-  for (ExprId part : alternatives) {
-    const std::shared_ptr<const Mask> mask = cached(automaton_.clamp_to_horizon(part, Automaton::Horizon::token));
-    builder.share(mask);
-    builder.note_length(mask->max_completion_bound());
-  }
+  AlternativeWalk(vocabulary_, automaton_, builder, nullptr).run(state, ExprSet::kEmpty, 0, vocabulary_.trie().size());
   return builder.finish();
 }
 

@@ -1,6 +1,6 @@
 // MaskComputer: computes the mask of a state by the cheapest of the methods that apply to it.
 //
-//   it is a union, and the automaton is large     unite the masks of its operands (alternatives.h)
+//   it is a union, and the automaton is large  walk by alternatives             (alternative_walk.h)
 //   the state begins with a literal            walk along the literal           (reference_walk.h)
 //   it is a union of slices and a remainder    share the masks of the slices    (slice_masks.h)
 //   a repeat with an upper bound comes first   start from the unbounded state   (unbounded_reference.h)
@@ -43,8 +43,8 @@ class MaskComputer {
 
  private:
   std::shared_ptr<const Mask> cached(ExprId state);
-  std::vector<ExprId> alternatives(ExprId state);
-  std::shared_ptr<const Mask> compute_from_alternatives(const std::vector<ExprId>& alternatives);
+  bool has_many_alternatives(ExprId state);
+  std::shared_ptr<const Mask> compute_from_alternatives(ExprId state);
   std::shared_ptr<const Mask> compute_from_slices(const SlicedState& sliced, TokenCheck check);
   std::shared_ptr<const Mask> compute_from_nearest(ExprId state, TokenCheck check);
   std::shared_ptr<const Mask> walk(ExprId state, const ReferenceMask& reference, TokenCheck check);

@@ -4,7 +4,6 @@
 
 #include "expr/json_string.h"
 #include "expr/lengths.h"
-#include "runtime/alternative_walk.h"
 #include "runtime/trie_walk.h"
 
 namespace detent {
@@ -39,6 +38,7 @@ ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton,
       trie_(vocabulary.trie()),
       check_tokens_(check == TokenCheck::tokenizable),
       first_work_(automaton.work()),
+      alternative_walk_(vocabulary, automaton, builder, exits),
       path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {
   if (reference.equal_inside) exits_ahead_ = reference.mask->context_dependent()->exits;
 }
@@ -94,7 +94,7 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
     allow_token(node, next);
     if (++i == node.next) continue;
     if (automaton_.work() - first_work_ > kMuchWork && !check_tokens_ && !reference_.equal_inside) {
-      AlternativeWalk(vocabulary_, automaton_, builder_, exits_).run(next, reference_next, i, node.next);
+      alternative_walk_.run(next, reference_next, i, node.next);
       i = node.next;
     } else if (reference_next == ExprSet::kEmpty && !check_tokens_ && !exits_ && automaton_.begins_with_literal(next)) {
       i = follow_literal(next, i, node.next);

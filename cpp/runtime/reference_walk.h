@@ -17,6 +17,7 @@
 
 #include "automaton/automaton.h"
 #include "mask/mask_builder.h"
+#include "runtime/alternative_walk.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -93,6 +94,7 @@ class ReferenceWalk {
   const std::vector<TrieNode>& trie_;
   bool check_tokens_;
   std::int64_t first_work_;                     // of the automaton, before this walk
+  AlternativeWalk alternative_walk_;
   std::unique_ptr<Position[]> path_;            // path_[d]: the position after the first d bytes of the present node
   std::span<const std::uint32_t> exits_ahead_;  // where `equal_inside`: the exits of the reference not yet passed
   std::vector<Detour> detours_;                 // nested literals, the innermost last
