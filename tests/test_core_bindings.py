@@ -112,7 +112,7 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "type": lambda: 0, "mask": lambda: np.zeros(1, np.int32), "most": lambda: 5,
     "numbers": lambda: np.zeros(5, np.float32), "to": lambda: np.zeros(5, np.float32),
     "json": lambda: b'{"model": {"merges": []}}', "count": lambda: 2, "words": lambda: 1, "wait": lambda: 0.01,
-    "key": lambda: LANGUAGE, "rest": lambda: LANGUAGE,
+    "key": lambda: LANGUAGE, "rest": lambda: LANGUAGE, "unmerged": lambda: "", "whole": machine,
     "transitions": lambda: _core.PretokenTransitions(vocabulary(), encoder()),
 }  # fmt: skip
 #: Where one name stands for two kinds of arguments.
@@ -124,7 +124,9 @@ SPECIAL: dict[tuple[str, str], Callable[[], Any]] = {
     ("chars", "ranges"): lambda: [(97, 99)], ("rollback", "steps"): lambda: 0,
     ("shortest_completion", "state"): lambda: OBJECTS["Automaton"]().start,
     ("node_from_bytes", "text"): LANGUAGE.to_bytes, ("fill", "index"): lambda: np.zeros(2, np.int32),
-    ("distinct", "names"): lambda: False,
+    ("distinct", "names"): lambda: False, ("read_merges", "ids"): lambda: {"a": 0, "b": 1, "ab": 2},
+    ("read_merges", "json"): lambda: b'["a b"]', ("some_completion", "state"): lambda: OBJECTS["Automaton"]().start,
+    ("PartBudgetMachine", "tokens"): lambda: 3,
 }  # fmt: skip
 
 
