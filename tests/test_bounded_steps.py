@@ -72,3 +72,40 @@ def test_a_budget_of_a_large_language_reaches_no_limit(pattern: str, max_tokens:
 def test_min_tokens_is_exact() -> None:
     assert detent.regex("[ab]{80}").min_tokens(vocabulary()) == 10
     assert detent.regex("[ab]*a[ab]{10}").min_tokens(vocabulary()) == 2
+
+
+MANY = [
+    "|".join(f"[abcd]*{letter}[abcd]{{{count}}}" for letter, count in zip("abcd", (9, 10, 11, 12), strict=True)),
+    "(?:[^a]*a[abcd]{7}|[^b]*b[abcd]{8}|[^c]*c[abcd]{9})*d",
+    "(?=[abcd]*a)(?=[abcd]*b[abcd]{9}c)(?=[abcd]*d)[abcd]{3,60}",
+]
+
+
+@pytest.mark.parametrize("pattern", MANY)
+@pytest.mark.parametrize("excluded", [None, "[abcd]*b[abcd]{11}", "[abcd]*(ab|cd)[abcd]{5}c"])
+def test_masks_of_many_states_are_those_of_each_token(pattern: str, excluded: str | None) -> None:
+    """Each token against the transition rows alone: a walk takes many tokens in one step."""
+    tokens = [*LETTERS, *("".join(letters).encode() for letters in product("abcd", repeat=5)), b"c", b"d"]
+    language = detent.regex(pattern) if excluded is None else detent.regex(pattern) - detent.regex(excluded)
+    rng = Random(0)
+    tokens = list(dict.fromkeys(tokens))
+    guide = detent.compile(language, detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)]))
+    rows = detent.compile(language, detent.Vocabulary([b"a", b"b", b"c", b"d", b""], eos_token_ids=[4]))
+    for _ in range(2):
+        matcher, plain = guide.matcher(), rows.matcher()
+        for _ in range(6):
+            allowed = set(mask(matcher))
+            for token in rng.sample(range(len(tokens)), 150):
+                fork = plain.fork()
+                try:
+                    fork.advance_bytes(tokens[token])
+                except detent.StateError:
+                    assert token not in allowed
+                else:
+                    assert token in allowed
+            texts = [token for token in allowed if token < len(tokens)]
+            if not texts:
+                break
+            token = rng.choice(texts)
+            matcher.advance(token)
+            plain.advance_bytes(tokens[token])

@@ -8,7 +8,7 @@
 namespace detent {
 namespace {
 
-constexpr int kMaxDepth = 4;  // operators above the union
+constexpr int kMaxDepth = 4;               // operators above the union
 constexpr std::uint32_t kLoopReach = 32;   // bytes
 constexpr std::int64_t kSplitBytes = 128;  // of the entries of a state
 
@@ -100,7 +100,8 @@ const Alternative& Alternatives::expand(AlternativeId id) {
     alternative.successors.insert(alternative.successors.end(), ids.begin(), ids.end());
   }
   alternative.first.push_back(static_cast<std::uint32_t>(alternative.successors.size()));
-  meter_.allocate(static_cast<std::int64_t>(sizeof(Alternative) + (alternative.first.size() + alternative.successors.size()) * 4));
+  meter_.allocate(
+      static_cast<std::int64_t>(sizeof(Alternative) + (alternative.first.size() + alternative.successors.size()) * 4));
   storage_.push_back(std::move(alternative));
   expanded_[id.value].store(&storage_.back(), std::memory_order_release);
   return storage_.back();

@@ -19,9 +19,9 @@
 
 namespace detent {
 
-// Returns expressions whose union is `id`, some of which may be dead; `id` alone where it is no union. Unions inside the
-// head of a concatenation or a JSON string, and the only union of an intersection, are distributed. Cost: a constructor
-// for each.
+// Returns expressions whose union is `id`, some of which may be dead; `id` alone where it is no union. Unions inside
+// the head of a concatenation or a JSON string, and the only union of an intersection, are distributed. Cost: a
+// constructor for each.
 std::vector<ExprId> distribute_unions(ExprSet& exprs, ExprId id);
 
 // Returns live states whose union is `state`: the state itself where it is no union, or one of more than
@@ -43,7 +43,7 @@ struct Alternative {
   ByteSet last_bytes;  // of the texts that the state accepts, and more
   LiveLoops::Loop loop;
   std::uint32_t loop_reach = UINT32_MAX;  // the loop holds for texts of up to that many bytes
-  std::vector<std::uint32_t> first;  // by byte class: the index of its first successor; then their number
+  std::vector<std::uint32_t> first;       // by byte class: the index of its first successor; then their number
   std::vector<AlternativeId> successors;
 
   std::span<const AlternativeId> after(std::uint8_t byte_class) const {
@@ -60,9 +60,7 @@ class Alternatives {
   // The alternatives of a live state, ascending.
   std::vector<AlternativeId> split(ExprId state);
   // Returns null until `expand` was called.
-  const Alternative* find(AlternativeId id) const {
-    return expanded_[id.value].load(std::memory_order_acquire);
-  }
+  const Alternative* find(AlternativeId id) const { return expanded_[id.value].load(std::memory_order_acquire); }
   const Alternative& expand(AlternativeId id);
 
  private:
@@ -74,8 +72,8 @@ class Alternatives {
   Liveness& liveness_;
   LiveLoops& loops_;
   Meter& meter_;
-  std::unordered_map<std::uint32_t, ExprId> clamped_;                    // memo of clamp_counts
-  std::unordered_map<std::uint32_t, AlternativeId> ids_;                 // by expression
+  std::unordered_map<std::uint32_t, ExprId> clamped_;                     // memo of clamp_counts
+  std::unordered_map<std::uint32_t, AlternativeId> ids_;                  // by expression
   std::unordered_map<std::uint32_t, std::vector<AlternativeId>> splits_;  // by expression
   std::vector<ExprId> states_;                                            // by alternative
   StableVector<std::atomic<const Alternative*>> expanded_;                // by alternative

@@ -49,8 +49,8 @@ class Comparison {
         return true;
       }
       // A nullable head may depend on the text that follows it.
-      return exprs_[l.first()].nullable && !exprs_[l.first()].has_guard && !l.has_lookbehind &&
-             !l.has_lookbehind_end && includes(l.second(), small, depth + 1);
+      return exprs_[l.first()].nullable && !exprs_[l.first()].has_guard && !l.has_lookbehind && !l.has_lookbehind_end &&
+             includes(l.second(), small, depth + 1);
     }
     if (l.op != s.op) return false;
     switch (l.op) {
@@ -71,8 +71,6 @@ class Comparison {
 
 }  // namespace
 
-bool includes(const ExprSet& exprs, ExprId large, ExprId small) {
-  return Comparison(exprs).includes(large, small, 0);
-}
+bool includes(const ExprSet& exprs, ExprId large, ExprId small) { return Comparison(exprs).includes(large, small, 0); }
 
 }  // namespace detent

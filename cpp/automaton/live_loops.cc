@@ -25,7 +25,7 @@ constexpr std::size_t kMaxOperands = 64;       // of a union, whose loops are co
 constexpr std::uint32_t kMaxExcluded = 4'096;  // bytes of a string that a core leaves out
 constexpr std::size_t kMaxCharacters = 16;     // states inside the characters of one lead byte
 
-constexpr std::uint32_t kMaxMissing = 3;        // bytes of a character after its lead byte
+constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte
 
 }  // namespace
 
@@ -210,7 +210,9 @@ bool LiveLoops::returns(ExprId texts, ExprId next, std::uint32_t& excluded) {
 bool LiveLoops::every_character_returns(ExprId texts, unsigned lead, std::uint32_t& excluded,
                                         std::vector<ExprId>& inside) {
   const auto& class_of = derivatives_.class_of();
-  const auto in_alphabet = [this](unsigned byte) { return exprs_.alphabet().contains(static_cast<std::uint8_t>(byte)); };
+  const auto in_alphabet = [this](unsigned byte) {
+    return exprs_.alphabet().contains(static_cast<std::uint8_t>(byte));
+  };
   if (!in_alphabet(lead)) return false;
   std::vector<ExprId> states{derivatives_.row(texts)[class_of[lead]]};
   std::vector<ExprId> passed;

@@ -73,8 +73,9 @@ std::vector<ExprId> Liveness::alternatives_of(ExprId id) {
   constexpr std::size_t kMaxOperands = 256;
   const Expr& expr = exprs_[id];
   const auto is_union = [this](ExprId part) { return exprs_[part].op == Op::union_of; };
-  if (expr.op != Op::intersection || expr.has_rule || expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end ||
-      expr.has_open_item || expr.has_closed_item || std::ranges::count_if(exprs_.operands(id), is_union) != 1) {
+  if (expr.op != Op::intersection || expr.has_rule || expr.has_guard || expr.has_lookbehind ||
+      expr.has_lookbehind_end || expr.has_open_item || expr.has_closed_item ||
+      std::ranges::count_if(exprs_.operands(id), is_union) != 1) {
     return {id};
   }
   const auto operands = exprs_.operands(id);
@@ -90,9 +91,7 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) {
   switch (expr.op) {
     case Op::concat: parts = {expr.first(), expr.second()}; return true;
     case Op::repeat: parts = {expr.part()}; return true;
-    case Op::intersection:
-      parts = alternatives_of(id);
-      return parts != std::vector<ExprId>{id};
+    case Op::intersection: parts = alternatives_of(id); return parts != std::vector<ExprId>{id};
     case Op::union_of:
     case Op::unordered: parts.assign(exprs_.operands(id).begin(), exprs_.operands(id).end()); return true;
     case Op::json_escaped:

@@ -47,9 +47,9 @@ class AlternativeWalk {
   MaskBuilder& builder_;
   ExitDelta* exits_;
   const std::vector<TrieNode>& trie_;
-  std::vector<Position> path_;                       // path_[d]: after d more bytes than the first node has
-  std::vector<const Alternative*> alternatives_;     // by id; null: not asked for yet
-  std::vector<std::uint32_t> last_seen_;             // by id: the last set that was found to have it
+  std::vector<Position> path_;                    // path_[d]: after d more bytes than the first node has
+  std::vector<const Alternative*> alternatives_;  // by id; null: not asked for yet
+  std::vector<std::uint32_t> last_seen_;          // by id: the last set that was found to have it
   std::uint32_t set_count_ = 0;
 };
 

@@ -10,8 +10,8 @@ namespace detent {
 namespace {
 
 constexpr std::uint32_t kMaxCharacterLength = 4 * kMaxEscapeLength;  // bytes of a character, escaped or not
-constexpr std::int64_t kMuchWork = 4'000;                            // of one walk, before it follows sets of alternatives
-constexpr std::uint8_t kTallSubtree = 255;                           // Vocabulary::height of this much or more
+constexpr std::int64_t kMuchWork = 4'000;   // of one walk, before it follows sets of alternatives
+constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
 
 }  // namespace
 

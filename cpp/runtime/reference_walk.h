@@ -28,7 +28,7 @@ struct ReferenceMask {
   std::shared_ptr<const Mask> mask;  // null: there is no reference
   std::uint32_t equal_below = 0;     // tokens of fewer bytes are allowed, and leave a slice, as in the reference
   bool equal_inside = false;         // all tokens are, up to the position where they leave the slice
-  std::uint32_t inside_bound = 0;    // where `equal_inside`: of the completions after a token inside the slice, in bytes
+  std::uint32_t inside_bound = 0;  // where `equal_inside`: of the completions after a token inside the slice, in bytes
 };
 
 // The positions where the tokens of a slice leave it, compared with those of the reference.
@@ -93,7 +93,7 @@ class ReferenceWalk {
   ExitDelta* exits_;
   const std::vector<TrieNode>& trie_;
   bool check_tokens_;
-  std::int64_t first_work_;                     // of the automaton, before this walk
+  std::int64_t first_work_;  // of the automaton, before this walk
   AlternativeWalk alternative_walk_;
   std::unique_ptr<Position[]> path_;            // path_[d]: the position after the first d bytes of the present node
   std::span<const std::uint32_t> exits_ahead_;  // where `equal_inside`: the exits of the reference not yet passed

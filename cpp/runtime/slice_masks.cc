@@ -23,9 +23,9 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   return mask;
 }
 
-// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, any string in place
-// of one that any text leaves live, and the most similar one among any string (which differs in few tokens) and the
-// recent prefixes.
+// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, any string in
+// place of one that any text leaves live, and the most similar one among any string (which differs in few tokens) and
+// the recent prefixes.
 ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(prefix), prefix, [this](ExprId wide) { return mask_of(wide); });
