@@ -464,3 +464,14 @@ def test_a_known_completion_serves_where_a_search_costs_too_much() -> None:
     assert rule.min_tokens(vocabulary) == 80
     matcher = detent.compile(rule, vocabulary, limits=detent.Limits(work=200_000)).matcher(200)
     assert len(matcher.completion()) <= 200
+
+
+def test_a_completion_is_written_where_lengths_do_not_descend() -> None:
+    # The liveness of these states is proved by inclusion, whose bounds do not descend from a state to the next.
+    tokens = [b"<", b"a", b"b", b"x", b"y", b"axxa", b"b<<a", b"ab<<", b"xab", b""]
+    vocabulary = detent.Vocabulary(tokens, eos_token_ids=[9])
+    free = detent.regex("[ab<]*") - detent.containing("<<a")
+    wanted = detent.containing("ab") | detent.containing("b<")
+    language = (free + "<<a" + detent.regex("a{4}|b")) & wanted
+    assert language.min_tokens(vocabulary) == 2
+    assert detent.compile(language, vocabulary).matcher(2).allowed().tolist() == [6]

@@ -266,8 +266,8 @@ std::uint32_t Automaton::completion_bound(ExprId state) {
   return bound;
 }
 
-// The byte that leads to the shortest completion.
-unsigned Automaton::first_byte_of_completion(const ExprId* next) {
+// The byte that leads to the shortest completion, and the length of what follows it.
+std::pair<unsigned, std::uint32_t> Automaton::first_byte_of_completion(const ExprId* next) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
@@ -282,18 +282,24 @@ unsigned Automaton::first_byte_of_completion(const ExprId* next) {
     best = byte;
   }
   note_work();
-  return best;
+  return {best, least};
 }
 
+// Lengths that were found by the inclusion of a language in another one need not descend from a state to the next;
+// there a search finds the rest.
 std::optional<std::string> Automaton::some_completion(ExprId state) {
   const bool lacks_text = without_text(state) == state && has_open_item(state);
   std::string text;
+  std::uint32_t length = UINT32_MAX;
   while (!accepting(state)) {
     if (has_closed_item(state)) return std::nullopt;
     if (text.size() > kLongestCompletion)
       throw Error(ErrorKind::limit, "completion", kLongestCompletion + 1, kLongestCompletion);
     const ExprId* next = row(without_text(state));
-    text += static_cast<char>(first_byte_of_completion(next));
+    const auto [first_byte, rest] = first_byte_of_completion(next);
+    if (rest >= length && !has_lists()) return text + shortest_completion(state);
+    length = rest;
+    text += static_cast<char>(first_byte);
     const std::string_view byte = std::string_view(text).substr(text.size() - 1);
     state = lacks_text ? next[class_of()[static_cast<std::uint8_t>(byte[0])]] : advance(state, byte);
   }

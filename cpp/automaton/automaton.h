@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "automaton/alternatives.h"
@@ -173,7 +174,7 @@ class Automaton {
   bool search_tokenizable(ExprId state);
   const Alternative& expand(AlternativeId id);
   bool descend(ExprId state, std::string& text);
-  unsigned first_byte_of_completion(const ExprId* next);
+  std::pair<unsigned, std::uint32_t> first_byte_of_completion(const ExprId* next);
   void add_state_slots();
   void note_work() { work_.fetch_add(meter_.steps(), std::memory_order_relaxed); }
 
