@@ -40,6 +40,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
     ),
     "masks": (
         {
+            "alternative_walk",
             "mask_computer",
             "recent_states",
             "repeated_items",

@@ -45,7 +45,7 @@ std::optional<std::uint32_t> LiveLoops::bound_after_any_text(ExprId state) {
   if (string.op != Op::json_escaped || find(state).bytes.empty()) return std::nullopt;
   const ByteSet characters = (ByteSet::range(0, 0x7F) | ByteSet::range(0xC2, 0xF4)) & exprs_.alphabet();
   if (!characters.is_subset_of(loop_of(string.part()).bytes)) return std::nullopt;
-  return saturating_add(find(state).completion_bound, kMaxEscapeLength * 2);
+  return saturating_add(find(state).completion_bound, std::uint64_t{kMaxEscapeLength} * 2);
 }
 
 void LiveLoops::mark_live(ExprId state, const ExprId* row) {

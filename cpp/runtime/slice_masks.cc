@@ -23,8 +23,8 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   return mask;
 }
 
-// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, any string in
-// place of one that any text leaves live, and the most similar one among any string (which differs in few tokens) and
+// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, any string
+// instead of one that any text leaves live, and the most similar one among any string (which differs in few tokens) and
 // the recent prefixes.
 ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   ReferenceMask reference =

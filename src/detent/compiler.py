@@ -295,7 +295,7 @@ def _tagged_vocabulary(vocabulary: Vocabulary, canonical: Canonical, language: L
 
 def _not_canonical(canonical: Canonical, error: UnsupportedError) -> UnsupportedError:
     return UnsupportedError(
-        f"canonical={canonical!r} cannot be: {str(error).rstrip('.')}. Without it, masks allow every row of tokens "
+        f"canonical={canonical!r} cannot be: {str(error).rstrip('.')}. Without it, masks allow every token sequence "
         "that joins to a text, the tokenizer's own among them"
     )
 
