@@ -2,8 +2,8 @@
 //
 // A number other than zero is 0.d1...dk * 10^point, without zeros at either end of the digits. A text of it has these
 // digits, and its exponent makes up for the position of its point. The states of the automaton count digits and
-// positions, so that there are infinitely many; each is a few numbers, made when the text reaches it. Where the language
-// has exponents after single digits only, there are few states: a position that went too far never comes back.
+// positions, so that there are infinitely many; each is a few numbers, made when the text reaches it. Where the
+// language has exponents after single digits only, there are few states: a position that went too far never comes back.
 #pragma once
 
 #include <cstdint>
