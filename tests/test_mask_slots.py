@@ -271,6 +271,7 @@ def test_the_error_of_a_mask_arrives() -> None:
     assert slots.rows[slots.fill([matcher]).slots[0]].tolist() == _filled(matcher)  # type: ignore[index]
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, if another test imported it
 def test_a_child_process_has_a_thread_of_its_own() -> None:
     slots = detent.MaskSlots(detent.allocate_mask(9, len(_EMBEDDED)))
     slots.fill([detent.compile(detent.regex("[a-z]+[0-9]"), _EMBEDDED).matcher()], wait=60)

@@ -25,9 +25,12 @@ GreedyCompletions::Step GreedyCompletions::step(ExprId state) {
   return steps_[state.value] = found;
 }
 
-// Follows the steps to a state whose length is known. All states between characters on the way are remembered.
+// Follows the steps to a state whose length is known. All states between characters on the way are remembered. Bounds
+// on completions need not descend from a state to the next, so that the steps may come back to a state: then no length
+// is known.
 std::uint32_t GreedyCompletions::length(ExprId state) {
   std::vector<std::pair<ExprId, std::uint32_t>> path;  // with the length so far
+  std::unordered_set<std::uint32_t> seen;
   std::uint32_t length = 0;
   std::uint16_t node = CharacterDfa::kBorder;
   for (ExprId at = state;;) {
@@ -39,6 +42,10 @@ std::uint32_t GreedyCompletions::length(ExprId state) {
       }
       path.emplace_back(at, length);
       if (language_.automaton.accepting(at)) break;
+      if (!seen.insert(at.value).second) {
+        length = kInfinite;
+        break;
+      }
     } else if (language_.automaton.accepting(at)) {
       length = kInfinite;
       break;

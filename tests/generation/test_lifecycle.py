@@ -199,6 +199,7 @@ def test_the_interpreter_may_end_at_any_time() -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, if another test imported it
 def test_a_forked_process_has_schedulers_of_its_own() -> None:
     model = detent.load_model()
     asyncio.run(detent.agenerate(model, "Hi", ["a"], seed=0))

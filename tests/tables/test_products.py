@@ -308,7 +308,7 @@ def test_the_processor_of_transformers_takes_tables() -> None:
         masked = by_guide(ids, scores)
         assert torch.equal(masked, by_table(ids, scores))
         ids = torch.cat([ids, masked.argmax(dim=1, keepdim=True)], dim=1)
-    with pytest.raises(detent.ArgumentError, match="must be a Guide"):
+    with pytest.raises(detent.ArgumentError, match="needs the vocabulary"):
         LogitsProcessor(detent.regex("a"))  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ import atexit
 import os
 import threading
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -206,22 +206,29 @@ class _Scheduler:
         """Advance texts, and return when all but the slow ones are advanced."""
         for task in tasks:
             if task.is_slow:
-                threads.submit(self._lane, deque([task]))
+                self._start_lane(deque([task]), threads)
             else:
                 self._to_advance.append(task)
         if not self._to_advance:
             return
         self._last_advance = perf_counter()
-        lane = threads.submit(self._lane, self._to_advance)
+        lane = self._start_lane(self._to_advance, threads)
         while True:
-            done, _ = wait([lane], _PATIENCE)
-            if done:
+            if lane is None or wait([lane], _PATIENCE).done:
                 return
             if perf_counter() - self._last_advance > _PATIENCE:
                 if not self._to_advance:
                     return
                 self._last_advance = perf_counter()
-                lane = threads.submit(self._lane, self._to_advance)
+                lane = self._start_lane(self._to_advance, threads)
+
+    def _start_lane(self, tasks: deque[Task], threads: ThreadPoolExecutor) -> Future[None] | None:
+        """Start a lane; while the interpreter ends, which allows no new work, advance the texts here."""
+        try:
+            return threads.submit(self._lane, tasks)
+        except RuntimeError:
+            self._lane(tasks)
+            return None
 
     def _lane(self, tasks: deque[Task]) -> None:
         """Advance the texts of a queue, of which other lanes may take too."""
