@@ -120,7 +120,7 @@ def test_masks_are_those_of_brute_force(seed):
         check_masks(rng)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_more_masks_are_those_of_brute_force(seed):
     rng = Random(seed)

@@ -34,7 +34,7 @@ def test_events_of_all_chunkings_are_the_turn(name):
     check_chunkings(name, CUTS, 0)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("name", STYLES)
 def test_events_of_100_000_chunkings_are_the_turn(name):
     check_chunkings(name, 100_000, 1)

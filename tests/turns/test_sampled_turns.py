@@ -104,7 +104,7 @@ def test_sampled_turns(name):
     check_turns(name, 8, 0)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("name", STYLES)
 def test_10_000_sampled_turns(name):
     check_turns(name, 10_000, 1)

@@ -109,14 +109,14 @@ def test_walks(style: Style) -> None:
     _check_walks(style, _vocabulary(style), Random(style.name), 3)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
 def test_many_walks(style: Style) -> None:
     _check_walks(style, _vocabulary(style), Random(f"{style.name} long"), 200)
 
 
 @needs_shared
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("canonical", [False, True])
 @pytest.mark.parametrize("name", ["qwen2", "llama3", "tekken"])
 @pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)

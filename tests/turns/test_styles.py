@@ -109,7 +109,7 @@ def test_calls_of_a_style_are_read_again(name: str) -> None:
     check_random_calls(name, 4)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("name", STYLES)
 def test_many_calls_of_a_style_are_read_again(name: str) -> None:
     check_random_calls(name, 400)
