@@ -84,7 +84,7 @@ class Style:
         The special token that ends a turn after calls, and after text or an answer. Without one, and where the
         vocabulary has no such special token, each end-of-text id of the vocabulary ends a turn.
     source : str
-        Where the notation is published.
+        Where the notation is published: a page, or a model and its file on the hub.
 
     Notes
     -----

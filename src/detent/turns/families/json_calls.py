@@ -26,7 +26,7 @@ _QWEN3 = replace(
     name="qwen3",
     thinking=("<think>\n", "\n</think>\n\n"),
     tags=("<think>", "</think>", *_HERMES.tags),
-    source="https://huggingface.co/Qwen/Qwen3-8B/blob/main/tokenizer_config.json (chat_template)",
+    source="Qwen/Qwen3-8B: tokenizer_config.json (chat_template)",
 )
 _LIST = Style(
     name="openai",
@@ -83,7 +83,7 @@ _DEEPSEEK_V3 = Style(
     tags=_DEEPSEEK_TAGS,
     end_of_calls=_DEEPSEEK_END,
     end_of_text=_DEEPSEEK_END,
-    source="https://huggingface.co/deepseek-ai/DeepSeek-V3-0324/blob/main/tokenizer_config.json (chat_template)",
+    source="deepseek-ai/DeepSeek-V3-0324: tokenizer_config.json (chat_template)",
 )
 _COMMAND_TAGS = ("<|START_ACTION|>", "<|END_ACTION|>", "<|START_THINKING|>", "<|END_THINKING|>")
 _COMMAND = Style(
@@ -109,14 +109,14 @@ JSON_FAMILIES = (
         _LIST,
         name="xlam",
         single_call=False,
-        source="https://huggingface.co/Salesforce/Llama-xLAM-2-8b-fc-r",
+        source="Salesforce/Llama-xLAM-2-8b-fc-r",
     ),
     _LLAMA3,
     _HERMES,
     replace(
         _HERMES,
         name="qwen2.5",
-        source="https://huggingface.co/Qwen/Qwen2.5-7B-Instruct/blob/main/tokenizer_config.json (chat_template)",
+        source="Qwen/Qwen2.5-7B-Instruct: tokenizer_config.json (chat_template)",
     ),
     _QWEN3,
     replace(
@@ -124,7 +124,7 @@ JSON_FAMILIES = (
         name="granite4",
         end_of_calls="<|end_of_text|>",
         end_of_text="<|end_of_text|>",
-        source="https://huggingface.co/ibm-granite/granite-4.0-h-small/blob/main/chat_template.jinja",
+        source="ibm-granite/granite-4.0-h-small: chat_template.jinja",
     ),
     replace(
         _QWEN3,
@@ -133,7 +133,7 @@ JSON_FAMILIES = (
         tags=(*_QWEN3.tags, "<response>", "</response>"),
         end_of_calls="</s>",
         end_of_text="</s>",
-        source="https://huggingface.co/baidu/ERNIE-4.5-21B-A3B-Thinking (parser ernie45 of vLLM)",
+        source="baidu/ERNIE-4.5-21B-A3B-Thinking (parser ernie45 of vLLM)",
     ),
     replace(
         _QWEN3,
@@ -141,7 +141,7 @@ JSON_FAMILIES = (
         call=f"<tool_call>{_MEMBERS}</tool_call>",
         end_of_calls="[|endofturn|]",
         end_of_text="[|endofturn|]",
-        source="https://huggingface.co/LGAI-EXAONE/EXAONE-4.0-32B/blob/main/chat_template.jinja",
+        source="LGAI-EXAONE/EXAONE-4.0-32B: chat_template.jinja",
     ),
     replace(
         _HERMES,
@@ -150,7 +150,7 @@ JSON_FAMILIES = (
         tags=("<longcat_tool_call>", "</longcat_tool_call>"),
         end_of_calls="</longcat_s>",
         end_of_text="</longcat_s>",
-        source="https://huggingface.co/meituan-longcat/LongCat-Flash-Chat/blob/main/tokenizer_config.json",
+        source="meituan-longcat/LongCat-Flash-Chat: tokenizer_config.json",
     ),
     _MISTRAL,
     replace(
@@ -181,7 +181,7 @@ JSON_FAMILIES = (
         name="deepseek-r1",
         thinking=("<think>\n", "\n</think>\n\n"),
         tags=(*_DEEPSEEK_TAGS, *_THINK),
-        source="https://huggingface.co/deepseek-ai/DeepSeek-R1-0528/blob/main/tokenizer_config.json (chat_template)",
+        source="deepseek-ai/DeepSeek-R1-0528: tokenizer_config.json (chat_template)",
     ),
     replace(
         _DEEPSEEK_V3,
@@ -190,7 +190,7 @@ JSON_FAMILIES = (
         separator="",
         thinking=_THINK,
         tags=(*_DEEPSEEK_TAGS, *_THINK),
-        source="https://huggingface.co/deepseek-ai/DeepSeek-V3.1/blob/main/tokenizer_config.json (chat_template)",
+        source="deepseek-ai/DeepSeek-V3.1: tokenizer_config.json (chat_template)",
     ),
     Style(
         name="kimi-k2",
@@ -208,7 +208,7 @@ JSON_FAMILIES = (
         ),
         end_of_calls=_CHATML_END,
         end_of_text=_CHATML_END,
-        source="https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/docs/tool_call_guidance.md",
+        source="moonshotai/Kimi-K2-Instruct: docs/tool_call_guidance.md",
     ),
     Style(
         name="minimax-m1",
@@ -220,7 +220,7 @@ JSON_FAMILIES = (
         tags=("<tool_calls>", "</tool_calls>", *_THINK),
         end_of_calls="<end_of_sentence>",
         end_of_text="<end_of_sentence>",
-        source="https://huggingface.co/MiniMaxAI/MiniMax-M1-80k/blob/main/docs/function_call_guide.md",
+        source="MiniMaxAI/MiniMax-M1-80k: docs/function_call_guide.md",
     ),
     Style(
         name="hunyuan-a13b",
@@ -232,7 +232,7 @@ JSON_FAMILIES = (
         tags=("<tool_calls>", "</tool_calls>", *_THINK),
         end_of_calls="<|eos|>",
         end_of_text="<|eos|>",
-        source="https://huggingface.co/tencent/Hunyuan-A13B-Instruct (template and parser hunyuan_a13b of vLLM)",
+        source="tencent/Hunyuan-A13B-Instruct (template and parser hunyuan_a13b of vLLM)",
     ),
     Style(
         name="phi4-mini",
@@ -255,7 +255,7 @@ JSON_FAMILIES = (
         tags=("<|tool_call|>",),
         end_of_calls="<|end_of_text|>",
         end_of_text="<|end_of_text|>",
-        source="https://huggingface.co/ibm-granite/granite-3.3-8b-instruct/blob/main/tokenizer_config.json",
+        source="ibm-granite/granite-3.3-8b-instruct: tokenizer_config.json",
     ),
     _COMMAND,
     replace(
@@ -283,7 +283,7 @@ JSON_FAMILIES = (
         tags=("<TOOLCALL>", "</TOOLCALL>", *_THINK),
         end_of_calls="<SPECIAL_12>",
         end_of_text="<SPECIAL_12>",
-        source="https://huggingface.co/nvidia/NVIDIA-Nemotron-Nano-9B-v2/blob/main/tokenizer_config.json",
+        source="nvidia/NVIDIA-Nemotron-Nano-9B-v2: tokenizer_config.json",
     ),
     Style(
         name="jamba",
@@ -296,7 +296,7 @@ JSON_FAMILIES = (
         tags=("<tool_calls>", "</tool_calls>"),
         end_of_calls="<|eom|>",
         end_of_text="<|eom|>",
-        source="https://huggingface.co/ai21labs/AI21-Jamba-Mini-1.6/blob/main/tokenizer_config.json (chat_template)",
+        source="ai21labs/AI21-Jamba-Mini-1.6: tokenizer_config.json (chat_template)",
     ),
     Style(
         name="apertus",
@@ -308,7 +308,7 @@ JSON_FAMILIES = (
         tags=("<|tools_prefix|>", "<|tools_suffix|>", "<|inner_prefix|>", "<|inner_suffix|>"),
         end_of_calls="<|assistant_end|>",
         end_of_text="<|assistant_end|>",
-        source="https://huggingface.co/swiss-ai/Apertus-8B-Instruct-2509/blob/main/chat_template.jinja",
+        source="swiss-ai/Apertus-8B-Instruct-2509: chat_template.jinja",
     ),
     Style(
         name="apriel",
@@ -319,7 +319,7 @@ JSON_FAMILIES = (
         tags=("<tool_calls>", "</tool_calls>"),
         end_of_calls="<|end|>",
         end_of_text="<|end|>",
-        source="https://huggingface.co/ServiceNow-AI/Apriel-1.5-15b-Thinker/blob/main/chat_template.jinja",
+        source="ServiceNow-AI/Apriel-1.5-15b-Thinker: chat_template.jinja",
     ),
     Style(
         name="functionary-v3.1",
@@ -336,7 +336,7 @@ JSON_FAMILIES = (
         tags=("<|function_call|>",),
         end_of_calls="<|message_sep|>",
         end_of_text="<|message_sep|>",
-        source="https://huggingface.co/ai-sage/GigaChat3.1-10B-A1.8B/blob/main/chat_template.jinja",
+        source="ai-sage/GigaChat3.1-10B-A1.8B: chat_template.jinja",
     ),
     Style(
         name="gpt-oss",

@@ -50,7 +50,7 @@ PYTHON_FAMILIES = (
         tags=("<|tool_call_start|>", "<|tool_call_end|>", "<think>", "</think>"),
         end_of_calls="<|im_end|>",
         end_of_text="<|im_end|>",
-        source="https://huggingface.co/LiquidAI/LFM2.5-1.2B-Instruct/blob/main/chat_template.jinja",
+        source="LiquidAI/LFM2.5-1.2B-Instruct: chat_template.jinja",
     ),
     replace(
         _LLAMA3,

@@ -19,14 +19,14 @@ _QWEN3_CODER = Style(
     tags=("<tool_call>", "</tool_call>"),
     end_of_calls="<|im_end|>",
     end_of_text="<|im_end|>",
-    source="https://huggingface.co/Qwen/Qwen3-Coder-30B-A3B-Instruct/blob/main/chat_template.jinja",
+    source="Qwen/Qwen3-Coder-30B-A3B-Instruct: chat_template.jinja",
 )
 _QWEN35 = replace(
     _QWEN3_CODER,
     name="qwen3.5",
     thinking=("<think>\n", "\n</think>\n\n"),
     tags=(*_QWEN3_CODER.tags, *_THINK),
-    source="https://huggingface.co/Qwen/Qwen3.5-4B/blob/main/chat_template.jinja",
+    source="Qwen/Qwen3.5-4B: chat_template.jinja",
 )
 _GLM45 = Style(
     name="glm4.5",
@@ -39,7 +39,7 @@ _GLM45 = Style(
     tags=("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", *_THINK),
     end_of_calls="<|observation|>",
     end_of_text="<|user|>",
-    source="https://huggingface.co/zai-org/GLM-4.5/blob/main/chat_template.jinja (also GLM 4.6)",
+    source="zai-org/GLM-4.5: chat_template.jinja (also GLM 4.6)",
 )
 _DSML = Style(
     name="deepseek-v3.2",
@@ -53,7 +53,7 @@ _DSML = Style(
     tags=("<｜DSML｜function_calls>", "</｜DSML｜function_calls>", "</｜DSML｜parameter>", *_THINK),
     end_of_calls="<｜end▁of▁sentence｜>",
     end_of_text="<｜end▁of▁sentence｜>",
-    source="https://huggingface.co/deepseek-ai/DeepSeek-V3.2/tree/main/encoding",
+    source="deepseek-ai/DeepSeek-V3.2: encoding",
 )
 
 XML_FAMILIES = (
@@ -65,7 +65,7 @@ XML_FAMILIES = (
         before_calls="\n",
         after_calls="\n",
         thinking=("<think>\n", "\n</think>\n"),
-        source="https://huggingface.co/nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16/blob/main/chat_template.jinja",
+        source="nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16: chat_template.jinja",
     ),
     replace(
         _QWEN35,
@@ -73,7 +73,7 @@ XML_FAMILIES = (
         separator="",
         before_calls="",
         thinking=("<think>\n", "\n</think>\n"),
-        source="https://huggingface.co/stepfun-ai/Step-3.5-Flash/blob/main/chat_template.jinja",
+        source="stepfun-ai/Step-3.5-Flash: chat_template.jinja",
     ),
     replace(
         _QWEN3_CODER,
@@ -84,7 +84,7 @@ XML_FAMILIES = (
         tags=("<seed:tool_call>", "</seed:tool_call>", "<seed:think>", "</seed:think>"),
         end_of_calls="<seed:eos>",
         end_of_text="<seed:eos>",
-        source="https://huggingface.co/ByteDance-Seed/Seed-OSS-36B-Instruct/blob/main/chat_template.jinja",
+        source="ByteDance-Seed/Seed-OSS-36B-Instruct: chat_template.jinja",
     ),
     _GLM45,
     replace(
@@ -95,7 +95,7 @@ XML_FAMILIES = (
         separator="",
         before_calls="",
         thinking=_THINK,
-        source="https://huggingface.co/zai-org/GLM-4.7-Flash/blob/main/chat_template.jinja (also GLM 5)",
+        source="zai-org/GLM-4.7-Flash: chat_template.jinja (also GLM 5)",
     ),
     Style(
         name="minimax-m2",
@@ -109,7 +109,7 @@ XML_FAMILIES = (
         tags=("<minimax:tool_call>", "</minimax:tool_call>", *_THINK),
         end_of_calls="[e~[",
         end_of_text="[e~[",
-        source="https://huggingface.co/MiniMaxAI/MiniMax-M2/blob/main/docs/tool_calling_guide.md",
+        source="MiniMaxAI/MiniMax-M2: docs/tool_calling_guide.md",
     ),
     _DSML,
     replace(
