@@ -245,7 +245,7 @@ def test_what_is_of_no_kind_is_refused(tmp_path):
     path.write_text(json.dumps({"version": "1.0", "model": model, "decoder": decoder}), encoding="utf-8")
     vocabulary = detent.Vocabulary.from_file(path, eos_token_ids=[0])
     for canonical in (True, "approximate"):
-        with pytest.raises(UnsupportedError, match=r"WordPiece.*Without it, masks allow every row"):
+        with pytest.raises(UnsupportedError, match=r"WordPiece.*Without it, masks allow every token sequence"):
             detent.compile(detent.regex(" aa"), vocabulary, canonical=canonical)
     with pytest.raises(detent.ArgumentError, match=r'True, False or "approximate"'):
         detent.compile(detent.regex(" aa"), vocabulary, canonical="near")
