@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import detent
@@ -42,7 +42,7 @@ def javascript(value: float) -> str:
     whole, _, fraction = mantissa.lstrip("-").partition(".")
     significant = (whole + (fraction if fraction != "0" else "")).lstrip("0")
     significant = significant.rstrip("0") or "0"
-    exponent = math.floor(float(f"{abs(value):.17e}".partition("e")[2]))
+    exponent = Decimal(repr(value)).adjusted()  # of the shortest digits: 1e-06 is a little less than 10 ** -6
     if -7 < exponent < 0:
         return f"{sign}0.{'0' * (-exponent - 1)}{significant}"
     if exponent >= 21 or exponent <= -7:
@@ -62,6 +62,7 @@ def test_json_dumps_is_accepted(value: Any, options: dict[str, Any]) -> None:
 
 @settings(max_examples=300)
 @given(NUMBERS)
+@example(1e-06)
 def test_numbers_of_both_serialisers_are_accepted(value: float) -> None:
     for schema in ({"type": "number"}, {"minimum": -1e300, "type": "number"}, {"const": value}):
         language = detent.json_schema(schema)
