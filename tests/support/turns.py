@@ -6,9 +6,14 @@ import json
 import re
 from dataclasses import replace
 from functools import cache
+from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import tokenizers
 
 import detent
 from detent.turns import (
@@ -61,6 +66,26 @@ def vocabulary_of(style: Style, with_special: bool) -> detent.Vocabulary:
     tokens += [*(tag.encode() for tag in special), b"<end>"]
     eos = [token_id for token_id in ids if tokens[token_id].decode() in (*ends, "<end>")]
     return detent.Vocabulary(tokens, eos_token_ids=eos, special_token_ids=ids)
+
+
+@cache
+def tokenizer_of(style: Style) -> tuple[tokenizers.Tokenizer, detent.Vocabulary]:
+    """Return the embedded model's tokenizer with the tags of a style as special tokens, and its vocabulary."""
+    data = json.loads((files("detent.models") / "weights" / "tokenizer.json").read_text(encoding="utf-8"))
+    ids = {token["content"]: token["id"] for token in data["added_tokens"]}
+    ends = [tag for tag in (style.end_of_calls, style.end_of_text) if tag]
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    for tag in dict.fromkeys((*style.tags, *ends)):
+        if tag not in ids:
+            ids[tag] = max(*ids.values(), *data["model"]["vocab"].values()) + 1
+            data["added_tokens"].append({"id": ids[tag], "content": tag, **flags})
+    path = Path(_FOLDER.name) / f"{style.name}.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    eos = {ids[tag] for tag in ends} or {ids["<|end|>"]}
+    return tokenizers.Tokenizer.from_file(str(path)), detent.Vocabulary.from_file(path, eos_token_ids=sorted(eos))
+
+
+_FOLDER = TemporaryDirectory()  # the files are read again when the first canonical guide is compiled
 
 
 _PIECES = "a,é,😀, ,\n,<,</,<t,{,[,\",',>,think,tool_call,},]].,Well. ,日本,|,=,<|,channel".split(",")

@@ -11,7 +11,7 @@ import pytest
 import detent
 from detent.models import CallableModel
 from detent.turns import STYLES
-from tests.support.turns import TOOLS, collect, vocabulary_of
+from tests.support.turns import TOOLS, collect, tokenizer_of, vocabulary_of
 
 VALIDATORS = {tool["name"]: jsonschema.Draft202012Validator(tool["parameters"]) for tool in TOOLS}
 
@@ -40,12 +40,13 @@ def liked_tokens(vocabulary, mood):
     return None
 
 
-def check_turns(name, count, seed):
+def check_turns(name, count, seed, *, canonical=False):
     rng, style = Random(f"{name} {seed}"), STYLES[name]
     rules = {}
     for _ in range(count):
         thinks = style.thinking is not None and rng.random() < 0.6
-        thinking_tokens = rng.choice([None, 10, 40, 80]) if thinks else None
+        # Canonical tokens and a budget of thinking exclude each other for now.
+        thinking_tokens = rng.choice([None, 10, 40, 80]) if thinks and not canonical else None
         choice = rng.choice(["auto", "required", "get_weather"])
         key = (rng.random() < 0.5, thinks, thinking_tokens, choice)
         if key not in rules:
@@ -57,9 +58,9 @@ def check_turns(name, count, seed):
                 thinking_tokens=thinking_tokens,
                 max_calls=3,
             )
-            vocabulary = vocabulary_of(style, key[0])
+            vocabulary = tokenizer_of(style)[1] if canonical else vocabulary_of(style, key[0])
             try:
-                guide = detent.compile(rule, vocabulary)
+                guide = detent.compile(rule, vocabulary, canonical=canonical)
             except detent.LimitError as error:
                 assert error.subject == "part_tokens"  # the tags alone take more, in letters
                 rules[key] = None
@@ -74,7 +75,11 @@ def check_turns(name, count, seed):
             assert error.given > shortest  # a completion that is not the shortest was known
             continue
         sample(matcher, rng, rng.choice(["any", "opening", "closing", "endless"]))
-        check_turn(guide, [i for i in matcher.token_ids if i not in guide.vocabulary.eos_token_ids])
+        ids = [i for i in matcher.token_ids if i not in guide.vocabulary.eos_token_ids]
+        if canonical:
+            text = b"".join(map(guide.vocabulary.token_bytes, ids)).decode()
+            assert tokenizer_of(style)[0].encode(text, add_special_tokens=False).ids == ids
+        check_turn(guide, ids)
 
 
 def check_turn(guide, ids):
@@ -95,6 +100,11 @@ def check_turn(guide, ids):
 @pytest.mark.parametrize("name", STYLES)
 def test_sampled_turns(name):
     check_turns(name, 8, 0)
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_canonical_sampled_turns(name):
+    check_turns(name, 4, 0, canonical=True)
 
 
 @pytest.mark.soak

@@ -88,17 +88,25 @@ class _PythonNotation:
 class _XmlNotation:
     def __init__(self, template: XmlTemplate) -> None:
         self._template = template
+        self._known: dict[int, tuple[Function, XmlArguments]] = {}  # by the function's id
+
+    def _arguments(self, function: Function) -> XmlArguments:
+        """Return the reader of a function's arguments, whose automata all calls of the function share."""
+        known = self._known.get(id(function))
+        if known is None:
+            known = self._known[id(function)] = (function, XmlArguments(function, self._template))
+        return known[1]
 
     def node(self, function: Function) -> _core.Node:
         with naming(function):
             return XmlArguments(function, self._template).node()
 
     def as_json(self, function: Function, text: str) -> str:
-        members = XmlArguments(function, self._template).members(text)
+        members = self._arguments(function).members(text)
         return "{" + ", ".join(f"{json.dumps(name)}: {value}" for name, value in members.items()) + "}"
 
     def partial(self, function: Function) -> PartialArguments:
-        return _PartialXml(XmlArguments(function, self._template))
+        return _PartialXml(self._arguments(function))
 
 
 class _BareNotation:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, SupportsIndex
 
 from detent import _core
-from detent.errors import ArgumentError, StateError
+from detent.errors import ArgumentError, DetentError, StateError
 from detent.language import Language
 from detent.mismatch import Mismatch
 from detent.partial_json import PartialJson
@@ -111,12 +111,7 @@ class Parser:
             return self._reader.events() if self._read_bytes(bytes(piece)) else self._leave()
         if self._vocabulary is None:
             raise ArgumentError("feed takes text, unless the parser has a vocabulary: rule.parser(vocabulary)")
-        for token_id in _token_ids(piece):
-            if not self._read_token(self._vocabulary, token_id):
-                return self._leave()
-            if token_id in self._ends:
-                return self.finish()
-        return self._reader.events()
+        return self._feed_tokens(self._vocabulary, _token_ids(piece))
 
     def finish(self) -> list[Event]:
         """End the text; return the last events, of which `TurnFinished` is the last.
@@ -138,11 +133,31 @@ class Parser:
         self._text += data
         return self._reader.feed(allowed) and len(allowed) == len(data)
 
-    def _read_token(self, vocabulary: Vocabulary, token_id: int) -> bool:
-        """Read a token; return False where the text leaves the rule."""
-        data = vocabulary.token_bytes(token_id)
-        if token_id not in vocabulary.special_token_ids and data:
-            return self._read_bytes(data)
+    def _feed_tokens(self, vocabulary: Vocabulary, token_ids: Iterable[Any]) -> list[Event]:
+        """Read tokens; those between two special tokens are read as one text."""
+        text, failure = bytearray(), None
+        for token_id in token_ids:
+            try:
+                data = vocabulary.token_bytes(token_id)
+            except DetentError as error:
+                failure = error
+                break
+            if data and token_id not in vocabulary.special_token_ids:
+                text += data
+                continue
+            if not self._read_bytes(bytes(text)) or not self._read_special(token_id, data):
+                return self._leave()
+            text.clear()
+            if token_id in self._ends:
+                return self.finish()
+        if not self._read_bytes(bytes(text)):
+            return self._leave()
+        if failure is not None:
+            raise failure
+        return self._reader.events()
+
+    def _read_special(self, token_id: int, data: bytes) -> bool:
+        """Read a special token; return False where the text leaves the rule."""
         name = data.decode(errors="replace")
         if token_id in self._ends:
             if name in self._special:

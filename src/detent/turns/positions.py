@@ -77,18 +77,19 @@ class Positions:
 
     def feed(self, data: bytes) -> bool:
         """Read bytes; return False where no text of the rule goes on with the byte at `offset`."""
-        index = 0
-        while index < len(data):
+        index, size = 0, len(data)
+        while index < size:
             if len(self._positions) == 1:
                 index = self._run(data, index)
-                if index == len(data):
+                if index == size:
                     break
+            byte = data[index]
             found: list[_Position] = []
             for position in self._positions:
-                self._step(position, data[index], found)
+                self._step(position, byte, found)
             if not found:
                 return False
-            self._bytes.append(data[index])
+            self._bytes.append(byte)
             self._offset += 1
             self._positions = _distinct(found)
             index += 1
@@ -160,19 +161,25 @@ class Positions:
         if kind not in ("part", "arguments"):
             return index
         dfa, exits = graph.dfa(position.vertex, position.function), graph.exits(position.vertex)
-        start, class_of, is_last = index, dfa.class_of, False
-        while index < len(data):
+        start, size, class_of, is_last = index, len(data), dfa.class_of, False
+        row, accepting, _ = dfa.state(state)
+        while index < size:
             byte = data[index]
-            row, accepting, _ = dfa.state(state)
             target = row[class_of[byte]]
             if not target or (accepting and (exits is None or byte in exits)):
                 break
-            state, index = target, index + 1
-            if is_last := dfa.state(state)[2]:
-                break
+            index += 1
+            if target != state:
+                state = target
+                row, accepting, is_last = dfa.state(state)
+                if is_last:
+                    break
+        if index == start:
+            return index
         self._bytes += data[start:index]
         self._offset += index - start
-        self._positions = [position.at(state)]
+        if state != position.state:
+            self._positions = [position.at(state)]
         if is_last:
             found: list[_Position] = []
             self._exit(self._positions[0], found)
@@ -184,6 +191,8 @@ class Positions:
         position = self._positions[0]
         vertex = self._graph.vertices[position.vertex]
         rest = vertex.data[position.state :]
+        if len(rest) == 1:
+            return index
         taken = data[index : index + len(rest)]
         if not rest.startswith(taken):
             taken = taken[: next(i for i, (one, other) in enumerate(zip(rest, taken, strict=False)) if one != other)]
