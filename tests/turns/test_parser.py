@@ -1,5 +1,8 @@
 """Parsers: the events of a text are those of the turn that was written, however the text is cut."""
 
+import dataclasses
+import pickle
+import time
 from random import Random
 from typing import Any
 
@@ -11,6 +14,7 @@ from detent.turns import (
     STYLES,
     AnswerDelta,
     AnswerFinished,
+    ArgumentsDelta,
     CallFinished,
     CallId,
     TextDelta,
@@ -326,3 +330,51 @@ def test_the_events_of_free_text_are_characters_at_any_temperature() -> None:
         text = "".join(event.text for event in events if isinstance(event, (TextDelta, AnswerDelta)))
         assert text == events.output.text
         assert "\ufffd" not in text
+
+
+@pytest.mark.parametrize("style", ["qwen3", "qwen3-coder", "llama3-pythonic", "gemma4"])
+def test_values_so_far_do_not_depend_on_the_order_in_which_they_are_read(style):
+    rng = Random(style)
+    rule = detent.turn(TOOLS, style=style, thinking="none", tool_choice="required")
+    turn = detent.Turn(calls=(detent.Call("get_weather", {"city": "Oslo, é", "days": 12, "tags": ["a", "b"]}),))
+    data = render(rng, STYLES[style], turn).encode()
+
+    def events():
+        parser = rule.parser()
+        return [event for at in range(len(data)) for event in parser.feed(data[at : at + 1])]
+
+    at_once = []
+    parser = rule.parser()
+    for at in range(len(data)):
+        at_once += [event.value for event in parser.feed(data[at : at + 1]) if isinstance(event, ArgumentsDelta)]
+    later = [event for event in events() if isinstance(event, ArgumentsDelta)]
+    assert [event.value for event in reversed(later)] == at_once[::-1]
+    assert at_once[-1] == turn.calls[0].arguments
+    assert len(set(map(str, at_once))) > 3
+    assert pickle.loads(pickle.dumps(events())) == events()
+    assert dataclasses.replace(later[0], index=1).value == at_once[0]
+
+
+def test_the_value_so_far_of_an_answer_begins_at_its_first_character():
+    rule = detent.turn(style="qwen3", thinking="none", answer=detent.regex(r"\s*") + detent.json_value())
+    parser = rule.parser()
+    events = [event for piece in (" ", "\n", "[1,", " 2]") for event in parser.feed(piece)]
+    values = [event.value for event in events if isinstance(event, AnswerDelta)]
+    assert values == [None, None, [1], [1, 2]]
+
+
+@pytest.mark.parametrize("style", ["qwen3", "qwen3-coder", "llama3-pythonic", "gemma4"])
+def test_a_deep_call_costs_time_linear_in_its_depth(style):
+    # The values so far of all bytes would cost the square of the depth.
+    tool = {"name": "f", "parameters": {"properties": {"x": {}}, "required": ["x"]}}
+    rule = detent.turn(tool, style=style, thinking="none", tool_choice="required")
+    empty = render(Random(0), STYLES[style], detent.Turn(calls=(detent.Call("f", {"x": []}),)))
+    times = []
+    for depth in (2_000, 8_000):
+        text = empty.replace("[]", "[" * depth + "]" * depth)
+        parser, begun = rule.parser(), time.process_time()
+        for character in text:
+            parser.feed(character)
+        assert parser.finish()[-1].reason == "complete"
+        times.append(time.process_time() - begun)
+    assert times[1] < 10 * times[0]

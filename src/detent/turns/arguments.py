@@ -23,24 +23,14 @@ from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.parse.decoder import loads
 from detent.sources.json_schema.solve.solver import Solver
+from detent.turns.late_values import PartialValue
 from detent.turns.object_nodes import simple_object_node
 from detent.turns.style import Style
 
-__all__ = ["Notation", "PartialArguments", "notation_of"]
+__all__ = ["Notation", "notation_of"]
 
 _DEFAULT_LIMITS = Limits()
 _PYTHON_NAME = re.compile(r"[\s,(]*([^\W\d]\w*)=")
-
-
-class PartialArguments(Protocol):
-    """The arguments in a text that is fed in pieces."""
-
-    @property
-    def value(self) -> Any:
-        """The arguments so far."""
-
-    def feed(self, piece: str) -> bool:
-        """Append a piece; return whether `value` changed."""
 
 
 class Notation(Protocol):
@@ -52,7 +42,7 @@ class Notation(Protocol):
     def as_json(self, function: Function, text: str) -> str:
         """Return the arguments as a JSON object."""
 
-    def partial(self, function: Function) -> PartialArguments:
+    def partial(self, function: Function) -> PartialValue:
         """Return the arguments of an empty text."""
 
 
@@ -67,7 +57,7 @@ class _JsonNotation:
     def as_json(self, function: Function, text: str) -> str:
         return text
 
-    def partial(self, function: Function) -> PartialArguments:
+    def partial(self, function: Function) -> PartialValue:
         return PartialJson()
 
 
@@ -81,7 +71,7 @@ class _PythonNotation:
     def as_json(self, function: Function, text: str) -> str:
         return arguments_as_json(text, 1)[0]
 
-    def partial(self, function: Function) -> PartialArguments:
+    def partial(self, function: Function) -> PartialValue:
         return _PartialPython()
 
 
@@ -105,7 +95,7 @@ class _XmlNotation:
         members = self._arguments(function).members(text)
         return "{" + ", ".join(f"{json.dumps(name)}: {value}" for name, value in members.items()) + "}"
 
-    def partial(self, function: Function) -> PartialArguments:
+    def partial(self, function: Function) -> PartialValue:
         return _PartialXml(self._arguments(function))
 
 
@@ -121,7 +111,7 @@ class _BareNotation:
     def as_json(self, function: Function, text: str) -> str:
         return BareReader(self._quote).feed(text)
 
-    def partial(self, function: Function) -> PartialArguments:
+    def partial(self, function: Function) -> PartialValue:
         return _PartialBare(BareReader(self._quote))
 
 

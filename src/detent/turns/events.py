@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from detent.mismatch import Mismatch
 from detent.sources.calls.function import Call
 from detent.sources.calls.tags import TaggedPart
+from detent.turns.late_values import LateField
 
 __all__ = [
     "AnswerDelta",
@@ -87,11 +88,17 @@ class CallId:
 
 @dataclass(frozen=True)
 class ArgumentsDelta:
-    """More text of the arguments of a call, and the arguments so far: what is certain of them, as JSON values."""
+    """More text of the arguments of a call, and the arguments so far: what is certain of them, as JSON values.
+
+    The value is computed when it is first read, which costs time linear in the arguments so far.
+    """
 
     index: int
     text: str
-    value: Any
+    value: LateField = LateField()  # noqa: RUF009 - a descriptor
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"index": self.index, "text": self.text, "value": self.value}
 
 
 @dataclass(frozen=True)
@@ -104,10 +111,16 @@ class CallFinished:
 
 @dataclass(frozen=True)
 class AnswerDelta:
-    """More text of the answer, and its value so far; None where the answer is no JSON."""
+    """More text of the answer, and its value so far; None where the answer is no JSON.
+
+    The value is computed when it is first read, which costs time linear in the answer so far.
+    """
 
     text: str
-    value: Any
+    value: LateField = LateField()  # noqa: RUF009 - a descriptor
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"text": self.text, "value": self.value}
 
 
 @dataclass(frozen=True)

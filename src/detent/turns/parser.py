@@ -12,9 +12,9 @@ from detent.mismatch import Mismatch
 from detent.partial_json import PartialJson
 from detent.sources.calls.tags import TagsValue
 from detent.sources.nodes import short_repr
-from detent.turns.arguments import PartialArguments
 from detent.turns.events import Event, Turn, TurnFinished
 from detent.turns.graph import Graph
+from detent.turns.late_values import PartialValue
 from detent.turns.outline import Part
 from detent.turns.reader import TurnReader
 from detent.turns.tags_rule import TagsRule
@@ -266,7 +266,7 @@ class _AnswerRule:
         """See `TurnRule.graph`."""
         return self._graph
 
-    def partial(self, function: int) -> PartialArguments:
+    def partial(self, function: int) -> PartialValue:
         """See `TurnRule.partial`: there are no calls."""
         return PartialJson()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.partial_json import PartialJson
-from detent.turns.arguments import PartialArguments
 from detent.turns.events import (
     AnswerDelta,
     AnswerFinished,
@@ -23,6 +23,7 @@ from detent.turns.events import (
     Turn,
 )
 from detent.turns.graph import Graph
+from detent.turns.late_values import GrowingValue, PartialValue
 from detent.turns.positions import Mark, Positions, Run
 
 __all__ = ["TurnReader", "TurnRule"]
@@ -42,7 +43,7 @@ class TurnRule(Protocol):
     def graph(self, special: frozenset[str]) -> Graph:
         """Return the graph of the rule, where these tags are special tokens."""
 
-    def partial(self, function: int) -> PartialArguments:
+    def partial(self, function: int) -> PartialValue:
         """Return the arguments of an empty text."""
 
     def call(self, function: int, text: str) -> Any:
@@ -62,8 +63,7 @@ class TurnReader:
         self._function = 0
         self._id: str | None = None  # of the call that has no arguments yet
         self._written: list[str] = []  # of the arguments or the answer in progress
-        self._partial: PartialArguments = PartialJson()
-        self._is_json = True
+        self._growing = GrowingValue(PartialJson)
         self._answer: Any = None
 
     @property
@@ -114,9 +114,9 @@ class TurnReader:
     def _begin(self, mark: Mark) -> None:
         self._written = []
         if mark.role == "arguments":
-            self._partial = self._rule.partial(mark.value)
+            self._growing = GrowingValue(partial(self._rule.partial, mark.value))
         elif mark.role == "answer":
-            self._partial, self._is_json = PartialJson(), True
+            self._growing = GrowingValue(_PartialAnswer)
 
     def _end_id(self, text: str, is_later: bool, found: list[Event]) -> None:
         index = len(self._calls) - is_later
@@ -153,18 +153,30 @@ class TurnReader:
         else:
             self._written.append(text)
             if run.role == "arguments":
-                self._partial.feed(text)
-                found.append(ArgumentsDelta(len(self._calls), text, self._partial.value))
+                # A `LateField` computes the value.
+                found.append(ArgumentsDelta(len(self._calls), text, self._growing.add(text)))
             elif run.role == "answer":
-                found.append(AnswerDelta(text, self._answer_so_far(text)))
+                found.append(AnswerDelta(text, self._growing.add(text)))
 
-    def _answer_so_far(self, text: str) -> Any:
-        """Return the partial value of an answer of JSON; None for another answer."""
-        if self._is_json and self._written[0].lstrip()[:1] in ("{", "[", '"'):
-            try:
-                self._partial.feed(text)
-            except ArgumentError:
-                self._is_json = False
-        else:
-            self._is_json = False
+
+class _PartialAnswer:
+    """The value of an answer of JSON that is an object, an array or a string; None of another answer."""
+
+    def __init__(self) -> None:
+        self._partial = PartialJson()
+        self._is_json: bool | None = None  # not known before the first character that is no white space
+
+    @property
+    def value(self) -> Any:
         return self._partial.value if self._is_json else None
+
+    def feed(self, piece: str) -> bool:
+        if self._is_json is None and (beginning := piece.lstrip()[:1]):
+            self._is_json = beginning in ("{", "[", '"')
+        if not self._is_json:
+            return False
+        try:
+            return self._partial.feed(piece)
+        except ArgumentError:
+            self._is_json = False
+            return True

@@ -10,8 +10,8 @@ from detent.language import Language
 from detent.partial_json import PartialJson
 from detent.sources.calls.tags import Tag, TaggedPart, TagsValue
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, union
-from detent.turns.arguments import PartialArguments
 from detent.turns.graph import Graph
+from detent.turns.late_values import PartialValue
 from detent.turns.outline import Calls, Choice, EndOfTurn, Fixed, Outline, Part, Repeat, sequence
 
 __all__ = ["TagsRule"]
@@ -37,7 +37,7 @@ class TagsRule:
         """See `TurnRule.graph`."""
         return Graph(self._outline, (), special)
 
-    def partial(self, function: int) -> PartialArguments:
+    def partial(self, function: int) -> PartialValue:
         """See `TurnRule.partial`."""
         return PartialJson()
 

@@ -11,10 +11,11 @@ from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.calls.function import Call, Function
-from detent.turns.arguments import Notation, PartialArguments, notation_of
+from detent.turns.arguments import Notation, notation_of
 from detent.turns.content import Content, thinking_parts
 from detent.turns.events import Turn
 from detent.turns.graph import Graph
+from detent.turns.late_values import PartialValue
 from detent.turns.outline import Choice, Outline, node_of, sequence
 from detent.turns.reader import TurnReader
 from detent.turns.style import Style
@@ -110,7 +111,7 @@ class TurnValue:
             self._graphs[special] = Graph(self.outline, self.style.tags, special)
         return self._graphs[special]
 
-    def partial(self, function: int) -> PartialArguments:
+    def partial(self, function: int) -> PartialValue:
         """See `TurnRule.partial`."""
         return self.notation.partial(self.functions[function])
 
