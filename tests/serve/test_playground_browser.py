@@ -199,6 +199,28 @@ def test_a_run_that_cannot_be_says_why(chromium: Any, site: str) -> None:
     visit.close()
 
 
+def test_a_late_answer_about_the_rule_leaves_the_error_of_a_run(chromium: Any, site: str) -> None:
+    visit = Visit(chromium, site)
+    page = visit.open()
+    held: list[Any] = []
+    page.route("**/playground/inspect", lambda route: held.append(route))
+    page.fill("#part-0", "[0-9]{9}")
+    page.fill("#max-tokens", "2")
+    page.click("#run")
+    expect(page.locator("#alert")).to_contain_text("raise max_tokens to at least 9")
+    with page.expect_response("**/playground/inspect"):
+        for route in held:
+            route.continue_()
+    expect(page.locator("#count")).to_have_text("1,000,000,000 texts")
+    expect(page.locator("#alert")).to_contain_text("raise max_tokens to at least 9")
+    page.unroute("**/playground/inspect")
+    page.fill("#max-tokens", "12")
+    visit.run()
+    expect(page.locator("#alert")).to_be_hidden()
+    visit.complaints.clear()  # the browser's own line about status 400
+    visit.close()
+
+
 def test_a_link_carries_the_state(chromium: Any, site: str) -> None:
     visit = Visit(chromium, site)
     page = visit.open()

@@ -32,8 +32,11 @@ export function announce(text) {
   byId("status").textContent = text;
 }
 
-export function alertUser(text) {
+/** Show an error of a source, such as "run"; without a text, forget that of this source and leave the others. */
+export function alertUser(source, text) {
   const box = byId("alert");
+  if (!text && box.dataset.source !== source) return;
+  box.dataset.source = text ? source : "";
   box.hidden = !text;
   box.textContent = text;
 }

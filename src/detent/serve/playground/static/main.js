@@ -20,7 +20,7 @@ const runs = new Runs(() => state, (ids, from) => {
   runs.start();
 }, (text, where) => {
   if (automaton.follow(text, where)) walk.unmark();
-}, (marks) => editor.point(marks), failed);
+}, (marks) => editor.point(marks), (error) => failed("run", error));
 
 // What the user changes
 
@@ -85,10 +85,10 @@ function changed() {
 const askMeaning = debounced(async (signal) => {
   try {
     const answer = await post("inspect", { rule: ruleOf(state) }, signal);
-    alertUser("");
+    alertUser("meaning", "");
     showMeaning(answer);
   } catch (error) {
-    failed(error);
+    failed("meaning", error);
   }
 }, 180);
 
@@ -96,9 +96,10 @@ const askWalk = debounced(async (signal) => {
   const text = state.test;
   try {
     walk.show(text, await post("walk", { rule: ruleOf(state), text }, signal));
+    alertUser("walk", "");
   } catch (error) {
     if (error.name !== "AbortError") walk.clear();
-    failed(error);
+    failed("walk", error);
   }
 }, 120);
 
@@ -138,10 +139,11 @@ function sample(text) {
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-function failed(error) {
+/** Show what went wrong; `source` is what asked the server. */
+function failed(source, error) {
   if (error.name === "AbortError") return;
   if (error.status === 401) askForKey(load);
-  else alertUser(error instanceof TypeError ? "The server does not answer." : error.message);
+  else alertUser(source, error instanceof TypeError ? "The server does not answer." : error.message);
 }
 
 async function load() {
@@ -150,7 +152,7 @@ async function load() {
     const about = await get("about");
     byId("model-name").textContent = `${about.model}, ${about.tokens.toLocaleString("en")} tokens in its vocabulary`;
   } catch (error) {
-    failed(error);
+    failed("meaning", error);
   }
 }
 
@@ -175,7 +177,7 @@ function show(next) {
 
 function followLink() {
   const linked = stateOfLink(location.hash);
-  if (linked === undefined) alertUser("The link could not be read, so the page shows its first example.");
+  if (linked === undefined) alertUser("link", "The link could not be read, so the page shows its first example.");
   show(linked ?? initialState());
 }
 
@@ -192,11 +194,12 @@ byId("example").onchange = (event) => {
 byId("share").onclick = async () => {
   try {
     await navigator.clipboard.writeText(location.href);
+    alertUser("link", "");
     announce("The link is copied.");
     byId("share").textContent = "Copied";
     setTimeout(() => (byId("share").textContent = "Copy link"), 1500);
   } catch {
-    alertUser("The browser did not let the page copy; the address bar has the same link.");
+    alertUser("link", "The browser did not let the page copy; the address bar has the same link.");
   }
 };
 

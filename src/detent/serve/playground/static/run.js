@@ -44,7 +44,7 @@ export class Runs {
     if (result.getBoundingClientRect().top > innerHeight * 0.7) result.scrollIntoView({ block: "start", behavior: still.matches ? "auto" : "smooth" });
     byId("run").disabled = true;
     byId("stop").hidden = false;
-    alertUser("");
+    alertUser("run", "");
     const { prompt, max_tokens, canonical, temperature, seed, forced } = state;
     const body = (run.body = { rule: ruleOf(state), prompt, max_tokens, canonical, temperature, seed });
     try {
