@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -527,6 +528,62 @@ def test_operands() -> None:
     hidden = find_reasons(schema & detent.without("bad"), rb'{"x": "\u0062a', b"d")
     assert hidden in ((), (Reason("word", "'bad'"),))
     assert find_reasons(schema - detent.containing("evil", "bad"), b'{"x": "ba', b"d")[-1] == Reason("word", "'bad'")
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_rounds_and_complements(seed: int) -> None:
+    """Reasons of repetitions are those of each round that may have begun; those of a complement are its operand."""
+    rng = Random(seed)
+    checked = 0
+    while checked < (40 if seed == 1 else 250):
+        pattern = rng.choice(["ab", "a|ab", "[ab]c?", "a{1,3}", "(?:ab|ba){1,2}c", "(a|(b)c)", "abc?", "b*a"])
+        part = detent.regex(pattern)
+        low, high = rng.choice([(0, None), (0, 1), (1, 2), (2, 3), (0, 3), (2, None)])
+        rule = part.optional() if (low, high) == (0, 1) else part.repeat(low, high)
+        for started, following in _refusals(rule, rng, b"abcd", 3, 8):
+            text = started.decode()
+            most = "" if high is None else high - 1
+            begun = [at for at in range(len(text) + 1) if re.fullmatch(f"(?:{pattern}){{0,{most}}}", text[:at])]
+            expected: set[Reason] = set()
+            for at in begun:
+                dfa = part._dfa()
+                state = dfa.after(started[at:])
+                if state and dfa.expected(state):
+                    may_end = not following and part.accepts(started[at:])
+                    expected.update(find_reasons(part, started[at:], b"\xfe" if may_end else following))
+            assert set(find_reasons(rule, started, following)) == expected, (rule, started, following)
+            checked += 1
+        rest = ~rule
+        for started, following in _refusals(rest, rng, b"abcd", 3, 4):
+            every = _texts(started.decode(), following.decode(), len(started) + 5)
+            assert all(rule.accepts(text) for text in every), (rule, started, following)
+            assert find_reasons(rest, started, following) == (Reason("language", f"the excluded {rule.description}"),)
+
+
+def test_excluded_words_of_a_complement() -> None:
+    rule = detent.regex("[a-z]{4}") & ~detent.containing("bad", "evil")
+    assert [(each.kind, each.name) for each in find_reasons(rule, b"ba", b"d")] == [
+        ("language", "regex '[a-z]{4}'"),  # without it, bytes that are no text may follow
+        ("word", "'bad'"),
+    ]
+    assert rule == pickle.loads(pickle.dumps(rule))
+    deep = detent.literal("a")
+    for _ in range(500):
+        deep = ~deep.repeat(0, 2)
+    assert len(find_reasons(deep, b"", b"")) == 1  # the operators that are remembered end somewhere
+    assert pickle.loads(pickle.dumps(deep)).accepts("") == deep.accepts("")
+
+
+def test_an_item_of_a_group_is_named_without_its_parenthesis() -> None:
+    """The position and the name of each item, whatever group it is repeated in."""
+    for pattern, text, names in [
+        (r"([0-9]+)?\.[0-9]+", "x", [("[0-9]", 1), ("\\.", 9)]),
+        ("(?:(?P<n>[ab]*c)+|(?i:d+))?e", "x", [("[ab]", 9), ("c", 14), ("d", 22), ("e", 27)]),
+        ("((a){2}){3}", "b", [("a", 2)]),
+        ("(?=(b+))(?:[ab]+|c)", "x", [("[ab]", 11), ("c", 17)]),
+    ]:
+        found = find_reasons(detent.regex(pattern), b"", text.encode())
+        assert [(each.name, each.position) for each in found] == names
 
 
 def test_a_language_without_parts_has_no_reasons() -> None:

@@ -13,7 +13,7 @@ from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.limits import Limits
 from detent.mismatch import Mismatch, explain, explain_empty
-from detent.origin import MAX_OPERANDS, NO_ORIGIN, Form, Origin
+from detent.origin import MAX_OPERANDS, NO_ORIGIN, Derived, Form, Origin
 from detent.queries import ByteDfa
 from detent.suggestions import as_language, suggests_names
 from detent.values import Capture, Concatenation, Items, Narrowed, OptionalValue, UnionValue
@@ -177,7 +177,7 @@ class Language(Generic[T_co]):
     def __invert__(self) -> Language[str]:
         """Return all byte strings that are not in this language."""
         self._refuse_part_budgets("~")
-        origin = Origin.of("~", self, has_form=False)
+        origin = Origin.of("~", self, has_form=False)._replace(source=Derived.of("~", self))
         return Language(_core.complement(self._node), f"~{_group(self)}", _origin=origin)
 
     def __sub__(self, other: Language[Any] | str | bytes) -> Language[T_co]:
@@ -275,13 +275,13 @@ class Language(Generic[T_co]):
         )
         value = Items(self, None, low, high) if self.value is not None else None
         described = f"{_group(self)}.repeat({', '.join(map(str, given))})"
-        origin = Origin.of("repeat", self, has_form=False)
+        origin = Origin.of("repeat", self, has_form=False)._replace(source=Derived.of("repeat", self, high))
         return Language(_core.repeat(self._node, low, high), described, value, _origin=origin)
 
     def optional(self) -> Language[T_co | None]:
         """Return the texts of this language and the empty text, whose value is None if the language has values."""
         value: Any = OptionalValue(self) if self.value else None
-        origin = Origin.of("repeat", self, has_form=False)
+        origin = Origin.of("repeat", self, has_form=False)._replace(source=Derived.of("repeat", self, 1))
         perhaps = Language(_core.repeat(self._node, 0, 1), f"{_group(self)}.optional()", value, _origin=origin)
         return perhaps._with_part_budgets(self._part_budgets)
 

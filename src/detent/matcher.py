@@ -182,13 +182,15 @@ class Matcher(_core.Matcher):
         return self._started[3] if self._started else self.guide.language
 
     def _text(self) -> bytes:
-        """Return the text so far, without special tokens."""
+        """Return the text so far: the tags of a turn are letters, and other special tokens are left out."""
         special = self.guide.vocabulary.special_token_ids
-        bytes_of = self.guide.vocabulary.token_bytes
-        return b"".join(
-            self._byte_steps[step] if token_id < 0 else b"" if token_id in special else bytes_of(token_id)
-            for step, token_id in enumerate(self.token_ids)
-        )
+        tags = {tag.encode() for tag in getattr(self._language().value, "letter_tags", ())}
+        pieces = []
+        for step, token_id in enumerate(self.token_ids):
+            data = self._byte_steps[step] if token_id < 0 else self.guide.vocabulary.token_bytes(token_id)
+            if token_id < 0 or token_id not in special or data in tags:
+                pieces.append(data)
+        return b"".join(pieces)
 
     def _refused_by_language(self, token: bytes) -> dict[str, Any]:
         """Return what a refusal of a table needs, if the language refuses the token too."""

@@ -26,6 +26,7 @@ __all__ = [
     "MAX_OPERANDS",
     "NO_ORIGIN",
     "Alternatives",
+    "Derived",
     "FindsWords",
     "Form",
     "Hint",
@@ -139,10 +140,51 @@ class Alternatives:
         return ()
 
 
+@dataclass(frozen=True)
+class Derived:
+    """A language that an operator made of one operand: repeated, optional, or the complement.
+
+    Parameters
+    ----------
+    operator : "repeat" or "~"
+        The operator.
+    operand : Language
+        Its operand.
+    maximum : int or None
+        The most rounds of a repetition; None if they have no bound.
+    depth : int
+        How deep such languages and unions are nested.
+    """
+
+    operator: str
+    operand: Language[Any]
+    maximum: int | None = None
+    depth: int = 1
+
+    @classmethod
+    def of(cls, operator: str, operand: Language[Any], maximum: int | None = None) -> Derived | None:
+        """Return the operator and its operand, or None if the operand is nested too deep."""
+        depth = 1 + _nesting(operand)
+        return cls(operator, operand, maximum, depth) if depth <= MAX_NESTING else None
+
+    def expected(self, dfa: ByteDfa, text: bytes, position: int) -> None:
+        """Return None: the bytes that are expected say enough."""
+
+    def hint(self, text: bytes) -> None:
+        """Return None: no other language is known."""
+
+    def conflict(self) -> None:
+        """Return None: the operand says why there is no text."""
+
+    def reasons(self, refused: Continuation) -> tuple[Reason, ...]:
+        """Return nothing: the operand has reasons."""
+        return ()
+
+
 def _nesting(language: Language[Any]) -> int:
     """Return how deep unions are nested in a language, inside other operators too."""
     source, form = language._origin.source, language._origin.form
-    inner = source.depth if isinstance(source, Alternatives) else 0
+    inner = source.depth if isinstance(source, (Alternatives, Derived)) else 0
     return inner if form is None else max(inner, form.unions) + 1
 
 

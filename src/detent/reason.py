@@ -8,6 +8,7 @@ reasons:
   allow it. (Minimal unsatisfiable subsets, by deletion: Zeller & Hildebrandt 2002; Marques-Silva 2010.)
 - *Locations* of which one must go on: items of a pattern, terminals in rules of a grammar, operands of ``|``. The
   reason is all locations that could read the next byte of some text of the language; none of them reads this one.
+  In a turn the locations are its parts; arguments and answers that are open have reasons of their own.
 
 Both are found when they are asked for, by asking other languages: decoding carries nothing along.
 """
@@ -22,11 +23,14 @@ from detent import _core
 from detent.errors import LimitError
 from detent.queries import ByteDfa
 
-__all__ = ["Continuation", "Marks", "Reason", "ReasonKind", "listed", "smallest"]
+__all__ = ["LOCATIONS", "Continuation", "Marks", "Reason", "ReasonKind", "listed", "smallest"]
 
 ReasonKind = Literal[
-    "pattern", "assertion", "keyword", "order", "syntax", "rule", "lexer", "difference", "word", "language"
+    "pattern", "assertion", "keyword", "order", "syntax", "rule", "lexer", "difference", "word", "part", "language"
 ]
+
+LOCATIONS: frozenset[ReasonKind] = frozenset(("pattern", "rule", "part"))
+"""The kinds of reasons that are locations, one of which must go on; the others are conditions."""
 
 _Part = TypeVar("_Part")
 
@@ -44,7 +48,7 @@ class Reason:
     >>> import detent
     >>> limits = detent.json_schema({"type": "object", "properties": {"age": {"type": "integer", "maximum": 120}}})
     >>> limits.why('{"age": 130}').reasons
-    (Reason(kind='keyword', name='/properties/age/maximum', text='120', position=None),)
+    (Reason(kind='keyword', name='/properties/age/maximum', text='120', position=None, part=''),)
 
     Parameters
     ----------
@@ -53,22 +57,30 @@ class Reason:
         possessive repeat of a regex. "keyword": a keyword of a JSON Schema. "order": members in another order than
         that of `properties`. "syntax": no JSON text is written so. "rule": a terminal in a rule of a grammar that could
         be read next. "lexer": a terminal that the grammar's lexer does not read there. "difference": a ``-`` in a rule.
-        "word": an excluded word. "language": an operand without parts.
+        "word": an excluded word. "part": a part of a turn that could be read next. "language": an operand without
+        parts.
     name : str
         The item as written; the JSON pointer of the keyword in the schema; the rule; the word; the description of the
-        operand.
+        operand. Of a turn: "thinking", "text", "name" (of a function), "id", "arguments", "answer" or "notation".
     text : str
-        The pattern; the keyword's value; the terminal.
+        The pattern; the keyword's value; the terminal. Of a turn: the names that may be called, the function of the
+        arguments, or the notation's text.
     position : int or None
         The character in the pattern, from 0; the line in the grammar, from 1.
+    part : str
+        The part of a turn whose rule refuses: "the answer", or "the arguments of 'get_weather'".
     """
 
     kind: ReasonKind
     name: str
     text: str = ""
     position: int | None = None
+    part: str = ""
 
     def __str__(self) -> str:
+        return f"{self._phrase()} in {self.part}" if self.part else self._phrase()
+
+    def _phrase(self) -> str:
         name = _cut(self.name)
         if self.kind == "pattern":
             return f"{name!r} at character {self.position} of {_cut(self.text)!r}"
@@ -84,7 +96,18 @@ class Reason:
             return f"the difference in rule {name} at line {self.position}"
         if self.kind == "word":
             return f"the excluded word {name}"
+        if self.kind == "part":
+            return self._part_phrase()
         return name
+
+    def _part_phrase(self) -> str:
+        if self.name == "notation":
+            return f"{_cut(repr(self.text))} of the notation"
+        if self.name == "name":
+            return f"the name of a function ({_cut(self.text)})"
+        if self.name == "arguments":
+            return f"the arguments of {self.text!r}"
+        return self.name if self.name == "thinking" else f"the {self.name}"
 
 
 class Continuation(NamedTuple):
@@ -203,7 +226,7 @@ def listed(reasons: Sequence[Reason]) -> str:
     names = [str(reason) for reason in reasons[:_MOST_LISTED]]
     if len(reasons) > _MOST_LISTED:
         names.append(f"{len(reasons) - _MOST_LISTED} more")
-    last = "or" if all(reason.kind in ("pattern", "rule") for reason in reasons) else "and"
+    last = "or" if all(reason.kind in LOCATIONS for reason in reasons) else "and"
     return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else names[0]
 
 

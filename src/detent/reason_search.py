@@ -4,6 +4,8 @@
   turn, the others together with those beside them.
 - ``a | b``: the operands that have the text so far; each of them refuses the continuation.
 - ``a + b``: the operands that the text so far may have reached.
+- ``a.repeat()``, ``a.optional()``: the operand, in each round that the text so far may have begun.
+- ``~a``: the operand, which the text must not meet.
 - Anything else: what its source says (`detent.origin.Source.reasons`), or its description.
 """
 
@@ -13,13 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from detent import _core
 from detent.errors import DetentError
-from detent.origin import MAX_NESTING, Alternatives
-from detent.reason import Continuation, Reason, smallest
+from detent.origin import MAX_NESTING, Alternatives, Derived
+from detent.reason import LOCATIONS, Continuation, Reason, smallest
 
 if TYPE_CHECKING:
     from detent.language import Language
 
 __all__ = ["find_reasons"]
+
+_NO_TEXT = b"\xfe"
+"""A byte that no UTF-8 text has, and no mark."""
 
 _MOST_STEPS = 200_000
 """Bytes that the operands of a concatenation read."""
@@ -58,6 +63,10 @@ def _find(language: Language[Any], refused: Continuation, depth: int) -> tuple[R
         elif isinstance(source, Alternatives):
             started = [each for each in source.operands if each._dfa().after(refused.text)]
             found = _joined(_find(each, refused, depth - 1) for each in started)
+        elif isinstance(source, Derived):
+            found = _find_in_rounds(source, refused, depth) if source.operator == "repeat" else ()
+            if source.operator == "~":
+                found = _find_excluded(source.operand, refused, depth)
     if not found and source is not None:
         found = source.reasons(refused)
     return found or (_whole(language),)
@@ -74,8 +83,10 @@ def _find_in_operands(
     nodes = []
     for index, each in enumerate(operands):
         in_strings = each._origin.in_strings
-        node = in_strings(each._node, quotes) if in_strings is not None and quotes else each._node
-        node = _core.without_special(node)
+        if in_strings is not None and quotes:
+            node = _core.without_special(in_strings(each._node, quotes))
+        else:
+            node = each._text_node()  # with tags as letters
         nodes.append(_core.complement(node) if is_difference and index else node)
 
     def refuses(kept: list[int]) -> bool:
@@ -85,13 +96,48 @@ def _find_in_operands(
     found: list[tuple[Reason, ...]] = []
     for index in kept:
         beside = tuple(nodes[other] for other in kept if other != index)
-        inner = refused._replace(
-            beside=refused.beside + beside, quotes=quotes, is_excluded=is_difference and bool(index)
-        )
-        reasons = _find(operands[index], inner, depth - 1)
-        if inner.is_excluded and reasons == (_whole(operands[index]),):
-            reasons = (Reason("language", f"the excluded {operands[index].description}"),)
-        found.append(reasons)
+        inner = refused._replace(beside=refused.beside + beside, quotes=quotes)
+        find = _find_excluded if is_difference and index else _find
+        found.append(find(operands[index], inner, depth - 1))
+    return _joined(found)
+
+
+def _find_excluded(language: Language[Any], refused: Continuation, depth: int) -> tuple[Reason, ...]:
+    """Return the reasons of a language whose texts are excluded."""
+    reasons = _find(language, refused._replace(is_excluded=True), depth - 1)
+    is_whole = reasons == (_whole(language),)
+    return (Reason("language", f"the excluded {language.description}"),) if is_whole else reasons
+
+
+def _find_open(part: Language[Any], refused: Continuation, depth: int) -> tuple[Reason, ...]:
+    """Return the reasons of a part that the end of the text is in; its open locations if it allows the end itself."""
+    refused = refused._replace(beside=())
+    if refused.following or not part._dfa().accepts(refused.text):
+        return _find(part, refused, depth)
+    found = _find(part, refused._replace(following=_NO_TEXT), depth)
+    return found if all(each.kind in LOCATIONS for each in found) else (_whole(part),)
+
+
+def _find_in_rounds(repeat: Derived, refused: Continuation, depth: int) -> tuple[Reason, ...]:
+    """Return the reasons of the rounds that the end of the text may be in."""
+    dfa = repeat.operand._dfa()
+    found: list[tuple[Reason, ...]] = []
+    starts, seen = {0}, {0}
+    rounds = steps = 0
+    while starts and (repeat.maximum is None or rounds < repeat.maximum):
+        rounds += 1
+        ends: set[int] = set()
+        for start in sorted(starts):
+            steps += len(refused.text) - start + 1
+            if steps > _MOST_STEPS:
+                return ()
+            ends.update(dfa.ends(refused.text, start))
+            rest = refused.within(start)
+            state = dfa.after(rest.text)
+            if state and dfa.expected(state):
+                found.append(_find_open(repeat.operand, rest, depth - 1))
+        starts = ends - seen  # later rounds that begin there have no more left
+        seen |= ends
     return _joined(found)
 
 
@@ -111,7 +157,7 @@ def _find_in_parts(parts: list[Language[Any]], refused: Continuation, depth: int
             ends.update(dfa.ends(refused.text, start))
             state = dfa.after(rest.text)
             if state and dfa.expected(state):
-                found.append(_find(part, rest._replace(beside=()), depth - 1))
+                found.append(_find_open(part, rest, depth - 1))
         starts = ends
     return _joined(found)
 

@@ -368,6 +368,17 @@ def test_runs_that_cannot_be(url: str, body: dict[str, Any]) -> None:
 # What refuses a token
 
 
+TOOLS = json.dumps(
+    [
+        {"type": "function", "function": {"name": "g", "parameters": {"properties": {"n": {"maximum": 3}}}}},
+        {
+            "type": "function",
+            "function": {"name": "f", "parameters": {"properties": {"n": {"maximum": 20, "minimum": 1}}}},
+        },
+    ]
+)
+
+
 def why(url: str, parts: list[dict[str, Any]], before: str, refused: str, **options: Any) -> dict[str, Any]:
     vocabulary = detent.load_model().vocabulary
     tokens, (token_id,) = vocabulary.encode_canonical(before), vocabulary.encode_canonical(refused)
@@ -383,6 +394,8 @@ def why(url: str, parts: list[dict[str, Any]], before: str, refused: str, **opti
         ([part("regex", "[0-9]{4}-x"), part("choice", "1", "-")], "1234", "a", ["-"]),
         ([part("schema", '{"type": "integer", "maximum": 20}')], "2", "5", ['"maximum"']),
         ([part("grammar", 'start: "a" other\nother: "bc"')], "a", "c", ['other: "bc"']),
+        ([part("tools", TOOLS)], '{"name": "f", "arguments": {"n": 2', "5", ['"maximum"']),
+        ([part("tools", TOOLS)], '{"name": "g', "5", []),
     ],
 )
 def test_what_refuses_a_token_is_marked_in_the_rule(

@@ -6,6 +6,7 @@ A notation has three functions: `node` returns the texts of a function's argumen
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from typing import Any, Protocol
@@ -30,6 +31,7 @@ from detent.turns.style import Style
 __all__ = ["Notation", "notation_of"]
 
 _DEFAULT_LIMITS = Limits()
+_SCALARS = ["string", "number", "boolean", "null"]
 _PYTHON_NAME = re.compile(r"[\s,(]*([^\W\d]\w*)=")
 
 
@@ -45,8 +47,16 @@ class Notation(Protocol):
     def partial(self, function: Function) -> PartialValue:
         """Return the arguments of an empty text."""
 
+    def weakened(self, function: Function, schema: dict[str, Any]) -> Function:
+        """Return the function with a weaker schema, such that the values which it had are written as before."""
 
-class _JsonNotation:
+
+class _Notation:
+    def weakened(self, function: Function, schema: dict[str, Any]) -> Function:
+        return dataclasses.replace(function, schema=schema)
+
+
+class _JsonNotation(_Notation):
     def node(self, function: Function) -> _core.Node:
         known = None if function.formats else simple_object_node(function.schema)
         if known is not None:
@@ -61,7 +71,7 @@ class _JsonNotation:
         return PartialJson()
 
 
-class _PythonNotation:
+class _PythonNotation(_Notation):
     def __init__(self, with_json_words: bool) -> None:
         self._with_json_words = with_json_words
 
@@ -75,7 +85,7 @@ class _PythonNotation:
         return _PartialPython()
 
 
-class _XmlNotation:
+class _XmlNotation(_Notation):
     def __init__(self, template: XmlTemplate) -> None:
         self._template = template
         self._known: dict[int, tuple[Function, XmlArguments]] = {}  # by the function's id
@@ -98,8 +108,14 @@ class _XmlNotation:
     def partial(self, function: Function) -> PartialValue:
         return _PartialXml(self._arguments(function))
 
+    def weakened(self, function: Function, schema: dict[str, Any]) -> Function:
+        members = dict(schema.get("properties", {}))
+        for name in XmlArguments(function, self._template).raw_names(list(members)):  # raw: it takes no object or array
+            members[name] = {"allOf": [members[name], {"type": _SCALARS}]}
+        return super().weakened(function, {**schema, "properties": members} if members else schema)
 
-class _BareNotation:
+
+class _BareNotation(_Notation):
     def __init__(self, quote: str) -> None:
         self._quote = quote
 

@@ -13,6 +13,7 @@ from detent.sources.nodes import short_repr
 from detent.suggestions import suggests_names
 from detent.turns.style import Style
 from detent.turns.styles import find_style
+from detent.turns.turn_source import TurnSource
 from detent.turns.value import TurnValue
 from detent.vocabulary import Vocabulary
 
@@ -71,7 +72,8 @@ def calls(
     bare = replace(known, before_calls=known.before_calls.lstrip(), end_of_calls="", end_of_text="")
     value = CallsValue(TurnValue(bare, found, 1, most, False, None, "none"))
     description = f"{known.name} calls of {', '.join(names)}{more}"
-    return Language(value.turn.node, description, value, _origin=Origin(quotes=Quotes.BALANCED))
+    origin = Origin(quotes=Quotes.BALANCED, source=TurnSource(value.turn))
+    return Language(value.turn.node, description, value, _origin=origin)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from detent.turns.graph import Graph
 from detent.turns.outline import Role
 
-__all__ = ["Mark", "Positions", "Run"]
+__all__ = ["Mark", "Place", "Positions", "Run"]
 
 
 class Mark(NamedTuple):
@@ -36,6 +36,14 @@ class Run(NamedTuple):
 
     role: Role
     data: bytes
+
+
+class Place(NamedTuple):
+    """A vertex of the graph that the next byte may belong to; `start` is the offset at which its part begins."""
+
+    vertex: int
+    function: int
+    start: int
 
 
 class _Position(NamedTuple):
@@ -140,6 +148,29 @@ class Positions:
                     self._positions = [each]
                     return True
         return False
+
+    def places(self) -> list[Place]:
+        """Return where the text may go on, the end of the text among them, if nothing of it was taken as certain."""
+        pending = list(self._positions)
+        found: dict[Place, None] = {}
+        for position in pending:  # grows
+            vertex, state = self._graph.vertices[position.vertex], position.state
+            if vertex.kind == "name":
+                names = self._graph.names(position.vertex)
+                is_open, may_end = bool(names.children[state]), names.function[state] is not None
+            elif vertex.kind in ("part", "arguments"):
+                row, may_end, _ = self._graph.dfa(position.vertex, position.function).state(state)
+                is_open = any(row)
+            else:
+                is_open, may_end = True, False
+            if is_open:
+                starts = [mark.offset for mark in position.trail if mark.kind == "begin"]
+                found[Place(position.vertex, position.function, starts[-1] if starts else 0)] = None
+            if may_end:
+                following: list[_Position] = []
+                self._exit(position, following)
+                pending += [each for each in following if each not in pending]
+        return list(found)
 
     def _take_bytes(self, end: int, items: list[Mark | Run]) -> None:
         if end > self._certain:

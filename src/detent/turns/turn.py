@@ -15,6 +15,7 @@ from detent.sources.words.choice import choice
 from detent.turns.events import Turn
 from detent.turns.style import Style
 from detent.turns.styles import find_style
+from detent.turns.turn_source import TurnSource
 from detent.turns.value import TurnValue
 
 __all__ = ["Thinking", "turn"]
@@ -87,7 +88,8 @@ def turn(
     mode = ("optional" if known.thinking else "none") if thinking is None else thinking
     value = TurnValue(known, functions, minimum, maximum, bool(text), held, mode)
     described = _describe(known, functions, held)
-    rule: Language[Turn] = Language(value.node, described, value, _origin=Origin(quotes=Quotes.MIXED))
+    origin = Origin(quotes=Quotes.MIXED, source=TurnSource(value))
+    rule: Language[Turn] = Language(value.node, described, value, _origin=origin)
     if thinking_tokens is not None:
         tokens = _checked_tokens(thinking_tokens, mode)
         rule._with_part_budgets(((value.thinking_node, tokens),))

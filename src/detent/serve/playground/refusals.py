@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -87,9 +88,11 @@ def marks_of(reason: Reason, parts: Sequence[Part]) -> list[dict[str, int]]:
         start, length = None, 0
         if reason.kind in ("pattern", "assertion") and part.kind == "regex" and part.source == reason.text:
             start, length = reason.position, len(reason.name)
-        elif reason.kind == "keyword" and part.kind == "schema":
+        elif reason.kind == "keyword" and part.kind in ("schema", "tools"):
             pointer, _, keyword = reason.name.rpartition("/")
-            start, length = position_of(part.source, pointer, keyword), len(keyword) + 2
+            within = _schema_of(part.source, reason) if part.kind == "tools" else ""
+            if within is not None:
+                start, length = position_of(part.source, within + pointer, keyword), len(keyword) + 2
         elif reason.kind in ("rule", "lexer", "difference") and part.kind == "grammar" and reason.position is not None:
             lines = part.source.split("\n")
             if reason.position <= len(lines):
@@ -98,6 +101,17 @@ def marks_of(reason: Reason, parts: Sequence[Part]) -> list[dict[str, int]]:
         if start is not None and length:
             found.append({"part": index, "start": start, "end": start + length})
     return found
+
+
+def _schema_of(source: str, reason: Reason) -> str | None:
+    """Return the JSON pointer of the schema in a list of tools that a reason is about."""
+    tools = json.loads(source)
+    for index, tool in enumerate(tools if isinstance(tools, list) else [tools]):
+        inner = tool.get("function", tool)
+        if str(Reason("part", "arguments", inner.get("name", ""))) == reason.part:
+            path = (f"/{index}" if isinstance(tools, list) else "") + ("/function" if inner is not tool else "")
+            return next((f"{path}/{key}" for key in inner if isinstance(inner[key], dict)), None)
+    return None
 
 
 def _shown(text: bytes) -> str:

@@ -16,7 +16,7 @@ from detent.errors import DetentError, EmptyLanguageError, LimitError
 from detent.language import Language
 from detent.limits import Limits
 from detent.queries import ByteDfa
-from detent.reason import Reason
+from detent.reason import LOCATIONS, Reason
 from detent.tables import TokenDfa
 from detent.tables.drawing import byte_runs, draw_table, numbered_states, table_by_bytes
 from detent.tables.minimize import START
@@ -289,7 +289,7 @@ def phrase(reasons: Sequence[Reason]) -> str:
     ]
     if len(reasons) > _MOST_REASONS:
         names.append(f"{len(reasons) - _MOST_REASONS} more")
-    return (" or " if all(each.kind in ("pattern", "rule") for each in reasons) else " and ").join(names)
+    return (" or " if all(each.kind in LOCATIONS for each in reasons) else " and ").join(names)
 
 
 def number_text(number: int) -> str:

@@ -138,6 +138,12 @@ class XmlArguments:
             position = end + len(template.after_value)
         return found
 
+    def raw_names(self, names: Sequence[str]) -> list[str]:
+        """Return the arguments whose values are raw, of these names."""
+        plans = self._object_plans()
+        values = {name: [value for plan in plans for value in _values_of(plan, name)] for name in names}
+        return [name for name in names if all(_raw_strings(self._solver, value) for value in values[name])]
+
     def _end_of_json(self, name: str, text: str, start: int) -> int:
         """Return the end of an object or array at `start`, whose strings may hold a closing tag; else `start`."""
         template = self._template

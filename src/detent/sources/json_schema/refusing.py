@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from detent.reason import smallest
 from detent.sources.diagnostics import json_pointer
 
-__all__ = ["Keyword", "refusing_keywords"]
+__all__ = ["Keyword", "refusing_keywords", "without_keywords"]
 
 _MOST_CHARACTERS = 3_000_000
 """Of the schemas that are compiled for one reason."""
@@ -48,15 +48,21 @@ class _SpentError(Exception):
     """The bound on the work is reached."""
 
 
-def refusing_keywords(schema: Any, near: frozenset[str], refuses: Callable[[Any], bool]) -> list[Keyword] | None:
+def without_keywords(schema: Any) -> Any:
+    """Return a schema without its conditions; members that it declares stay declared, in their order."""
+    return _relaxed(schema, (), frozenset())
+
+
+def refusing_keywords(schema: Any, near: frozenset[str] | None, refuses: Callable[[Any], bool]) -> list[Keyword] | None:
     """Return a smallest set of keywords that refuse a continuation; None if it is not found with bounded work.
 
     Parameters
     ----------
     schema : dict or bool
         A schema that refuses it.
-    near : frozenset of str
-        The names of the members around the end of the text; keywords about other members are left out first.
+    near : frozenset of str or None
+        The names of the members around the end of the text; keywords about other members are left out first. None if
+        they are not known.
     refuses : callable
         Whether another schema refuses it.
     """
@@ -72,8 +78,8 @@ def refusing_keywords(schema: Any, near: frozenset[str], refuses: Callable[[Any]
         return refuses(relaxed)
 
     try:
-        around = [path for path in paths if _is_near(path, near)]
-        found = smallest(around, ask) or smallest(paths, ask)
+        around = [] if near is None else [path for path in paths if _is_near(path, near)]
+        found = (smallest(around, ask) if around else None) or smallest(paths, ask)
     except _SpentError:
         return None
     return None if found is None else [_described(schema, path) for path in found]

@@ -147,7 +147,7 @@ class _SubPattern(op.SubPattern):  # type: ignore[misc]
 
     def __init__(self, state: State, data: Tree | None = None) -> None:
         super().__init__(state, data)
-        self.start = 0
+        self.start: int = state.source.tell()
         self.ends: list[int] = []
 
     def append(self, item: Item) -> None:
@@ -196,9 +196,7 @@ def _parse_sub(source: _PatternTokenizer, state: State, verbose: int, nested: in
     branches: list[SubPattern] = []
     while True:
         source.count_part()
-        first = source.tell()
         branches.append(op._parse(source, state, verbose, nested + 1, not nested and not branches))
-        branches[-1].start = first
         if not source.match("|"):
             break
         if not nested:

@@ -1,0 +1,136 @@
+"""TurnSource: which parts of a turn could be read next, and what in them refuses a continuation.
+
+The parts that are open are the positions of the text in the graph of the turn (`detent.turns.positions`). An open part
+that is a fixed text, a name, thinking or free text is a location. Arguments and answers have rules of their own: their
+keywords, in the notation of the turn, are found as those of a schema are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from detent import _core
+from detent.errors import DetentError
+from detent.queries import ByteDfa
+from detent.reason import Continuation, Reason
+from detent.reason_search import find_reasons
+from detent.sources.calls.function import Function
+from detent.sources.json_schema import json_schema
+from detent.sources.json_schema.refusing import refusing_keywords, without_keywords
+from detent.turns.graph import Graph
+from detent.turns.positions import Place, Positions
+from detent.turns.value import TurnValue
+
+__all__ = ["TurnSource"]
+
+_NO_TAGS: frozenset[str] = frozenset()
+"""In texts, tags are letters."""
+
+
+@dataclass(frozen=True)
+class TurnSource:
+    """A turn, or calls alone.
+
+    Parameters
+    ----------
+    value : TurnValue
+        Its parts.
+    """
+
+    value: TurnValue
+
+    def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, str | None] | None:
+        """Return the bytes that are expected, and the parts that they may belong to."""
+        names = dict.fromkeys(str(self._part(place)) for place in self._places(text[:position]))
+        return dfa.expected_text(dfa.after(text[:position])), " or ".join(names) or None
+
+    def hint(self, text: bytes) -> None:
+        """Return None: no other turn is known."""
+
+    def conflict(self) -> None:
+        """Return None: a turn has texts, or its parts say why not."""
+
+    def reasons(self, refused: Continuation) -> tuple[Reason, ...]:
+        """Return the open parts, or what refuses the continuation in those that have rules of their own."""
+        if refused.is_excluded:
+            return ()
+        places = self._places(refused.text)
+        return tuple(dict.fromkeys(reason for place in places for reason in self._reasons(place, refused)))
+
+    def _places(self, text: bytes) -> list[Place]:
+        positions = Positions(self.value.graph(_NO_TAGS))
+        if not positions.feed(text):
+            return []
+        return [place for place in positions.places() if self._graph.vertices[place.vertex].kind != "end"]
+
+    @property
+    def _graph(self) -> Graph:
+        return self.value.graph(_NO_TAGS)
+
+    def _part(self, place: Place) -> Reason:
+        vertex = self._graph.vertices[place.vertex]
+        if vertex.kind == "name":
+            return Reason("part", "name", ", ".join(self.value.names))
+        if vertex.kind == "arguments":
+            return Reason("part", "arguments", self.value.names[place.function])
+        if vertex.part is not None:
+            role = vertex.part.role
+            return Reason("part", "notation" if role == "none" else role)
+        return Reason("part", "notation", vertex.data.decode())
+
+    def _reasons(self, place: Place, refused: Continuation) -> Iterator[Reason]:
+        part = self._part(place)
+        inner = refused.within(place.start)._replace(beside=())
+        found: tuple[Reason, ...] = ()
+        if part.name == "arguments":
+            found = self._of_arguments(self.value.functions[place.function], inner)
+        elif part.name == "answer" and self.value.answer is not None:
+            found = find_reasons(self.value.answer, inner.text, inner.following)
+        yield from (replace(each, part=str(part)) for each in found) if found else (part,)
+
+    def _of_arguments(self, function: Function, refused: Continuation) -> tuple[Reason, ...]:
+        """Return what refuses the continuation in arguments; nothing if they have it, or no reason is found."""
+        if self.value.style.arguments == "json":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                rule = json_schema(function.schema, whitespace="line", formats=function.formats)
+            return find_reasons(rule, refused.text, refused.following)
+        schema = function.schema
+        if not self._refuse(function, schema, refused):
+            return ()
+        if any(not self._refuse(function, each, refused) for each in self._orders(function, schema, refused.text)):
+            return (Reason("order", "the order of properties"),)
+        free = without_keywords(schema)
+        if all(self._refuse(function, each, refused) for each in [free, *self._orders(function, free, refused.text)]):
+            return (Reason("syntax", f"the notation of {self.value.style.name}"),)
+        found = refusing_keywords(schema, None, lambda each: self._refuse(function, each, refused))
+        return tuple(Reason("keyword", each.pointer, each.value) for each in found or ())
+
+    def _refuse(self, function: Function, schema: Any, refused: Continuation) -> bool:
+        """Return whether the arguments of a function with another schema refuse the continuation."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                notation = self.value.notation
+                node = notation.node(notation.weakened(function, schema))
+        except DetentError:
+            return False
+        return refused.is_refused_by(_core.without_special(_core.special_as_text(node, self._tags)))
+
+    @cached_property
+    def _tags(self) -> list[bytes]:
+        return sorted(tag.encode() for tag in self.value.style.tags)
+
+    def _orders(self, function: Function, schema: dict[str, Any], text: bytes) -> Iterator[dict[str, Any]]:
+        """Yield the schema with the arguments in the order of a text, and each of the others next."""
+        partial = self.value.notation.partial(function)
+        partial.feed(text.decode(errors="ignore"))
+        members = schema.get("properties", {})
+        written = [name for name in partial.value or () if name in members]
+        for name in members:
+            order = dict.fromkeys([*written, name, *members])
+            yield {**schema, "properties": {each: members[each] for each in order}}
