@@ -4,7 +4,7 @@
   turn, the others together with those beside them.
 - ``a | b``: the operands that have the text so far; each of them refuses the continuation.
 - ``a + b``: the operands that the text so far may have reached.
-- ``a.repeat()``, ``a.optional()``: the operand, in each round that the text so far may have begun.
+- ``a.repeat()``, ``a.optional()``: the operand, in each round that the text so far may have started.
 - ``~a``: the operand, which the text must not meet.
 - Anything else: what its source says (`detent.origin.Source.reasons`), or its description.
 """

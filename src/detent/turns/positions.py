@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from detent.turns.graph import Graph
 from detent.turns.outline import Role
 
-__all__ = ["Mark", "Place", "Positions", "Run"]
+__all__ = ["Mark", "OpenPart", "Positions", "Run"]
 
 
 class Mark(NamedTuple):
@@ -38,7 +38,7 @@ class Run(NamedTuple):
     data: bytes
 
 
-class Place(NamedTuple):
+class OpenPart(NamedTuple):
     """A vertex of the graph that the next byte may belong to; `start` is the offset at which its part begins."""
 
     vertex: int
@@ -149,10 +149,10 @@ class Positions:
                     return True
         return False
 
-    def places(self) -> list[Place]:
+    def open_parts(self) -> list[OpenPart]:
         """Return where the text may go on, the end of the text among them, if nothing of it was taken as certain."""
         pending = list(self._positions)
-        found: dict[Place, None] = {}
+        found: dict[OpenPart, None] = {}
         for position in pending:  # grows
             vertex, state = self._graph.vertices[position.vertex], position.state
             if vertex.kind == "name":
@@ -165,7 +165,7 @@ class Positions:
                 is_open, may_end = True, False
             if is_open:
                 starts = [mark.offset for mark in position.trail if mark.kind == "begin"]
-                found[Place(position.vertex, position.function, starts[-1] if starts else 0)] = None
+                found[OpenPart(position.vertex, position.function, starts[-1] if starts else 0)] = None
             if may_end:
                 following: list[_Position] = []
                 self._exit(position, following)

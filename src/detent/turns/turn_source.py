@@ -22,7 +22,7 @@ from detent.sources.calls.function import Function
 from detent.sources.json_schema import json_schema
 from detent.sources.json_schema.refusing import refusing_keywords, without_keywords
 from detent.turns.graph import Graph
-from detent.turns.positions import Place, Positions
+from detent.turns.positions import OpenPart, Positions
 from detent.turns.value import TurnValue
 
 __all__ = ["TurnSource"]
@@ -45,7 +45,7 @@ class TurnSource:
 
     def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, str | None] | None:
         """Return the bytes that are expected, and the parts that they may belong to."""
-        names = dict.fromkeys(str(self._part(place)) for place in self._places(text[:position]))
+        names = dict.fromkeys(str(self._part(opened)) for opened in self._open_parts(text[:position]))
         return dfa.expected_text(dfa.after(text[:position])), " or ".join(names) or None
 
     def hint(self, text: bytes) -> None:
@@ -58,36 +58,36 @@ class TurnSource:
         """Return the open parts, or what refuses the continuation in those that have rules of their own."""
         if refused.is_excluded:
             return ()
-        places = self._places(refused.text)
-        return tuple(dict.fromkeys(reason for place in places for reason in self._reasons(place, refused)))
+        open_parts = self._open_parts(refused.text)
+        return tuple(dict.fromkeys(reason for opened in open_parts for reason in self._reasons(opened, refused)))
 
-    def _places(self, text: bytes) -> list[Place]:
+    def _open_parts(self, text: bytes) -> list[OpenPart]:
         positions = Positions(self.value.graph(_NO_TAGS))
         if not positions.feed(text):
             return []
-        return [place for place in positions.places() if self._graph.vertices[place.vertex].kind != "end"]
+        return [opened for opened in positions.open_parts() if self._graph.vertices[opened.vertex].kind != "end"]
 
     @property
     def _graph(self) -> Graph:
         return self.value.graph(_NO_TAGS)
 
-    def _part(self, place: Place) -> Reason:
-        vertex = self._graph.vertices[place.vertex]
+    def _part(self, opened: OpenPart) -> Reason:
+        vertex = self._graph.vertices[opened.vertex]
         if vertex.kind == "name":
             return Reason("part", "name", ", ".join(self.value.names))
         if vertex.kind == "arguments":
-            return Reason("part", "arguments", self.value.names[place.function])
+            return Reason("part", "arguments", self.value.names[opened.function])
         if vertex.part is not None:
             role = vertex.part.role
             return Reason("part", "notation" if role == "none" else role)
         return Reason("part", "notation", vertex.data.decode())
 
-    def _reasons(self, place: Place, refused: Continuation) -> Iterator[Reason]:
-        part = self._part(place)
-        inner = refused.within(place.start)._replace(beside=())
+    def _reasons(self, opened: OpenPart, refused: Continuation) -> Iterator[Reason]:
+        part = self._part(opened)
+        inner = refused.within(opened.start)._replace(beside=())
         found: tuple[Reason, ...] = ()
         if part.name == "arguments":
-            found = self._of_arguments(self.value.functions[place.function], inner)
+            found = self._of_arguments(self.value.functions[opened.function], inner)
         elif part.name == "answer" and self.value.answer is not None:
             found = find_reasons(self.value.answer, inner.text, inner.following)
         yield from (replace(each, part=str(part)) for each in found) if found else (part,)
