@@ -40,6 +40,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
     ),
     "masks": (
         {
+            "alternative_sets",
             "alternative_walk",
             "literal_walk",
             "mask_computer",

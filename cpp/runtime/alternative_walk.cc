@@ -1,7 +1,6 @@
 #include "runtime/alternative_walk.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "expr/lengths.h"
 #include "runtime/reference_walk.h"
@@ -29,7 +28,7 @@ void AlternativeWalk::run(ExprId state, ExprId reference, std::size_t first, std
       i = node.next;
       continue;
     }
-    find_successors(at.set, byte_class, after.set);
+    alternatives_.find_successors(at.set, byte_class, after.set);
     if (after.set.empty() && after.reference == ExprSet::kEmpty) {
       i = node.next;
       continue;
@@ -50,31 +49,13 @@ void AlternativeWalk::run(ExprId state, ExprId reference, std::size_t first, std
   }
 }
 
-const Alternative& AlternativeWalk::alternative(AlternativeId id) {
-  if (id.value >= alternatives_.size()) alternatives_.resize(id.value * 3 / 2 + 64);
-  const Alternative*& known = alternatives_[id.value];
-  if (!known) known = &automaton_.alternative(id);
-  return *known;
-}
-
-void AlternativeWalk::find_successors(const Set& set, std::uint8_t byte_class, Set& after) {
-  after.clear();
-  ++set_count_;
-  for (AlternativeId id : set) {
-    for (AlternativeId next : alternative(id).after(byte_class)) {
-      if (next.value >= last_seen_.size()) last_seen_.resize(next.value * 3 / 2 + 64);
-      if (std::exchange(last_seen_[next.value], set_count_) != set_count_) after.push_back(next);
-    }
-  }
-}
-
 // Allows the whole subtree at once if one alternative stays live throughout. In a slice, no token may leave it.
 bool AlternativeWalk::take_subtree(const Position& at, ExprId reference_next, std::size_t i) {
   const Subtree& subtree = vocabulary_.subtrees()[trie_[i].subtree];
   std::uint32_t bound = UINT32_MAX;
   bool is_live = false;
   for (AlternativeId id : at.set) {
-    const Alternative& each = alternative(id);
+    const Alternative& each = alternatives_[id];
     if (exits_ && !(each.last_bytes & subtree.used).empty()) return false;
     if (subtree.height > each.loop_reach || !subtree.used.is_subset_of(each.loop.bytes)) continue;
     is_live = true;
@@ -89,13 +70,13 @@ bool AlternativeWalk::take_subtree(const Position& at, ExprId reference_next, st
   return true;
 }
 
-bool AlternativeWalk::accepts(const Set& set) {
-  return std::ranges::any_of(set, [this](AlternativeId id) { return alternative(id).accepting; });
+bool AlternativeWalk::accepts(const AlternativeSet& set) {
+  return std::ranges::any_of(set, [this](AlternativeId id) { return alternatives_[id].accepting; });
 }
 
-std::uint32_t AlternativeWalk::completion_bound(const Set& set) {
+std::uint32_t AlternativeWalk::completion_bound(const AlternativeSet& set) {
   std::uint32_t least = UINT32_MAX;
-  for (AlternativeId id : set) least = std::min(least, alternative(id).completion_bound);
+  for (AlternativeId id : set) least = std::min(least, alternatives_[id].completion_bound);
   return least;
 }
 

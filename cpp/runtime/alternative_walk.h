@@ -13,6 +13,7 @@
 
 #include "automaton/automaton.h"
 #include "mask/mask_builder.h"
+#include "runtime/alternative_sets.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -23,34 +24,34 @@ class AlternativeWalk {
  public:
   // `exits` is null unless the mask is that of a slice.
   AlternativeWalk(const Vocabulary& vocabulary, Automaton& automaton, MaskBuilder& builder, ExitDelta* exits)
-      : vocabulary_(vocabulary), automaton_(automaton), builder_(builder), exits_(exits), trie_(vocabulary.trie()) {}
+      : vocabulary_(vocabulary),
+        automaton_(automaton),
+        builder_(builder),
+        exits_(exits),
+        trie_(vocabulary.trie()),
+        alternatives_(automaton) {}
 
   // Adds the tokens at the siblings from node `first` up to `end`, and below them, that `state` allows; takes back the
   // others if the builder may hold them: where `reference`, the state of the reference mask, is not dead.
   void run(ExprId state, ExprId reference, std::size_t first, std::size_t end);
 
  private:
-  using Set = std::vector<AlternativeId>;
   struct Position {
-    Set set;
+    AlternativeSet set;
     ExprId reference;
   };
 
-  const Alternative& alternative(AlternativeId id);
-  void find_successors(const Set& set, std::uint8_t byte_class, Set& after);
   bool take_subtree(const Position& at, ExprId reference_next, std::size_t i);
-  bool accepts(const Set& set);
-  std::uint32_t completion_bound(const Set& set);
+  bool accepts(const AlternativeSet& set);
+  std::uint32_t completion_bound(const AlternativeSet& set);
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   MaskBuilder& builder_;
   ExitDelta* exits_;
   const std::vector<TrieNode>& trie_;
-  std::vector<Position> path_;                    // path_[d]: after d more bytes than the first node has
-  std::vector<const Alternative*> alternatives_;  // by id; null: not asked for yet
-  std::vector<std::uint32_t> last_seen_;          // by id: the last set that was found to have it
-  std::uint32_t set_count_ = 0;
+  AlternativeSets alternatives_;
+  std::vector<Position> path_;  // path_[d]: after d more bytes than the first node has
 };
 
 }  // namespace detent

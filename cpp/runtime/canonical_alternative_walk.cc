@@ -9,16 +9,16 @@ namespace detent {
 std::shared_ptr<const Mask> CanonicalAlternativeWalk::run() {
   const std::vector<TrieNode>& trie = vocabulary_.trie();
   const auto& class_of = language_.automaton.class_of();
-  std::vector<Set> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: after d bytes
+  std::vector<AlternativeSet> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: after d bytes
   path[0] = language_.automaton.split(state_);
   for (std::size_t i = 0; i < trie.size();) {
     const TrieNode& node = trie[i];
-    const Set& at = path[node.depth];
+    const AlternativeSet& at = path[node.depth];
     if (node.subtree && take_subtree(at, vocabulary_.subtrees()[node.subtree], node.depth)) {
       i = node.next;
       continue;
     }
-    Set& after = path[node.depth + std::size_t{1}];
+    AlternativeSet& after = path[node.depth + std::size_t{1}];
     find_successors(at, class_of[node.byte], after);
     if (after.empty()) {
       i = node.next;
@@ -31,22 +31,9 @@ std::shared_ptr<const Mask> CanonicalAlternativeWalk::run() {
   return builder_.finish();
 }
 
-const Alternative& CanonicalAlternativeWalk::alternative(AlternativeId id) {
-  if (id.value >= alternatives_.size()) alternatives_.resize(id.value * 3 / 2 + 64);
-  const Alternative*& known = alternatives_[id.value];
-  if (!known) known = &language_.automaton.alternative(id);
-  return *known;
-}
-
-void CanonicalAlternativeWalk::find_successors(const Set& set, std::uint8_t byte_class, Set& after) {
-  after.clear();
-  ++set_count_;
-  for (AlternativeId id : set) {
-    for (AlternativeId next : alternative(id).after(byte_class)) {
-      if (next.value >= last_seen_.size()) last_seen_.resize(next.value * 3 / 2 + 64);
-      if (std::exchange(last_seen_[next.value], set_count_) != set_count_) after.push_back(next);
-    }
-  }
+void CanonicalAlternativeWalk::find_successors(const AlternativeSet& set, std::uint8_t byte_class,
+                                               AlternativeSet& after) {
+  alternatives_.find_successors(set, byte_class, after);
   language_.meter.step(static_cast<std::int64_t>(set.size()) / 8 + 1);
 }
 
@@ -56,9 +43,9 @@ const ByteSet& CanonicalAlternativeWalk::kept_bytes(AlternativeId id) {
   if (id.value >= kept_bytes_.size()) kept_bytes_.resize(id.value * 3 / 2 + 64);
   std::optional<ByteSet>& known = kept_bytes_[id.value];
   if (!known) {
-    known = language_.automaton.self_loop_bytes(alternative(id).state);
+    known = language_.automaton.self_loop_bytes(alternatives_[id].state);
     for (std::uint8_t byte = 0; byte < 0x80; ++byte) {
-      const std::span<const AlternativeId> next = alternative(id).after(language_.automaton.class_of()[byte]);
+      const std::span<const AlternativeId> next = alternatives_[id].after(language_.automaton.class_of()[byte]);
       if (std::ranges::find(next, id) != next.end()) known->insert(byte);
     }
   }
@@ -71,12 +58,12 @@ bool CanonicalAlternativeWalk::leads_on(std::uint32_t token, ExprId next) {
 
 // Decides the tokens of a subtree if an alternative stays throughout. Nearly all tokens lead on from there, or from
 // nowhere.
-bool CanonicalAlternativeWalk::take_subtree(const Set& set, const Subtree& subtree, std::size_t depth) {
+bool CanonicalAlternativeWalk::take_subtree(const AlternativeSet& set, const Subtree& subtree, std::size_t depth) {
   if (!subtree.whole) return false;
   const auto stays = [&](AlternativeId id) { return subtree.used.is_subset_of(kept_bytes(id)); };
   const auto found = std::ranges::find_if(set, stays);
   if (found == set.end()) return false;
-  const ExprId state = alternative(*found).state;
+  const ExprId state = alternatives_[*found].state;
   const auto ids = std::span(vocabulary_.ids_in_order()).subspan(subtree.first, subtree.last - subtree.first);
   for (std::uint32_t token : ids) {
     if (leads_on(token, state)) {
@@ -90,8 +77,8 @@ bool CanonicalAlternativeWalk::take_subtree(const Set& set, const Subtree& subtr
 }
 
 // The alternatives after the bytes of a token from `depth` on.
-CanonicalAlternativeWalk::Set CanonicalAlternativeWalk::after_token(Set set, std::uint32_t token, std::size_t depth) {
-  Set next;
+AlternativeSet CanonicalAlternativeWalk::after_token(AlternativeSet set, std::uint32_t token, std::size_t depth) {
+  AlternativeSet next;
   for (char byte : vocabulary_.bytes(token).substr(depth)) {
     find_successors(set, language_.automaton.class_of()[static_cast<std::uint8_t>(byte)], next);
     std::swap(set, next);
@@ -99,9 +86,9 @@ CanonicalAlternativeWalk::Set CanonicalAlternativeWalk::after_token(Set set, std
   return set;
 }
 
-void CanonicalAlternativeWalk::decide(std::uint32_t token, const Set& after) {
+void CanonicalAlternativeWalk::decide(std::uint32_t token, const AlternativeSet& after) {
   if (bounds_.is_refused(token)) return;
-  const auto leads_on_from = [&](AlternativeId id) { return leads_on(token, alternative(id).state); };
+  const auto leads_on_from = [&](AlternativeId id) { return leads_on(token, alternatives_[id].state); };
   if (std::ranges::find(after, last_) != after.end() && leads_on_from(last_)) return builder_.allow(token);
   const auto found = std::ranges::find_if(after, leads_on_from);
   if (found == after.end()) return;

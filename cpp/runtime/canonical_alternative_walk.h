@@ -13,6 +13,7 @@
 
 #include "mask/mask.h"
 #include "mask/mask_builder.h"
+#include "runtime/alternative_sets.h"
 #include "runtime/completion_search.h"
 #include "runtime/token_bounds.h"
 #include "runtime/tokenized_language.h"
@@ -26,6 +27,7 @@ class CanonicalAlternativeWalk {
       : language_(language),
         vocabulary_(language.vocabulary()),
         state_(state),
+        alternatives_(language.automaton),
         bounds_(language, search, state, at),
         builder_(language.vocabulary().word_count()) {}
 
@@ -33,26 +35,21 @@ class CanonicalAlternativeWalk {
   std::shared_ptr<const Mask> run();
 
  private:
-  using Set = std::vector<AlternativeId>;
-
-  const Alternative& alternative(AlternativeId id);
-  void find_successors(const Set& set, std::uint8_t byte_class, Set& after);
-  bool take_subtree(const Set& set, const Subtree& subtree, std::size_t depth);
-  Set after_token(Set set, std::uint32_t token, std::size_t depth);
+  void find_successors(const AlternativeSet& set, std::uint8_t byte_class, AlternativeSet& after);
+  bool take_subtree(const AlternativeSet& set, const Subtree& subtree, std::size_t depth);
+  AlternativeSet after_token(AlternativeSet set, std::uint32_t token, std::size_t depth);
   const ByteSet& kept_bytes(AlternativeId id);
   bool leads_on(std::uint32_t token, ExprId next);
-  void decide(std::uint32_t token, const Set& after);
+  void decide(std::uint32_t token, const AlternativeSet& after);
 
   TokenizedLanguage language_;
   const Vocabulary& vocabulary_;
   ExprId state_;
+  AlternativeSets alternatives_;
   TokenBounds bounds_;
   MaskBuilder builder_;
-  std::vector<const Alternative*> alternatives_;    // by id; null: not asked for yet
   std::vector<std::optional<ByteSet>> kept_bytes_;  // by id
-  std::vector<std::uint32_t> last_seen_;            // by id: the last set that was found to have it
-  std::uint32_t set_count_ = 0;
-  AlternativeId last_{UINT32_MAX};  // the alternative from which the last token led on
+  AlternativeId last_{UINT32_MAX};                  // the alternative from which the last token led on
 };
 
 }  // namespace detent
