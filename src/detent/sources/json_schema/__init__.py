@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, overload
 
+from detent import _core
 from detent.errors import ArgumentError, SchemaError
 from detent.language import Language
 from detent.limits import Limits
@@ -26,7 +27,7 @@ from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.emit.json_spelling import SpellingName, json_spelling
 from detent.sources.json_schema.parse.decoder import loads
-from detent.sources.json_schema.parse.schema_text import as_dicts, read_text
+from detent.sources.json_schema.parse.schema_text import as_dicts, has_one_base, read_text
 from detent.sources.json_schema.python_types import schema_of
 from detent.sources.json_schema.schema_source import SchemaSource
 from detent.sources.json_schema.solve.solver import Solver
@@ -162,6 +163,7 @@ def json_schema(
         raise ArgumentError(f'order must be "schema" or "any", got {short_repr(order)}')
     bounds = limits or _DEFAULT_LIMITS
     schema, value = _read(source, bounds)
+    one_base = isinstance(source, str) and has_one_base(source, schema)
     for name, language in (formats or {}).items():
         if not isinstance(name, str) or not isinstance(language, Language):
             raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
@@ -174,10 +176,14 @@ def json_schema(
         "limits": bounds,
     }
     origin = Origin(quotes=Quotes.BALANCED, source=SchemaSource(schema, options, _build))
-    return Language(_build(schema, **options)._node, _describe(schema), value, _origin=origin)
+    return Language(_node(schema, has_one_base=one_base, **options), _describe(schema), value, _origin=origin)
 
 
-def _build(
+def _build(schema: Any, **options: Any) -> Language[Any]:
+    return Language(_node(schema, **options), _describe(schema))
+
+
+def _node(
     schema: Any,
     *,
     order: str,
@@ -186,10 +192,10 @@ def _build(
     lenient: bool,
     formats: Mapping[str, Language[Any]],
     limits: Limits,
-) -> Language[Any]:
-    document = SchemaDocument(schema, lenient, formats, limits)
-    node = Emitter(Solver(document), json_spelling(spelling, whitespace), is_ordered=order == "schema").emit()
-    return Language(node, _describe(schema))
+    has_one_base: bool = False,
+) -> _core.Node:
+    document = SchemaDocument(schema, lenient, formats, limits, has_one_base=has_one_base)
+    return Emitter(Solver(document), json_spelling(spelling, whitespace), is_ordered=order == "schema").emit()
 
 
 @suggests_names

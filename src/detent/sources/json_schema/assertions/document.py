@@ -11,30 +11,47 @@ from detent.sources.json_schema.assertions.assertions import AnyOf, Assertions, 
 from detent.sources.json_schema.assertions.formulas import Formula
 from detent.sources.json_schema.assertions.keywords import read_assertions
 from detent.sources.json_schema.assertions.nodes import SchemaNodes
+from detent.sources.json_schema.assertions.plain import PlainSchema, read_plain
 from detent.sources.json_schema.parse.schema_node import NegatedSchema, SchemaNode, SignedSchema, negated
 from detent.sources.json_schema.parse.values import ARRAY, OBJECT, comparison_key, kind_of
 
 __all__ = ["SchemaDocument"]
 
+_IN_PLACE = frozenset(("allOf", "anyOf", "oneOf", "not", "$ref", "$dynamicRef", "$recursiveRef"))
+"""The keywords that may lead to another schema for the same value."""
+_DEFAULT_LIMITS = Limits()
+
 
 class SchemaDocument:
     """The assertions and conjunctions of one schema document, each made once.
 
-    `nothing` is the conjunction that plainly no value satisfies.
+    `nothing` is the conjunction that plainly no value satisfies. With `has_one_base` the document is not searched for
+    base URIs.
     """
 
-    def __init__(self, root: Any, lenient: bool, formats: Mapping[str, Language], limits: Limits) -> None:
-        self.nodes = SchemaNodes(root, lenient, formats, limits)
+    def __init__(
+        self,
+        root: Any,
+        lenient: bool,
+        formats: Mapping[str, Language],
+        limits: Limits,
+        *,
+        has_one_base: bool = False,
+    ) -> None:
+        self.nodes = SchemaNodes(root, lenient, formats, limits, has_one_base=has_one_base)
         self.limits = limits
         self.diagnostics = self.nodes.diagnostics
         self.algebra = self.nodes.algebra
         self.names = self.nodes.names
         self.texts = self.nodes.texts
+        self.has_default_texts = not (lenient or formats) and limits == _DEFAULT_LIMITS
+        """Whether patterns and formats have the meaning that they have in any other document."""
         self.always = self.nodes.always
         self.never = self.nodes.never
         self.root = self.nodes.root
         self.inner = self.nodes.inner
         self._assertions = {self.always: Assertions(), self.never: Assertions(kinds=0)}
+        self._plain: dict[SchemaNode, PlainSchema | None] = {}
         self._targets: dict[SchemaNode, SchemaNode] = {}
         self._made: dict[Any, SchemaNode] = {}
         self._conjunctions: dict[frozenset[Conjunct], Conjunction] = {}
@@ -48,11 +65,25 @@ class SchemaDocument:
             found = self._assertions[node] = read_assertions(self.nodes, node)
         return found
 
+    def plain_schema(self, conjunction: Conjunction) -> PlainSchema | None:
+        """Return the keywords of a conjunction that is one plain schema; else None."""
+        conjuncts = conjunction.conjuncts
+        if len(conjuncts) != 1 or not isinstance(conjuncts[0], SchemaNode):
+            return None
+        node = conjuncts[0]
+        if node in self._plain:
+            return self._plain[node]
+        found = self._plain[node] = read_plain(node.schema, node.base.dialect.year, is_root=node is self.root)
+        return found
+
     def target(self, node: SchemaNode) -> SchemaNode:
         """Follow a schema that only refers to one other schema, by $ref or allOf, to the schema at the end."""
         known = self._targets.get(node)
         if known is not None:
             return known
+        if _IN_PLACE.isdisjoint(node.schema if isinstance(node.schema, dict) else ()):
+            self._targets[node] = node
+            return node
         if len(self.assertions(node).in_place) != 1:
             self._targets[node] = node
             return node

@@ -14,13 +14,13 @@ from detent.sources.json_schema.assertions.scalar_keywords import SCALAR_KEYWORD
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.nodes import short_repr
 
-__all__ = ["read_assertions"]
+__all__ = ["KEYWORDS", "SILENT", "intended_keyword", "read_assertions"]
 
-_KEYWORDS = {**SCALAR_KEYWORDS, **OBJECT_KEYWORDS, **ARRAY_KEYWORDS, **IN_PLACE_KEYWORDS}
+KEYWORDS = {**SCALAR_KEYWORDS, **OBJECT_KEYWORDS, **ARRAY_KEYWORDS, **IN_PLACE_KEYWORDS}
 _MIN_SIMILARITY = 0.8
 
 # Keywords that other keywords read, annotations, and keywords of a later draft than the schema's own.
-_SILENT = frozenset(
+SILENT = frozenset(
     "then else minContains maxContains $schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment "
     "title description default example examples deprecated readOnly writeOnly contentEncoding "
     "contentMediaType contentSchema discriminator externalDocs xml".split()
@@ -40,10 +40,10 @@ def read_assertions(nodes: SchemaNodes, node: SchemaNode) -> Assertions:
         assertions.in_place.append(nodes.referred(node, schema["$ref"], "$ref"))
         return assertions.build()
     for keyword, argument in schema.items():
-        found = _KEYWORDS.get(keyword)
+        found = KEYWORDS.get(keyword)
         if found is not None and found[0] <= dialect.year:
             found[1](nodes, node, assertions, argument)
-    unknown = [keyword for keyword in schema if keyword not in _KEYWORDS and keyword not in _SILENT]
+    unknown = [keyword for keyword in schema if keyword not in KEYWORDS and keyword not in SILENT]
     if unknown:
         _warn_of_unknown(nodes, node, unknown)
     return assertions.build()
@@ -52,7 +52,7 @@ def read_assertions(nodes: SchemaNodes, node: SchemaNode) -> Assertions:
 def _warn_of_unknown(nodes: SchemaNodes, node: SchemaNode, names: list[str]) -> None:
     """Warn of names that resemble keywords, and of a schema without any keyword; other names are annotations."""
     where = node.pointer() or "the root"
-    advice = {name: _intended(name) for name in names}
+    advice = {name: intended_keyword(name) for name in names}
     for name in names:
         if advice[name]:
             nodes.diagnostics.warn(f"{name} at {where} is no keyword and has no effect; {advice[name]}")
@@ -68,9 +68,9 @@ def _is_extension(name: str) -> bool:
 
 
 @lru_cache(maxsize=1000)
-def _intended(keyword: str) -> str:
+def intended_keyword(keyword: str) -> str:
     """Return the advice for a name that resembles a keyword, and "" for other names."""
     if keyword in _FOREIGN:
         return _FOREIGN[keyword]
-    nearest = get_close_matches(keyword, [*_KEYWORDS, *_SILENT], n=1, cutoff=_MIN_SIMILARITY)
-    return f"write {nearest[0]}" if nearest and nearest[0] in _KEYWORDS else ""
+    nearest = get_close_matches(keyword, [*KEYWORDS, *SILENT], n=1, cutoff=_MIN_SIMILARITY)
+    return f"write {nearest[0]}" if nearest and nearest[0] in KEYWORDS else ""

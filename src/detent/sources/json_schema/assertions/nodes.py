@@ -72,12 +72,20 @@ class SchemaNodes:
     `always` and `never` are the nodes of the schemas true and false.
     """
 
-    def __init__(self, root: Any, lenient: bool, formats: Mapping[str, Language], limits: Limits) -> None:
+    def __init__(
+        self,
+        root: Any,
+        lenient: bool,
+        formats: Mapping[str, Language],
+        limits: Limits,
+        *,
+        has_one_base: bool = False,
+    ) -> None:
         self.limits = limits
         self.diagnostics = Diagnostics(lenient)
         self.texts = Texts(formats, limits, self.diagnostics)
         self.names = NameSets()
-        self._references = References(root, self._dialect(root))
+        self._references = References(root, self._dialect(root), has_one_base=has_one_base)
         self._nodes: dict[tuple[int, Base], SchemaNode] = {}
         self._scalars: dict[tuple[str, Base], SchemaNode] = {}
         start = self._references.start

@@ -32,9 +32,9 @@ from detent.sources.json_schema.parse.values import (
     kind_of,
 )
 
-__all__ = ["SCALAR_KEYWORDS"]
+__all__ = ["KINDS", "SCALAR_KEYWORDS"]
 
-_KINDS = {
+KINDS = {
     "null": NULL,
     "boolean": BOOLEAN,
     "integer": INTEGER,
@@ -51,7 +51,7 @@ def _type(nodes: SchemaNodes, node: SchemaNode, assertions: AssertionsBuilder, a
         raise nodes.diagnostics.malformed(node, "type", "the name of a type, or a list of names", argument)
     kinds = 0
     for name in names:
-        kind = _KINDS.get(name) if isinstance(name, str) else None
+        kind = KINDS.get(name) if isinstance(name, str) else None
         if kind is None:
             expected = "one of null, boolean, integer, number, string, array and object"
             raise nodes.diagnostics.malformed(node, "type", expected, name)

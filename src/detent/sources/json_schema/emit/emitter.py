@@ -13,18 +13,19 @@ from typing import TypeAlias
 from detent import _core
 from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.assertions.diagnostics import self_reference
+from detent.sources.json_schema.assertions.plain import PlainSchema
 from detent.sources.json_schema.emit.arrays import emit_array
 from detent.sources.json_schema.emit.objects import emit_object
+from detent.sources.json_schema.emit.plain import PlainEmitter
+from detent.sources.json_schema.emit.scalars import scalars_of
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Continuation, InPlace, Request, Task, union_of
-from detent.sources.json_schema.parse.values import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING
+from detent.sources.json_schema.parse.values import ARRAY, OBJECT
 from detent.sources.json_schema.solve.array_plan import ArrayPlan
 from detent.sources.json_schema.solve.merged import MergedAssertions
-from detent.sources.json_schema.solve.number_sets import number_sets
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
 from detent.sources.json_schema.solve.solver import Solver
 from detent.sources.json_schema.solve.splitting import split
-from detent.sources.json_schema.solve.string_sets import string_set
 from detent.sources.trampoline import trampoline
 
 __all__ = ["Emitter"]
@@ -54,6 +55,7 @@ class Emitter:
         """The depth of the innermost active conjunction that is about a value of its own."""
         self._weights: dict[Conjunction, int] = {}
         self._outermost_objects: dict[Conjunction, Continuation] = {}
+        self._plain = PlainEmitter(self)
 
     def emit(self, conjunction: Conjunction | None = None) -> _core.Node:
         """Return the expression of the whole document, or of one conjunction."""
@@ -70,6 +72,8 @@ class Emitter:
         """Return the expression of a conjunction if it is known or needs no other; else None."""
         known = self._nodes.get(conjunction)
         if known is None:
+            if self._plain_schema(conjunction):
+                return None
             merged = self.solver.merged(conjunction)
             if merged.is_empty:
                 known = _core.empty()
@@ -84,7 +88,6 @@ class Emitter:
 
     def _visit(self, request: Request) -> Task:
         """Emit the target of a request, or refer to the rule that it will be."""
-        is_in_place = isinstance(request, InPlace)
         is_in_place = isinstance(request, InPlace)
         target = request.target if isinstance(request, InPlace) else request
         known = self._nodes.get(target)
@@ -111,7 +114,14 @@ class Emitter:
         self._nodes[target] = node
         return node
 
+    def _plain_schema(self, conjunction: Conjunction) -> PlainSchema | None:
+        """Return the keywords of a conjunction that is a plain schema, whose members are in order."""
+        return self.solver.document.plain_schema(conjunction) if self.is_ordered else None
+
     def _conjunction(self, conjunction: Conjunction) -> Task:
+        plain = self._plain_schema(conjunction)
+        if plain is not None:
+            return (yield from self._plain.emit(self.solver.first_node(conjunction), plain))
         merged = self.solver.merged(conjunction)
         if merged.is_empty:
             return _core.empty()
@@ -166,17 +176,4 @@ class Emitter:
 
     def scalars(self, merged: MergedAssertions) -> list[_core.Node]:
         """Return the expressions of the scalars of a conjunction without disjunctions, one for each kind."""
-        spelling, formulas = self.spelling, self.solver.formulas
-        parts: list[_core.Node] = []
-        if merged.kinds & NULL and formulas.allows(merged, NULL, None):
-            parts.append(spelling.null)
-        if merged.kinds & BOOLEAN:
-            if formulas.allows(merged, BOOLEAN, ("boolean", True)):
-                parts.append(spelling.true)
-            if formulas.allows(merged, BOOLEAN, ("boolean", False)):
-                parts.append(spelling.false)
-        if merged.kinds & NUMBER:
-            parts.append(spelling.numbers(number_sets(formulas.about_scalar(merged, NUMBER))))
-        if merged.kinds & STRING:
-            parts.append(spelling.strings(string_set(self.solver.document, formulas.about_scalar(merged, STRING))))
-        return parts
+        return scalars_of(self.solver, self.spelling, merged)

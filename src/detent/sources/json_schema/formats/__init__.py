@@ -16,7 +16,7 @@ from detent.errors import UnsupportedError
 from detent.sources.json_schema.formats import calendar, network, syntax
 from detent.sources.nodes import UTF8
 
-__all__ = ["format_node"]
+__all__ = ["format_node", "is_known_format"]
 
 _FORMATS: dict[str, Callable[[], _core.Node]] = {
     "date": calendar.date,
@@ -42,6 +42,11 @@ _FORMATS: dict[str, Callable[[], _core.Node]] = {
 # Formats of OpenAPI's registry about numbers, display or transport. `byte` is Base64 there, but real documents have PEM
 # and plain text in such members, and validators of JSON Schema accept them.
 _FREE = frozenset({"password", "binary", "byte", "int32", "int64", "float", "double"})
+
+
+def is_known_format(name: str) -> bool:
+    """Whether a format has a meaning, or is known to have none."""
+    return name in _FORMATS or name in _FREE
 
 
 @cache

@@ -25,18 +25,21 @@ _NOTED = frozenset(("$id", "id", *_REFERENCES, "$schema"))
 
 
 class References:
-    """The references of one document."""
+    """The references of one document.
 
-    def __init__(self, root: Any, dialect: Dialect) -> None:
+    With `has_one_base` the caller has seen that no schema needs more (`schema_text.has_one_base`).
+    """
+
+    def __init__(self, root: Any, dialect: Dialect, *, has_one_base: bool = False) -> None:
         self.root = root
         self._dialect = dialect
         self._bases: dict[Any, Base] = {}
-        self.has_inner_bases = self._scan()
+        self._has_dynamic = self._has_standard = False
+        self.has_inner_bases = not has_one_base and self._scan()
         self.start = Base(dialect, self._resolver if self.has_inner_bases else None)
 
     def _scan(self) -> bool:
         """Return whether there are several bases or dynamic scopes, and schemas that depend on them."""
-        self._has_dynamic = self._has_standard = False
         is_divided = is_base_relevant = False
         seen: set[int] = set()
         work: list[Any] = [] if isinstance(self.root, bool) else [self.root]

@@ -11,7 +11,7 @@ from typing import Any
 from detent.errors import LimitError, SchemaError
 from detent.limits import Limits
 
-__all__ = ["as_dicts", "read_text"]
+__all__ = ["as_dicts", "has_one_base", "read_text"]
 
 _STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
@@ -40,6 +40,20 @@ def read_text(text: str, limits: Limits) -> Any:
         raise LimitError(
             "the schema is nested too deeply to be read; flatten it or pass a dict", subject="depth"
         ) from None
+
+
+def has_one_base(text: str, schema: Any) -> bool:
+    """Whether the text of a schema plainly has no base below its root, dynamic reference, or reference to a draft.
+
+    >>> has_one_base('{"$ref": "#/$defs/a"}', {}), has_one_base('{"$defs": {"a": {"$id": "a"}}}', {})
+    (True, False)
+    """
+    if "\\u" in text or "\\/" in text or "$dynamicRef" in text or "$recursiveRef" in text:
+        return False
+    of_root = schema if isinstance(schema, dict) else {}
+    identifiers = text.count('"$id"') + text.count('"id"') - ("$id" in of_root) - ("id" in of_root)
+    drafts = text.count("//json-schema.org/") - str(of_root.get("$schema")).count("//json-schema.org/")
+    return identifiers <= 0 and drafts <= 0
 
 
 def as_dicts(source: Mapping[str, Any]) -> dict[str, Any]:

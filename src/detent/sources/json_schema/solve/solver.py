@@ -87,7 +87,7 @@ class Solver:
             if known is not None:
                 return known
         found = self.document.conjunction(schemas)
-        if self.merged(found).is_empty:
+        if self.document.plain_schema(found) is None and self.merged(found).is_empty:
             found = self.document.nothing
         if len(schemas) == 1:
             self._values[schemas[0]] = found

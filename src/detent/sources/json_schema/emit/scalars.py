@@ -1,0 +1,72 @@
+"""Scalars: the texts of the null, booleans, numbers and strings of a conjunction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from detent import _core
+from detent.errors import DetentError
+from detent.limits import Limits
+from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.emit.spelling import Spelling
+from detent.sources.json_schema.emit.tasks import union_of
+from detent.sources.json_schema.formats import is_known_format
+from detent.sources.json_schema.parse.values import BOOLEAN, NULL, NUMBER, STRING
+from detent.sources.json_schema.solve.merged import MergedAssertions
+from detent.sources.json_schema.solve.number_sets import number_sets
+from detent.sources.json_schema.solve.solver import Solver
+from detent.sources.json_schema.solve.string_sets import string_set
+
+__all__ = ["CONSTRAINTS", "constrained_scalar", "scalars_of"]
+
+CONSTRAINTS = frozenset(
+    "type minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split()
+)
+_ARGUMENTS = (str, int, bool)
+_LONGEST_PATTERN = 1000
+_DEFAULT_LIMITS = Limits()
+
+
+def scalars_of(solver: Solver, spelling: Spelling, merged: MergedAssertions) -> list[_core.Node]:
+    """Return the expressions of the scalars of a conjunction without disjunctions, one for each kind."""
+    formulas = solver.formulas
+    parts: list[_core.Node] = []
+    if merged.kinds & NULL and formulas.allows(merged, NULL, None):
+        parts.append(spelling.null)
+    if merged.kinds & BOOLEAN:
+        if formulas.allows(merged, BOOLEAN, ("boolean", True)):
+            parts.append(spelling.true)
+        if formulas.allows(merged, BOOLEAN, ("boolean", False)):
+            parts.append(spelling.false)
+    if merged.kinds & NUMBER:
+        parts.append(spelling.numbers(number_sets(formulas.about_scalar(merged, NUMBER))))
+    if merged.kinds & STRING:
+        parts.append(spelling.strings(string_set(solver.document, formulas.about_scalar(merged, STRING))))
+    return parts
+
+
+def constrained_scalar(spelling: Spelling, uri: str, schema: Mapping[str, Any]) -> _core.Node | None:
+    """Return the expression of one scalar type with `CONSTRAINTS`, shared by all schemas; None if it is not plain.
+
+    `uri` is that of the dialect. Custom formats, limits and leniency are for the general way.
+    """
+    items = tuple((name, argument, type(argument)) for name, argument in schema.items() if name in CONSTRAINTS)
+    if not all(kind in _ARGUMENTS for _, _, kind in items) or len(schema.get("pattern", "")) > _LONGEST_PATTERN:
+        return None
+    return _shared(spelling, uri, items)
+
+
+@lru_cache(maxsize=2000)
+def _shared(spelling: Spelling, uri: str, items: tuple[tuple[str, Any, type], ...]) -> _core.Node | None:
+    schema = {name: argument for name, argument, _ in items}
+    name = schema.get("format")
+    try:
+        if name is not None and not is_known_format(name):
+            return None  # a warning is due
+        document = SchemaDocument({"$schema": uri, **schema}, False, {}, _DEFAULT_LIMITS)
+        solver = Solver(document)
+        return union_of(scalars_of(solver, spelling, solver.merged(document.conjunction([document.root]))))
+    except DetentError:
+        return None  # the general way says where

@@ -1,0 +1,193 @@
+"""Plain schemas have the expressions, errors and warnings that the general way gives them, which is the oracle."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import warnings
+from itertools import combinations, islice
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import detent
+from detent.errors import DetentError, SchemaError
+from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.assertions.plain import read_plain
+from detent.sources.json_schema.parse.dialect import DEFAULT
+from detent.sources.json_schema.parse.references import References
+from detent.sources.json_schema.parse.schema_text import has_one_base
+from tests.support.shared_data import FOLDER, needs_shared
+
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+INNER: list[Any] = [
+    True,
+    False,
+    {},
+    {"type": "string", "description": "x"},
+    {"type": "integer"},
+    {"type": "integer", "minimum": 1},
+    {"type": "integer", "minimum": True},
+    {"type": "string", "format": "date"},
+    {"type": "string", "format": "of no specification"},
+    {"type": "string", "enum": ["b", "a", "a", "é"]},
+    {"enum": ["x", "\ud800"]},
+    {"enum": ["\ud800"]},
+    {"enum": []},
+    {"const": "c"},
+    {"type": "nothing"},
+    {"$ref": "#"},
+    {"type": "object", "properties": {"in": {"type": "null"}}},
+    {"anyOf": [{"type": "null"}, {"type": "object", "required": ["z"]}]},
+    3,
+]
+KEYWORDS: dict[str, list[Any]] = {
+    "properties": [{}, {"a": {"type": "null"}, "b": {"type": "boolean"}}, {"\ud800": False}, {"a": False}, []],
+    "required": [[], ["a"], ["z", "a"], ["\ud800"], True, [1]],
+    "additionalProperties": [*INNER],
+    "items": [*INNER, [{"type": "null"}]],
+    "additionalItems": [False],
+    "minItems": [0, 1, 3, -1, True],
+    "maxItems": [0, 2, 2.0],
+    "uniqueItems": [True, False],
+    "minProperties": [1],
+    "title": ["x"],
+    "propertees": [{}],
+    "x-own": [1],
+    "id": ["inner", "#a"],
+    "$defs": [{}, []],
+    "minLength": [2],
+    "enum": [["a"], [{}, 1]],
+}
+TYPES: list[Any] = [
+    "object",
+    "array",
+    "string",
+    ["null", "object"],
+    ["integer", "array", "object"],
+    ["array"],
+    [],
+    "any",
+]
+
+
+def outcome(schema: Any, **options: Any) -> tuple[Any, ...]:
+    """Return the expression or the error, and the warnings."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            found: Any = detent.json_schema(schema, **options)._node
+        except DetentError as error:
+            found = (type(error), str(error))
+    return found, sorted(str(one.message) for one in seen)
+
+
+def assert_as_general(schema: Any, *, has_one_fault: bool = True, **options: Any) -> None:
+    """Compare with the way that all other schemas go; of several faults, either way may report another one."""
+    found = outcome(schema, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SchemaDocument, "plain_schema", lambda *_: None)
+        expected = outcome(schema, **options)
+    if not has_one_fault and isinstance(found[0], tuple) and isinstance(expected[0], tuple):
+        assert found[0][0] == expected[0][0], schema
+    else:
+        assert found == expected, schema
+
+
+@pytest.mark.parametrize("types", TYPES, ids=str)
+@pytest.mark.parametrize("draft", [None, DRAFT_4])
+def test_all_pairs_of_keywords(types: Any, draft: str | None) -> None:
+    head = {"type": types} if draft is None else {"$schema": draft, "type": types}
+    assert_as_general(head)
+    assert_as_general({"properties": {"inner": head}, **head})
+    for first, second in combinations(KEYWORDS, 2):
+        for one in KEYWORDS[first]:
+            for two in KEYWORDS[second][:7]:
+                assert_as_general({**head, first: one, second: two}, has_one_fault=False)
+
+
+@pytest.mark.parametrize("inner", INNER, ids=str)
+def test_members_and_items_of_each_kind(inner: Any) -> None:
+    for options in ({}, {"spelling": "any"}, {"whitespace": "compact"}, {"order": "any"}, {"lenient": True}):
+        assert_as_general({"type": "object", "properties": {"a": inner, "b": {"type": "number"}}}, **options)
+        assert_as_general({"type": "object", "required": ["z"], "additionalProperties": inner}, **options)
+        assert_as_general({"$schema": DRAFT_4, "type": ["array", "null"], "items": inner}, **options)
+        assert_as_general({"type": "array", "items": inner, "minItems": 2, "maxItems": 3}, **options)
+
+
+_SCALARS = st.sampled_from(INNER)
+_SCHEMAS = st.recursive(
+    _SCALARS,
+    lambda inner: st.one_of(
+        st.fixed_dictionaries(
+            {"type": st.sampled_from(["object", ["object", "string"]])},
+            optional={
+                "properties": st.dictionaries(st.sampled_from("abcé"), inner, max_size=4),
+                "required": st.lists(st.sampled_from("abcdé"), max_size=3),
+                "additionalProperties": inner,
+                "title": st.just("x"),
+                "patternProperties": st.just({"^p": {"type": "null"}}),
+            },
+        ),
+        st.fixed_dictionaries(
+            {"type": st.just("array"), "items": inner},
+            optional={"minItems": st.integers(0, 3), "maxItems": st.integers(0, 3), "uniqueItems": st.booleans()},
+        ),
+        st.fixed_dictionaries({"oneOf": st.lists(inner, min_size=1, max_size=2)}),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_SCHEMAS, st.sampled_from([None, DRAFT_4]))
+def test_random_schemas(schema: Any, draft: str | None) -> None:
+    if isinstance(schema, dict) and draft:
+        schema = {"$schema": draft, **schema}
+    if isinstance(schema, (dict, bool)):
+        assert_as_general(schema, has_one_fault=False)
+
+
+def test_custom_formats_and_limits_are_not_shared() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "format": "date"}}}
+    assert_as_general(schema)
+    assert_as_general(schema, formats={"date": detent.literal("today")})
+    pattern = {"type": "object", "properties": {"a": {"type": "string", "pattern": "a{3}b+c"}}}
+    assert_as_general(pattern)
+    assert_as_general(pattern, limits=detent.Limits(pattern_size=1))
+
+
+def test_most_schemas_in_use_are_plain() -> None:
+    tool = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"], "additionalProperties": False}
+    assert read_plain(tool, 2020) is not None
+    assert read_plain({**tool, "minProperties": 1}, 2020) is None
+
+
+_NAMES = st.sampled_from(["$id", "id", "$ref", "$schema", "$dynamicRef", "$recursiveRef", "properties", "a"])
+_TEXTS = st.sampled_from(["#", "#a", "a", "http://json-schema.org/draft-07/schema#", "$id"])
+_DOCUMENTS = st.recursive(
+    _TEXTS, lambda inner: st.dictionaries(_NAMES, inner, max_size=3) | st.lists(inner, max_size=2)
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.dictionaries(_NAMES, _DOCUMENTS, max_size=3))
+def test_the_text_tells_that_a_document_has_one_base(document: dict[str, Any]) -> None:
+    text = json.dumps(document)
+    try:
+        searched = References(document, DEFAULT)
+        needs_search = searched.has_inner_bases or searched._has_dynamic or searched._has_standard
+    except SchemaError:
+        needs_search = True
+    assert not (needs_search and has_one_base(text, document))
+    assert "$" not in text or not has_one_base(text.replace("$", "\\u0024"), document)
+
+
+@needs_shared
+@pytest.mark.long
+def test_schemas_in_use() -> None:
+    with gzip.open(FOLDER / "maskbench-dev.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in islice(lines, 0, None, 3):
+            assert_as_general(json.dumps(json.loads(line)["schema"]))
