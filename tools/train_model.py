@@ -28,7 +28,8 @@ import math
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 
@@ -273,7 +274,20 @@ def tensors_of(piece: list[Example]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     )
 
 
-def train(minutes: float, folder: Path, seed: int, save_every: float, first: Path | None, rate: float) -> None:
+@dataclass(frozen=True)
+class Training:
+    """How long to train, and how."""
+
+    minutes: float
+    seed: int
+    save_every: float
+    first: Path | None
+    rate: float
+
+
+def train(settings: Training, folder: Path, source: Callable[[Tokenizer, int], Iterator[Example]] = examples) -> None:
+    """Train on the examples that `source` makes for a tokenizer and a seed, and export to a folder."""
+    minutes, seed, first, rate = settings.minutes, settings.seed, settings.first, settings.rate
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     tokenizer = train_tokenizer() if first is None else Tokenizer.from_file(str(first / "tokenizer.json"))
@@ -287,7 +301,7 @@ def train(minutes: float, folder: Path, seed: int, save_every: float, first: Pat
     print(f"{sum(p.numel() for p in network.parameters()):,} parameters", flush=True)
     held_out = write_corpus.held_out()
     begun, saved, seen, smooth = time.monotonic(), 0.0, 0, None
-    for step, pieces in enumerate(steps(examples(tokenizer, seed))):
+    for step, pieces in enumerate(steps(source(tokenizer, seed))):
         elapsed = (time.monotonic() - begun) / 60
         if elapsed >= minutes:
             break
@@ -316,7 +330,7 @@ def train(minutes: float, folder: Path, seed: int, save_every: float, first: Pat
                 f"{elapsed:6.1f} min  step {step}  {seen / 1e6:.2f} M tokens  {pace:.0f}/s  loss {smooth:.4f}",
                 flush=True,
             )
-        if elapsed - saved >= save_every:
+        if elapsed - saved >= settings.save_every:
             saved = elapsed
             export(network, tokenizer, folder)
             score = teacher_forced(network, tokenizer, held_out)
@@ -389,14 +403,8 @@ def main() -> None:
     parser.add_argument("--evaluate", type=Path, metavar="FOLDER", help="print the table of a trained folder, and stop")
     arguments = parser.parse_args()
     if arguments.evaluate is None:
-        train(
-            arguments.minutes,
-            arguments.out,
-            arguments.seed,
-            arguments.save_every,
-            arguments.first,
-            arguments.rate,
-        )
+        settings = Training(arguments.minutes, arguments.seed, arguments.save_every, arguments.first, arguments.rate)
+        train(settings, arguments.out)
     evaluate(arguments.evaluate or arguments.out)
 
 

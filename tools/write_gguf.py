@@ -119,8 +119,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", type=Path)
     parser.add_argument("--type", choices=_TYPES, default="f32")
+    parser.add_argument("--from", type=Path, dest="source", metavar="FOLDER", default=_FOLDER, help="another model")
     options = parser.parse_args()
-    write_gguf(options.path, options.type)
+    write_gguf(options.path, options.type, options.source)
 
 
 if __name__ == "__main__":

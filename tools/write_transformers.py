@@ -19,19 +19,21 @@ _FOLDER = Path(detent.__file__).parent / "models" / "weights"
 _TEMPLATE = Path(__file__).parent / "embedded_chat_template.jinja"
 
 
-def write_transformers(folder: Path) -> None:
+def write_transformers(folder: Path, source: Path = _FOLDER) -> None:
     """Write the model.
 
     Parameters
     ----------
     folder : Path
         Made if it is not there.
+    source : Path
+        The model, in the embedded layout.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    config = json.loads((_FOLDER / "config.json").read_bytes())
+    config = json.loads((source / "config.json").read_bytes())
     del config["chat_template"]
     for name in ("model.safetensors", "tokenizer.json"):
-        shutil.copyfile(_FOLDER / name, folder / name)
+        shutil.copyfile(source / name, folder / name)
     files = {
         "config.json": config,
         "generation_config.json": {"eos_token_id": config["eos_token_id"], "pad_token_id": config["pad_token_id"]},
@@ -51,7 +53,9 @@ def write_transformers(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    write_transformers(parser.parse_args().folder)
+    parser.add_argument("--from", type=Path, dest="source", metavar="FOLDER", default=_FOLDER, help="another model")
+    options = parser.parse_args()
+    write_transformers(options.folder, options.source)
 
 
 if __name__ == "__main__":

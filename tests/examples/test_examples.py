@@ -19,6 +19,7 @@ NEEDS = {
     "transformers_processor": ("torch", "transformers"),
 }
 SHOWS = {
+    "agent_loop": r'calls get_weather with \{"city": "Oslo", "unit": "celsius"\}\ntool: (.|\n)*answer: \{.degrees.: \d',
     "agent_turn": r"add\(\{'a': 17, 'b': 25\}\) = 42\n\nthought in \d+ characters, then add\nmismatch at byte 75, "
     r"after Turn\(thinking='Easy.'\)\n(.|\n)*\^\n",
     "algebra": r"Hello, world\. +True\n +Hello, darned! +False\n(.|\n)*even <= pairs: False, as b'aa' shows\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import random
 from pathlib import Path
@@ -119,6 +120,63 @@ def test_sessions_that_are_gone_leave_their_room(path: Path) -> None:
     np.testing.assert_allclose(held[0].logits, expected, atol=CLOSE)
     with pytest.raises(ModelError, match="shorten the prompt"):
         small.start([5] * 257)
+
+
+def get_weather(city: str, unit: str) -> dict[str, object]:
+    """Return the weather of a city."""
+    return {"city": city, "unit": unit}
+
+
+def test_a_conversation_with_tools_is_that_of_the_embedded_model(model: LlamaCpp, plain: Any) -> None:
+    pytest.importorskip("jinja2")
+    chat = detent.Chat("What is the weather in Oslo in celsius?", system="Be brief.", tools=[get_weather])
+    rule = detent.turn([get_weather], style="detent", tool_choice="required", max_calls=1)
+    events = []
+    for each in (model, plain):
+        assert each.encode_chat(chat) == plain.encode_chat(chat)
+        events.append(list(detent.stream_turn(each, chat, rule, max_tokens=60, temperature=0)))
+    assert events[0] == events[1]
+    (call,) = events[0][-1].turn.calls
+    assert call == detent.Call("get_weather", {"city": "Oslo", "unit": "celsius"})
+    told = chat.with_messages(
+        {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "name": call.name, "content": '{"degrees": 7}'}
+    )
+    ids = plain.encode_chat(told)
+    assert model.encode_chat(told) == ids
+    np.testing.assert_allclose(model.start(ids).logits, plain.start(ids).logits, atol=CLOSE)
+    with pytest.raises(ArgumentError, match="no variable 'enable_thinking'"):
+        model.encode_chat(detent.Chat("Hi", enable_thinking=False))
+
+
+def test_a_conversation_reads_its_beginning_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jinja2")
+    model = LlamaCpp(path, chat=True, threads=1)
+    read: list[int] = []
+    decode = model._context._decode
+
+    def counted(sessions: Any) -> None:
+        before = sum(session.cells for session in sessions)
+        decode(sessions)
+        read.append(sum(session.cells for session in sessions) - before)
+
+    monkeypatch.setattr(model._context, "_decode", counted)
+    chat = detent.Chat("What is the weather in Oslo in celsius? " * 8)
+
+    async def converse() -> list[int]:
+        nonlocal chat
+        costs = []
+        for _ in range(4):
+            read.clear()
+            output = await detent.agenerate(model, chat, ["Yes, it is.", "No, it is not."], temperature=0)
+            costs.append(sum(read))
+            chat = chat.with_messages(
+                {"role": "assistant", "content": output.text}, {"role": "user", "content": "Are you sure?"}
+            )
+        return costs
+
+    first, *later = asyncio.run(converse())
+    assert first >= len(model.encode("What is the weather in Oslo in celsius? " * 8)) > 60
+    assert max(later) < 40
 
 
 def test_what_is_asked_wrongly(path: Path, model: LlamaCpp, tmp_path: Path) -> None:
