@@ -19,7 +19,8 @@ using namespace nb::literals;
 namespace detent {
 namespace {
 
-// An automaton, and the states that it has returned: no others are taken back.
+// An automaton, and the states that it has returned: no others are taken back. What may search runs without the GIL;
+// `known_` is read and changed with it.
 class CheckedAutomaton {
  public:
   CheckedAutomaton(const NodeRef& language, const Limits& limits)
@@ -52,11 +53,13 @@ class CheckedAutomaton {
 
   std::string shortest_completion(std::uint32_t state) {
     if (checked(state) == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
+    const WithoutGil release;
     return automaton_.shortest_completion(ExprId{state});
   }
 
   std::string some_completion(std::uint32_t state) {
     if (checked(state) == ExprSet::kEmpty) throw Error(ErrorKind::empty, "language");
+    const WithoutGil release;
     return automaton_.some_completion(ExprId{state}).value();
   }
 
@@ -68,7 +71,11 @@ class CheckedAutomaton {
     return std::tuple(step.byte, step.state.value, step.length);
   }
 
-  std::uint32_t completion_bound(std::uint32_t state) { return automaton_.completion_bound(checked(state)); }
+  std::uint32_t completion_bound(std::uint32_t state) {
+    const ExprId from = checked(state);
+    const WithoutGil release;
+    return automaton_.completion_bound(from);
+  }
 
   std::string state_text(std::uint32_t state, std::size_t max_bytes) {
     checked(state);
@@ -93,7 +100,10 @@ void bind_automaton(nb::module_& m) {
       .def(
           "__init__",
           [](CheckedAutomaton* automaton, const NodeRef& language, std::int64_t states, std::int64_t memory_bytes,
-             std::int64_t steps) { new (automaton) CheckedAutomaton(language, Limits{states, memory_bytes, steps}); },
+             std::int64_t steps) {
+            const WithoutGil release;
+            new (automaton) CheckedAutomaton(language, Limits{states, memory_bytes, steps});
+          },
           "language"_a, "states"_a, "memory_bytes"_a, "steps"_a)
       .def_prop_ro("start", [](const CheckedAutomaton& a) { return a.automaton().start().value; })
       .def_prop_ro("class_of",

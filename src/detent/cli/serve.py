@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from detent.cli.arguments import Commands, add_command
 from detent.cli.models import add_model, open_model
+from detent.cli.terminal import USAGE
 from detent.errors import ArgumentError
 
 __all__ = ["add_to"]
@@ -58,7 +60,9 @@ def _run(options: Any) -> int:
     from detent.serve import ServerSettings, make_app
     from detent.serve.connections import TimedConnection
     from detent.serve.logs import log_to_stderr
+    from detent.serve.memory import limit_heaps
 
+    limit_heaps()
     keys = _keys(options.api_key_file)
     if not keys and options.host not in _LOCAL:
         raise ArgumentError(
@@ -78,16 +82,24 @@ def _run(options: Any) -> int:
     model = open_model(options.model, chat=True)
     name = options.name or ("detent" if options.model is None else options.model.resolve().name)
     log_to_stderr()
-    app = make_app(model, settings, name=name)
-    uvicorn.run(
-        app,
-        host=options.host,
-        port=options.port,
-        http=TimedConnection,
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=math.ceil(options.timeout_seconds),
+    server = uvicorn.Server(
+        uvicorn.Config(
+            make_app(model, settings, name=name),
+            host=options.host,
+            port=options.port,
+            http=TimedConnection,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=math.ceil(options.timeout_seconds),
+        )
     )
+    # When all requests in flight are answered, uvicorn raises SIGTERM again for the handler that it found. Without one
+    # of ours the process would end by the signal, which Kubernetes calls an error.
+    signal.signal(signal.SIGTERM, server.handle_exit)
+    try:
+        server.run()
+    except SystemExit:  # uvicorn has said why it cannot listen
+        return USAGE
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from time import perf_counter
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -24,6 +25,7 @@ __all__ = ["complete"]
 
 async def complete(engine: Engine, body: CompletionRequest, client: str) -> Response:
     """Answer a request for completions."""
+    began = perf_counter()
     rule = rule_of(body)
     jobs = []
     prompts = _prompts(body)
@@ -41,7 +43,7 @@ async def complete(engine: Engine, body: CompletionRequest, client: str) -> Resp
             alternatives=body.logprobs or 0,
             logit_bias=body.logit_bias,
         )
-        jobs.append(Job(request, rule, client, has_steps=body.stream and body.logprobs is not None))
+        jobs.append(Job(request, rule, client, has_steps=body.stream and body.logprobs is not None, began=began))
     prepared = [await engine.prepare(job) for job in jobs]
     texts = [
         engine.write(job, each, sample) for job, each in zip(jobs, prepared, strict=True) for sample in range(body.n)

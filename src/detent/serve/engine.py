@@ -9,7 +9,8 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -20,14 +21,13 @@ from detent.generation.asynchronous import write_text
 from detent.generation.request import PreparedRequest, resolve_guide
 from detent.generation.scheduler import Item
 from detent.generation.turn_stream import events_of
-from detent.guide import Guide
-from detent.language import Language
 from detent.models import Model
 from detent.models.base import ChatModel, context_of
 from detent.models.chat import Chat
 from detent.serve.admission import Admission
 from detent.serve.errors import ApiError, from_detent
 from detent.serve.logs import log
+from detent.serve.memory import CompiledRule, return_freed_memory
 from detent.serve.metrics import Metrics
 from detent.serve.rules import Rule
 from detent.serve.settings import ServerSettings
@@ -42,6 +42,8 @@ _COMPILERS = 8
 _WORKERS = 4
 """Threads for what is short: the tokens of a prompt, the arguments of a request."""
 _GUIDES = 128
+_TRIM_SECONDS = 10.0
+"""How long after a rule was compiled freed memory goes back to the system."""
 _MAX_TOKENS = 1024
 """The budget of requests that name none, for a model that does not know its context."""
 
@@ -65,6 +67,8 @@ class Job:
         Starts the text of a sample: `PreparedRequest.stream` for its pieces, `events_of` for the events of a turn.
     has_steps : bool
         Whether the steps of tokens are wanted too, as soon as they are certain.
+    began : float
+        When the request came (`perf_counter`); its time ends `timeout_seconds` later.
     """
 
     request: Request
@@ -72,6 +76,7 @@ class Job:
     client: str
     open_stream: Callable[[PreparedRequest, int], Any] = PreparedRequest.stream
     has_steps: bool = False
+    began: float = field(default_factory=perf_counter)
 
 
 class Engine:
@@ -97,9 +102,10 @@ class Engine:
         self.compilers = ThreadPoolExecutor(_COMPILERS, thread_name_prefix="detent-compile")
         self._compiling = Admission(_COMPILERS, settings.max_queued)
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="detent-work")
-        self._guides: SingleFlight[tuple[Language, Guide]] = SingleFlight(
-            _GUIDES, self.compilers, lambda value: value[1].memory_bytes, settings.cache_bytes
+        self._rules: SingleFlight[CompiledRule] = SingleFlight(
+            _GUIDES, self.compilers, lambda rule: rule.memory_bytes, settings.cache_bytes
         )
+        self._trim: asyncio.TimerHandle | None = None
 
     async def run(self, work: Callable[[], _Result], *, is_long: bool = False) -> _Result:
         """Return what a function returns, beside the loop; one that is long takes a thread that compiles."""
@@ -111,7 +117,7 @@ class Engine:
         if job.request.samples > self.settings.max_samples:
             raise ApiError(400, f"n is {job.request.samples}, the most is {self.settings.max_samples}", param="n")
         self.admission.check(job.request.samples)
-        return await self.in_time(self._prepare(job))
+        return await self.in_time(self._prepare(job), job.began)
 
     async def _prepare(self, job: Job) -> PreparedRequest:
         request, guide = job.request, None
@@ -122,26 +128,38 @@ class Engine:
             if request.stop:  # no text of the rule has a stop string: so it ends before the first, and is complete
                 stops = [request.stop] if isinstance(request.stop, str) else request.stop
                 rule, request = rule.without(stops), replace(request, stop=None)
-            language, guide = await self._guide(rule, request, job.client)
-            request = replace(request, language=language)
+            compiled = await self._compiled(rule, request, job.client)
+            guide, request = compiled.guide, replace(request, language=compiled.language)
         try:
             is_turn = job.open_stream is events_of
-            return await self.run(lambda: PreparedRequest(self.model, request, guide, is_turn=is_turn))
+            async with self._compiling.slot(
+                job.client
+            ):  # to start a rule's first text may take as long as to compile it
+                return await self.run(
+                    lambda: PreparedRequest(self.model, request, guide, is_turn=is_turn), is_long=True
+                )
         except DetentError as error:
             raise from_detent(error, None if job.rule is None else job.rule.param) from error
 
-    async def _guide(self, rule: Rule, request: Request, client: str) -> tuple[Language, Guide]:
+    async def _compiled(self, rule: Rule, request: Request, client: str) -> CompiledRule:
         """Return the language and the guide of a rule; clients whose rules are new take turns."""
-        key: Hashable = (rule.key, request.canonical)
-        cancel = CancellationToken()
-        stop = asyncio.get_running_loop().call_later(self.settings.timeout_seconds, cancel.cancel)
-        turn = contextlib.nullcontext() if key in self._guides else self._compiling.slot(client)
+        key: Hashable = (sha256(rule.key.encode("utf-8", "surrogatepass")).digest(), request.canonical)
+        cancel, loop = CancellationToken(), asyncio.get_running_loop()
+        stop = loop.call_later(self.settings.timeout_seconds, cancel.cancel)
+        if self._trim is None:
+            self._trim = loop.call_later(_TRIM_SECONDS, self._return_memory)
+        turn = contextlib.nullcontext() if key in self._rules else self._compiling.slot(client)
         async with turn:
-            found = await self._guides.get(key, lambda: self._compile(rule, request, cancel), cancel.cancel)
+            found = await self._rules.get(key, lambda: self._compile(rule, request, cancel), cancel.cancel)
         stop.cancel()  # not after an error or a timeout: the compiling goes on in its thread, up to this call
         return found
 
-    def _compile(self, rule: Rule, request: Request, cancel: CancellationToken) -> tuple[Language, Guide]:
+    def _return_memory(self) -> None:
+        self._trim = None
+        with contextlib.suppress(RuntimeError):  # the engine is closed
+            self._workers.submit(return_freed_memory)
+
+    def _compile(self, rule: Rule, request: Request, cancel: CancellationToken) -> CompiledRule:
         began = perf_counter()
         language = rule.language()
         try:
@@ -156,7 +174,7 @@ class Engine:
         except DetentError as error:
             raise from_detent(error, rule.param) from error
         self.metrics.compile_seconds.observe(perf_counter() - began)
-        return language, guide
+        return CompiledRule.of(language, guide, rule.key)
 
     async def write(self, job: Job, prepared: PreparedRequest, sample: int = 0) -> AsyncGenerator[Item, None]:
         """Yield the pieces of a text, and its output at last; of a turn, its events.
@@ -194,7 +212,7 @@ class Engine:
                         put(item)
 
         try:
-            await self.in_time(write())
+            await self.in_time(write(), job.began)
         except DetentError as error:
             answer = from_detent(error)
             if answer.status >= 500:
@@ -203,10 +221,11 @@ class Engine:
         except Exception as error:  # it belongs to this request alone
             put(error)
 
-    async def in_time(self, work: Awaitable[_Result]) -> _Result:
-        """Wait for a result, or raise the error of a request that took too long."""
+    async def in_time(self, work: Awaitable[_Result], began: float | None = None) -> _Result:
+        """Wait for a result, or raise the error of a request that took too long since it began, or since now."""
+        spent = 0.0 if began is None else perf_counter() - began
         try:
-            return await asyncio.wait_for(work, self.settings.timeout_seconds)
+            return await asyncio.wait_for(work, max(0.0, self.settings.timeout_seconds - spent))
         except asyncio.TimeoutError:
             raise ApiError(
                 504,
@@ -222,7 +241,9 @@ class Engine:
 
     def close(self) -> None:
         """Stop the threads that compile."""
-        self._guides.close()
+        self._rules.close()
+        if self._trim is not None:
+            self._trim.cancel()
         self.compilers.shutdown(wait=False, cancel_futures=True)
         self._workers.shutdown(wait=False, cancel_futures=True)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TypeAlias
 
 from detent.generation import Output, Request
@@ -115,10 +116,11 @@ async def write_turns(
 
     Errors of the request are raised here, before anything is written.
     """
+    began = perf_counter()
     prompt = await engine.run(lambda: conversation.prompt(engine.model))
     request = make_request(prompt)
     rule = rule_of_turn(conversation, prompt, engine.model, engine.style)
-    job = Job(request, rule, client, open_stream=events_of, has_steps=has_steps)
+    job = Job(request, rule, client, open_stream=events_of, has_steps=has_steps, began=began)
     prepared = await engine.prepare(job)
     custom = frozenset(tool.name for tool in conversation.tools if tool.is_custom)
     return [_write(engine, engine.write(job, prepared, sample), custom) for sample in range(request.samples)]
