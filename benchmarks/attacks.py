@@ -17,7 +17,7 @@ import json
 import operator
 import os
 import random
-import select
+import resource
 import signal
 import sys
 import traceback
@@ -190,12 +190,13 @@ def measure(case: dict[str, Any], vocabulary: detent.Vocabulary) -> Measured:
     return found
 
 
-def child(case: dict[str, Any], vocabulary: detent.Vocabulary, limit_s: float) -> dict[str, Any]:
-    """Measure a case in a forked process, which is killed after `limit_s`."""
+def child(case: dict[str, Any], vocabulary: detent.Vocabulary, limit_s: int) -> dict[str, Any]:
+    """Measure a case in a forked process, which the system kills after `limit_s` seconds of CPU."""
     reader, writer = os.pipe()
     process = os.fork()
     if process == 0:
         os.close(reader)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 1))
         try:
             reset_peak()
             before = memory("VmRSS")
@@ -206,19 +207,14 @@ def child(case: dict[str, Any], vocabulary: detent.Vocabulary, limit_s: float) -
         os.write(writer, json.dumps(answer).encode())
         os._exit(0)
     os.close(writer)
-    ready, _, _ = select.select([reader], [], [], limit_s)
-    data = os.read(reader, 1 << 16) if ready else b""
+    data = os.read(reader, 1 << 16)  # empty once the child is dead
     os.close(reader)
-    if not data:
-        os.kill(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
     if data:
         return {"id": case["id"], "kind": case["kind"], **json.loads(data)}
-    return {
-        "id": case["id"],
-        "kind": case["kind"],
-        "crash": f"no answer in {limit_s} s" if not ready else f"died: {status}",
-    }
+    is_late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
+    crash = f"no answer in {limit_s} s of CPU" if is_late else f"died: {status}"
+    return {"id": case["id"], "kind": case["kind"], "crash": crash}
 
 
 def report(rows: list[dict[str, Any]], conditions: str) -> str:
@@ -254,7 +250,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", default="llama3")
     parser.add_argument("--kind", action="append", default=[])
     parser.add_argument("--id", nargs="*", default=[])
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds a case")
+    parser.add_argument("--limit", type=int, default=30, help="seconds of CPU a case")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -35,7 +35,18 @@ ALLOWED: dict[str, set[str]] = {
 RUNTIME: dict[str, tuple[set[str], set[str]]] = {
     "interface": ({"token_machine"}, set()),
     "users": (
-        {"batch", "draft_tree", "explore", "history", "mask_slots", "mask_worker", "matcher", "parallel", "minimize"},
+        {
+            "batch",
+            "draft_tree",
+            "explore",
+            "history",
+            "machine_slot",
+            "mask_slots",
+            "mask_worker",
+            "matcher",
+            "minimize",
+            "parallel",
+        },
         {"interface"},
     ),
     "masks": (

@@ -19,8 +19,7 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
       live_loops_(exprs_, derivatives_, liveness_),
       alternatives_(exprs_, derivatives_, liveness_, live_loops_, meter_),
       completion_paths_(exprs_, derivatives_, liveness_, meter_),
-      horizon_(horizon),
-      compiled_size_(0) {
+      horizon_(horizon) {
   const ForkGuard guard;
   meter_.restart(std::move(cancel));
   if (writable.alphabet != ByteSet::all() || writable.texts) {
@@ -33,8 +32,7 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
     exprs_.bytes(writable.token_bytes);
   }
   derivatives_.freeze_byte_classes();
-  derivatives_.set_live([this](ExprId id) { return liveness_.live(id); },
-                        [this](ExprId id) { return live_loops_.find(id).bytes; });
+  connect();
   if (compiler.uses_all_texts()) {
     exprs_.set_utf8_star(compiler.compile(compiler.all_texts(), false));
     if (writable.alphabet != ByteSet::all()) exprs_.set_alphabet_texts(compiler.compile(compiler.all_texts(), true));
@@ -49,8 +47,57 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
   has_few_keys_ = exprs_.has_few_keys();
   if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
   add_state_slots();
-  compiled_size_ = exprs_.size();
+  compiled_ = exprs_.extent();
+  meter_.mark_base();
   meter_.restart();
+}
+
+Automaton::Automaton(Automaton& other) : Automaton(other, std::lock_guard(other.mutex_)) {}
+
+Automaton::Automaton(Automaton& other, const std::lock_guard<std::mutex>&)
+    : meter_(other.meter_.limits()),
+      exprs_(other.exprs_, other.compiled_, meter_),
+      derivatives_(exprs_, meter_, other.derivatives_),
+      liveness_(exprs_, derivatives_, meter_, other.liveness_, other.compiled_.exprs),
+      live_loops_(exprs_, derivatives_, liveness_),
+      alternatives_(exprs_, derivatives_, liveness_, live_loops_, meter_),
+      completion_paths_(exprs_, derivatives_, liveness_, meter_),
+      horizon_(other.horizon_),
+      has_lists_(other.has_lists_),
+      has_few_keys_(other.has_few_keys_),
+      compiled_(other.compiled_),
+      added_before_(other.added_before_ + other.exprs_.size() - other.compiled_.exprs),
+      start_(other.start_),
+      tokenizable_(other.tokenizable_),
+      token_bytes_(other.token_bytes_),
+      all_texts_(other.all_texts_) {
+  connect();
+  add_state_slots();
+  meter_.mark_base();
+}
+
+void Automaton::connect() {
+  derivatives_.set_live([this](ExprId id) { return liveness_.live(id); },
+                        [this](ExprId id) { return live_loops_.find(id).bytes; });
+}
+
+// Only this automaton is locked while `other` is too, which is older: no two threads wait for each other.
+void Automaton::adopt(Automaton& other, std::span<ExprId> states) {
+  const ForkGuard guard;
+  const std::lock_guard lock_of_other(other.mutex_);
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  const std::int64_t before = meter_.bytes();
+  exprs_.adopt(other.exprs_, states);
+  add_state_slots();
+  meter_.extend_base(before);
+  note_work();
+}
+
+bool Automaton::has_grown() {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  return meter_.has_grown();
 }
 
 void Automaton::add_state_slots() {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,6 +44,14 @@ class Automaton {
   // The automaton of the texts of `root` over the alphabet. `horizon` is the length of the vocabulary's longest token.
   Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
             std::shared_ptr<const CancelFlag> cancel);
+  // The automaton of the same texts without the states that decoding has added to `other`. The states of the compiled
+  // language have the same ids. Costs a copy of these.
+  explicit Automaton(Automaton& other);
+  // Replaces states of `other`, an automaton of the same texts, by those of this one that accept the same texts.
+  void adopt(Automaton& other, std::span<ExprId> states);
+  // Whether decoding has added so many states that a new automaton should take over; no lock.
+  bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
+  bool has_grown();
 
   ExprId start() const { return start_; }  // dead if the language is empty
   const std::array<std::uint8_t, 256>& class_of() const { return derivatives_.class_of(); }
@@ -157,12 +166,11 @@ class Automaton {
 
   // The work that was done so far, in steps of the meter: some 0.1 us each. Takes no lock.
   std::int64_t work() const { return work_.load(std::memory_order_relaxed); }
-  // The number of expressions that the language itself has; decoding adds states to them.
-  std::size_t compiled_size() const { return compiled_size_; }
-  std::size_t size() {
+  // The number of expressions that decoding has added, here and in the automata before this one.
+  std::size_t added_size() {
     const ForkGuard guard;
     const std::lock_guard lock(mutex_);
-    return exprs_.size();
+    return added_before_ + exprs_.size() - compiled_.exprs;
   }
   std::int64_t state_count();
   std::int64_t memory_bytes();
@@ -179,7 +187,12 @@ class Automaton {
   bool descend(ExprId state, std::string& text);
   std::uint8_t byte_of_completion(const ExprId* next);
   void add_state_slots();
-  void note_work() { work_.fetch_add(meter_.steps(), std::memory_order_relaxed); }
+  void note_work() {
+    work_.fetch_add(meter_.steps(), std::memory_order_relaxed);
+    is_full_.store(meter_.is_full(), std::memory_order_relaxed);
+  }
+  void connect();
+  Automaton(Automaton& other, const std::lock_guard<std::mutex>& lock_of_other);
 
   std::atomic<std::int64_t> work_{0};
   std::mutex mutex_;
@@ -193,7 +206,9 @@ class Automaton {
   std::uint32_t horizon_;
   bool has_lists_ = false;
   bool has_few_keys_ = false;
-  std::size_t compiled_size_;
+  ExprSet::Extent compiled_;  // what the language itself has; decoding adds states
+  std::size_t added_before_ = 0;
+  std::atomic<bool> is_full_{false};
   ExprId start_;
   ExprId tokenizable_;  // the texts that the vocabulary can write; dead if these are all over the alphabet
   ExprId token_bytes_;  // the strings of bytes that are tokens; dead likewise

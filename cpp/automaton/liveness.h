@@ -23,6 +23,13 @@ class Liveness {
   Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter)
       : exprs_(exprs), derivatives_(derivatives), meter_(meter) {}
 
+  // Knows what `other` knows of its first `size` expressions, which `exprs` has too.
+  Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter, const Liveness& other, std::size_t size)
+      : exprs_(exprs), derivatives_(derivatives), meter_(meter), lengths_(other.lengths_), bounds_(other.bounds_) {
+    lengths_.resize(std::min(lengths_.size(), size));
+    bounds_.resize(std::min(bounds_.size(), size));
+  }
+
   // A call that reaches a limit memoises nothing.
   bool live(ExprId state) { return bound(state) != kDead; }
   Derivatives& derivatives() { return derivatives_; }

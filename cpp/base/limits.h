@@ -1,6 +1,7 @@
 // Limits and Meter: the cost that a guide may cause, counted in work and bytes (never in time), and cancellation.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -58,12 +59,32 @@ class Meter {
     ++states_;
   }
 
+  // Starts the count of what decoding adds; is_full() tells when half of the room that was left then is used.
+  void mark_base() {
+    base_bytes_ = bytes_;
+    base_states_ = states_;
+  }
+  // Adds what was allocated since `bytes()` was `before` to what does not count.
+  void extend_base(std::int64_t before) { base_bytes_ += bytes_ - before; }
+  bool is_full() const {
+    return is_full(bytes_, base_bytes_, limits_.memory_bytes) || is_full(states_, base_states_, limits_.states);
+  }
+  // Whether decoding has added so much that memory without it helps a call that has reached a limit.
+  bool has_grown() const {
+    return bytes_ - base_bytes_ > limits_.memory_bytes / 16 || states_ - base_states_ > limits_.states / 16;
+  }
+  const Limits& limits() const { return limits_; }
+
   std::int64_t steps() const { return steps_; }  // of the current call
   std::int64_t bytes() const { return bytes_; }
   std::int64_t states() const { return states_; }
 
  private:
   static constexpr std::int64_t kPollInterval = 4096;
+
+  static bool is_full(std::int64_t used, std::int64_t base, std::int64_t limit) {
+    return used - base > std::max((limit - base) / 2, limit / 16);
+  }
 
   void poll() {
     next_poll_ = steps_ + kPollInterval;
@@ -76,6 +97,8 @@ class Meter {
   std::int64_t next_poll_ = kPollInterval;
   std::int64_t bytes_ = 0;
   std::int64_t states_ = 0;
+  std::int64_t base_bytes_ = 0;
+  std::int64_t base_states_ = 0;
   std::shared_ptr<const CancelFlag> cancel_;
 };
 

@@ -11,6 +11,7 @@
 #include "runtime/canonical_machine.h"
 #include "runtime/explore.h"
 #include "runtime/language_machine.h"
+#include "runtime/machine_slot.h"
 #include "runtime/matcher.h"
 #include "runtime/minimize.h"
 #include "runtime/part_budget_machine.h"
@@ -22,34 +23,49 @@ using namespace nb::literals;
 namespace detent {
 namespace {
 
-std::shared_ptr<LanguageMachine> make_language_machine(const NodeRef& language,
-                                                       std::shared_ptr<const Vocabulary> vocabulary,
-                                                       std::int64_t states, std::int64_t memory_bytes,
-                                                       std::int64_t steps, std::shared_ptr<CancelFlag> cancel) {
+// Python holds the slot of a machine, so that another machine can take over from it.
+struct LanguageSlot final : MachineSlot {
+  using MachineSlot::MachineSlot;
+  std::shared_ptr<LanguageMachine> language() { return std::static_pointer_cast<LanguageMachine>(machine()); }
+};
+struct CanonicalSlot final : MachineSlot {
+  using MachineSlot::MachineSlot;
+};
+struct PartBudgetSlot final : MachineSlot {
+  using MachineSlot::MachineSlot;
+};
+struct TokenDfaSlot final : MachineSlot {
+  using MachineSlot::MachineSlot;
+};
+
+std::shared_ptr<LanguageSlot> make_language_machine(const NodeRef& language,
+                                                    std::shared_ptr<const Vocabulary> vocabulary, std::int64_t states,
+                                                    std::int64_t memory_bytes, std::int64_t steps,
+                                                    std::shared_ptr<CancelFlag> cancel) {
   const WithoutGil release;
   auto machine = std::make_shared<LanguageMachine>(language, std::move(vocabulary), Limits{states, memory_bytes, steps},
                                                    std::move(cancel));
   machine->compute_first_mask();
-  return machine;
+  return std::make_shared<LanguageSlot>(std::move(machine));
 }
 
-std::shared_ptr<CanonicalMachine> make_canonical_machine(const NodeRef& language,
-                                                         std::shared_ptr<const Vocabulary> vocabulary,
-                                                         std::shared_ptr<PretokenTransitions> transitions,
-                                                         std::int64_t states, std::int64_t memory_bytes,
-                                                         std::int64_t steps, std::shared_ptr<CancelFlag> cancel) {
+std::shared_ptr<CanonicalSlot> make_canonical_machine(const NodeRef& language,
+                                                      std::shared_ptr<const Vocabulary> vocabulary,
+                                                      std::shared_ptr<PretokenTransitions> transitions,
+                                                      std::int64_t states, std::int64_t memory_bytes,
+                                                      std::int64_t steps, std::shared_ptr<CancelFlag> cancel) {
   const WithoutGil release;
-  return std::make_shared<CanonicalMachine>(language, std::move(vocabulary), std::move(transitions),
-                                            Limits{states, memory_bytes, steps}, std::move(cancel));
+  return std::make_shared<CanonicalSlot>(std::make_shared<CanonicalMachine>(
+      language, std::move(vocabulary), std::move(transitions), Limits{states, memory_bytes, steps}, std::move(cancel)));
 }
 
-std::shared_ptr<PartBudgetMachine> make_part_budget_machine(std::shared_ptr<LanguageMachine> whole, const NodeRef& part,
-                                                            std::uint32_t tokens, std::int64_t states,
-                                                            std::int64_t memory_bytes, std::int64_t steps,
-                                                            std::shared_ptr<CancelFlag> cancel) {
+std::shared_ptr<PartBudgetSlot> make_part_budget_machine(const std::shared_ptr<LanguageSlot>& whole,
+                                                         const NodeRef& part, std::uint32_t tokens, std::int64_t states,
+                                                         std::int64_t memory_bytes, std::int64_t steps,
+                                                         std::shared_ptr<CancelFlag> cancel) {
   const WithoutGil release;
-  return std::make_shared<PartBudgetMachine>(std::move(whole), part, tokens, Limits{states, memory_bytes, steps},
-                                             std::move(cancel));
+  return std::make_shared<PartBudgetSlot>(std::make_shared<PartBudgetMachine>(
+      whole->language(), part, tokens, Limits{states, memory_bytes, steps}, std::move(cancel)));
 }
 
 std::shared_ptr<TokenDfa> make_token_dfa(nb::handle next, nb::handle token_class, nb::handle masks,
@@ -70,11 +86,11 @@ std::shared_ptr<TokenDfa> make_token_dfa(nb::handle next, nb::handle token_class
 }
 
 // (token classes, next states by state and class, accepting states)
-nb::tuple explore_machine(TokenMachine& machine, std::uint32_t max_states, std::int64_t max_bytes, const TokenDfa* dfa,
+nb::tuple explore_machine(MachineSlot& slot, std::uint32_t max_states, std::int64_t max_bytes, const TokenDfa* dfa,
                           std::uint32_t dfa_start) {
   const ExploredDfa found = [&] {
     const WithoutGil release;
-    return explore(machine, max_states, max_bytes, dfa, dfa_start);
+    return explore(*slot.machine(), max_states, max_bytes, dfa, dfa_start);
   }();
   return nb::make_tuple(to_bytes(found.token_class), to_bytes(found.next), to_bytes(found.accepting));
 }
@@ -94,42 +110,58 @@ void bind_machines(nb::module_& m) {
   nb::class_<TokenDfa>(m, "TokenDfa", "The arrays of a token DFA, checked; they must not be written to.")
       .def(nb::new_(&make_token_dfa), "next"_a, "token_class"_a, "masks"_a, "mask_index"_a, "distance"_a);
 
-  nb::class_<TokenMachine>(m, "TokenMachine", "A constraint on sequences of tokens.")
+  nb::class_<MachineSlot>(m, "TokenMachine", "A constraint on sequences of tokens.")
       .def(
           "completes_within",
-          [](const std::shared_ptr<TokenMachine>& machine, std::uint32_t tokens,
-             const std::vector<std::uint32_t>& prompt_tokens) { return Matcher::fits(machine, tokens, prompt_tokens); },
+          [](MachineSlot& slot, std::uint32_t tokens, const std::vector<std::uint32_t>& prompt_tokens) {
+            return Matcher::fits(*slot.machine(), tokens, prompt_tokens);
+          },
           "tokens"_a, "prompt_tokens"_a = std::vector<std::uint32_t>{}, nb::call_guard<WithoutGil>(),
           "Whether a text of at most so many tokens is known.")
       .def("explore", &explore_machine, "max_states"_a, "max_bytes"_a, "dfa"_a.none() = nb::none(),
            "dfa_start"_a = TokenDfa::kStart,
            nb::sig("def explore(self, max_states: int, max_bytes: int, dfa: TokenDfa | None = None, "
                    "dfa_start: int = 2) -> tuple[bytes, bytes, bytes]"))
-      .def_prop_ro("state_count", &TokenMachine::state_count, nb::call_guard<WithoutGil>())
-      .def_prop_ro("memory_bytes", &TokenMachine::memory_bytes, nb::call_guard<WithoutGil>());
+      .def(
+          "renew", [](MachineSlot& slot) { slot.renew(*slot.machine()); }, nb::call_guard<WithoutGil>(),
+          "Let a machine without the states of decoding take over, as it does where memory gets short.")
+      .def_prop_ro(
+          "state_count", [](MachineSlot& slot) { return slot.machine()->state_count(); }, nb::call_guard<WithoutGil>())
+      .def_prop_ro(
+          "memory_bytes", [](MachineSlot& slot) { return slot.machine()->memory_bytes(); },
+          nb::call_guard<WithoutGil>());
 
-  nb::class_<LanguageMachine, TokenMachine>(m, "LanguageMachine")
+  nb::class_<LanguageSlot, MachineSlot>(m, "LanguageMachine")
       .def(nb::new_(&make_language_machine), "language"_a, "vocabulary"_a, "states"_a, "memory_bytes"_a, "steps"_a,
            "cancel"_a.none() = nb::none())
       .def(
-          "longest", [](LanguageMachine& machine) { return machine.budget().longest_completion(machine.start()); },
+          "longest",
+          [](LanguageSlot& slot) {
+            const std::shared_ptr<LanguageMachine> machine = slot.language();
+            return machine->budget().longest_completion(machine->start());
+          },
           nb::call_guard<WithoutGil>(), "The tokens of the longest text, if there is one.")
       .def(
-          "shortest", [](LanguageMachine& machine) { return machine.budget().shortest_completion(machine.start()); },
+          "shortest",
+          [](LanguageSlot& slot) {
+            const std::shared_ptr<LanguageMachine> machine = slot.language();
+            return machine->budget().shortest_completion(machine->start());
+          },
           nb::call_guard<WithoutGil>(), "The tokens of a shortest text.");
 
-  nb::class_<CanonicalMachine, TokenMachine>(m, "CanonicalMachine")
+  nb::class_<CanonicalSlot, MachineSlot>(m, "CanonicalMachine")
       .def(nb::new_(&make_canonical_machine), "language"_a, "vocabulary"_a, "transitions"_a, "states"_a,
            "memory_bytes"_a, "steps"_a, "cancel"_a.none() = nb::none());
 
-  nb::class_<PartBudgetMachine, TokenMachine>(m, "PartBudgetMachine")
+  nb::class_<PartBudgetSlot, MachineSlot>(m, "PartBudgetMachine")
       .def(nb::new_(&make_part_budget_machine), "whole"_a, "part"_a, "tokens"_a, "states"_a, "memory_bytes"_a,
            "steps"_a, "cancel"_a.none() = nb::none());
 
-  nb::class_<TokenDfaMachine, TokenMachine>(m, "TokenDfaMachine")
+  nb::class_<TokenDfaSlot, MachineSlot>(m, "TokenDfaMachine")
       .def(nb::new_([](std::shared_ptr<const TokenDfa> dfa, std::shared_ptr<const Vocabulary> vocabulary,
                        std::uint32_t start) {
-             return std::make_shared<TokenDfaMachine>(std::move(dfa), std::move(vocabulary), start);
+             return std::make_shared<TokenDfaSlot>(
+                 std::make_shared<TokenDfaMachine>(std::move(dfa), std::move(vocabulary), start));
            }),
            "dfa"_a, "vocabulary"_a, "start"_a = TokenDfa::kStart);
 

@@ -25,7 +25,7 @@ namespace detent {
 namespace {
 
 void fill(Matcher& matcher, nb::handle row) {
-  const MaskBuffer buffer(row, {matcher.machine()->vocabulary().word_count()});
+  const MaskBuffer buffer(row, {matcher.vocabulary().word_count()});
   if (matcher.try_fill_cached(buffer.words())) return;  // cheaper than to release the GIL and take it again
   const WithoutGil release;
   matcher.fill(buffer.words());
@@ -34,7 +34,7 @@ void fill(Matcher& matcher, nb::handle row) {
 void check_width(const std::vector<Matcher*>& matchers, std::size_t words) {
   for (const Matcher* matcher : matchers) {
     if (!matcher) throw nb::type_error("a matcher is None");
-    const std::size_t others = matcher->machine()->vocabulary().word_count();
+    const std::size_t others = matcher->vocabulary().word_count();
     if (others != words) {
       throw Error(ErrorKind::argument, "mask_words", static_cast<std::int64_t>(words),
                   static_cast<std::int64_t>(others));
@@ -44,7 +44,7 @@ void check_width(const std::vector<Matcher*>& matchers, std::size_t words) {
 
 void fill_rows(const std::vector<Matcher*>& matchers, nb::handle rows, unsigned threads) {
   if (!matchers.at(0)) throw nb::type_error("a matcher is None");
-  const std::size_t words = matchers[0]->machine()->vocabulary().word_count();
+  const std::size_t words = matchers[0]->vocabulary().word_count();
   check_width(matchers, words);
   const MaskBuffer buffer(rows, {matchers.size(), words});
   const WithoutGil release;
@@ -123,7 +123,7 @@ std::size_t fill_tree(const Matcher& matcher, nb::handle tokens, nb::handle pare
   const std::size_t count = ids.size();
   const ArrayBuffer verdicts(allowed, kBytes, 1, PyBUF_WRITABLE);
   if (above.size() != count || verdicts.size() != count) throw Error(ErrorKind::argument, "draft_sizes");
-  const std::size_t words = matcher.machine()->vocabulary().word_count();
+  const std::size_t words = matcher.vocabulary().word_count();
   const MaskBuffer masks(rows, {count + 1, words}), numbers(index, {count + 1});
   const DraftTree tree(ids.span<std::int64_t>(), above.span<std::int64_t>());
   const WithoutGil release;
@@ -157,7 +157,7 @@ void bind_matcher(nb::module_& m) {
   nb::class_<Matcher>(m, "Matcher")
       .def(
           "__init__",
-          [](Matcher* matcher, std::shared_ptr<TokenMachine> machine, std::optional<std::uint32_t> max_tokens,
+          [](Matcher* matcher, std::shared_ptr<MachineSlot> machine, std::optional<std::uint32_t> max_tokens,
              const std::vector<std::uint32_t>& prompt_tokens) {
             const WithoutGil release;
             new (matcher) Matcher(std::move(machine), max_tokens.value_or(Matcher::kNoBudget), prompt_tokens);
@@ -205,9 +205,9 @@ void bind_matcher(nb::module_& m) {
           [](const Matcher& matcher) {
             const TokenState state = matcher.state_key();
             return nb::make_tuple(state.language, static_cast<std::int32_t>(state.last_token), state.positions,
-                                  state.part, state.part_tokens);
+                                  state.part, state.part_tokens, matcher.machine_serial());
           },
-          nb::sig("def state_key(self) -> tuple[int, int, int, int, int]"))
+          nb::sig("def state_key(self) -> tuple[int, int, int, int, int, int]"))
       .def_prop_ro("token_ids", &Matcher::token_ids);
   m.def("equal_ids", &equal_ids, "ids"_a, "others"_a, nb::sig("def equal_ids(ids: object, others: object) -> bool"),
         "Whether two rows of token ids, int64[n], are the same. Without a copy.");

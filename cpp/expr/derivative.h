@@ -23,6 +23,13 @@ namespace detent {
 class Derivatives {
  public:
   Derivatives(ExprSet& exprs, Meter& meter) : exprs_(exprs), meter_(meter) {}
+  // Has the byte classes of `other`, and no rows. `exprs` is a copy of the expressions of `other`.
+  Derivatives(ExprSet& exprs, Meter& meter, const Derivatives& other)
+      : exprs_(exprs),
+        meter_(meter),
+        class_count_(other.class_count_),
+        class_of_(other.class_of_),
+        representative_(other.representative_) {}
 
   // The rows of JSON escapes need these (drop_dead_characters): `is_live` decides whether an expression has a string;
   // `live_after` returns lead bytes that begin no character after which a given expression has none.

@@ -10,7 +10,6 @@
 namespace detent {
 namespace {
 
-constexpr std::size_t kFirstTable = 256;
 constexpr std::size_t kTextChunk = 32;  // bytes of a literal in one expression
 
 bool writes_json_strings(const ByteSet& bytes) {

@@ -37,6 +37,16 @@ class ExprSet {
   static constexpr ExprId kEpsilon{1};
 
   explicit ExprSet(Meter& meter);
+  // What a set has at one time: `other` as it had `extent` gives a set in which all these expressions have their ids.
+  struct Extent {
+    std::size_t exprs = 0, operands = 0, texts = 0, unordered_states = 0, list_states = 0, decimals = 0,
+                decimal_states = 0;
+  };
+  Extent extent() const;
+  ExprSet(const ExprSet& other, const Extent& extent, Meter& meter);
+  // Adds expressions of `other`, of which this set has the first ones under their ids; writes the ids here. Cost:
+  // linear in the new expressions.
+  void adopt(const ExprSet& other, std::span<ExprId> ids);
 
   // Names the bytes that texts may contain, and those of them that are tokens; to be called before anything is built.
   // JSON strings write bytes of the alphabet only. All other restrictions are the caller's; the flags of Expr tell
@@ -138,6 +148,7 @@ class ExprSet {
     ExprId first, second, result;
   };
   static constexpr unsigned kRecentShift = 22;
+  static constexpr std::size_t kFirstTable = 256;
 
   ExprId concat_normalized(ExprId first, ExprId second);
   bool merge_repeats(ExprId head, ExprId next, ExprId& merged);
@@ -157,6 +168,9 @@ class ExprSet {
   static void set_only_token_bytes(Expr& expr, bool only_token_bytes);
 
   ExprId find_or_add(const Expr& expr, std::span<const ExprId> operands);
+  std::vector<ExprId> parts_to_adopt(ExprId id) const;
+  ExprId adopt_one(const ExprSet& other, ExprId id, const std::unordered_map<std::uint32_t, ExprId>& adopted);
+  TextId adopt_text(const TextMemory& other, TextId text);
   bool same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const;
   void grow_table();
   std::uint32_t set_index(const ByteSet& set);
@@ -171,6 +185,7 @@ class ExprSet {
   ExprId bind_list(DistinctState state, const OpenLists& lists, TextId text);
 
   Meter& meter_;
+  Extent copied_;  // from another set
   std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};
   StableVector<Expr> exprs_;
   std::vector<std::uint32_t> table_;  // open addressing, power of two; 0 = free (the empty language is never looked up)

@@ -34,6 +34,7 @@ class Budget {
  public:
   Budget(LanguageMachine& machine, const Limits& limits)
       : machine_(machine), meter_(limits), max_searched_states_(limits.states / 4) {}
+  const Limits& limits() const { return meter_.limits(); }
 
   // The work that the searches of one step may do: trie nodes visited, and the work of the automaton on the way.
   struct Allowance {

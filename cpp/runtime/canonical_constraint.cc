@@ -9,11 +9,15 @@ namespace detent {
 
 class CanonicalConstraint::Call {
  public:
-  explicit Call(CanonicalConstraint& constraint) : lock_(constraint.mutex_) {
+  explicit Call(CanonicalConstraint& constraint) : constraint_(constraint), lock_(constraint.mutex_) {
     constraint.meter_.restart(constraint.cancel_);
   }
+  ~Call() { constraint_.is_full_.store(constraint_.meter_.is_full(), std::memory_order_relaxed); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
  private:
+  CanonicalConstraint& constraint_;
   ForkGuard guard_;
   std::lock_guard<std::mutex> lock_;
 };
@@ -33,6 +37,27 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
       endings_(language_, completions_, byte_fallback_, single_),
       search_(language_, completions_, byte_fallback_, endings_),
       masks_(language_, masks, greedy_, completions_, endings_, search_) {}
+
+CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks, CanonicalConstraint& other)
+    : CanonicalConstraint(automaton, masks, other.transitions_, other.meter_.limits(), other.cancel_) {
+  const Call call(other);
+  masks_.continue_from(other.masks_);
+}
+
+PositionSetId CanonicalConstraint::adopt(CanonicalConstraint& other, PositionSetId positions) {
+  SplitPositionSets::Set set;
+  {
+    const Call call(other);
+    set = other.sets_[positions];
+  }
+  const Call call(*this);
+  return sets_.intern(std::move(set));
+}
+
+bool CanonicalConstraint::has_grown() {
+  const Call call(*this);
+  return meter_.has_grown();
+}
 
 void CanonicalConstraint::remove_dead_ends(ExprId state, std::uint32_t last, SplitPositionSets::Set& set) {
   std::erase_if(set, [&](const SplitPosition& at) { return search_.completion_bound({state, at, last}) == kInfinite; });

@@ -12,6 +12,7 @@
 // docs/algorithms/canonical-masks.md. Safe for threads: each call takes the lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,12 @@ class CanonicalConstraint {
 
   CanonicalConstraint(Automaton& automaton, MaskComputer& masks, std::shared_ptr<PretokenTransitions> transitions,
                       const Limits& limits, std::shared_ptr<const CancelFlag> cancel);
+  // The same tokenizer with a new automaton of the language of `other`.
+  CanonicalConstraint(Automaton& automaton, MaskComputer& masks, CanonicalConstraint& other);
+  // The number here of a set of split positions of `other`.
+  PositionSetId adopt(CanonicalConstraint& other, PositionSetId positions);
+  bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
+  bool has_grown();
 
   // What a state has besides the state of the language.
   struct Context {
@@ -72,6 +79,7 @@ class CanonicalConstraint {
   std::shared_ptr<const CancelFlag> cancel_;
   std::mutex mutex_;
   Meter meter_;
+  std::atomic<bool> is_full_{false};
   TokenizedLanguage language_;
   SplitPositionSets sets_;
   GreedyCompletions greedy_;

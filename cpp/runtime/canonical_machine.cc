@@ -30,6 +30,19 @@ CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<cons
   }
 }
 
+CanonicalMachine::CanonicalMachine(CanonicalMachine& other)
+    : TokenMachine(other.vocabulary_),
+      language_(other.language_),
+      constraint_(language_.automaton(), language_.masks(), other.constraint_) {}
+
+void CanonicalMachine::adopt(TokenMachine& other, std::span<TokenState> states) {
+  auto& before = static_cast<CanonicalMachine&>(other);
+  language_.adopt(before.language_, states);
+  for (TokenState& state : states) {
+    if (!state.is_finished()) state.positions = constraint_.adopt(before.constraint_, {state.positions}).value;
+  }
+}
+
 TokenState CanonicalMachine::start(std::span<const std::uint32_t> prompt) {
   const CanonicalConstraint::Context context = constraint_.start(language_.start(), prompt);
   if (context.positions == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "after");

@@ -15,6 +15,8 @@ class CanonicalMachine final : public TokenMachine {
   CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                    std::shared_ptr<PretokenTransitions> transitions, const Limits& limits,
                    std::shared_ptr<const CancelFlag> cancel);
+  // The same constraint without the states that decoding has added.
+  explicit CanonicalMachine(CanonicalMachine& other);
 
   TokenState start(std::span<const std::uint32_t> prompt) override;
   TokenStep step(const TokenState& state, std::uint32_t token) override;
@@ -29,6 +31,10 @@ class CanonicalMachine final : public TokenMachine {
   void expand(const TokenState& state, const VisitToken& visit) override;
   void expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) override;
   bool ignores_wordless() const override { return false; }
+  bool is_full() const override { return language_.is_full() || constraint_.is_full(); }
+  bool has_grown() override { return language_.has_grown() || constraint_.has_grown(); }
+  std::shared_ptr<TokenMachine> renewed() override { return std::make_shared<CanonicalMachine>(*this); }
+  void adopt(TokenMachine& other, std::span<TokenState> states) override;
   std::int64_t state_count() override { return language_.state_count(); }
   std::int64_t memory_bytes() override { return language_.memory_bytes(); }
 

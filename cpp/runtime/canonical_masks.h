@@ -35,6 +35,9 @@ class CanonicalMasks {
         search_(search),
         slices_(language, masks.analysis(), completions, endings, search) {}
 
+  // What masks of `other`, of the same language, have shown holds here.
+  void continue_from(const CanonicalMasks& other) { has_many_states_ = other.has_many_states_; }
+
   // Writes the row of the text tokens that may follow `last` at a set of positions; with a budget, only those after
   // which the completion has at most `tokens_after` tokens. Returns whether the budget may have removed any.
   // Cost: at the first visit of a state and position, a walk over the trie.

@@ -20,9 +20,9 @@ class SharedRows {
     const std::optional<Matcher::MaskKey> key = matcher.mask_key();
     if (!key) return fill(matcher);  // the budget may remove tokens: the mask is of this node alone
     for (const Known& known : known_) {
-      if (known.state == key->state) return known.row;
+      if (known.key == *key) return known.row;
     }
-    TokenMachine& machine = *matcher.machine();
+    TokenMachine& machine = *matcher.machine_of(*key);
     std::shared_ptr<const Mask> mask = key->state.is_finished() ? nullptr : machine.cached_mask(key->state);
     const bool accepts = mask && machine.accepting(key->state);
     if (mask) {
@@ -30,20 +30,20 @@ class SharedRows {
         if (known.accepts != accepts || !known.mask) continue;
         if (known.mask == mask || known.mask->has_same_form(*mask)) {
           const std::int32_t row = known.row;
-          known_.push_back({key->state, std::move(mask), accepts, row});
+          known_.push_back({*key, std::move(mask), accepts, row});
           return row;
         }
       }
     }
     const std::int32_t row = fill(matcher);
-    known_.push_back({key->state, std::move(mask), accepts, row});
+    known_.push_back({*key, std::move(mask), accepts, row});
     return row;
   }
 
-  std::int32_t row_of_refused(const TokenMachine& machine) {
+  std::int32_t row_of_refused(const Vocabulary& vocabulary) {
     if (refused_ < 0) {
       refused_ = static_cast<std::int32_t>(count_++);
-      machine.fill_eos(rows_ + static_cast<std::size_t>(refused_) * words_);
+      vocabulary.fill_eos(rows_ + static_cast<std::size_t>(refused_) * words_);
     }
     return refused_;
   }
@@ -52,7 +52,7 @@ class SharedRows {
 
  private:
   struct Known {
-    TokenState state;
+    Matcher::MaskKey key;
     std::shared_ptr<const Mask> mask;
     bool accepts;
     std::int32_t row;
@@ -115,7 +115,7 @@ std::size_t DraftTree::fill(const Matcher& matcher, std::uint32_t* rows, std::si
     if (allowed[node]) {
       index[node] = shared.row_of(ahead);
     } else {
-      index[node] = shared.row_of_refused(*matcher.machine());
+      index[node] = shared.row_of_refused(matcher.vocabulary());
       ++refused_depth;
     }
     path.push_back(node);

@@ -27,6 +27,25 @@ void History::push(const Step& step) {
   tail_.push_back(step);
 }
 
+void History::replace_states(std::span<const TokenState> states) {
+  std::vector<const Chunk*> chunks;
+  for (const Chunk* chunk = chunks_.get(); chunk; chunk = chunk->previous.get()) chunks.push_back(chunk);
+  const auto replace = [&](Step& step) {
+    step.state = states.front();
+    states = states.subspan(1);
+  };
+  std::shared_ptr<Chunk> replaced;
+  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
+    auto copy = std::make_shared<Chunk>();
+    copy->steps = (*chunk)->steps;
+    copy->previous = std::move(replaced);
+    std::ranges::for_each(copy->steps, replace);
+    replaced = std::move(copy);
+  }
+  chunks_ = std::move(replaced);
+  std::ranges::for_each(tail_, replace);
+}
+
 void History::truncate(std::size_t size) {
   if (size > chunk_count_ * kChunk) {
     tail_.erase(tail_.begin() + static_cast<std::ptrdiff_t>(size - chunk_count_ * kChunk), tail_.end());

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/token_machine.h"
@@ -35,6 +36,8 @@ class History {
   void push(const Step& step);
   // Drops all but the first `size` steps, of which there is one at least.
   void truncate(std::size_t size);
+  // Replaces the states of all steps, oldest first. Copies no longer share anything with this history.
+  void replace_states(std::span<const TokenState> states);
   // Calls visit(steps, count) for runs of steps, newest run first; visit returns whether to go on.
   template <class Visit>
   bool visit_runs(Visit visit) const;

@@ -50,6 +50,23 @@ LanguageMachine::LanguageMachine(const NodeRef& language, std::shared_ptr<const 
   if (!automaton_.is_tokenizable(start())) throw Error(ErrorKind::empty, "tokenizable");
 }
 
+LanguageMachine::LanguageMachine(LanguageMachine& other)
+    : TokenMachine(other.vocabulary_),
+      cancel_(other.cancel_),
+      automaton_(other.automaton_),
+      masks_(*vocabulary_, automaton_),
+      repeated_(*vocabulary_, automaton_),
+      budget_(*this, other.budget_.limits()) {}
+
+void LanguageMachine::adopt(TokenMachine& other, std::span<TokenState> states) {
+  std::vector<ExprId> ids;
+  for (const TokenState& state : states) ids.push_back(state.is_finished() ? start() : ExprId{state.language});
+  automaton_.adopt(static_cast<LanguageMachine&>(other).automaton_, ids);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (!states[i].is_finished()) states[i].language = ids[i].value;
+  }
+}
+
 ExprId LanguageMachine::advance(ExprId state, std::string_view text) {
   state = automaton_.advance(state, text);
   return state != ExprSet::kEmpty && automaton_.is_tokenizable(state) ? state : ExprSet::kEmpty;

@@ -24,6 +24,8 @@ class LanguageMachine final : public TokenMachine {
   // language.
   LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
                   const std::shared_ptr<const CancelFlag>& cancel);
+  // The same language without the states that decoding has added.
+  explicit LanguageMachine(LanguageMachine& other);
 
   TokenState start(std::span<const std::uint32_t>) override { return {start().value}; }
   TokenStep step(const TokenState& state, std::uint32_t token) override;
@@ -42,6 +44,10 @@ class LanguageMachine final : public TokenMachine {
   void expand(const TokenState& state, const VisitToken& visit) override;
   void expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) override;
   bool ignores_wordless() const override { return true; }
+  bool is_full() const override { return automaton_.is_full(); }
+  bool has_grown() override { return automaton_.has_grown(); }
+  std::shared_ptr<TokenMachine> renewed() override { return std::make_shared<LanguageMachine>(*this); }
+  void adopt(TokenMachine& other, std::span<TokenState> states) override;
   std::int64_t state_count() override { return automaton_.state_count(); }
   std::int64_t memory_bytes() override { return automaton_.memory_bytes(); }
 

@@ -45,8 +45,7 @@ bool MaskComputer::can_use(const SlicedState& sliced, TokenCheck check) {
 // One walk by states costs less while the automaton is small.
 bool MaskComputer::has_many_alternatives(ExprId state) {
   constexpr std::size_t kFew = 4;  // their slices may be shared
-  return !automaton_.has_rule(state) && automaton_.size() >= automaton_.compiled_size() + kManyStates &&
-         automaton_.split(state).size() > kFew;
+  return !automaton_.has_rule(state) && automaton_.added_size() >= kManyStates && automaton_.split(state).size() > kFew;
 }
 
 std::shared_ptr<const Mask> MaskComputer::compute_from_alternatives(ExprId state) {

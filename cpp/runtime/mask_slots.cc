@@ -53,7 +53,7 @@ void MaskSlots::compute_within(std::span<Matcher* const> matchers, std::chrono::
     if (!keys_[i] || keys_[i]->state.is_finished()) {
       at_once.push_back(i);
     } else if (!find_known(*keys_[i], slots[i]) && !take_computed(*keys_[i], slots[i])) {
-      worker_.ask(*keys_[i], matchers[i]->machine());
+      worker_.ask(*keys_[i], matchers[i]->machine_of(*keys_[i]));
       asked.push_back(i);
     }
   }
@@ -92,9 +92,9 @@ void MaskSlots::compute_all(std::span<Matcher* const> matchers, std::span<const 
       if (!keys_[i]) {
         matchers[i]->fill(words);
       } else if (keys_[i]->state.is_finished()) {
-        matchers[i]->machine()->fill_eos(words);
+        matchers[i]->vocabulary().fill_eos(words);
       } else {  // of this state, even if another thread has moved the matcher since
-        matchers[i]->machine()->fill(keys_[i]->state, words);
+        matchers[i]->machine_of(*keys_[i])->fill(keys_[i]->state, words);
       }
     });
   } catch (...) {
@@ -106,10 +106,10 @@ void MaskSlots::compute_all(std::span<Matcher* const> matchers, std::span<const 
     if (!keys_[i]) {
       slot.was_used = false;  // the mask is of a budget: no other sequence wants it
     } else if (!keys_[i]->state.is_finished()) {
-      TokenMachine& machine = *matchers[i]->machine();
-      std::shared_ptr<const Mask> mask = machine.cached_mask(keys_[i]->state);
+      const std::shared_ptr<TokenMachine> machine = matchers[i]->machine_of(*keys_[i]);
+      std::shared_ptr<const Mask> mask = machine->cached_mask(keys_[i]->state);
       if (mask)
-        set(slots[i], std::move(mask), machine.accepting(keys_[i]->state) ? machine.shared_vocabulary() : nullptr);
+        set(slots[i], std::move(mask), machine->accepting(keys_[i]->state) ? machine->shared_vocabulary() : nullptr);
     }
   }
 }
@@ -131,10 +131,10 @@ void MaskSlots::note(const Matcher::MaskKey& key, std::uint32_t slot) {
 
 // Finds the slot of a mask that the machine knows, or writes the mask to one.
 bool MaskSlots::find_cached(const Matcher& matcher, const Matcher::MaskKey& key, std::uint32_t& slot) {
-  TokenMachine& machine = *matcher.machine();
-  std::shared_ptr<const Mask> mask = key.state.is_finished() ? nullptr : machine.cached_mask(key.state);
+  const std::shared_ptr<TokenMachine> machine = matcher.machine_of(key);
+  std::shared_ptr<const Mask> mask = key.state.is_finished() ? nullptr : machine->cached_mask(key.state);
   if (!mask) return false;
-  std::shared_ptr<const Vocabulary> eos = machine.accepting(key.state) ? machine.shared_vocabulary() : nullptr;
+  std::shared_ptr<const Vocabulary> eos = machine->accepting(key.state) ? machine->shared_vocabulary() : nullptr;
   const auto found = slot_of_.find({mask.get(), eos.get()});
   if (found != slot_of_.end()) {
     slot = use(found->second);

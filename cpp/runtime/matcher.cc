@@ -36,8 +36,9 @@ void allow(std::uint32_t* row, std::uint32_t token) { row[token >> 5] |= 1u << (
 
 }  // namespace
 
-Matcher::Matcher(std::shared_ptr<TokenMachine> machine, std::uint32_t max_tokens, std::span<const std::uint32_t> prompt)
-    : machine_(std::move(machine)), max_tokens_(max_tokens) {
+Matcher::Matcher(std::shared_ptr<MachineSlot> slot, std::uint32_t max_tokens, std::span<const std::uint32_t> prompt)
+    : slot_(std::move(slot)), machine_(slot_->machine()), max_tokens_(max_tokens) {
+  if (machine_->is_full()) machine_ = slot_->renew(*machine_);
   history_ = History({checked_start(*machine_, prompt)});
   if (max_tokens_ == kNoBudget || machine_->completes_within(state(), max_tokens_)) return;
   std::optional<FollowedCompletion> followed = followed_completion();
@@ -45,20 +46,51 @@ Matcher::Matcher(std::shared_ptr<TokenMachine> machine, std::uint32_t max_tokens
   followed_.push_back(std::move(*followed));
 }
 
-bool Matcher::fits(const std::shared_ptr<TokenMachine>& machine, std::uint32_t max_tokens,
-                   std::span<const std::uint32_t> prompt) {
-  const TokenState start = checked_start(*machine, prompt);
-  return machine->completes_within(start, max_tokens) || !machine->followed_completion(start, max_tokens).empty();
+bool Matcher::fits(TokenMachine& machine, std::uint32_t max_tokens, std::span<const std::uint32_t> prompt) {
+  const TokenState start = checked_start(machine, prompt);
+  return machine.completes_within(start, max_tokens) || !machine.followed_completion(start, max_tokens).empty();
 }
 
 Matcher::Matcher(const Matcher& other) {
   const BusyGuard guard(other);
+  slot_ = other.slot_;
   machine_ = other.machine_;
   history_ = other.history_;
   max_tokens_ = other.max_tokens_;
   budget_bound_at_ = other.budget_bound_at_;
   followed_ = other.followed_;
   given_ = other.given_;
+}
+
+bool Matcher::is_out_of_room(const Error& error) const {
+  const std::string_view subject = error.subject();
+  return error.kind() == ErrorKind::limit && (subject == "states" || subject == "memory_bytes") &&
+         machine_->has_grown();
+}
+
+// What the old machine knows of completions is lost. If the new one does not find that the text still fits its budget,
+// the matcher keeps a completion of the old machine, to follow it.
+void Matcher::move_to(std::shared_ptr<TokenMachine> next) const {
+  if (next == machine_) return;
+  std::vector<TokenState> states(history_.size());
+  std::size_t end = states.size();
+  history_.visit_runs([&](const History::Step* steps, std::size_t count) {
+    end -= count;
+    for (std::size_t i = 0; i < count; ++i) states[end + i] = steps[i].state;
+    return true;
+  });
+  next->adopt(*machine_, states);
+  const bool is_followed = !followed_.empty() && followed_.back().last == steps_taken();
+  if (max_tokens_ != kNoBudget && !state().is_finished() && !is_followed &&
+      !next->completes_within(states.back(), tokens_left())) {
+    std::vector<std::uint32_t> tokens = machine_->completion(state(), tokens_left());
+    if (tokens.size() <= tokens_left()) {
+      followed_.push_back(
+          {steps_taken(), steps_taken(), std::make_shared<const std::vector<std::uint32_t>>(std::move(tokens))});
+    }
+  }
+  history_.replace_states(states);
+  machine_ = std::move(next);
 }
 
 std::uint32_t Matcher::tokens_left() const { return max_tokens_ - std::min(history_.back().token_count, max_tokens_); }
@@ -99,7 +131,7 @@ void Matcher::advance(std::int64_t token_id) {
   const std::uint32_t size = machine_->vocabulary().size();
   if (token_id < 0 || token_id >= size) throw Error(ErrorKind::state, "token_id", token_id, size);
   if (state().is_finished()) throw Error(ErrorKind::state, "finished", token_id);
-  Outcome outcome = try_step(static_cast<std::uint32_t>(token_id));
+  Outcome outcome = with_room([&] { return try_step(static_cast<std::uint32_t>(token_id)); });
   if (outcome.step.refusal != Refusal::none) {
     throw Error(ErrorKind::state, error_subject(outcome.step.refusal), token_id, tokens_left());
   }
@@ -110,7 +142,7 @@ Refusal Matcher::try_advance(std::int64_t token_id) {
   const BusyGuard guard(*this);
   if (token_id < 0 || token_id >= machine_->vocabulary().size()) return Refusal::unknown_token;
   if (state().is_finished()) return Refusal::finished;
-  Outcome outcome = try_step(static_cast<std::uint32_t>(token_id));
+  Outcome outcome = with_room([&] { return try_step(static_cast<std::uint32_t>(token_id)); });
   const Refusal refusal = outcome.step.refusal;
   if (refusal == Refusal::none) take(token_id, std::move(outcome));
   return refusal;
@@ -135,15 +167,20 @@ Refusal Matcher::refusal(std::int64_t token_id) const {
   const BusyGuard guard(*this);
   if (token_id < 0 || token_id >= machine_->vocabulary().size()) return Refusal::unknown_token;
   if (state().is_finished()) return Refusal::finished;
-  return try_step(static_cast<std::uint32_t>(token_id)).step.refusal;
+  return with_room([&] { return try_step(static_cast<std::uint32_t>(token_id)); }).step.refusal;
 }
 
 void Matcher::advance_bytes(std::string_view text) {
   const BusyGuard guard(*this);
   if (state().is_finished()) throw Error(ErrorKind::state, "finished", History::kNoToken);
-  const std::optional<TokenState> next = machine_->step_bytes(state(), text);
+  bool fits = true;
+  const std::optional<TokenState> next = with_room([&] {
+    const std::optional<TokenState> after = machine_->step_bytes(state(), text);
+    fits = !after || max_tokens_ == kNoBudget || machine_->completes_within(*after, tokens_left());
+    return after;
+  });
   if (!next) throw Error(ErrorKind::state, "bytes", static_cast<std::int64_t>(text.size()));
-  if (max_tokens_ != kNoBudget && !machine_->completes_within(*next, tokens_left())) {
+  if (!fits) {
     throw Error(ErrorKind::state, "budget_bytes", static_cast<std::int64_t>(text.size()), tokens_left());
   }
   history_.push({*next, History::kNoToken, history_.back().token_count});
@@ -165,13 +202,15 @@ void Matcher::rollback(std::int64_t steps) {
 
 void Matcher::fill(std::uint32_t* row) {
   const BusyGuard guard(*this);
-  if (state().is_finished()) {
-    machine_->fill_eos(row);
-  } else if (budget_cannot_bind()) {
-    machine_->fill(state(), row);
-  } else {
-    fill_within_budget(row);
-  }
+  with_room([&] {
+    if (state().is_finished()) {
+      machine_->fill_eos(row);
+    } else if (budget_cannot_bind()) {
+      machine_->fill(state(), row);
+    } else {
+      fill_within_budget(row);
+    }
+  });
 }
 
 void Matcher::fill_within_budget(std::uint32_t* row) {
@@ -205,6 +244,12 @@ std::optional<Matcher::MaskKey> Matcher::mask_key() const {
   return MaskKey{machine_->serial(), state()};
 }
 
+std::shared_ptr<TokenMachine> Matcher::machine_of(const MaskKey& key) const {
+  const BusyGuard guard(*this);
+  if (machine_->serial() != key.machine) throw Error(ErrorKind::busy, "matcher");
+  return machine_;
+}
+
 std::int64_t Matcher::budget_bound_at() const {
   const BusyGuard guard(*this);
   return budget_bound_at_ == kNever ? -1 : static_cast<std::int64_t>(budget_bound_at_);
@@ -213,7 +258,7 @@ std::int64_t Matcher::budget_bound_at() const {
 Diagnosis Matcher::diagnose(std::string_view text) const {
   const BusyGuard guard(*this);
   if (state().is_finished()) return {0, {}, true, true};
-  return machine_->diagnose(state(), text);
+  return with_room([&] { return machine_->diagnose(state(), text); });
 }
 
 std::vector<std::uint32_t> Matcher::completion() const {
@@ -225,7 +270,7 @@ std::vector<std::uint32_t> Matcher::completion() const {
     return {followed.tokens->begin() + done, followed.tokens->end()};
   }
   std::vector<std::uint32_t> tokens =
-      machine_->completion(state(), max_tokens_ == kNoBudget ? kNoBudget : tokens_left());
+      with_room([&] { return machine_->completion(state(), max_tokens_ == kNoBudget ? kNoBudget : tokens_left()); });
   if (given_) {
     const auto done = static_cast<std::ptrdiff_t>(given_->last - given_->first);
     const std::span rest(given_->tokens->begin() + done, given_->tokens->end());

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "runtime/history.h"
+#include "runtime/machine_slot.h"
 #include "runtime/token_machine.h"
 
 namespace detent {
@@ -22,12 +23,11 @@ class Matcher {
 
   // With a budget of text tokens, the text is complete when they are spent. Throws `limit` ("max_tokens") if no text
   // that short is known. `prompt` are the tokens before the text (TokenMachine::start).
-  explicit Matcher(std::shared_ptr<TokenMachine> machine, std::uint32_t max_tokens = kNoBudget,
+  explicit Matcher(std::shared_ptr<MachineSlot> slot, std::uint32_t max_tokens = kNoBudget,
                    std::span<const std::uint32_t> prompt = {});
 
   // Whether a text of at most `max_tokens` tokens is known: whether a matcher can be made.
-  static bool fits(const std::shared_ptr<TokenMachine>& machine, std::uint32_t max_tokens,
-                   std::span<const std::uint32_t> prompt);
+  static bool fits(TokenMachine& machine, std::uint32_t max_tokens, std::span<const std::uint32_t> prompt);
 
   // A fork: an independent matcher in the same state. Constant time.
   Matcher(const Matcher& other);
@@ -51,8 +51,10 @@ class Matcher {
   std::optional<MaskKey> mask_key() const;
   bool accepting() const;
   bool finished() const;
-  std::size_t step_count() const;               // tokens and byte strings since the start
-  TokenState state_key() const;                 // what decides, but for the budget, what may follow
+  std::size_t step_count() const;  // tokens and byte strings since the start
+  // What decides, but for the budget, what may follow. It holds for the machine that the matcher is at.
+  TokenState state_key() const;
+  std::uint64_t machine_serial() const { return machine_->serial(); }
   std::vector<std::int64_t> token_ids() const;  // -1 for a step by bytes
   // Whether the steps are exactly these tokens. Linear, without a copy.
   bool has_taken(std::span<const std::int64_t> token_ids) const;
@@ -67,7 +69,9 @@ class Matcher {
   std::vector<std::uint32_t> completion() const;
   // The tokens that every continuation begins with. Cost: a mask for each.
   std::vector<std::uint32_t> forced() const;
-  const std::shared_ptr<TokenMachine>& machine() const { return machine_; }
+  const Vocabulary& vocabulary() const { return *slot_->vocabulary(); }
+  // The machine of a key that mask_key() has returned. Throws `busy` if another thread has used the matcher since.
+  std::shared_ptr<TokenMachine> machine_of(const MaskKey& key) const;
 
  private:
   static constexpr std::size_t kNever = SIZE_MAX;
@@ -98,6 +102,26 @@ class Matcher {
     std::optional<FollowedCompletion> followed;  // set if the step is allowed only as a part of it
   };
 
+  // Moves to the machine that has taken over, if one has. The states mean the same as before.
+  void keep_up() const {
+    if (!slot_->is_current(*machine_)) move_to(slot_->machine_after(*machine_));
+  }
+  void move_to(std::shared_ptr<TokenMachine> next) const;
+  // Runs a call that only reads or adds states of the machine. If it reaches a limit of these, it runs again in a
+  // machine without the states that decoding has added.
+  template <class Call>
+  auto with_room(Call call) const {
+    keep_up();
+    try {
+      return call();
+    } catch (const Error& error) {
+      if (!is_out_of_room(error)) throw;
+    }
+    move_to(slot_->renew(*machine_));
+    return call();
+  }
+  bool is_out_of_room(const Error& error) const;
+
   const TokenState& state() const { return history_.back().state; }
   std::size_t steps_taken() const { return history_.size() - 1; }
   std::uint32_t tokens_left() const;
@@ -110,12 +134,13 @@ class Matcher {
   void fill_within_budget(std::uint32_t* row);
   bool is_full_mask(const std::uint32_t* row) const;
 
-  std::shared_ptr<TokenMachine> machine_;
-  History history_;
+  std::shared_ptr<MachineSlot> slot_;
+  mutable std::shared_ptr<TokenMachine> machine_;
+  mutable History history_;
   std::uint32_t max_tokens_;
   std::size_t budget_bound_at_ = kNever;
-  std::vector<FollowedCompletion> followed_;         // by step, ascending
-  mutable std::optional<FollowedCompletion> given_;  // the last answer of completion(), as long as it is followed
+  mutable std::vector<FollowedCompletion> followed_;  // by step, ascending
+  mutable std::optional<FollowedCompletion> given_;   // the last answer of completion(), as long as it is followed
   mutable std::atomic<bool> busy_{false};
 };
 

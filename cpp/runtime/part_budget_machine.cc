@@ -25,6 +25,21 @@ PartBudgetMachine::PartBudgetMachine(std::shared_ptr<LanguageMachine> whole, con
   throw Error(ErrorKind::limit, "part_tokens", needed, tokens);
 }
 
+PartBudgetMachine::PartBudgetMachine(PartBudgetMachine& other)
+    : TokenMachine(other.vocabulary_),
+      whole_(std::make_shared<LanguageMachine>(*other.whole_)),
+      part_(other.part_),
+      part_tokens_(other.part_tokens_) {}
+
+void PartBudgetMachine::adopt(TokenMachine& other, std::span<TokenState> states) {
+  auto& before = static_cast<PartBudgetMachine&>(other);
+  std::vector<TokenState> parts;
+  for (const TokenState& state : states) parts.push_back({state.part});
+  whole_->adopt(*before.whole_, states);
+  part_.adopt(before.part_, parts);
+  for (std::size_t i = 0; i < states.size(); ++i) states[i].part = parts[i].language;
+}
+
 TokenState PartBudgetMachine::start(std::span<const std::uint32_t>) {
   return state_of({whole_->start(), part_.start()}, part_tokens_);
 }

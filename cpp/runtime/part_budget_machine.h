@@ -37,6 +37,8 @@ class PartBudgetMachine final : public TokenMachine {
   // Throws `limit` ("part_tokens", fewest tokens, `tokens`) if no text has its part in `tokens` tokens.
   PartBudgetMachine(std::shared_ptr<LanguageMachine> whole, const NodeRef& part, std::uint32_t tokens,
                     const Limits& limits, const std::shared_ptr<const CancelFlag>& cancel);
+  // The same constraint without the states that decoding has added.
+  explicit PartBudgetMachine(PartBudgetMachine& other);
 
   TokenState start(std::span<const std::uint32_t> prompt) override;
   TokenStep step(const TokenState& state, std::uint32_t token) override;
@@ -55,6 +57,10 @@ class PartBudgetMachine final : public TokenMachine {
   void expand(const TokenState& state, const VisitToken& visit) override;
   void expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) override;
   bool ignores_wordless() const override { return whole_->ignores_wordless(); }
+  bool is_full() const override { return whole_->is_full() || part_.is_full(); }
+  bool has_grown() override { return whole_->has_grown() || part_.has_grown(); }
+  std::shared_ptr<TokenMachine> renewed() override { return std::make_shared<PartBudgetMachine>(*this); }
+  void adopt(TokenMachine& other, std::span<TokenState> states) override;
   std::int64_t state_count() override { return whole_->state_count() + part_.state_count(); }
   std::int64_t memory_bytes() override { return whole_->memory_bytes() + part_.memory_bytes(); }
 

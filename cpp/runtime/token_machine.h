@@ -111,10 +111,7 @@ class TokenMachine {
   virtual std::vector<std::uint32_t> followed_completion(const TokenState&, std::uint32_t) { return {}; }
 
   // Writes the mask of a finished text: the eos ids alone.
-  void fill_eos(std::uint32_t* row) const {
-    std::fill_n(row, vocabulary().word_count(), 0u);
-    allow_eos(row);
-  }
+  void fill_eos(std::uint32_t* row) const { vocabulary_->fill_eos(row); }
 
   virtual Diagnosis diagnose(const TokenState& state, std::string_view text) = 0;
 
@@ -125,14 +122,21 @@ class TokenMachine {
   // Whether tokens without text are outside the constraint: a product may take them without a step of this machine.
   virtual bool ignores_wordless() const = 0;
 
+  // Eviction (machine_slot.h). Whether this machine has grown so much that a new one should take over; and whether a
+  // new one would have much more room.
+  virtual bool is_full() const { return false; }
+  virtual bool has_grown() { return false; }
+  // A machine of the same constraint that has not grown; null if machines of this kind do not grow.
+  virtual std::shared_ptr<TokenMachine> renewed() { return nullptr; }
+  // Replaces states of `other`, from which this machine was renewed, by those of this one.
+  virtual void adopt(TokenMachine& /*other*/, std::span<TokenState> /*states*/) {}
+
   virtual std::int64_t state_count() = 0;
   virtual std::int64_t memory_bytes() = 0;
 
  protected:
   // Adds the eos ids to a mask.
-  void allow_eos(std::uint32_t* row) const {
-    for (std::uint32_t id : vocabulary_->eos_ids()) row[id >> 5] |= 1u << (id & 31);
-  }
+  void allow_eos(std::uint32_t* row) const { vocabulary_->allow_eos(row); }
 
   const std::shared_ptr<const Vocabulary> vocabulary_;
 

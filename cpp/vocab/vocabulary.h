@@ -33,6 +33,14 @@ class Vocabulary {
   std::uint32_t size() const { return size_; }  // the width of the logits
   std::uint32_t word_count() const { return (size_ + 31) / 32; }
   const std::vector<std::uint32_t>& eos_ids() const { return eos_ids_; }  // sorted
+  // Adds the eos ids to a mask row; and writes the row of the eos ids alone.
+  void allow_eos(std::uint32_t* row) const {
+    for (std::uint32_t id : eos_ids_) row[id >> 5] |= 1u << (id & 31);
+  }
+  void fill_eos(std::uint32_t* row) const {
+    std::fill_n(row, word_count(), 0u);
+    allow_eos(row);
+  }
   bool is_eos(std::uint32_t id) const;
   bool is_text(std::uint32_t id) const { return id < is_text_.size() && is_text_[id]; }
   std::string_view bytes(std::uint32_t id) const {

@@ -231,6 +231,11 @@ class TokenMachine:
 
     def explore(self, max_states: int, max_bytes: int, dfa: TokenDfa | None = None, dfa_start: int = 2) -> tuple[bytes, bytes, bytes]: ...
 
+    def renew(self) -> None:
+        """
+        Let a machine without the states of decoding take over, as it does where memory gets short.
+        """
+
     @property
     def state_count(self) -> int: ...
 
@@ -336,7 +341,7 @@ class Matcher:
     def step_count(self) -> int: ...
 
     @property
-    def state_key(self) -> tuple[int, int, int, int, int]: ...
+    def state_key(self) -> tuple[int, int, int, int, int, int]: ...
 
     @property
     def token_ids(self) -> list[int]: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, final, overload
 
 import numpy as np
@@ -55,32 +55,25 @@ class CancellationToken:
 
 @final
 class LanguageGuide(Guide):
-    """A language over a vocabulary's tokens; its states are built when decoding first visits them, and kept."""
+    """A language over a vocabulary's tokens.
 
-    __slots__ = ("_build", "_core", "_memory_bytes")
+    Its states are built when decoding first visits them, and kept until they fill half of what the limits allow.
+    """
+
+    __slots__ = ("_core",)
 
     def __init__(
         self,
-        build: Callable[[], _core.TokenMachine],
+        machine: _core.TokenMachine,
         language: Language,
         vocabulary: Vocabulary,
         *,
         canonical: Canonical = False,
-        memory_bytes: int = Limits().memory_bytes,
     ) -> None:
         super().__init__(language, vocabulary, canonical=canonical)
-        self._build = build
-        self._memory_bytes = memory_bytes
-        self._core = build()
+        self._core = machine
 
     def _machine(self) -> _core.TokenMachine:
-        """Return the machine of the next matcher.
-
-        With lists of distinct items, the states are those of the texts that were written. A new machine replaces one
-        that has a quarter of the memory; matchers keep theirs.
-        """
-        if self._language._node.has_distinct and self._core.memory_bytes > self._memory_bytes // 4:
-            self._core = self._build()
         return self._core
 
     def to_table(self, *, max_states: int = MAX_STATES, max_bytes: int = MAX_BYTES) -> TokenDfa:  # noqa: D102
@@ -231,7 +224,7 @@ def _compile_language(
     token_steps = _token_steps(tables, canonical, language._node) if canonical else None
     node, core_vocabulary = tables.for_language(language._node)
 
-    def build() -> _core.TokenMachine:
+    def make_machine() -> _core.TokenMachine:
         if token_steps is not None:
             return _core.CanonicalMachine(_as_tokenized(node, tables), core_vocabulary, token_steps, *costs)
         return _with_part_budgets(_core.LanguageMachine(node, core_vocabulary, *costs), language, tables, costs)
@@ -239,7 +232,7 @@ def _compile_language(
     if token_steps is not None and tables.encoder.exact:
         canonical = True
     try:
-        return LanguageGuide(build, language, vocabulary, canonical=canonical, memory_bytes=bounds.memory_bytes)
+        return LanguageGuide(make_machine(), language, vocabulary, canonical=canonical)
     except EmptyLanguageError as error:
         raise _explained(error, language) from None
 

@@ -25,7 +25,7 @@ class Limits:
     pattern_size : int
         Literals and classes in a pattern; its alternatives, groups and repeats; a fifth of the ranges of its classes.
     states : int
-        Automaton states that decoding may visit, over the lifetime of a guide.
+        Automaton states that a guide may hold at a time. Decoding drops states to make room for others.
     memory_bytes : int
         Bytes of expressions and automaton rows that one guide may hold.
     work : int

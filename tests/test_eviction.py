@@ -1,0 +1,183 @@
+"""States of decoding are dropped where they fill memory: masks, budgets and histories stay as they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from random import Random
+
+import pytest
+
+import detent
+from tests.support.reference import Tree, language, random_tree
+from tests.support.toy_bpe import random_tokenizer, vocabulary_of
+
+LETTERS = ["".join(letters).encode() for length in range(1, 6) for letters in product("ab", repeat=length)]
+OTHERS = [bytes([byte]) for byte in range(256) if byte not in b"ab"]
+TOKENS = [*LETTERS, *OTHERS, b'",', b'":', b"12", b', "', b"[[", b"]]"]
+EOS = len(TOKENS)
+
+LANGUAGES: dict[str, Callable[[], detent.Language]] = {
+    "count anywhere": lambda: detent.regex("[ab]*a[ab]{9}"),
+    "counts": lambda: detent.regex("(?:[^a]*a[ab]{3}|[^b]*b[ab]{4})*;"),
+    "lookarounds": lambda: detent.regex(r"(?=[ab]*aa)(?:[ab](?<!bbb)){2,30}"),
+    "without": lambda: detent.regex("[ab]{0,40}") - detent.regex("[ab]*(?:abba|bab|a{5})[ab]*"),
+    "grammar": lambda: detent.grammar('start: "a" start "b" | start2\nstart2: "b" start2 "a" | "ab" | start2 start2'),
+    "ignored": lambda: detent.grammar('start: (A | B)+\nA: /a+b/\nB: /b+/\n%ignore /[ ]+/'),
+    "object": lambda: detent.json_schema(
+        {"properties": {"a": {"type": "integer"}, "b": {"maxLength": 5}, "c": {"pattern": "a.b$"}}, "required": ["a"]},
+        order="any",
+    ),
+    "unique": lambda: detent.json_schema(
+        {"items": {"type": ["integer", "string"]}, "uniqueItems": True, "minItems": 2}
+    ),
+    "contains": lambda: detent.json_schema(
+        {"type": "array", "contains": {"const": 12}, "minContains": 2, "items": {"type": "integer"}, "maxItems": 9}
+    ),
+}  # fmt: skip
+
+
+def vocabulary() -> detent.Vocabulary:
+    """Return a vocabulary that shares no masks with other guides."""
+    return detent.Vocabulary([*TOKENS, b""], eos_token_ids=[EOS])
+
+
+def allowed(matcher: detent.Matcher) -> list[int]:
+    found: list[int] = matcher.allowed().tolist()
+    return found
+
+
+@pytest.mark.parametrize("max_tokens", [None, 14])
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_masks_and_histories_do_not_depend_on_eviction(name: str, max_tokens: int | None) -> None:
+    made = LANGUAGES[name]()
+    kept, dropped = (detent.compile(made, vocabulary()) for _ in range(2))
+    is_recursive = name in {"grammar", "ignored", "unique"}
+    for seed in range(4):
+        rng = Random(f"{name}{seed}")
+        pairs = [(kept.matcher(max_tokens), dropped.matcher(max_tokens))]
+        for _ in range(40):
+            if rng.random() < 0.4:
+                dropped._machine().renew()
+            index = rng.randrange(len(pairs))
+            one, other = pairs[index]
+            expected, found = allowed(one), allowed(other)
+            if max_tokens is None or not is_recursive:
+                assert found == expected
+            else:  # what is known of shorter completions may be lost; the mask is never empty
+                assert found
+            if one.is_finished:
+                break
+            common = sorted({*expected} & {*found})
+            chosen = rng.choice(common or found)
+            if not common:
+                break
+            for matcher in (one, other):
+                matcher.advance(chosen)
+            assert one.is_accepting == other.is_accepting
+            if rng.random() < 0.2:
+                pairs.append((one.fork(), other.fork()))
+            if rng.random() < 0.2:
+                steps = rng.randint(0, one.step_count)
+                one.rollback(steps)
+                other.rollback(steps)
+        for one, other in pairs:
+            assert one.token_ids == other.token_ids
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_generated_languages(seed: int) -> None:
+    rng = Random(seed)
+    tree: Tree = random_tree(rng, 12)
+    made = language(tree)
+    if made.is_empty():
+        return
+    kept, dropped = (detent.compile(made, vocabulary()) for _ in range(2))
+    for max_tokens in (None, made.min_tokens(kept.vocabulary) + 2):
+        one, other = kept.matcher(max_tokens), dropped.matcher(max_tokens)
+        for _ in range(20):
+            dropped._machine().renew()
+            assert allowed(one) == allowed(other)
+            if one.is_finished:
+                break
+            token = rng.choice(allowed(one))
+            one.advance(token)
+            other.advance(token)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_canonical_tokens(seed: int) -> None:
+    rng = Random(seed)
+    tokenizer = random_tokenizer(rng)
+    made = detent.regex("(?:[abc]*a[abc]{5}|a{2}[abc]{3}){1,6}")
+    kept, dropped = (detent.compile(made, vocabulary_of(*tokenizer), canonical=True) for _ in range(2))
+    one, other = kept.matcher(), dropped.matcher()
+    while not one.is_finished:
+        dropped._machine().renew()
+        assert allowed(one) == allowed(other)
+        token = rng.choice(allowed(one))
+        one.advance(token)
+        other.advance(token)
+
+
+@pytest.mark.parametrize("name", ["count anywhere", "counts", "lookarounds", "without"])
+@pytest.mark.parametrize("max_tokens", [9, 12, 17])
+def test_a_text_fits_its_budget_after_eviction(name: str, max_tokens: int) -> None:
+    made = LANGUAGES[name]()
+    guide = detent.compile(made, vocabulary())
+    for seed in range(8):
+        rng, matcher = Random(seed), guide.matcher(max_tokens)
+        while not matcher.is_finished:
+            guide._machine().renew()
+            matcher.advance(rng.choice(allowed(matcher)))
+        text = guide.vocabulary.decode([token for token in matcher.token_ids if token < EOS])
+        assert text in made
+        assert len(matcher.token_ids) <= max_tokens + 1
+
+
+def test_a_language_with_more_states_than_the_limit_is_decoded_without_end() -> None:
+    guide = detent.compile(detent.regex("[ab]*a[ab]{14}"), vocabulary(), limits=detent.Limits(states=2_000))
+    rng, matcher, text = Random(1), guide.matcher(), ""
+    for _ in range(6_000):
+        matcher.fill_mask(detent.allocate_mask(1, EOS + 1)[0])
+        token = rng.randrange(len(LETTERS))
+        matcher.advance(token)
+        text += LETTERS[token].decode()
+        assert guide.state_count <= 2_000
+        assert matcher.is_accepting == bool(re.fullmatch("[ab]*a[ab]{14}", text))
+    matcher.rollback(6_000)
+    assert allowed(matcher) == allowed(guide.matcher())
+
+
+def test_distinct_items_leave_no_memory_behind() -> None:
+    made = detent.json_schema({"items": {"type": "integer"}, "uniqueItems": True})
+    guide = detent.compile(made, vocabulary(), limits=detent.Limits(memory_bytes=4 << 20))
+    for seed in range(30):
+        numbers = Random(seed).sample(range(10**9), 40)
+        matcher = guide.matcher()
+        for byte in json.dumps(numbers)[:-1].encode():
+            matcher.advance(TOKENS.index(bytes([byte])))
+        repeated = f",{numbers[7]}]"
+        with pytest.raises(detent.StateError):
+            matcher.advance_bytes(repeated.encode())
+        assert guide.memory_bytes <= 4 << 20
+
+
+def test_threads_share_a_machine_that_is_replaced() -> None:
+    guide = detent.compile(detent.regex("[ab]*a[ab]{14}"), vocabulary(), limits=detent.Limits(states=3_000))
+    alone = detent.compile(detent.regex("[ab]*a[ab]{14}"), vocabulary())
+
+    def walk(seed: int, shared: detent.Guide) -> list[list[int]]:
+        rng, matcher, masks = Random(seed), shared.matcher(), []
+        for _ in range(300):
+            masks.append(allowed(matcher))
+            matcher.advance(rng.randrange(len(LETTERS)))
+        return masks
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda seed: walk(seed % 4, guide), range(8)))
+    for seed in range(4):
+        assert found[seed] == found[seed + 4] == walk(seed, alone)
