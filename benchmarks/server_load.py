@@ -113,28 +113,11 @@ def is_right(number: int, answer: Any) -> bool:
     return bool(person.keys() == {"name", "age"} and len(person["name"]) <= length and 0 <= person["age"] <= 150)
 
 
-def short_body(number: int) -> dict[str, Any]:
-    """Return a request of a few tokens; a hundred of them have different rules."""
-    messages = [{"role": "user", "content": f"Is {number} even?"}]
-    return {"messages": messages, "guided_choice": choices(number), "seed": number}
-
-
-def choices(number: int) -> list[str]:
-    """Return the answers that a short request allows."""
-    return ["yes", "no", f"perhaps {number % 100}"]
-
-
-def is_right_choice(number: int, answer: Any) -> bool:
-    """Return whether an answer is one of the choices."""
-    return answer["choices"][0]["message"]["content"] in choices(number)
-
-
 class Load:
     """Clients that ask one request after the other."""
 
-    def __init__(self, server: Server, *, is_short: bool = False) -> None:
+    def __init__(self, server: Server) -> None:
         self.server = server
-        self._is_short = is_short
         self.port = server.port
         self.seconds = 0.0
         self.processor = 0.0
@@ -147,9 +130,9 @@ class Load:
         while not until():
             number, self._next = self._next, self._next + 1
             began = time.perf_counter()
-            status, answer = await ask(self.port, short_body(number) if self._is_short else body_of(number))
+            status, answer = await ask(self.port, body_of(number))
             self.latencies.append(time.perf_counter() - began)
-            if status != 200 or not (is_right_choice if self._is_short else is_right)(number, answer):
+            if status != 200 or not is_right(number, answer):
                 self.wrong += 1
             else:
                 self.tokens += answer["usage"]["completion_tokens"]
@@ -274,22 +257,57 @@ async def terminated(server: Server, in_flight: int) -> dict[str, int]:
     return {"in_flight": in_flight, "answered": sum(answered)}
 
 
-async def steady_memory(server: Server, requests: int) -> dict[str, float]:
-    """Return the memory of the server after a tenth of the requests and after all: short ones, and one long in ten."""
-    load = Load(server)
-    short = Load(server, is_short=True)
+def varied_schema(number: int) -> dict[str, Any]:
+    """Return one of ever more schemas, of five kinds."""
+    source = random.Random(number)
+    kind = number % 5
+    if kind == 0:
+        return {
+            "enum": [f"{source.choice('abcdefgh')}{source.randrange(10**6)}" for _ in range(source.randrange(2, 40))]
+        }
+    if kind == 1:
+        return {"type": "integer", "minimum": source.randrange(1000), "maximum": 1000 + source.randrange(10**6)}
+    if kind == 2:
+        word, flag = f"p{source.randrange(1000)}", f"q{source.randrange(1000)}"
+        text = {"type": "string", "maxLength": source.randrange(3, 9)}
+        return {"type": "object", "properties": {word: text, flag: {"type": "boolean"}}, "additionalProperties": False}
+    if kind == 3:
+        item = {"type": "integer", "multipleOf": source.randrange(2, 30), "minimum": 0, "maximum": 999}
+        return {"type": "array", "items": item, "minItems": 1, "maxItems": source.randrange(1, 4)}
+    return {"type": "string", "pattern": f"^[a-z]{{{source.randrange(1, 5)}}}-[0-9]{{{source.randrange(1, 4)}}}$"}
 
-    async def run(most: int) -> None:
-        clients = [load.client(lambda: len(load.latencies) >= most // 10) for _ in range(4)]
-        await asyncio.gather(
-            *clients, *[short.client(lambda: len(short.latencies) >= most * 9 // 10) for _ in range(28)]
-        )
 
-    await run(requests // 10)
-    early = server.megabytes()
-    await run(requests)
-    count, wrong = len(load.latencies) + len(short.latencies), load.wrong + short.wrong
-    return {"requests": count, "wrong": wrong, "early_mb": early, "late_mb": server.megabytes()}
+def varied_body(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a schema and its request: three in ten are new, a third one of the last 200, the others one of fifty."""
+    source = random.Random(number)
+    draw = source.random()
+    which = number if draw < 0.3 else source.randrange(max(1, number - 200), number + 1) if draw < 0.65 else draw * 50
+    schema = varied_schema(int(which))
+    messages = [{"role": "user", "content": f"Value {number % 37}?"}]
+    form = {"type": "json_schema", "json_schema": {"name": "v", "schema": schema}}
+    return schema, {"messages": messages, "response_format": form, "seed": number, "max_tokens": 32}
+
+
+async def memory_curve(server: Server, requests: int) -> dict[str, Any]:
+    """Return the memory of the server after each tenth of the requests, of ever more schemas."""
+    from jsonschema import Draft202012Validator
+
+    numbers = iter(range(requests))
+    curve, wrong, done = [round(server.megabytes(), 1)], 0, 0
+
+    async def client() -> None:
+        nonlocal wrong, done
+        for number in numbers:
+            schema, body = varied_body(number)
+            status, answer = await ask(server.port, body)
+            text = answer["choices"][0]["message"]["content"] if status == 200 else "null"
+            wrong += not Draft202012Validator(schema).is_valid(json.loads(text))
+            done += 1
+            if done % max(1, requests // 10) == 0:
+                curve.append(round(server.megabytes(), 1))
+
+    await asyncio.gather(*[client() for _ in range(32)])
+    return {"requests": done, "wrong": wrong, "megabytes": curve}
 
 
 def main() -> None:
@@ -320,7 +338,7 @@ def measure(part: str, options: argparse.Namespace) -> Any:
         if part == "bad_clients":
             return calm_and_attacked(server, 32, options.seconds)
         if part == "memory":
-            return asyncio.run(steady_memory(server, options.requests))
+            return asyncio.run(memory_curve(server, options.requests))
         return asyncio.run(terminated(server, 100))
     finally:
         server.stop()

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -24,6 +25,7 @@ from detent.errors import ArgumentError, ModelError
 from detent.serve import ServerSettings
 from detent.serve.connections import TimedConnection
 from detent.serve.logs import Json
+from detent.serve.rules import refuse_misspelt_keywords
 from tests.serve.test_trust import QUICK, post
 
 Serve = Callable[..., AbstractContextManager[str]]
@@ -138,6 +140,47 @@ def test_no_request_hides_in_another(url: str, head: str) -> None:
     answer = raw(url, f"POST {CHAT} HTTP/1.1\r\nHost: x\r\n{head}\r\n".encode() + hidden)
     assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 413", b"HTTP/1.1 501"))
     assert b'"object":"list"' not in answer
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ("Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", 400),  # RFC 9112, section 6.1
+        ("Content-Length: 2\r\nContent-Encoding: gzip\r\n", 415),
+        (f"Content-Length: 2\r\nX: {'a' * 40_000}\r\n", 431),
+        ("Content-Length: 2\r\n" + "".join(f"X-{number}: y\r\n" for number in range(5000)), 431),
+    ],
+    ids=["two lengths", "gzip", "a long header", "many headers"],
+)
+def test_heads_that_are_refused(url: str, headers: str, status: int) -> None:
+    hidden = b"0\r\n\r\nGET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
+    answer = raw(url, f"POST {CHAT} HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode() + hidden)
+    assert answer.startswith(f"HTTP/1.1 {status}".encode())
+    assert b'"object":"list"' not in answer  # the connection is closed: nothing after it is a request
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("n", True), ("n", "2"), ("n", 1.5), ("temperature", "1"), ("seed", "7"), ("stream", "yes"), ("logprobs", 1),
+     ("max_tokens", "9"), ("canonical", "yes"), ("report", 1), ("logit_bias", {"5": "1"})],
+)  # fmt: skip
+def test_values_of_a_wrong_type(url: str, field: str, value: object) -> None:
+    status, _, answer = post(url, {"messages": ASK, "max_tokens": 3, field: value}, path=CHAT)
+    assert (status, answer["error"]["param"].split(".")[0]) == (400, field)
+
+
+def test_misspelt_keywords_of_a_schema(url: str) -> None:
+    def ask(schema: object) -> tuple[int, Any]:
+        status, _, answer = post(url, {"messages": ASK, "max_tokens": 20, "guided_json": schema}, path=CHAT)
+        return status, answer
+
+    with warnings.catch_warnings():
+        refuse_misspelt_keywords()
+        status, answer = ask({"type": "object", "propertes": {"a": {"type": "integer"}}})
+        assert (status, answer["error"]["param"]) == (400, "guided_json")
+        assert "write properties" in answer["error"]["message"]
+        assert ask({"name": "string"})[0] == 400
+        assert ask({"type": "integer", "x-unit": "m", "title": "Length", "format": "int64"})[0] == 200
 
 
 def test_only_local_hosts_and_origins_without_keys(serve: Serve) -> None:

@@ -61,6 +61,7 @@ def _run(options: Any) -> int:
     from detent.serve.connections import TimedConnection
     from detent.serve.logs import log_to_stderr
     from detent.serve.memory import limit_heaps
+    from detent.serve.rules import refuse_misspelt_keywords
 
     limit_heaps()
     keys = _keys(options.api_key_file)
@@ -82,13 +83,15 @@ def _run(options: Any) -> int:
     model = open_model(options.model, chat=True)
     name = options.name or ("detent" if options.model is None else options.model.resolve().name)
     log_to_stderr()
+    refuse_misspelt_keywords()
     server = uvicorn.Server(
         uvicorn.Config(
             make_app(model, settings, name=name),
             host=options.host,
             port=options.port,
             http=TimedConnection,
-            log_level="warning",
+            log_config=None,
+            ws="none",
             access_log=False,
             timeout_graceful_shutdown=math.ceil(options.timeout_seconds),
         )

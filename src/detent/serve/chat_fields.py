@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
 from detent.serve.fields import Body, Fields, Inert, Many, Schema
 
@@ -98,7 +98,7 @@ class Function(Fields):
     name: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")
     description: str | None = None
     parameters: Schema | None = None
-    strict: bool | None = None
+    strict: StrictBool | None = None
 
 
 class FunctionTool(Fields):
@@ -174,7 +174,7 @@ class JsonSchema(Fields):
     name: str
     schema_: Schema = Field(alias="schema")
     description: str | None = None
-    strict: bool | None = None
+    strict: StrictBool | None = None
 
 
 class JsonSchemaFormat(Fields):
@@ -185,9 +185,9 @@ class JsonSchemaFormat(Fields):
 
 
 class StreamOptions(Fields):
-    include_usage: bool = False
+    include_usage: StrictBool = False
     include_obfuscation: Inert = None
-    continuous_usage_stats: bool = False
+    continuous_usage_stats: StrictBool = False
 
 
 class StructuralTagFormat(BaseModel):
@@ -209,7 +209,7 @@ class StructuredOutputs(Fields):
     }
 
     json_: Schema | str | None = Field(None, alias="json")
-    json_object: bool | None = None
+    json_object: StrictBool | None = None
     regex: str | None = None
     choice: Many[str] | None = None
     grammar: str | None = None
@@ -246,14 +246,14 @@ class ChatRequest(Body, RuleFields):
     }
 
     messages: Many[Message] = Field(min_length=1)
-    max_tokens: int | None = Field(None, ge=1)
-    max_completion_tokens: int | None = Field(None, ge=1)
-    n: int = Field(1, ge=1)
+    max_tokens: StrictInt | None = Field(None, ge=1)
+    max_completion_tokens: StrictInt | None = Field(None, ge=1)
+    n: StrictInt = Field(1, ge=1)
     stop: str | Many[str] | None = None
     stream_options: StreamOptions | None = None
-    logprobs: bool | None = None
-    top_logprobs: int | None = Field(None, ge=0, le=20)
-    logit_bias: dict[str, float] | None = None
+    logprobs: StrictBool | None = None
+    top_logprobs: StrictInt | None = Field(None, ge=0, le=20)
+    logit_bias: dict[str, StrictFloat] | None = None
     response_format: (
         Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat | StructuralTagFormat, Field(discriminator="type")]
         | None
@@ -264,9 +264,9 @@ class ChatRequest(Body, RuleFields):
         | Annotated[FunctionChoice | CustomChoice | AllowedToolsChoice, Field(discriminator="type")]
         | None
     ) = None
-    parallel_tool_calls: bool | None = None
+    parallel_tool_calls: StrictBool | None = None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
-    thinking_tokens: int | None = Field(None, ge=0)
+    thinking_tokens: StrictInt | None = Field(None, ge=0)
 
     metadata: Inert = None
     prompt_cache_key: Inert = None

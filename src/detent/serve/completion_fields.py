@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictFloat, StrictInt
 
 from detent.serve.chat_fields import RuleFields, StreamOptions
 from detent.serve.fields import Body, Inert, Many
@@ -23,13 +23,13 @@ class CompletionRequest(Body, RuleFields):
         "suffix": ("",),
     }
 
-    prompt: str | Many[str] | Many[int] | Many[Many[int]]
-    max_tokens: int = Field(16, ge=1)
-    n: int = Field(1, ge=1)
-    echo: bool = False
+    prompt: str | Many[str] | Many[StrictInt] | Many[Many[StrictInt]]
+    max_tokens: StrictInt = Field(16, ge=1)
+    n: StrictInt = Field(1, ge=1)
+    echo: StrictBool = False
     stop: str | Many[str] | None = None
     stream_options: StreamOptions | None = None
-    logprobs: int | None = Field(None, ge=0, le=20)
-    logit_bias: dict[str, float] | None = None
+    logprobs: StrictInt | None = Field(None, ge=0, le=20)
+    logit_bias: dict[str, StrictFloat] | None = None
 
     user: Inert = None

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
 __all__ = ["Body", "Fields", "Inert", "Many", "SamplingFields", "Schema"]
@@ -66,11 +66,11 @@ class Fields(BaseModel):
 class SamplingFields(Fields):
     """How tokens are chosen, in all APIs of this server; OpenAI's names and those that engines added."""
 
-    temperature: Annotated[float, Field(ge=0)] | None = None
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    top_k: int | None = None
-    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    seed: int | None = None
+    temperature: Annotated[StrictFloat, Field(ge=0)] | None = None
+    top_p: Annotated[StrictFloat, Field(gt=0, le=1)] | None = None
+    top_k: StrictInt | None = None
+    min_p: Annotated[StrictFloat, Field(ge=0, le=1)] | None = None
+    seed: StrictInt | None = None
 
 
 class Ban(Fields):
@@ -78,15 +78,15 @@ class Ban(Fields):
 
     words: Many[str] = Field(min_length=1)
     mode: Literal["rewind", "mask"] = "rewind"
-    ignore_case: bool = False
-    whole_words: bool = False
+    ignore_case: StrictBool = False
+    whole_words: StrictBool = False
 
 
 class Body(SamplingFields):
     """What every request may have: the model, and detent's own fields."""
 
     model: str | None = None
-    stream: bool = False
+    stream: StrictBool = False
     ban: Many[str] | Ban | None = None
-    canonical: bool | Literal["approximate"] | None = None
-    report: bool = False
+    canonical: StrictBool | Literal["approximate"] | None = None
+    report: StrictBool = False

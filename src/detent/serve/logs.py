@@ -44,6 +44,7 @@ def log_to_stderr() -> None:
     """Send the log lines of the server to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Json())
-    _logger.handlers[:] = [handler]
-    _logger.setLevel(logging.INFO)
-    _logger.propagate = False
+    for logger, level in ((_logger, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
+        logger.handlers[:] = [handler]
+        logger.setLevel(level)
+        logger.propagate = False

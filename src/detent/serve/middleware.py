@@ -1,7 +1,7 @@
 """ASGI middleware around the endpoints.
 
-BodyLimit refuses large bodies before they are in memory. HostCheck refuses pages of other sites. Observation counts and
-logs requests.
+BodyLimit refuses large heads, and large bodies before they are in memory. HostCheck refuses pages of other sites.
+Observation counts and logs requests.
 """
 
 from __future__ import annotations
@@ -26,12 +26,19 @@ _MOST_DISCARDED = 1 << 30
 """How long, and how far, the rest of a body is read after it was refused."""
 
 
+_MOST_HEAD_BYTES = 32 << 10
+
+
 class _TooLargeError(Exception):
     pass
 
 
 class BodyLimit:
-    """ASGI middleware that answers 413 to a body of more than `most` bytes, whether or not its length is declared."""
+    """ASGI middleware that answers 413 to a body of more than `most` bytes, whether or not its length is declared.
+
+    It refuses too what a server and a proxy before it might read in two ways: a length beside chunks (request
+    smuggling: RFC 9112, section 6.1), a body that is compressed, and a head of more than 32 KiB.
+    """
 
     def __init__(self, app: ASGIApp, most: int) -> None:
         self._app = app
@@ -42,7 +49,11 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        headers = dict(scope["headers"])
+        if error := _head_error(scope["headers"]):
+            await JSONResponse(error.body(), error.status, {"Connection": "close"})(scope, receive, send)
+            return
+        declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > self._most:
             await self._refuse(scope, receive, send)
             return
@@ -78,6 +89,20 @@ class BodyLimit:
             with suppress(TimeoutError, asyncio.TimeoutError):
                 await asyncio.wait_for(_discard(receive), _DISCARD_SECONDS)
         await send({"type": "http.response.body", "body": b""})
+
+
+def _head_error(headers: Sequence[tuple[bytes, bytes]]) -> ApiError | None:
+    """Return what is wrong with the head of a request."""
+    if sum(len(name) + len(value) for name, value in headers) > _MOST_HEAD_BYTES:
+        return ApiError(431, f"the headers have more than {_MOST_HEAD_BYTES} bytes", code="headers_too_large")
+    found = dict(headers)
+    if b"transfer-encoding" in found and b"content-length" in found:
+        return ApiError(400, "the request has Content-Length and Transfer-Encoding; send one", code="invalid_value")
+    encoding = found.get(b"content-encoding", b"identity").decode("latin-1")
+    if encoding.strip().lower() not in ("", "identity"):
+        message = f"the body is encoded as {encoding[:80]!r}; send it as it is"
+        return ApiError(415, message, code="unsupported_encoding")
+    return None
 
 
 async def _discard(receive: Receive) -> None:

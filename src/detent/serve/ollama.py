@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictFloat, StrictInt
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from detent.serve.answers import report_of
@@ -67,12 +67,12 @@ class SamplingOptions(Fields):
         "typical_p": (1,),
     }
 
-    temperature: Annotated[float, Field(ge=0)] | None = None
-    top_k: int | None = None
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    seed: int | None = None
-    num_predict: int | None = None
+    temperature: Annotated[StrictFloat, Field(ge=0)] | None = None
+    top_k: StrictInt | None = None
+    top_p: Annotated[StrictFloat, Field(gt=0, le=1)] | None = None
+    min_p: Annotated[StrictFloat, Field(ge=0, le=1)] | None = None
+    seed: StrictInt | None = None
+    num_predict: StrictInt | None = None
     stop: Many[str] | None = None
     num_ctx: Inert = None
     num_keep: Inert = None
@@ -90,11 +90,11 @@ class OllamaChatRequest(Body):
     unsupported: ClassVar[Mapping[str, tuple[Any, ...]]] = {"logprobs": (False,), "top_logprobs": (0,)}
 
     messages: Many[Message] = Field(min_length=1)
-    stream: bool = True
+    stream: StrictBool = True
     tools: Many[FunctionTool] | None = None
     format: Schema | Literal["json", ""] | None = None
     options: SamplingOptions = Field(default_factory=SamplingOptions)
-    think: bool | Literal["low", "medium", "high"] | None = None
+    think: StrictBool | Literal["low", "medium", "high"] | None = None
     keep_alive: Inert = None
 
 

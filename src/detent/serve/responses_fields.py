@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, StrictBool, StrictFloat, StrictInt, Tag
 
 from detent.serve.chat_fields import RuleFields, StreamOptions
 from detent.serve.fields import Body, Fields, Inert, Many, Schema
@@ -108,7 +108,7 @@ class FunctionTool(Fields):
     name: str = Field(pattern=_NAME)
     description: str | None = None
     parameters: Schema | None = None
-    strict: bool | None = None
+    strict: StrictBool | None = None
     output_schema: Inert = None
     allowed_callers: Inert = None
 
@@ -165,7 +165,7 @@ class JsonSchemaFormat(Fields):
     name: str
     schema_: Schema = Field(alias="schema")
     description: str | None = None
-    strict: bool | None = None
+    strict: StrictBool | None = None
 
 
 class TextOptions(Fields):
@@ -201,15 +201,15 @@ class ResponsesRequest(Body, RuleFields):
 
     input: str | Many[InputItem]
     instructions: str | None = None
-    max_output_tokens: int | None = Field(None, ge=1)
+    max_output_tokens: StrictInt | None = Field(None, ge=1)
     text: TextOptions | None = None
     tools: Many[Annotated[FunctionTool | CustomTool, Field(discriminator="type")]] | None = None
     tool_choice: Literal["none", "auto", "required"] | NamedChoice | AllowedTools | None = None
-    parallel_tool_calls: bool | None = None
+    parallel_tool_calls: StrictBool | None = None
     reasoning: ReasoningOptions | None = None
-    thinking_tokens: int | None = Field(None, ge=0)
-    top_logprobs: int | None = Field(None, ge=0, le=20)
-    logit_bias: dict[str, float] | None = None
+    thinking_tokens: StrictInt | None = Field(None, ge=0)
+    top_logprobs: StrictInt | None = Field(None, ge=0, le=20)
+    logit_bias: dict[str, StrictFloat] | None = None
     stream_options: StreamOptions | None = None
     include: Many[Literal["message.output_text.logprobs", "reasoning.encrypted_content"]] | None = None
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from detent.errors import DetentError
+from detent.errors import DetentError, SchemaWarning
 from detent.integrations.request_rule import RequestRule
 from detent.language import Language
 from detent.serve.chat_fields import JsonObjectFormat, JsonSchemaFormat, RuleFields, StructuralTagFormat, TextFormat
 from detent.serve.errors import ApiError, from_detent
 from detent.sources.words import without
 
-__all__ = ["Rule", "grammar_rule", "regex_rule", "rule_of", "schema_rule"]
+__all__ = ["Rule", "grammar_rule", "refuse_misspelt_keywords", "regex_rule", "rule_of", "schema_rule"]
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,21 @@ class Rule:
             return self.make()
         except DetentError as error:
             raise from_detent(error, self.param) from error
+        except SchemaWarning as warning:  # see `refuse_misspelt_keywords`
+            raise ApiError(400, f"{self.param}: {warning}", param=self.param, code="invalid_value") from None
 
     def without(self, words: Sequence[str]) -> Rule:
         """Return the rule of the same texts, but for those that contain one of the words."""
         key = json.dumps([self.key, *words])
         return Rule(self.param, f"without {key}", lambda: self.make() & without(*words))
+
+
+def refuse_misspelt_keywords() -> None:
+    """Make misspelt keywords of JSON Schemas errors in this process; other warnings would quote schemas in the log."""
+    warnings.filterwarnings("ignore", category=SchemaWarning)
+    warnings.filterwarnings(
+        "error", r".* (is no keyword and has no effect|has no keyword of JSON Schema)", SchemaWarning
+    )
 
 
 def schema_rule(param: str, schema: object) -> Rule:
