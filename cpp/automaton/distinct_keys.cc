@@ -61,7 +61,10 @@ bool has_many_values(const ExprSet& exprs, ExprId root) {
         push(exprs.ordered_members(id).others);
         for (ExprId part : exprs.ordered_members(id).members) push(part);
         break;
-      case Op::distinct: push(exprs.list(exprs.list_state(id).list).key); break;
+      case Op::distinct:
+        for (const DistinctKeys& keys : exprs.list(exprs.list_state(id).list).keys) push(keys.key);
+        for (const ItemKind& kind : exprs.list(exprs.list_state(id).list).kinds) push(kind.rest);
+        break;
       default: break;
     }
   }
@@ -94,8 +97,8 @@ class ShortestKeys {
   ShortestKeys(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter)
       : exprs_(exprs), derivatives_(derivatives), liveness_(liveness), meter_(meter) {}
 
-  void find(ExprId key, std::size_t count, DistinctList& list) {
-    add("", key, 0);
+  void find(std::size_t count, DistinctKeys& list) {
+    add("", list.key, 0);
     std::unordered_set<std::string> seen;
     while (!pending_.empty() && list.keys.size() < count && texts_.size() < kMaxTexts) {
       const auto [length, read, index] = pending_.top();
@@ -157,33 +160,125 @@ class ShortestKeys {
   std::priority_queue<Entry> pending_;
 };
 
+// Whether there are more texts than a text can hold: some live state is its own successor by two bytes. Few states are
+// visited.
+bool has_loop(Derivatives& derivatives, Liveness& liveness, ExprId root) {
+  constexpr std::size_t kMaxStates = 1000;
+  std::vector<ExprId> states{root};
+  std::unordered_set<std::uint32_t> seen{root.value};
+  for (std::size_t i = 0; i < states.size() && i < kMaxStates; ++i) {
+    const ExprId* first = derivatives.row(states[i]);
+    const std::vector<ExprId> row(first, first + derivatives.class_count());
+    if (std::ranges::count(row, states[i]) > 1) return true;
+    for (ExprId next : row) {
+      if (next != ExprSet::kEmpty && liveness.live(next) && seen.insert(next.value).second) states.push_back(next);
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+NamedKinds find_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
+                      std::span<const ExprId> keys) {
+  NamedKinds found;
+  std::vector<bool> is_live;
+  for (ExprId key : keys) {
+    is_live.push_back(key != ExprSet::kEmpty);
+    found.of_kind.push_back(ItemKind::kNoKey);
+    if (!is_live.back() || key == ExprSet::kEpsilon) continue;
+    const auto known = std::ranges::find(found.keys, key, &DistinctKeys::key);
+    found.of_kind.back() = static_cast<std::uint32_t>(known - found.keys.begin());
+    if (known == found.keys.end()) found.keys.push_back({.key = key, .is_unbounded = true});
+  }
+  found.order = std::make_shared<LanguageOrder>(node.order(), is_live, meter.limits());
+  if (found.order->start() == ItemOrder::kNone) return found;
+  found.completion = found.order->completion(found.order->start());
+  std::vector<std::size_t> wanted(found.keys.size());
+  for (std::uint32_t kind : found.completion) {
+    if (found.of_kind[kind] != ItemKind::kNoKey) ++wanted[found.of_kind[kind]];
+  }
+  for (std::size_t k = 0; k < found.keys.size(); ++k) {
+    DistinctKeys& names = found.keys[k];
+    if (!has_loop(derivatives, liveness, names.key)) throw Error(ErrorKind::unsupported, "distinct_few_names");
+    ShortestKeys(exprs, derivatives, liveness, meter).find(wanted[k] + kMoreKeys, names);
+    if (names.keys.size() < wanted[k]) {
+      const auto asked = static_cast<std::int64_t>(wanted[k]);
+      throw Error(ErrorKind::unsupported, "distinct_keys", asked, std::ssize(names.keys));
+    }
+  }
+  return found;
+}
+
+std::uint32_t NamedKinds::length_of_names() const {
+  std::vector<std::size_t> next(keys.size());
+  std::uint64_t length = 0;
+  for (std::uint32_t kind : completion) {
+    if (of_kind[kind] != ItemKind::kNoKey) length += keys[of_kind[kind]].lengths[next[of_kind[kind]]++];
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(length, UINT32_MAX));
+}
+
+ExprId make_ordered_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
+                          std::span<const ExprId> parts) {
+  std::vector<ExprId> keys;
+  for (std::size_t i = 1; i < parts.size(); i += 2) {
+    keys.push_back(parts[i + 1] == ExprSet::kEmpty ? ExprSet::kEmpty : parts[i]);
+    if (keys.back() == ExprSet::kEpsilon && exprs[parts[i + 1]].nullable) {
+      throw Error(ErrorKind::argument, "nullable_member", static_cast<std::int64_t>(i / 2));
+    }
+  }
+  NamedKinds named = find_kinds(exprs, derivatives, liveness, meter, node, keys);
+  if (named.order->start() == ItemOrder::kNone) return ExprSet::kEmpty;
+  DistinctList list;
+  list.separator = parts[0];
+  list.kind = DistinctKind::names;
+  list.may_shift = false;  // names are no numbers
+  list.order = named.order;
+  list.keys = std::move(named.keys);
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    ItemKind kind;
+    kind.keys = named.of_kind[k];
+    kind.rest = keys[k] == ExprSet::kEmpty ? ExprSet::kEpsilon : parts[2 * k + 2];
+    // How long an item of a rule is, is known only after the rule is defined.
+    const bool is_open = node.children()[2 * k + 2]->is_open();
+    kind.rest_length = is_open ? exprs[kind.rest].min_length : liveness.length(kind.rest);
+    list.kinds.push_back(kind);
+  }
+  DistinctState state;
+  state.order = list.order->start();
+  state.list = exprs.add_list(std::move(list));
+  state.maximum = ExprSet::kUnbounded;
+  return exprs.distinct(std::move(state));
+}
 
 ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
                      std::span<const ExprId> parts) {
+  if (node.has_order()) return make_ordered_kinds(exprs, derivatives, liveness, meter, node, parts);
   const std::uint32_t minimum = node.minimum();
   if (parts[1] == ExprSet::kEmpty || parts[2] == ExprSet::kEmpty) {
     return minimum > 0 ? ExprSet::kEmpty : ExprSet::kEpsilon;
   }
   DistinctList list;
   list.separator = parts[0];
-  list.key = parts[1];
-  list.rest = parts[2];
   list.kind = node.text() == "names" ? DistinctKind::names : DistinctKind::values;
+  DistinctKeys keys{.key = parts[1]};
   const bool is_open = node.children()[1]->is_open();  // its rules are not defined yet
-  list.is_unbounded = !is_open && has_many_values(exprs, list.key);
-  if (node.children()[1]->has_distinct() && !list.is_unbounded) {
+  keys.is_unbounded = !is_open && has_many_values(exprs, keys.key);
+  if (node.children()[1]->has_distinct() && !keys.is_unbounded) {
     throw Error(ErrorKind::unsupported, "distinct_nested");
   }
+  ItemKind item{.keys = 0, .rest = parts[2]};
   if (!is_open) {
-    list.may_shift = exprs[list.key].has_rule || has_shifting_exponents(exprs, liveness, list.key);
-    ShortestKeys(exprs, derivatives, liveness, meter).find(list.key, minimum + kMoreKeys, list);
-    const std::uint32_t rest = node.children()[2]->is_open() ? exprs[list.rest].min_length : liveness.length(list.rest);
-    for (std::uint32_t& length : list.lengths) length = saturating_add(length, rest);
-    if (!list.has_all_keys && list.keys.size() < minimum) {
-      throw Error(ErrorKind::unsupported, "distinct_keys", minimum, static_cast<std::int64_t>(list.keys.size()));
+    list.may_shift = exprs[keys.key].has_rule || has_shifting_exponents(exprs, liveness, keys.key);
+    ShortestKeys(exprs, derivatives, liveness, meter).find(minimum + kMoreKeys, keys);
+    item.rest_length = node.children()[2]->is_open() ? exprs[item.rest].min_length : liveness.length(item.rest);
+    if (!keys.has_all_keys && keys.keys.size() < minimum) {
+      throw Error(ErrorKind::unsupported, "distinct_keys", minimum, static_cast<std::int64_t>(keys.keys.size()));
     }
   }
+  list.keys.push_back(std::move(keys));
+  list.kinds.push_back(item);
   DistinctState state;
   state.list = exprs.add_list(std::move(list));
   state.minimum = minimum;

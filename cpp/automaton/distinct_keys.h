@@ -1,13 +1,31 @@
 // DistinctKeys: the list of a `distinct` node: how many keys there are, and the shortest ones.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
+#include "automaton/item_order.h"
 #include "automaton/liveness.h"
 #include "expr/expr_set.h"
 #include "expr/node.h"
 
 namespace detent {
+
+// The kinds of the items of a list with an order.
+struct NamedKinds {
+  std::vector<DistinctKeys> keys{};
+  std::vector<std::uint32_t> of_kind{};  // the index of its keys, or ItemKind::kNoKey
+  std::shared_ptr<LanguageOrder> order{};
+  std::vector<std::uint32_t> completion{};  // the kinds of a shortest list
+  std::uint32_t length_of_names() const;    // of a shortest list
+};
+
+// `keys` has for each kind its key, epsilon for none, or the empty language where no such item exists. Throws
+// `unsupported` ("distinct_few_names") where the names may be too few for the order.
+NamedKinds find_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
+                      std::span<const ExprId> keys);
 
 // Returns the list at its start. `parts` are the expressions of the node's children; those without text must be the
 // empty language. Throws `unsupported` ("distinct_keys") if the node asks for more items than keys are found, and

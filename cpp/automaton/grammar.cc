@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "automaton/distinct_keys.h"
@@ -176,10 +177,35 @@ class GrammarCompiler {
   // Open keys have at least one item at most (Node::distinct).
   Facts evaluate_distinct(const Part& part) {
     const Node& node = *part.node;
+    if (node.has_order()) return evaluate_ordered_kinds(part);
     const Facts &key = facts(part.children[1]), &rest = facts(part.children[2]);
     if (node.minimum() == 0) return {true, true, 0};
     if (!key.has_text || !rest.has_text) return {};
     return {true, false, add(key.min_length, rest.min_length)};
+  }
+
+  // Keys are closed; the others may be rules.
+  Facts evaluate_ordered_kinds(const Part& part) {
+    std::vector<ExprId> keys;
+    for (std::size_t i = 1; i < part.children.size(); i += 2) {
+      const bool is_live = facts(part.children[i]).has_text && facts(part.children[i + 1]).has_text;
+      keys.push_back(is_live ? *interned_.find(part.node->children()[i].get()) : ExprSet::kEmpty);
+    }
+    auto& [known_keys, named] = kinds_[part.node];
+    if (!named.order || known_keys != keys) {
+      known_keys = keys;
+      named = find_kinds(exprs_, liveness_.derivatives(), liveness_, meter_, *part.node, keys);
+    }
+    if (named.order->start() == ItemOrder::kNone) return {};
+    Facts all{true, named.completion.empty(), named.length_of_names()};
+    for (std::uint32_t kind : named.completion) {
+      all.min_length = add(all.min_length, facts(part.children[2 * kind + 2]).min_length);
+    }
+    if (named.completion.size() > 1) {
+      const std::uint64_t separators = named.completion.size() - 1;
+      all.min_length = add(all.min_length, facts(part.children[0]).min_length * separators);
+    }
+    return all;
   }
 
   Facts evaluate_ordered(const Part& part) {
@@ -378,6 +404,7 @@ class GrammarCompiler {
   std::vector<Part> parts_;
   std::vector<std::uint32_t> definitions_;  // index of the part of each
   std::vector<ExprId> rules_;
+  std::unordered_map<const Node*, std::pair<std::vector<ExprId>, NamedKinds>> kinds_;
 };
 
 }  // namespace

@@ -98,8 +98,9 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) {
       parts = {expr.part()};
       return exprs_.has_json_escapes() && is_character_known(expr.escape_position(), expr.escape_bits());
     case Op::distinct:
-      parts = {exprs_.list(exprs_.list_state(id).list).separator, exprs_.list_state(id).key,
-               exprs_.list(exprs_.list_state(id).list).rest};
+      parts = {exprs_.list(exprs_.list_state(id).list).separator};
+      parts.insert(parts.end(), exprs_.list_state(id).keys.begin(), exprs_.list_state(id).keys.end());
+      for (const ItemKind& kind : exprs_.list(exprs_.list_state(id).list).kinds) parts.push_back(kind.rest);
       return true;
     case Op::remembered: parts = {expr.part()}; return true;
     case Op::rule:  // live: the grammar compiler drops empty rules
@@ -172,12 +173,17 @@ std::uint32_t Liveness::combine_unordered(ExprId id, std::span<const ExprId> par
 std::uint32_t Liveness::combine_distinct(ExprId id) const {
   const DistinctState& state = exprs_.list_state(id);
   const DistinctList& list = exprs_.list(state.list);
-  const std::uint32_t key = known(state.key), rest = known(list.rest);
-  if (key == kDead || rest == kDead) return kDead;
+  if (!list.order && (known(state.keys[0]) == kDead || known(list.kinds[0].rest) == kDead)) return kDead;
   if (exprs_[id].min_length != UINT32_MAX) return std::min(exprs_[id].min_length, kMaxLength);
   if (state.phase != ItemPhase::bound) return kMaxLength;
-  const std::uint32_t count = state.position == MemberPosition::after_separator ? 1 : std::max(1u, state.minimum);
-  return with_separators((std::uint64_t{key} + rest) * count, count, state.position, list.separator);
+  const std::vector<std::uint32_t> kinds = exprs_.kinds_to_come(state);
+  std::uint64_t length = 0;
+  for (std::uint32_t kind : kinds) {
+    const std::uint32_t keys = list.kinds[kind].keys;
+    if (keys != ItemKind::kNoKey) length += known(state.keys[keys]);
+    length += known(list.kinds[kind].rest);
+  }
+  return with_separators(length, static_cast<std::uint32_t>(kinds.size()), state.position, list.separator);
 }
 
 // The key minus the excluded texts is an intersection; a search would find some length for it. The lengths of the list
@@ -185,18 +191,21 @@ std::uint32_t Liveness::combine_distinct(ExprId id) const {
 void Liveness::note_next_item(ExprId id) {
   const DistinctState& state = exprs_.list_state(id);
   const DistinctList& list = exprs_.list(state.list);
-  std::size_t index = 0;
-  while (index < list.texts.size() && (state.used[index / 64] >> (index % 64) & 1)) ++index;
-  if (index == list.texts.size()) return;
-  const std::uint32_t rest = length(list.rest), item = list.lengths[index];
-  ExprId at = state.key;
-  std::uint32_t read = 0;
-  for (char byte : list.texts[index]) {
-    const Expr& expr = exprs_[at];
-    if (expr.op != Op::intersection || expr.has_closed_item) return;
-    const std::uint32_t left = item - rest - read++;
-    if (!expr.nullable && !expr.nonempty && known(at, Use::lengths) > left) remember(at, left, Use::lengths);
-    at = derivatives_.row(at)[derivatives_.class_of()[static_cast<std::uint8_t>(byte)]];
+  for (std::size_t k = 0; k < list.keys.size(); ++k) {
+    const DistinctKeys& keys = list.keys[k];
+    const auto is_used = [&](std::size_t i) { return state.used[(keys.first_bit + i) / 64] >> ((keys.first_bit + i) % 64) & 1; };
+    std::size_t index = 0;
+    while (index < keys.texts.size() && is_used(index)) ++index;
+    if (index == keys.texts.size()) continue;
+    ExprId at = state.keys[k];
+    std::uint32_t read = 0;
+    for (char byte : keys.texts[index]) {
+      const Expr& expr = exprs_[at];
+      if (expr.op != Op::intersection || expr.has_closed_item) break;
+      const std::uint32_t left = keys.lengths[index] - read++;
+      if (!expr.nullable && !expr.nonempty && known(at, Use::lengths) > left) remember(at, left, Use::lengths);
+      at = derivatives_.row(at)[derivatives_.class_of()[static_cast<std::uint8_t>(byte)]];
+    }
   }
 }
 

@@ -55,7 +55,7 @@ void NodeCompiler::register_node(const Node& node, ByteSet& literal_bytes) {
   if (node.kind() == NodeKind::literal) insert(node.text());
   if (node.kind() == NodeKind::special) insert(special_frame(node.text()));
   // The texts of items are compared byte by byte.
-  if (node.kind() == NodeKind::distinct) literal_bytes = ByteSet::all();
+  if (node.kind() == NodeKind::distinct && node.has_distinct()) literal_bytes = ByteSet::all();
 }
 
 void NodeCompiler::register_set(const ByteSet& set) {

@@ -92,9 +92,17 @@ class SliceFinder {
     const auto [head, tail] = split_first(exprs_, alternative);
     if (exprs_[head].op == Op::distinct) {
       if (exprs_.list_state(head).position == MemberPosition::after_member) return false;
+      const std::vector<ExprId> keys = exprs_.list_state(head).keys;
+      if (keys.empty()) return false;
       std::vector<Derivatives::Term> terms;
       derivatives_.expand_distinct(terms, head, tail);
-      for (const auto& [key, rest] : terms) found_.slices.push_back({key, rest});
+      for (const auto& [first, rest] : terms) {
+        if (std::ranges::find(keys, first) != keys.end()) {
+          found_.slices.push_back({first, rest});
+        } else {
+          pending_.push_back(exprs_.concat(first, rest));
+        }
+      }
       if (exprs_[head].nullable) others.push_back(tail);
       return true;
     }

@@ -74,7 +74,6 @@ class Meter {
     return bytes_ - base_bytes_ > limits_.memory_bytes / 16 || states_ - base_states_ > limits_.states / 16;
   }
   const Limits& limits() const { return limits_; }
-
   std::int64_t steps() const { return steps_; }  // of the current call
   std::int64_t bytes() const { return bytes_; }
   std::int64_t states() const { return states_; }

@@ -49,7 +49,7 @@ void bind_node(nb::module_& m) {
 
 void bind_operators(nb::module_& m) {
   m.attr("UNBOUNDED") = Node::kUnbounded;
-  m.def("node_from_bytes", [](const nb::bytes& text) { return decode_node(view(text)); }, "text"_a);
+  m.def("node_from_bytes", [](const nb::bytes& text) { return decode_node(view(text), true); }, "text"_a);
   m.def("empty", &Node::empty);
   m.def("epsilon", &Node::epsilon);
   m.def("byte_set", [](const nb::bytes& values) { return Node::bytes(byte_set(values)); }, "values"_a);
@@ -129,6 +129,19 @@ void bind_members(nb::module_& m) {
       },
       "key"_a, "rest"_a, "separator"_a, "minimum"_a, "maximum"_a.none(), "names"_a = false,
       "Items of which no two have equal keys: JSON values, or names of members.");
+  m.def(
+      "ordered_kinds",
+      [](const std::vector<std::pair<std::optional<NodeRef>, NodeRef>>& kinds, const NodeRef& order,
+         const NodeRef& separator) {
+        std::vector<NodeRef> parts;
+        for (const auto& [key, rest] : kinds) {
+          parts.push_back(key.value_or(Node::epsilon()));
+          parts.push_back(rest);
+        }
+        return Node::ordered_kinds(std::move(parts), order, separator);
+      },
+      "kinds"_a, "order"_a, "separator"_a,
+      "Items of several kinds, whose indexes in turn are a text of `order`. No two keys are equal, names of members.");
   m.def(
       "maximal_munch",
       [](const NodeRef& body, const std::optional<NodeRef>& within) {

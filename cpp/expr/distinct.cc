@@ -103,74 +103,138 @@ class EqualTexts {
 }  // namespace
 
 std::uint32_t ExprSet::add_list(DistinctList list) {
-  meter_.allocate(static_cast<std::int64_t>(sizeof(DistinctList) + list.keys.size() * 64));
+  std::uint32_t bits = 0;
+  for (DistinctKeys& keys : list.keys) {
+    keys.first_bit = bits;
+    bits += static_cast<std::uint32_t>(keys.keys.size());
+  }
+  meter_.allocate(static_cast<std::int64_t>(sizeof(DistinctList) + list.kinds.size() * sizeof(ItemKind) + bits * 64));
+  Expr& traits = list.traits;
+  traits.op = Op::distinct;
+  traits.has_rule = !list.keys.empty();  // a list with keys may have infinitely many residuals
+  traits.nonempty = traits.completes_by_bytes = true;
+  traits.max_completion_bound = UINT32_MAX;
+  traits.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::distinct) << 8 | static_cast<std::uint64_t>(list.kind));
+  const auto note = [&](ExprId part, bool is_as_written) {
+    const Expr& inner = exprs_[part.value];
+    inherit_flags(traits, inner);
+    if (is_as_written) traits.nonempty &= inner.nonempty;
+    traits.completes_by_bytes &= inner.completes_by_bytes && inner.residuals_complete_by_bytes;
+    traits.hash = mix(traits.hash, inner.hash);
+  };
+  note(list.separator, true);
+  for (const DistinctKeys& keys : list.keys) note(keys.key, false);  // some keys will be taken out
+  for (const ItemKind& kind : list.kinds) {
+    note(kind.rest, true);
+    traits.hash = mix(traits.hash, kind.keys);
+  }
+  traits.residuals_complete_by_bytes = traits.completes_by_bytes;
   lists_.push_back(std::move(list));
   return static_cast<std::uint32_t>(lists_.size() - 1);
 }
 
 bool ExprSet::has_few_keys() const {
-  return std::ranges::any_of(lists_, [](const DistinctList& list) { return !list.is_unbounded; });
+  const auto is_bounded = [](const DistinctKeys& keys) { return !keys.is_unbounded; };
+  return std::ranges::any_of(lists_, [&](const DistinctList& list) { return std::ranges::any_of(list.keys, is_bounded); });
 }
 
-// The lengths of the shortest keys that remain decide whether `count` more items exist, and their least length. The key
+// The lengths of the shortest keys that remain decide whether items of these kinds exist, and their least length. The key
 // of an item that is not known yet is one of the remaining keys: in the worst case the shortest one.
-std::optional<std::uint32_t> ExprSet::length_of_items(const DistinctState& state, std::uint32_t count) const {
-  if (count == 0) return 0;
+std::optional<std::uint32_t> ExprSet::length_of_items(const DistinctState& state,
+                                                      std::span<const std::uint32_t> kinds) const {
+  if (kinds.empty()) return 0;
   const DistinctList& list = lists_[state.list];
-  const std::uint32_t unknown = state.phase == ItemPhase::bound ? 0 : 1;
   std::uint64_t total = 0;
-  std::uint32_t found = 0;
-  for (std::size_t i = 0; i < list.lengths.size() && found < count + unknown; ++i) {
-    if (state.used[i / 64] >> (i % 64) & 1) continue;
-    if (found >= unknown) total += list.lengths[i];
-    ++found;
+  std::vector<std::size_t> wanted(list.keys.size());  // keys of each sort
+  for (std::uint32_t kind : kinds) {
+    total += list.kinds[kind].rest_length;
+    if (list.kinds[kind].keys != ItemKind::kNoKey) ++wanted[list.kinds[kind].keys];
   }
-  if (found < count + unknown) return std::nullopt;
-  const std::uint32_t separators = state.position == MemberPosition::after_member ? count : count - 1;
-  return saturating_add(total, saturating_multiply(exprs_[list.separator.value].min_length, separators));
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const DistinctKeys& keys = list.keys[k];
+    std::size_t unknown = state.phase != ItemPhase::bound && state.open_keys == k ? 1 : 0;
+    for (std::size_t i = 0; i < keys.lengths.size() && wanted[k] > 0; ++i) {
+      const std::size_t bit = keys.first_bit + i;
+      if (state.used[bit / 64] >> (bit % 64) & 1) continue;
+      if (unknown > 0) {
+        --unknown;
+        continue;
+      }
+      total += keys.lengths[i];
+      --wanted[k];
+    }
+    if (wanted[k] > 0) return std::nullopt;
+  }
+  const std::size_t separators = state.position == MemberPosition::after_member ? kinds.size() : kinds.size() - 1;
+  total += std::uint64_t{exprs_[list.separator.value].min_length} * separators;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(total, UINT32_MAX));
+}
+
+std::vector<std::uint32_t> ExprSet::kinds_to_come(const DistinctState& state) {
+  const bool needs_item = state.position == MemberPosition::after_separator;
+  const DistinctList& list = lists_[state.list];
+  if (!list.order) return std::vector<std::uint32_t>(std::max<std::uint32_t>(state.minimum, needs_item), 0);
+  if (!needs_item || !list.order->may_end(state.order)) return list.order->completion(state.order);
+  std::vector<std::uint32_t> best;
+  for (std::uint32_t kind = 0; kind < list.kinds.size(); ++kind) {
+    const std::uint32_t next = list.order->next(state.order, kind);
+    if (next == ItemOrder::kNone) continue;
+    std::vector<std::uint32_t> kinds = list.order->completion(next);
+    kinds.insert(kinds.begin(), kind);
+    if (best.empty() || kinds.size() < best.size()) best = std::move(kinds);
+  }
+  return best;
+}
+
+// Whether the order of a list lets another item come.
+bool ExprSet::may_go_on(const DistinctState& state) {
+  const DistinctList& list = lists_[state.list];
+  for (std::uint32_t kind = 0; kind < list.kinds.size(); ++kind) {
+    if (list.order->next(state.order, kind) != ItemOrder::kNone) return true;
+  }
+  return false;
 }
 
 ExprId ExprSet::distinct(DistinctState state) {
   const DistinctList& list = lists_[state.list];
-  if (state.used.empty()) state.used.resize((list.keys.size() + 63) / 64);
-  if (list.has_all_keys) {
+  const DistinctKeys* only = list.order ? nullptr : &list.keys[0];
+  if (state.used.empty() && !list.keys.empty()) {
+    state.used.resize((list.keys.back().first_bit + list.keys.back().keys.size() + 63) / 64);
+  }
+  if (only && only->has_all_keys) {
     std::size_t used = state.phase == ItemPhase::bound ? 0 : 1;
     for (std::uint64_t word : state.used) used += static_cast<std::size_t>(__builtin_popcountll(word));
-    const std::size_t remaining = list.keys.size() - std::min(list.keys.size(), used);
+    const std::size_t remaining = only->keys.size() - std::min(only->keys.size(), used);
     state.maximum = std::min(state.maximum, static_cast<std::uint32_t>(remaining));
   }
-  if (state.minimum > state.maximum) return kEmpty;
+  if (state.minimum > state.maximum || (list.order && state.order == ItemOrder::kNone)) return kEmpty;
   const bool needs_item = state.position == MemberPosition::after_separator;
-  if (state.maximum == 0) return needs_item ? kEmpty : kEpsilon;
-  state.key = list.key;
-  if (state.excluded != kEmpty) state.key = intersection({state.key, complement(state.excluded)});
-  if (state.excluded_strings != kEmpty) {
-    state.key =
-        intersection({state.key, complement(EqualTexts(*this, list.may_shift).strings(state.excluded_strings))});
+  if (state.maximum == 0 || (list.order && !may_go_on(state))) return needs_item ? kEmpty : kEpsilon;
+  state.keys.clear();
+  for (const DistinctKeys& keys : list.keys) {
+    ExprId key = keys.key;
+    if (state.excluded != kEmpty) key = intersection({key, complement(state.excluded)});
+    if (state.excluded_strings != kEmpty) {
+      key = intersection({key, complement(EqualTexts(*this, list.may_shift).strings(state.excluded_strings))});
+    }
+    state.keys.push_back(key);
   }
-  if (state.key == kEmpty) return needs_item || state.minimum > 0 ? kEmpty : kEpsilon;
+  if (only && state.keys[0] == kEmpty) return needs_item || state.minimum > 0 ? kEmpty : kEpsilon;
 
-  const std::uint32_t count = std::max<std::uint32_t>(state.minimum, needs_item);
-  const std::optional<std::uint32_t> length = length_of_items(state, count);
-  Expr expr;
-  expr.op = Op::distinct;
-  expr.nullable = count == 0;
-  for (ExprId part : {list.separator, list.key, list.rest}) inherit_flags(expr, exprs_[part.value]);
-  expr.has_rule = true;  // a list may have infinitely many residuals
+  const std::vector<std::uint32_t> kinds = kinds_to_come(state);
+  const std::optional<std::uint32_t> length = length_of_items(state, kinds);
+  Expr expr = list.traits;
+  expr.nullable = kinds.empty();
   expr.has_open_item = state.phase == ItemPhase::open;
   expr.has_closed_item = state.phase == ItemPhase::closed;
-  const Expr &separator = exprs_[list.separator.value], &key = exprs_[list.key.value], &rest = exprs_[list.rest.value];
-  expr.nonempty = separator.nonempty && rest.nonempty && (length || list.is_unbounded);
-  if (!length && state.phase == ItemPhase::bound) expr.nonempty = false;  // the length of the key is to be searched
-  expr.completes_by_bytes = expr.residuals_complete_by_bytes =
-      separator.completes_by_bytes && separator.residuals_complete_by_bytes && key.completes_by_bytes &&
-      key.residuals_complete_by_bytes && rest.completes_by_bytes && rest.residuals_complete_by_bytes;
+  if (!length) {
+    const bool is_unbounded = std::ranges::all_of(list.keys, [](const DistinctKeys& keys) { return keys.is_unbounded; });
+    expr.nonempty &= is_unbounded && state.phase != ItemPhase::bound;  // the length of the key is to be searched
+  }
   expr.min_length = length.value_or(UINT32_MAX);
-  expr.max_completion_bound = UINT32_MAX;
-  Hash128 hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::distinct) << 8 | static_cast<std::uint64_t>(list.kind));
-  for (ExprId part : {list.separator, list.key, list.rest}) hash = mix(hash, exprs_[part.value].hash);
-  hash = mix(mix(hash, exprs_[state.excluded.value].hash), exprs_[state.excluded_strings.value].hash);
+  Hash128 hash = mix(mix(expr.hash, exprs_[state.excluded.value].hash), exprs_[state.excluded_strings.value].hash);
   hash = mix(hash, (std::uint64_t{state.minimum} << 32) | state.maximum);
+  if (list.order) hash = mix(mix(hash, list.order->hash(state.order)), state.open_keys);
   expr.hash = mix(hash, static_cast<std::uint64_t>(state.position) << 8 | static_cast<std::uint64_t>(state.phase));
   expr.a_ = list_state_index(expr.hash, std::move(state));
   return find_or_add(expr, {});
@@ -308,10 +372,11 @@ ExprId ExprSet::bind_list(DistinctState state, const OpenLists& lists, TextId te
   meter_.step(static_cast<std::int64_t>(value.size()) / 8);
   const std::optional<JsonValue> parsed = JsonValue::parse(value);
   if (!parsed) throw Error(ErrorKind::unsupported, "distinct_values");
-  const auto used = std::ranges::find(list.keys, parsed->key());
-  if (used != list.keys.end()) {
-    const auto index = static_cast<std::size_t>(used - list.keys.begin());
-    state.used[index / 64] |= std::uint64_t{1} << (index % 64);
+  for (const DistinctKeys& keys : list.keys) {
+    const auto used = std::ranges::find(keys.keys, parsed->key());
+    if (used == keys.keys.end()) continue;
+    const std::size_t bit = keys.first_bit + static_cast<std::size_t>(used - keys.keys.begin());
+    state.used[bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
   if (parsed->parts().back().kind == JsonValue::Kind::string) {  // one union of texts, which needs no escapes
     state.excluded_strings = union_of({state.excluded_strings, literal(parsed->parts().back().text)});

@@ -9,7 +9,7 @@ namespace detent {
 // After an item comes a separator, or the list is over; else an item, whose key is none of those that were read.
 void Derivatives::expand_distinct(std::vector<Term>& terms, ExprId id, ExprId tail) {
   DistinctState state = exprs_.list_state(id);
-  const ExprId separator = exprs_.list(state.list).separator, rest = exprs_.list(state.list).rest;
+  const DistinctList& list = exprs_.list(state.list);
   if (state.position == MemberPosition::after_member) {
     state.position = MemberPosition::after_separator;
     if (state.phase == ItemPhase::open) {  // the keys are those of the open list: `bind` takes them from there
@@ -17,16 +17,32 @@ void Derivatives::expand_distinct(std::vector<Term>& terms, ExprId id, ExprId ta
       state.excluded = state.excluded_strings = ExprSet::kEmpty;
     }
     const ExprId next = exprs_.distinct(std::move(state));
-    if (next != ExprSet::kEmpty) terms.push_back({separator, exprs_.concat(next, tail)});
+    if (next != ExprSet::kEmpty) terms.push_back({list.separator, exprs_.concat(next, tail)});
     return;
   }
-  const ExprId key = state.key;
+  const std::uint32_t order = state.order;
+  const ItemPhase phase = state.phase;
+  const std::vector<ExprId> keys = state.keys;
   state.position = MemberPosition::after_member;
-  state.phase = ItemPhase::open;
   if (state.minimum > 0) --state.minimum;
   if (state.maximum != ExprSet::kUnbounded) --state.maximum;
-  const ExprId more = exprs_.distinct(std::move(state));
-  if (more != ExprSet::kEmpty) terms.push_back({key, exprs_.concat(rest, exprs_.concat(more, tail))});
+  for (std::uint32_t k = 0; k < list.kinds.size(); ++k) {
+    const ItemKind& kind = list.kinds[k];
+    state.order = list.order ? list.order->next(order, k) : 0;
+    if (list.order && state.order == ItemOrder::kNone) continue;
+    meter_.step();
+    // An item without key adds nothing to the keys that were read.
+    const bool has_key = kind.keys != ItemKind::kNoKey;
+    state.phase = has_key ? ItemPhase::open : phase;
+    state.open_keys = has_key ? kind.keys : 0;
+    const ExprId more = exprs_.concat(exprs_.distinct(state), tail);
+    if (more == ExprSet::kEmpty) continue;
+    if (has_key) {
+      terms.push_back({keys[kind.keys], exprs_.concat(kind.rest, more)});
+    } else {
+      terms.push_back({kind.rest, more});
+    }
+  }
 }
 
 void Derivatives::row_of_decimal(ExprId id, ExprId* out) {

@@ -128,6 +128,8 @@ class ExprSet {
   const DistinctState& list_state(ExprId id) const { return list_states_[(*this)[id].a_]; }
   const DistinctList& list(std::uint32_t index) const { return lists_[index]; }
   bool has_few_keys() const;  // whether a list may run out of keys
+  // The kinds of the items of a shortest completion: those that must come, and one where a separator was read.
+  std::vector<std::uint32_t> kinds_to_come(const DistinctState& state);
   const Decimal& decimal_number(std::uint32_t index) const { return decimals_[index]; }
   const DecimalState& decimal_state(ExprId id) const { return decimal_states_[(*this)[id].a_]; }
   TextMemory& item_texts() { return item_texts_; }
@@ -177,7 +179,8 @@ class ExprSet {
   std::uint32_t state_index(const UnorderedState& state);
   std::uint32_t min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts) const;
 
-  std::optional<std::uint32_t> length_of_items(const DistinctState& state, std::uint32_t count) const;
+  std::optional<std::uint32_t> length_of_items(const DistinctState& state, std::span<const std::uint32_t> kinds) const;
+  bool may_go_on(const DistinctState& state);
   std::uint32_t list_state_index(const Hash128& hash, DistinctState state);
   using OpenLists = std::unordered_map<std::uint32_t, ExprId>;  // by index of the list
   void find_open_lists(ExprId id, OpenLists& lists, int depth) const;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "expr/node_codec.h"
 #include "expr/utf8.h"
 
 namespace detent {
@@ -62,9 +63,11 @@ NodeRef Node::finish(Node* node) {
   const bool inherits = node->kind_ != NodeKind::scope;
   const bool closes = node->kind_ == NodeKind::grammar;
   node->has_special_ = node->kind_ == NodeKind::special;
-  node->has_distinct_ = node->kind_ == NodeKind::distinct;
+  node->has_distinct_ = node->has_keys();
+  node->has_list_ = node->kind_ == NodeKind::distinct;
   for (const NodeRef& child : node->children_) {
     hash = mix(hash, child->hash_);
+    node->has_list_ |= child->has_list_;
     node->depth_ = std::max(node->depth_, child->depth_ + 1);
     node->has_special_ |= child->has_special_;
     node->has_distinct_ |= child->has_distinct_;
@@ -227,6 +230,40 @@ NodeRef Node::distinct(NodeRef key, NodeRef rest, NodeRef separator, std::uint32
   node->text_ = has_names ? "names" : "values";
   node->children_ = {std::move(separator), std::move(key), std::move(rest)};
   return finish(node);
+}
+
+namespace {
+
+constexpr std::string_view kOrderMark = "order ";
+
+}  // namespace
+
+NodeRef Node::ordered_kinds(std::vector<NodeRef> keys_and_rests, const NodeRef& order, NodeRef separator) {
+  const std::size_t kinds = keys_and_rests.size() / 2;
+  if (keys_and_rests.size() % 2 != 0 || kinds > kMaxItemKinds) {
+    throw Error(ErrorKind::argument, "item_kinds", std::ssize(keys_and_rests) / 2, kMaxItemKinds);
+  }
+  check_closed(*order);
+  if (order->has_assertion_ || order->has_list_) throw Error(ErrorKind::argument, "item_order");
+  for (std::size_t i = 0; i < keys_and_rests.size(); i += 2) check_closed(*keys_and_rests[i]);
+  Node* node = new Node(NodeKind::distinct);
+  node->maximum_ = kUnbounded;
+  node->text_ = std::string(kOrderMark) + encode_node(order);
+  node->children_ = std::move(keys_and_rests);
+  node->children_.insert(node->children_.begin(), std::move(separator));
+  return finish(node);
+}
+
+bool Node::is_order(std::string_view text) { return text.starts_with(kOrderMark); }
+NodeRef Node::order_of(std::string_view text) { return decode_node(text.substr(kOrderMark.size())); }
+
+// Whether the items of a list have keys that are compared.
+bool Node::has_keys() const {
+  if (kind_ != NodeKind::distinct || !has_order()) return kind_ == NodeKind::distinct;
+  for (std::size_t i = 1; i < children_.size(); i += 2) {
+    if (children_[i]->kind_ != NodeKind::epsilon) return true;
+  }
+  return false;
 }
 
 NodeRef Node::maximal_munch(NodeRef body, NodeRef munched) {

@@ -38,7 +38,8 @@ enum class NodeKind : std::uint8_t {
   not_followed_by,  // zero-width: the following text does not start with the child
   special,          // a token without text, by name; the child, if any, replaces it where a vocabulary lacks the token
   serialized_string,  // as json_string, with the escapes alone that serialisers write
-  distinct,           // children: separator, key, rest; items with different keys (distinct.h); text: the kind of keys
+  distinct,           // children: separator, key, rest; items with different keys (distinct.h); text: the kind of keys.
+                      // With an order: a key and a rest for each kind of items; text: the encoded order
 };
 inline constexpr NodeKind kLastNodeKind = NodeKind::distinct;
 
@@ -95,6 +96,10 @@ class Node {
   // item, between neighbours. The keys are JSON values, no two of them equal; `has_names`: names of members.
   static NodeRef distinct(NodeRef key, NodeRef rest, NodeRef separator, std::uint32_t minimum, std::uint32_t maximum,
                           bool has_names);
+  // Items of several kinds, each a key and a rest, with `separator` between neighbours. The kinds of the items in turn,
+  // each a byte, are a text of `order`. Keys are names of members, no two of them equal; a kind without key has epsilon.
+  static NodeRef ordered_kinds(std::vector<NodeRef> keys_and_rests, const NodeRef& order, NodeRef separator);
+  static constexpr std::size_t kMaxItemKinds = 256;
   static NodeRef maximal_munch(NodeRef body, NodeRef munched);
   static NodeRef not_followed_by(NodeRef body);
   static NodeRef special(std::string name, const NodeRef* fallback);
@@ -107,6 +112,11 @@ class Node {
   bool is_text() const { return is_text_; }              // proved: each string is UTF-8 with special tokens
   bool has_special() const { return has_special_; }      // contains a special token
   bool has_distinct() const { return has_distinct_; }    // contains a list of distinct items
+  bool has_order() const { return kind_ == NodeKind::distinct && is_order(text_); }  // items are of several kinds
+  NodeRef order() const { return order_of(text_); }                                  // of these kinds
+  // The same of the text of a node.
+  static bool is_order(std::string_view text);
+  static NodeRef order_of(std::string_view text);
   bool is_open() const { return reference_limit_ > 0; }  // has a reference without its grammar
   std::uint32_t minimum() const { return minimum_; }
   std::uint32_t maximum() const { return maximum_; }
@@ -131,6 +141,7 @@ class Node {
 
   static NodeRef finish(Node* node);
   static bool prove_text(const Node& node);
+  bool has_keys() const;
   static void check_closed(const Node& part);
   static void release(const Node* node);
 
@@ -141,6 +152,7 @@ class Node {
   bool is_text_ = false;
   bool has_special_ = false;
   bool has_distinct_ = false;
+  bool has_list_ = false;  // contains a node of the kind `distinct`
   std::uint32_t minimum_ = 0;
   std::uint32_t maximum_ = 0;
   std::uint32_t depth_ = 1;

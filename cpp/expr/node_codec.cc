@@ -94,7 +94,7 @@ Layout layout_of(NodeKind kind) {
     case NodeKind::ordered:
       return {.minimum = true, .maximum = true, .text = true, .min_children = 2, .max_children = kAnyCount};
     case NodeKind::distinct:
-      return {.minimum = true, .maximum = true, .text = true, .min_children = 3, .max_children = 3};
+      return {.minimum = true, .maximum = true, .text = true, .min_children = 1, .max_children = kAnyCount};
     case NodeKind::maximal_munch: return {.min_children = 2, .max_children = 2};
     case NodeKind::special: return {.text = true, .max_children = 1};
   }
@@ -136,6 +136,7 @@ Fields read_fields(Reader& reader, const Layout& layout, const std::vector<NodeR
 
 NodeRef make_node(NodeKind kind, Fields fields) {
   std::vector<NodeRef>& children = fields.children;
+  const bool is_ordered = kind == NodeKind::distinct && Node::is_order(fields.text);
   switch (kind) {
     case NodeKind::empty: return Node::empty();
     case NodeKind::epsilon: return Node::epsilon();
@@ -164,6 +165,12 @@ NodeRef make_node(NodeKind kind, Fields fields) {
       return Node::ordered({children.begin() + 2, children.end()}, std::move(fields.text), children[1], children[0],
                            fields.minimum > 0);
     case NodeKind::distinct:
+      if (is_ordered) {
+        NodeRef separator = std::move(children[0]);
+        children.erase(children.begin());
+        return Node::ordered_kinds(std::move(children), Node::order_of(fields.text), std::move(separator));
+      }
+      if (children.size() != 3) throw Error(ErrorKind::argument, "node_bytes");
       return Node::distinct(children[1], children[2], children[0], fields.minimum, fields.maximum,
                             fields.text == "names");
     case NodeKind::maximal_munch: return Node::maximal_munch(children[0], children[1]);
@@ -221,7 +228,7 @@ std::string encode_node(const NodeRef& root) {
   return out;
 }
 
-NodeRef decode_node(std::string_view bytes) {
+NodeRef decode_node(std::string_view bytes, bool with_orders) {
   Reader reader(bytes.size() < 8 ? std::string_view{} : bytes.substr(0, bytes.size() - 8));
   if (reader.left() < kMagic.size() || reader.text(kMagic.size()) != kMagic) reader.fail();
   std::uint64_t sum = 0;
@@ -235,6 +242,7 @@ NodeRef decode_node(std::string_view bytes) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto kind = static_cast<NodeKind>(reader.number(static_cast<std::uint64_t>(kLastNodeKind)));
     Fields fields = read_fields(reader, layout_of(kind), nodes);
+    if (kind == NodeKind::distinct && !with_orders && Node::is_order(fields.text)) reader.fail();
     try {
       nodes.push_back(make_node(kind, std::move(fields)));
     } catch (const Error&) {

@@ -118,6 +118,21 @@ void append_members(const Node& node, std::vector<NodePrinter::Piece>& pieces) {
   }
 }
 
+void append_kinds(const Node& node, std::vector<NodePrinter::Piece>& pieces) {
+  const auto& children = node.children();
+  pieces.emplace_back("kinds(");
+  pieces.emplace_back(node_item(children[0], kUnion));
+  for (std::size_t i = 1; i < children.size(); i += 2) {
+    pieces.emplace_back(i == 1 ? "; " : " | ");
+    if (children[i]->kind() != NodeKind::epsilon) {
+      pieces.emplace_back(node_item(children[i], kConcat));
+      pieces.emplace_back(" ");
+    }
+    pieces.emplace_back(node_item(children[i + 1], kConcat));
+  }
+  pieces.emplace_back(")");
+}
+
 // One case for each kind of node.
 Precedence describe_node(const Node* node, std::vector<NodePrinter::Piece>& pieces) {
   const auto& children = node->children();
@@ -176,6 +191,10 @@ Precedence describe_node(const Node* node, std::vector<NodePrinter::Piece>& piec
     case NodeKind::unordered:
     case NodeKind::ordered: append_members(*node, pieces); return kAtom;
     case NodeKind::distinct:
+      if (node->has_order()) {
+        append_kinds(*node, pieces);
+        return kAtom;
+      }
       pieces.emplace_back(node->text() == "names" ? "names(" : "distinct(");
       pieces.emplace_back(node_item(children[0], kUnion));
       pieces.emplace_back("; ");
@@ -265,11 +284,15 @@ void append_distinct(const ExprSet& exprs, ExprId id, std::vector<ExprPrinter::P
   pieces.emplace_back(text_of({name, position_mark(state.position), phase, "("}));
   pieces.emplace_back(ExprPrinter::Item{list.separator, kUnion});
   pieces.emplace_back("; ");
-  pieces.emplace_back(ExprPrinter::Item{list.key, kConcat});
-  if (list.rest != ExprSet::kEpsilon) {
-    pieces.emplace_back(" ");
-    pieces.emplace_back(ExprPrinter::Item{list.rest, kConcat});
+  for (std::size_t i = 0; i < list.kinds.size(); ++i) {
+    if (i > 0) pieces.emplace_back(" | ");
+    const ItemKind& kind = list.kinds[i];
+    const bool has_key = kind.keys != ItemKind::kNoKey;
+    if (has_key) pieces.emplace_back(ExprPrinter::Item{list.keys[kind.keys].key, kConcat});
+    if (has_key && kind.rest != ExprSet::kEpsilon) pieces.emplace_back(" ");
+    if (!has_key || kind.rest != ExprSet::kEpsilon) pieces.emplace_back(ExprPrinter::Item{kind.rest, kConcat});
   }
+  if (list.order) pieces.emplace_back(text_of({"; order ", std::to_string(state.order)}));
   if (state.excluded != ExprSet::kEmpty) {
     pieces.emplace_back(" - ");
     pieces.emplace_back(ExprPrinter::Item{state.excluded, kConcat});
@@ -279,7 +302,7 @@ void append_distinct(const ExprSet& exprs, ExprId id, std::vector<ExprPrinter::P
     pieces.emplace_back(ExprPrinter::Item{state.excluded_strings, kConcat});
   }
   pieces.emplace_back(")");
-  pieces.emplace_back(print_member_count(state.minimum, state.maximum));
+  if (!list.order) pieces.emplace_back(print_member_count(state.minimum, state.maximum));
 }
 
 // One case for each operator.

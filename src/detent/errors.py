@@ -428,6 +428,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "how many canonical tokens complete lists of unique items, or of counted members, is not known; leave out "
         "max_tokens, canonical=True, uniqueItems or minProperties"
     ),
+    ("unsupported", "distinct_few_names"): "counted members need names without number; declare the few names that there are",
     ("unsupported", "distinct_gaps"): (
         "a completion with unique items or counted members takes a byte that is no token of its own; leave out "
         "max_tokens, uniqueItems or minProperties"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from detent import _core
 from detent.sources.json_schema.assertions.formulas import TRUE, Formula
 from detent.sources.json_schema.emit.counted_members import can_be_counted, emit_counted_members
+from detent.sources.json_schema.emit.member_kinds import emit_member_kinds
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Task, ValueEmitter
+from detent.sources.json_schema.solve.member_kinds import compares_names
 from detent.sources.json_schema.solve.member_sets import HasFreeMember, atoms_of, member_sets
 from detent.sources.json_schema.solve.object_plan import ObjectPlan, sizes
 from detent.sources.json_schema.solve.string_sets import lower_count, upper_count
@@ -17,11 +19,29 @@ __all__ = ["emit_in_any_order"]
 
 def emit_in_any_order(values: ValueEmitter, spelling: Spelling, plan: ObjectPlan) -> Task:
     """Emit the objects of a plan with members in any order."""
+    terms = None if _compares_names(plan, spelling) else member_sets(plan)
+    if terms is None:
+        members = yield from emit_member_kinds(values, spelling, plan, plan.residual, plan.order)
+        some = concat(spelling.open_object, members, spelling.close_object)
+        may_be_empty = not plan.required and plan.is_complete(plan.residual)
+        return _core.union([spelling.empty_object, some]) if may_be_empty else some
     parts = []
-    for term in member_sets(plan):
+    for term in terms:
         part = yield from _emit_term(values, spelling, plan, atoms_of(term))
         parts.append(part)
     return _core.union(parts)
+
+
+def _compares_names(plan: ObjectPlan, spelling: Spelling) -> bool:
+    """Whether the names of members are compared, in a way that a list of free members alone does not have."""
+    if not spelling.has_json_values or not compares_names(plan, plan.residual):
+        return False
+    counts = sizes(plan.residual)
+    if counts is None:
+        return True
+    if counts[0] <= len(plan.required) + 1:
+        return False  # one free member is there in any case
+    return bool(plan.order) or not can_be_counted(plan, spelling)
 
 
 def _emit_term(values: ValueEmitter, spelling: Spelling, plan: ObjectPlan, atoms: tuple[Formula, ...]) -> Task:

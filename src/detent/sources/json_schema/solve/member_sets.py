@@ -43,14 +43,18 @@ def atoms_of(term: Formula) -> tuple[Formula, ...]:
     return term.parts if isinstance(term, And) else (term,)
 
 
-def member_sets(plan: ObjectPlan) -> list[Formula]:
-    """Return the residual's disjunctive normal form, without contradictory terms and without `SomeMember`."""
-    try:
-        return _terms(plan, plan.residual)
-    except LimitError as error:
-        if error.subject != "combinations":
-            raise
-    return list(dict.fromkeys(_checked(_Cases(plan).terms())))
+def member_sets(plan: ObjectPlan) -> list[Formula] | None:
+    """Return the residual's disjunctive normal form, without contradictory terms and without `SomeMember`.
+
+    None if it has too many terms.
+    """
+    for find in (lambda: _terms(plan, plan.residual), lambda: _checked(_Cases(plan).terms())):
+        try:
+            return list(dict.fromkeys(find()))
+        except LimitError as error:
+            if error.subject != "combinations":
+                raise
+    return None
 
 
 def _terms(plan: ObjectPlan, formula: Formula) -> list[Formula]:

@@ -1,0 +1,144 @@
+"""Member kinds: the members that an object may have, each with the conditions of a formula that its value satisfies.
+
+A formula about the members of an object speaks of their values by atoms. The values of one member are divided by these
+atoms: a *kind* is a member with the atoms that its value satisfies. Whether the formula holds is then a question about
+the sequence of kinds alone, so that alternatives need not be multiplied out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from detent.errors import LimitError
+from detent.sources.json_schema.assertions.assertions import Conjunction
+from detent.sources.json_schema.assertions.formulas import (
+    Combination,
+    EveryMember,
+    Formula,
+    MemberValue,
+    MinSize,
+    SomeMember,
+)
+from detent.sources.json_schema.assertions.property_names import NameSet
+from detent.sources.json_schema.parse.schema_node import SignedSchema
+from detent.sources.json_schema.solve.name_classes import FreeNames
+from detent.sources.json_schema.solve.object_plan import ObjectPlan
+
+__all__ = ["MemberKind", "compares_names", "member_kinds"]
+
+_MAX_KINDS = 256
+"""The largest number of kinds that a list of the core can have."""
+
+
+class MemberKind(NamedTuple):
+    """A declared member, or one with a name of the class `free`; its value, and the atoms' schemas that it satisfies."""
+
+    name: str | None
+    free: FreeNames | None
+    value: Conjunction
+    satisfied: frozenset[SignedSchema]
+
+    def is_in(self, plan: ObjectPlan, names: NameSet) -> bool:
+        """Whether the member's name is in a set of names."""
+        if self.free is not None:
+            return self.free.name_class.is_within(names)
+        return self.name is not None and plan.solver.is_in(names, self.name)
+
+
+def compares_names(plan: ObjectPlan, formula: Formula) -> bool:
+    """Whether a formula asks for a free member of a certain value, or counts free members: then no name may repeat."""
+    if isinstance(formula, Combination):
+        return any(compares_names(plan, part) for part in formula.parts)
+    if isinstance(formula, MinSize):
+        return formula.count > 1 and bool(plan.free)
+    if not isinstance(formula, SomeMember) or formula.schema is plan.solver.document.always:
+        return False
+    return any(free.name_class.is_within(formula.names) for free in plan.free)
+
+
+def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, lists_names: bool) -> list[MemberKind]:
+    """Return the kinds of members: of the declared `names`, and of the free ones.
+
+    With `lists_names`, a class of a few listed names has a kind for each of them.
+    """
+    found: list[MemberKind] = []
+
+    def add(name: str | None, free: FreeNames | None, known: list[SignedSchema], atoms: list[SignedSchema]) -> None:
+        for schemas, satisfied in _divided(plan, known, atoms):
+            value = plan.solver.values(schemas)
+            if value is not plan.solver.document.nothing:
+                found.append(MemberKind(name, free, value, satisfied))
+        if len(found) > _MAX_KINDS:
+            raise LimitError(
+                f"the members of an object have over {_MAX_KINDS} combinations of schemas; simplify anyOf, oneOf and "
+                "not",
+                subject="combinations",
+                limit=_MAX_KINDS,
+                given=len(found),
+            )
+
+    def atoms_of(is_in: Callable[[NameSet], bool], name: str | None) -> list[SignedSchema]:
+        return list(dict.fromkeys(_schemas(formula, is_in, name)))
+
+    for name in names:
+        atoms = atoms_of(lambda each, name=name: plan.solver.is_in(each, name), name)  # type: ignore[misc]
+        add(name, None, plan.schemas_of(name), atoms)
+    for free in plan.free:
+        known = plan.schemas_of_class(free.name_class)
+        atoms = atoms_of(free.name_class.is_within, None)
+        listed = free.strings.listed if lists_names else None
+        for name in listed if listed is not None else [None]:
+            add(name, free, known, atoms)
+    return found
+
+
+def _schemas(formula: Formula, is_in: Callable[[NameSet], bool], name: str | None) -> Iterable[SignedSchema]:
+    """Yield the schemas of the atoms about the value of a member."""
+    seen: set[Formula] = set()
+    work = [formula]
+    while work:
+        part = work.pop()
+        if part in seen:
+            continue
+        seen.add(part)
+        if isinstance(part, Combination):
+            work.extend(reversed(part.parts))
+        elif isinstance(part, MemberValue):
+            if part.name == name:
+                yield part.schema
+        elif isinstance(part, (EveryMember, SomeMember)) and is_in(part.names):
+            yield part.schema
+
+
+def _divided(
+    plan: ObjectPlan, known: list[SignedSchema], atoms: list[SignedSchema]
+) -> list[tuple[list[SignedSchema], frozenset[SignedSchema]]]:
+    """Divide the values of known schemas by atoms: the schemas of each part, and the atoms that its values satisfy.
+
+    An atom whose opposite is no atom divides nothing off: that it is not satisfied is of no use to a formula in which
+    it occurs without negation.
+    """
+    solver, opposite = plan.solver, plan.solver.algebra.opposite
+    always, nothing = solver.document.always, solver.document.nothing
+    parts: list[tuple[list[SignedSchema], frozenset[SignedSchema]]] = [(known, frozenset({always}))]
+    done: set[SignedSchema] = {always}
+    for atom in atoms:
+        if atom in done:
+            continue
+        other = opposite(atom)
+        has_other = other in atoms
+        done.update((atom, other))
+        divided: list[tuple[list[SignedSchema], frozenset[SignedSchema]]] = []
+        for schemas, satisfied in parts:
+            verdict = solver.implies(tuple(schemas), atom)
+            if verdict is not False:
+                divided.append(([*schemas, atom] if verdict is None else schemas, satisfied | {atom}))
+            if verdict is not True:
+                with_other = satisfied | {other} if has_other else satisfied
+                divided.append(([*schemas, other] if verdict is None and has_other else schemas, with_other))
+        solver.spend(len(divided))
+        parts = [part for part in divided if solver.values(part[0]) is not nothing]
+        if len(parts) > _MAX_KINDS:
+            break
+    return parts
