@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -99,23 +100,36 @@ class ShortestKeys {
 
   void find(std::size_t count, DistinctKeys& list) {
     add("", list.key, 0);
-    std::unordered_set<std::string> seen;
     while (!pending_.empty() && list.keys.size() < count && texts_.size() < kMaxTexts) {
       const auto [length, read, index] = pending_.top();
       pending_.pop();
-      const auto [text, state] = texts_[index];
-      if (exprs_[state].nullable) {
-        const std::optional<JsonValue> value = JsonValue::parse(text);
-        if (!value) throw Error(ErrorKind::unsupported, "distinct_values");
-        if (std::string name = value->key(); seen.insert(name).second) {
-          list.keys.push_back(std::move(name));
-          list.texts.push_back(text);
-          list.lengths.push_back(length);
-        }
-      }
-      expand(text, state, length);
+      visit(index, length, list);
     }
     list.has_all_keys = pending_.empty() && list.keys.size() < count;
+  }
+
+  // Where the lengths are far above those of the shortest texts, the search above goes deep. This one goes wide: all
+  // texts of one length, then the longer ones.
+  void find_short_texts(std::size_t count, DistinctKeys& list) {
+    pending_ = {};
+    texts_.clear();
+    lengths_.clear();
+    seen_.clear();
+    list = DistinctKeys{.key = list.key, .is_unbounded = list.is_unbounded};
+    add("", list.key, 0);
+    for (std::size_t i = 0; i < texts_.size() && list.keys.size() < count && texts_.size() < kMaxTexts; ++i) {
+      visit(i, lengths_[i], list);
+    }
+    std::vector<std::size_t> order(list.keys.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&list](std::size_t i) { return list.lengths[i]; });
+    DistinctKeys sorted{.key = list.key, .is_unbounded = list.is_unbounded};
+    for (std::size_t i : order) {
+      sorted.texts.push_back(std::move(list.texts[i]));
+      sorted.keys.push_back(std::move(list.keys[i]));
+      sorted.lengths.push_back(list.lengths[i]);
+    }
+    list = std::move(sorted);
   }
 
  private:
@@ -125,8 +139,24 @@ class ShortestKeys {
     held_ += static_cast<std::int64_t>(text.size() + 64);
     meter_.step();
     meter_.check_headroom(held_);
-    pending_.push({std::max(length_before, saturating_add(text.size(), length)), text.size(), texts_.size()});
+    const std::uint32_t whole = std::max(length_before, saturating_add(text.size(), length));
+    pending_.push({whole, text.size(), texts_.size()});
+    lengths_.push_back(whole);
     texts_.emplace_back(std::move(text), state);
+  }
+
+  void visit(std::size_t index, std::uint32_t length, DistinctKeys& list) {
+    const auto [text, state] = texts_[index];
+    if (exprs_[state].nullable) {
+      const std::optional<JsonValue> value = JsonValue::parse(text);
+      if (!value) throw Error(ErrorKind::unsupported, "distinct_values");
+      if (std::string name = value->key(); seen_.insert(name).second) {
+        list.keys.push_back(std::move(name));
+        list.texts.push_back(text);
+        list.lengths.push_back(length);
+      }
+    }
+    expand(text, state, length);
   }
 
   void expand(const std::string& text, ExprId state, std::uint32_t length) {
@@ -149,6 +179,8 @@ class ShortestKeys {
   Meter& meter_;
   std::int64_t held_ = 0;
   std::vector<std::pair<std::string, ExprId>> texts_;
+  std::vector<std::uint32_t> lengths_;  // of the texts
+  std::unordered_set<std::string> seen_;
   // The shortest completed text first; among equals the one that has the least to come.
   struct Entry {
     std::uint32_t length;
@@ -160,19 +192,33 @@ class ShortestKeys {
   std::priority_queue<Entry> pending_;
 };
 
-// Whether there are more texts than a text can hold: some live state is its own successor by two bytes. Few states are
-// visited.
-bool has_loop(Derivatives& derivatives, Liveness& liveness, ExprId root) {
+// The texts inside the first JSON string of a key, or the key itself.
+ExprId texts_of_key(const ExprSet& exprs, ExprId key) {
+  for (ExprId at = key; exprs[at].op == Op::concat; at = exprs[at].second()) {
+    if (exprs[exprs[at].first()].op == Op::json_escaped) return exprs[exprs[at].first()].part();
+  }
+  return key;
+}
+
+// Whether there are more texts than a text can hold: those of up to some length are counted, byte by byte.
+bool has_many_texts(const ExprSet& exprs, Derivatives& derivatives, Meter& meter, ExprId root) {
+  constexpr int kMaxLength = 64;
   constexpr std::size_t kMaxStates = 1000;
-  std::vector<ExprId> states{root};
-  std::unordered_set<std::uint32_t> seen{root.value};
-  for (std::size_t i = 0; i < states.size() && i < kMaxStates; ++i) {
-    const ExprId* first = derivatives.row(states[i]);
-    const std::vector<ExprId> row(first, first + derivatives.class_count());
-    if (std::ranges::count(row, states[i]) > 1) return true;
-    for (ExprId next : row) {
-      if (next != ExprSet::kEmpty && liveness.live(next) && seen.insert(next.value).second) states.push_back(next);
+  constexpr double kMany = 0x1p20;  // the names of so many members take more memory than a guide may have
+  std::unordered_map<std::uint32_t, double> layer{{root.value, 1}};  // how many texts lead to each state
+  double total = 0;
+  for (int length = 0; length < kMaxLength && !layer.empty() && layer.size() < kMaxStates; ++length) {
+    std::unordered_map<std::uint32_t, double> next;
+    for (const auto& [state, count] : layer) {
+      if (exprs[ExprId{state}].nullable) total += count;
+      const ExprId* first = derivatives.row(ExprId{state});
+      meter.step(derivatives.class_count());
+      for (std::uint32_t c = 0; c < derivatives.class_count(); ++c) {
+        if (first[c] != ExprSet::kEmpty) next[first[c].value] += count;
+      }
     }
+    if (total >= kMany) return true;
+    layer = std::move(next);
   }
   return false;
 }
@@ -180,7 +226,7 @@ bool has_loop(Derivatives& derivatives, Liveness& liveness, ExprId root) {
 }  // namespace
 
 NamedKinds find_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
-                      std::span<const ExprId> keys) {
+                      std::span<const ExprId> keys, std::vector<std::uint32_t> lengths) {
   NamedKinds found;
   std::vector<bool> is_live;
   for (ExprId key : keys) {
@@ -193,58 +239,67 @@ NamedKinds find_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& livene
   }
   found.order = std::make_shared<LanguageOrder>(node.order(), is_live, meter.limits());
   if (found.order->start() == ItemOrder::kNone) return found;
-  found.completion = found.order->completion(found.order->start());
-  std::vector<std::size_t> wanted(found.keys.size());
-  for (std::uint32_t kind : found.completion) {
-    if (found.of_kind[kind] != ItemKind::kNoKey) ++wanted[found.of_kind[kind]];
-  }
+  found.order->set_lengths(std::move(lengths));
+  found.wanted = found.count_keys(found.order->completion(found.order->start()));
   for (std::size_t k = 0; k < found.keys.size(); ++k) {
     DistinctKeys& names = found.keys[k];
-    if (!has_loop(derivatives, liveness, names.key)) throw Error(ErrorKind::unsupported, "distinct_few_names");
-    ShortestKeys(exprs, derivatives, liveness, meter).find(wanted[k] + kMoreKeys, names);
-    if (names.keys.size() < wanted[k]) {
-      const auto asked = static_cast<std::int64_t>(wanted[k]);
+    if (!has_many_texts(exprs, derivatives, meter, texts_of_key(exprs, names.key))) {
+      throw Error(ErrorKind::unsupported, "distinct_few_names");
+    }
+    ShortestKeys search(exprs, derivatives, liveness, meter);
+    search.find(found.wanted[k] + kMoreKeys, names);
+    if (names.keys.size() < found.wanted[k]) search.find_short_texts(found.wanted[k] + kMoreKeys, names);
+    if (names.keys.size() < found.wanted[k]) {
+      const auto asked = static_cast<std::int64_t>(found.wanted[k]);
       throw Error(ErrorKind::unsupported, "distinct_keys", asked, std::ssize(names.keys));
     }
   }
   return found;
 }
 
-std::uint32_t NamedKinds::length_of_names() const {
-  std::vector<std::size_t> next(keys.size());
-  std::uint64_t length = 0;
+std::vector<std::size_t> NamedKinds::count_keys(std::span<const std::uint32_t> completion) const {
+  std::vector<std::size_t> counts(keys.size());
   for (std::uint32_t kind : completion) {
-    if (of_kind[kind] != ItemKind::kNoKey) length += keys[of_kind[kind]].lengths[next[of_kind[kind]]++];
+    if (of_kind[kind] != ItemKind::kNoKey) ++counts[of_kind[kind]];
   }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(length, UINT32_MAX));
+  return counts;
+}
+
+std::uint32_t NamedKinds::length_of_names() const {
+  std::uint32_t length = 0;
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    for (std::size_t i = 0; i < wanted[k]; ++i) length = saturating_add(length, keys[k].lengths[i]);
+  }
+  return length;
 }
 
 ExprId make_ordered_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
                           std::span<const ExprId> parts) {
-  std::vector<ExprId> keys;
-  for (std::size_t i = 1; i < parts.size(); i += 2) {
-    keys.push_back(parts[i + 1] == ExprSet::kEmpty ? ExprSet::kEmpty : parts[i]);
-    if (keys.back() == ExprSet::kEpsilon && exprs[parts[i + 1]].nullable) {
-      throw Error(ErrorKind::argument, "nullable_member", static_cast<std::int64_t>(i / 2));
-    }
-  }
-  NamedKinds named = find_kinds(exprs, derivatives, liveness, meter, node, keys);
-  if (named.order->start() == ItemOrder::kNone) return ExprSet::kEmpty;
   DistinctList list;
   list.separator = parts[0];
   list.kind = DistinctKind::names;
   list.may_shift = false;  // names are no numbers
-  list.order = named.order;
-  list.keys = std::move(named.keys);
-  for (std::size_t k = 0; k < keys.size(); ++k) {
+  std::vector<ExprId> keys;
+  std::vector<std::uint32_t> lengths;
+  for (std::size_t i = 1; i < parts.size(); i += 2) {
+    const ExprId rest = parts[i + 1];
+    keys.push_back(rest == ExprSet::kEmpty ? ExprSet::kEmpty : parts[i]);
+    if (keys.back() == ExprSet::kEpsilon && exprs[rest].nullable) {
+      throw Error(ErrorKind::argument, "nullable_member", static_cast<std::int64_t>(i / 2));
+    }
     ItemKind kind;
-    kind.keys = named.of_kind[k];
-    kind.rest = keys[k] == ExprSet::kEmpty ? ExprSet::kEpsilon : parts[2 * k + 2];
+    kind.rest = keys.back() == ExprSet::kEmpty ? ExprSet::kEpsilon : rest;
     // How long an item of a rule is, is known only after the rule is defined.
-    const bool is_open = node.children()[2 * k + 2]->is_open();
+    const bool is_open = node.children()[i + 1]->is_open();
     kind.rest_length = is_open ? exprs[kind.rest].min_length : liveness.length(kind.rest);
+    lengths.push_back(kind.rest_length);
     list.kinds.push_back(kind);
   }
+  NamedKinds named = find_kinds(exprs, derivatives, liveness, meter, node, keys, std::move(lengths));
+  if (named.order->start() == ItemOrder::kNone) return ExprSet::kEmpty;
+  list.order = named.order;
+  list.keys = std::move(named.keys);
+  for (std::size_t k = 0; k < keys.size(); ++k) list.kinds[k].keys = named.of_kind[k];
   DistinctState state;
   state.order = list.order->start();
   state.list = exprs.add_list(std::move(list));

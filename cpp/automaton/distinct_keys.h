@@ -18,14 +18,16 @@ struct NamedKinds {
   std::vector<DistinctKeys> keys{};
   std::vector<std::uint32_t> of_kind{};  // the index of its keys, or ItemKind::kNoKey
   std::shared_ptr<LanguageOrder> order{};
-  std::vector<std::uint32_t> completion{};  // the kinds of a shortest list
-  std::uint32_t length_of_names() const;    // of a shortest list
+  std::vector<std::size_t> wanted{};  // how many of each keys a shortest list has
+  std::vector<std::size_t> count_keys(std::span<const std::uint32_t> completion) const;
+  std::uint32_t length_of_names() const;  // the wanted ones
 };
 
-// `keys` has for each kind its key, epsilon for none, or the empty language where no such item exists. Throws
-// `unsupported` ("distinct_few_names") where the names may be too few for the order.
+// `keys` has for each kind its key, epsilon for none, or the empty language where no such item exists; `lengths` has
+// the lengths of what follows the keys. Throws `unsupported` ("distinct_few_names") where the names may be too few for
+// the order.
 NamedKinds find_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
-                      std::span<const ExprId> keys);
+                      std::span<const ExprId> keys, std::vector<std::uint32_t> lengths);
 
 // Returns the list at its start. `parts` are the expressions of the node's children; those without text must be the
 // empty language. Throws `unsupported` ("distinct_keys") if the node asks for more items than keys are found, and

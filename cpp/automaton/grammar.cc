@@ -187,22 +187,28 @@ class GrammarCompiler {
   // Keys are closed; the others may be rules.
   Facts evaluate_ordered_kinds(const Part& part) {
     std::vector<ExprId> keys;
+    std::vector<std::uint32_t> lengths;
     for (std::size_t i = 1; i < part.children.size(); i += 2) {
       const bool is_live = facts(part.children[i]).has_text && facts(part.children[i + 1]).has_text;
       keys.push_back(is_live ? *interned_.find(part.node->children()[i].get()) : ExprSet::kEmpty);
+      lengths.push_back(is_live ? facts(part.children[i + 1]).min_length : 0);
     }
     auto& [known_keys, named] = kinds_[part.node];
-    if (!named.order || known_keys != keys) {
+    const auto find = [&] {
       known_keys = keys;
-      named = find_kinds(exprs_, liveness_.derivatives(), liveness_, meter_, *part.node, keys);
-    }
+      named = find_kinds(exprs_, liveness_.derivatives(), liveness_, meter_, *part.node, keys, lengths);
+    };
+    if (!named.order || known_keys != keys) find();
     if (named.order->start() == ItemOrder::kNone) return {};
-    Facts all{true, named.completion.empty(), named.length_of_names()};
-    for (std::uint32_t kind : named.completion) {
+    named.order->set_lengths(lengths);
+    const std::vector<std::uint32_t> completion = named.order->completion(named.order->start());
+    if (named.count_keys(completion) != named.wanted) find();
+    Facts all{true, completion.empty(), named.length_of_names()};
+    for (std::uint32_t kind : completion) {
       all.min_length = add(all.min_length, facts(part.children[2 * kind + 2]).min_length);
     }
-    if (named.completion.size() > 1) {
-      const std::uint64_t separators = named.completion.size() - 1;
+    if (completion.size() > 1) {
+      const std::uint64_t separators = completion.size() - 1;
       all.min_length = add(all.min_length, facts(part.children[0]).min_length * separators);
     }
     return all;

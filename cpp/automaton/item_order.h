@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "automaton/automaton.h"
@@ -12,8 +14,12 @@ namespace detent {
 
 class LanguageOrder : public ItemOrder {
  public:
-  // The sequences of `order` that consist of kinds whose entry in `is_live` is true. Cost: states, at their first visit.
+  // The sequences of `order` that consist of kinds whose entry in `is_live` is true. Cost: states, at their first
+  // visit.
   LanguageOrder(const NodeRef& order, const std::vector<bool>& is_live, const Limits& limits);
+
+  // Sets the lengths of the items of each kind, by which completions are chosen.
+  void set_lengths(std::vector<std::uint32_t> lengths);
 
   std::uint32_t start() override { return automaton_.start().value; }
   std::uint32_t next(std::uint32_t state, std::uint32_t kind) override {
@@ -24,7 +30,12 @@ class LanguageOrder : public ItemOrder {
   std::vector<std::uint32_t> completion(std::uint32_t state) override;
 
  private:
+  void find_completion(ExprId state);
+  ExprId with_items_up_to(ExprId state, std::uint32_t length);
+
   Automaton automaton_;
+  std::vector<std::uint32_t> lengths_;
+  std::unordered_map<std::uint32_t, std::uint32_t> steps_;  // the first kind of the completion of a state
 };
 
 }  // namespace detent

@@ -193,7 +193,9 @@ void Liveness::note_next_item(ExprId id) {
   const DistinctList& list = exprs_.list(state.list);
   for (std::size_t k = 0; k < list.keys.size(); ++k) {
     const DistinctKeys& keys = list.keys[k];
-    const auto is_used = [&](std::size_t i) { return state.used[(keys.first_bit + i) / 64] >> ((keys.first_bit + i) % 64) & 1; };
+    const auto is_used = [&](std::size_t i) {
+      return state.used[(keys.first_bit + i) / 64] >> ((keys.first_bit + i) % 64) & 1;
+    };
     std::size_t index = 0;
     while (index < keys.texts.size() && is_used(index)) ++index;
     if (index == keys.texts.size()) continue;

@@ -108,7 +108,8 @@ std::uint32_t ExprSet::add_list(DistinctList list) {
     keys.first_bit = bits;
     bits += static_cast<std::uint32_t>(keys.keys.size());
   }
-  meter_.allocate(static_cast<std::int64_t>(sizeof(DistinctList) + list.kinds.size() * sizeof(ItemKind) + bits * 64));
+  meter_.allocate(
+      static_cast<std::int64_t>(sizeof(DistinctList) + list.kinds.size() * sizeof(ItemKind) + std::size_t{bits} * 64));
   Expr& traits = list.traits;
   traits.op = Op::distinct;
   traits.has_rule = !list.keys.empty();  // a list with keys may have infinitely many residuals
@@ -135,11 +136,12 @@ std::uint32_t ExprSet::add_list(DistinctList list) {
 
 bool ExprSet::has_few_keys() const {
   const auto is_bounded = [](const DistinctKeys& keys) { return !keys.is_unbounded; };
-  return std::ranges::any_of(lists_, [&](const DistinctList& list) { return std::ranges::any_of(list.keys, is_bounded); });
+  return std::ranges::any_of(lists_,
+                             [&](const DistinctList& list) { return std::ranges::any_of(list.keys, is_bounded); });
 }
 
-// The lengths of the shortest keys that remain decide whether items of these kinds exist, and their least length. The key
-// of an item that is not known yet is one of the remaining keys: in the worst case the shortest one.
+// The lengths of the shortest keys that remain decide whether items of these kinds exist, and their least length. The
+// key of an item that is not known yet is one of the remaining keys: in the worst case the shortest one.
 std::optional<std::uint32_t> ExprSet::length_of_items(const DistinctState& state,
                                                       std::span<const std::uint32_t> kinds) const {
   if (kinds.empty()) return 0;
@@ -228,7 +230,8 @@ ExprId ExprSet::distinct(DistinctState state) {
   expr.has_open_item = state.phase == ItemPhase::open;
   expr.has_closed_item = state.phase == ItemPhase::closed;
   if (!length) {
-    const bool is_unbounded = std::ranges::all_of(list.keys, [](const DistinctKeys& keys) { return keys.is_unbounded; });
+    const bool is_unbounded =
+        std::ranges::all_of(list.keys, [](const DistinctKeys& keys) { return keys.is_unbounded; });
     expr.nonempty &= is_unbounded && state.phase != ItemPhase::bound;  // the length of the key is to be searched
   }
   expr.min_length = length.value_or(UINT32_MAX);

@@ -34,8 +34,8 @@ enum class ItemPhase : std::uint8_t {
 struct DistinctKeys {
   ExprId key;
   bool is_unbounded = false;  // there are more keys than a text can hold
-  // Some shortest keys: a text, its JsonValue::key(), and its length. The lengths ascend. They are those that the states
-  // on the way through the text are known to have, which may be longer.
+  // Some shortest keys: a text, its JsonValue::key(), and its length. The lengths ascend. They are those that the
+  // states on the way through the text are known to have, which may be longer.
   std::vector<std::string> texts{};
   std::vector<std::string> keys{};
   std::vector<std::uint32_t> lengths{};
@@ -50,7 +50,8 @@ struct ItemKind {
   std::uint32_t rest_length = 0;
 };
 
-// The sequences of kinds that a list may be: a language over the indexes of kinds. Its states are numbers; each is live.
+// The sequences of kinds that a list may be: a language over the indexes of kinds. Its states are numbers; each is
+// live.
 class ItemOrder {
  public:
   static constexpr std::uint32_t kNone = 0;

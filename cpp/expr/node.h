@@ -97,7 +97,8 @@ class Node {
   static NodeRef distinct(NodeRef key, NodeRef rest, NodeRef separator, std::uint32_t minimum, std::uint32_t maximum,
                           bool has_names);
   // Items of several kinds, each a key and a rest, with `separator` between neighbours. The kinds of the items in turn,
-  // each a byte, are a text of `order`. Keys are names of members, no two of them equal; a kind without key has epsilon.
+  // each a byte, are a text of `order`. Keys are names of members, no two of them equal; a kind without key has
+  // epsilon.
   static NodeRef ordered_kinds(std::vector<NodeRef> keys_and_rests, const NodeRef& order, NodeRef separator);
   static constexpr std::size_t kMaxItemKinds = 256;
   static NodeRef maximal_munch(NodeRef body, NodeRef munched);

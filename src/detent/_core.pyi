@@ -79,6 +79,11 @@ def distinct(key: Node, rest: Node, separator: Node, minimum: int, maximum: int 
     Items of which no two have equal keys: JSON values, or names of members.
     """
 
+def ordered_kinds(kinds: Sequence[tuple[Node | None, Node]], order: Node, separator: Node) -> Node:
+    """
+    Items of several kinds, whose indexes in turn are a text of `order`. No two keys are equal, names of members.
+    """
+
 def maximal_munch(body: Node, within: Node | None = None) -> Node: ...
 
 def not_followed_by(body: Node) -> Node: ...

@@ -308,6 +308,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "mask_words"): (
         "the mask row has {given} words of 32 bits, but the vocabulary needs {limit}; use detent.mask.allocate_mask"
     ),
+    ("argument", "item_kinds"): "a list has items of {given} kinds, above the limit of {limit}; join some of them",
+    ("argument", "item_order"): "an order of kinds is a regular language without lists; give such a one",
     ("argument", "node_bytes"): "not the bytes of a language, or damaged ones, at byte {given} of {limit}",
     ("argument", "nullable_member"): "member {given} of an unordered list may be empty; give one that has a byte",
     ("argument", "open_reference"): "a reference stands outside a grammar; wrap the definitions in grammar(...)",
@@ -428,7 +430,9 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "how many canonical tokens complete lists of unique items, or of counted members, is not known; leave out "
         "max_tokens, canonical=True, uniqueItems or minProperties"
     ),
-    ("unsupported", "distinct_few_names"): "counted members need names without number; declare the few names that there are",
+    ("unsupported", "distinct_few_names"): (
+        "counted members need names without number; declare the few names that there are"
+    ),
     ("unsupported", "distinct_gaps"): (
         "a completion with unique items or counted members takes a byte that is no token of its own; leave out "
         "max_tokens, uniqueItems or minProperties"

@@ -48,11 +48,18 @@ def test_malformed(schema: Any, pointer: str, keyword: str) -> None:
     assert len(str(caught.value).encode()) <= 512
 
 
+_CLOSED = {"additionalProperties": False}
+
+
 @pytest.mark.parametrize(
     ("schema", "pointer", "keyword"),
     [
         ({"properties": {"a": _STRINGS}}, "/properties/a", "uniqueItems"),
-        ({"type": "object", "minProperties": 2, "patternProperties": {"^a": {"type": "null"}}}, "", "minProperties"),
+        (
+            {"minProperties": 2, "patternProperties": {"^[ab]{8}$": {}, "^x": {"type": "null"}}, **_CLOSED},
+            "",
+            "minProperties",
+        ),
         ({"type": "string", "pattern": r"(a)\1"}, "", "pattern"),
         ({"$schema": "http://json-schema.org/draft-03/schema#"}, "", "$schema"),
         ({"properties": {"host": {"format": "idn-hostname"}}}, "/properties/host", "format"),

@@ -288,10 +288,6 @@ def test_meaning(name: str, order: Any) -> None:
     if name == "not an object with a":
         good, bad = [{}, {"b": 1}], [1, {"a": 1}]
         schema = {"type": "object", **schema}
-    if name == "some value is no string" and order == "any":
-        with pytest.raises(detent.UnsupportedSchemaError, match="some undeclared member"):
-            detent.json_schema(schema, order=order, spelling="any")
-        return
     language = detent.json_schema(schema, order=order, spelling="any")
     for value in good:
         assert language.accepts(json.dumps(value)), value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from detent import _core
 from detent.errors import UnsupportedError
+from detent.sources.json_schema.emit.member_kinds import emit_member_kinds
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Task, ValueEmitter
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
@@ -32,6 +33,7 @@ def emit_counted_members(
     member = _core.concat([spelling.colon, inner])
     try:
         return _core.distinct(name, member, spelling.comma, least, upper_count(most), True)
-    except UnsupportedError:
-        plan.refuse_size(1, "the members contain the object itself, so that the number of different ones is not known")
-        return _core.ordered([], _core.concat([name, member]), spelling.comma, True)
+    except UnsupportedError:  # members contain the object itself: a list of kinds knows the shortest ones
+        algebra = plan.solver.algebra
+        counts = [algebra.at_least(least), *([] if most is None else [algebra.at_most(most)])]
+        return (yield from emit_member_kinds(values, spelling, plan, algebra.conjunction(counts), ()))

@@ -41,7 +41,7 @@ def emit_member_kinds(
     """Emit one or more members in any order, for which a formula holds: the declared `names`, and free ones."""
     is_compared = compares_names(plan, formula)
     if is_compared and not spelling.has_json_values:
-        plan.refuse_some("names are compared in JSON only")
+        _refuse(plan, formula, "names are compared in JSON only")
         is_compared = False
     names = list(names)
     kinds = member_kinds(plan, formula, names, lists_names=is_compared)
@@ -60,9 +60,16 @@ def emit_member_kinds(
     try:
         _check_names([key for key, _ in parts if key is not None], spelling)
     except UnsupportedError:
-        plan.refuse_some("there are few such names, given by a pattern")
+        _refuse(plan, formula, "a pattern leaves more than 64 such names, and less than a million")
         parts = [(None, rest if key is None else concat(key, rest)) for key, rest in parts]
     return _core.ordered_kinds(parts, order, spelling.comma)
+
+
+def _refuse(plan: ObjectPlan, formula: Formula, why: str) -> None:
+    if plan.counts_free_names(formula):
+        plan.refuse_size(1, f"the number of undeclared names is not known; {why}")
+    else:
+        plan.refuse_some(why)
 
 
 def _check_names(keys: Sequence[_core.Node], spelling: Spelling) -> None:

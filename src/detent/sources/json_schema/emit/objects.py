@@ -7,6 +7,7 @@ from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.assertions.formulas import FALSE, TRUE, Formula
 from detent.sources.json_schema.emit.any_order import emit_in_any_order
 from detent.sources.json_schema.emit.counted_members import can_be_counted, emit_counted_members
+from detent.sources.json_schema.emit.member_kinds import emit_member_kinds
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Continuation, Task, ValueEmitter
 from detent.sources.json_schema.solve.object_plan import ObjectPlan, sizes
@@ -73,6 +74,9 @@ class _OrderedWalk:
             layers.append(self._next_layer(name, layers[-1]))
         nodes: dict[_State, _core.Node] = {}
         for formula, is_written in layers[-1]:
+            if spelling.has_json_values and self._compares_names(formula):
+                nodes[formula, is_written] = yield self._kinds(formula, is_written)
+                continue
             plan.check_witnesses(formula)
             is_counted = sizes(formula) is not None and can_be_counted(plan, spelling)
             left = formula if is_counted else plan.with_countable_sizes(formula)
@@ -115,6 +119,25 @@ class _OrderedWalk:
         return found
 
     # Free members.
+
+    def _compares_names(self, formula: Formula) -> bool:
+        """Whether free members are counted, or several must have certain values, and no other way knows their names."""
+        plan = self.plan
+        if plan.has_witnesses(formula):
+            return True
+        is_counted = sizes(formula) is not None and can_be_counted(plan, self.spelling)
+        return not is_counted and plan.counts_free_names(formula)
+
+    def _kinds(self, formula: Formula, is_written: bool) -> Continuation:
+        """Return what follows a member, or the opening bracket, where free members have kinds."""
+        return Continuation(lambda: self._emit_kinds(formula, is_written))
+
+    def _emit_kinds(self, formula: Formula, is_written: bool) -> Task:
+        spelling = self.spelling
+        members = yield from emit_member_kinds(self.values, spelling, self.plan, formula, ())
+        some = concat(spelling.comma if is_written else spelling.before_member, members, spelling.close_object)
+        end = spelling.close_object if is_written else spelling.empty_end
+        return _core.union([end, some]) if self.plan.is_complete(formula) else some
 
     def _after_member(self, formula: Formula) -> Continuation:
         """Return what follows a member: free members and the end of the object."""

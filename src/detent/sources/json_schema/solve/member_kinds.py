@@ -29,10 +29,11 @@ __all__ = ["MemberKind", "compares_names", "member_kinds"]
 
 _MAX_KINDS = 256
 """The largest number of kinds that a list of the core can have."""
+_MAX_LISTED_NAMES = 64
 
 
 class MemberKind(NamedTuple):
-    """A declared member, or one with a name of the class `free`; its value, and the atoms' schemas that it satisfies."""
+    """A declared member, or one of the class `free`; its value, and the schemas of atoms that the value satisfies."""
 
     name: str | None
     free: FreeNames | None
@@ -87,9 +88,9 @@ def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, li
     for free in plan.free:
         known = plan.schemas_of_class(free.name_class)
         atoms = atoms_of(free.name_class.is_within, None)
-        listed = free.strings.listed if lists_names else None
-        for name in listed if listed is not None else [None]:
-            add(name, free, known, atoms)
+        listed = free.strings.few(_MAX_LISTED_NAMES) if lists_names else None
+        for listed_name in listed if listed is not None else [None]:
+            add(listed_name, free, known, atoms)
     return found
 
 

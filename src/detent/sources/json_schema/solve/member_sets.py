@@ -48,12 +48,16 @@ def member_sets(plan: ObjectPlan) -> list[Formula] | None:
 
     None if it has too many terms.
     """
-    for find in (lambda: _terms(plan, plan.residual), lambda: _checked(_Cases(plan).terms())):
-        try:
-            return list(dict.fromkeys(find()))
-        except LimitError as error:
-            if error.subject != "combinations":
-                raise
+    try:
+        return _terms(plan, plan.residual)
+    except LimitError as error:
+        if error.subject != "combinations":
+            raise
+    try:
+        return list(dict.fromkeys(_checked(_Cases(plan).terms())))
+    except LimitError as error:
+        if error.subject != "combinations":
+            raise
     return None
 
 

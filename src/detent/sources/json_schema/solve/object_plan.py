@@ -292,11 +292,20 @@ class ObjectPlan:
             return algebra.at_least(self.refuse_size(1))
         return formula
 
+    def counts_free_names(self, formula: Formula) -> bool:
+        """Whether a formula asks for two free members or more."""
+        if isinstance(formula, Combination):
+            return any(self.counts_free_names(part) for part in formula.parts)
+        return isinstance(formula, MinSize) and formula.count > 1 and bool(self.free)
+
+    def has_witnesses(self, formula: Formula) -> bool:
+        """Whether a formula asks for two free members with certain values, both the last of one class."""
+        return any(self._witnesses(formula, names.name_class) > 1 for names in self.free)
+
     def check_witnesses(self, formula: Formula) -> None:
         """Refuse two free members with certain values if both may have to be the last of one class."""
-        for names in self.free:
-            if self._witnesses(formula, names.name_class) > 1:
-                self.refuse_some("and for another one; a text may have the same name twice, and the last one counts")
+        if self.has_witnesses(formula):
+            self.refuse_some("and for another one; a text may have the same name twice, and the last one counts")
 
     def _witnesses(self, formula: Formula, name_class: NameClass) -> int:
         if isinstance(formula, Combination):

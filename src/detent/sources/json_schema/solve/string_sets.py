@@ -81,6 +81,24 @@ class StringSet:
         nodes = tuple(dict.fromkeys(self.nodes + other.nodes))
         return StringSet(None, self.excluded | other.excluded, least, most, nodes)
 
+    def few(self, most: int) -> list[str] | None:
+        """Return the members if they are not more than `most`, the shortest ones first."""
+        if self.listed is not None:
+            return list(self.listed) if len(self.listed) <= most else None
+        if not self.nodes and self.most is None:
+            return None
+        dfa = ByteDfa(self.node())
+        found: list[bytes] = []
+        layer = [(b"", dfa.start)] if dfa.start else []
+        while layer:
+            found += [text for text, state in layer if dfa.is_accepting(state)]
+            # Each beginning leads to a member of its own.
+            longer = [(text + bytes([byte]), state, byte) for text, state in layer for byte in dfa.expected(state)]
+            layer = [(text, dfa.step(state, byte)) for text, state, byte in longer]
+            if len(found) + len(layer) > most:
+                return None
+        return [text.decode() for text in found]
+
     def complement(self) -> StringSet:
         """Return all other strings."""
         if self.listed is not None:

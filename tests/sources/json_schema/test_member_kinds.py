@@ -1,0 +1,144 @@
+"""Members whose names are compared, and alternatives that would multiply: against jsonschema, in both orders."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from random import Random
+from typing import Any
+
+import jsonschema
+import pytest
+
+import detent
+
+_INTEGERS = {"additionalProperties": {"type": "integer"}}
+_SCHEMAS: dict[str, dict[str, Any]] = {
+    "some undeclared member is no integer": {"type": "object", "not": _INTEGERS},
+    "beside declared members": {"type": "object", "properties": {"a": {}, "b": {}}, "not": _INTEGERS},
+    "one of two, by the values of undeclared members": {
+        "oneOf": [{"type": "object", **_INTEGERS}, {"type": "object", "properties": {"a": {"type": "string"}}}]
+    },
+    "two such members": {
+        "type": "object",
+        "allOf": [{"not": _INTEGERS}, {"not": {"additionalProperties": {"type": ["string", "integer"]}}}],
+    },
+    "by patterns of names": {
+        "type": "object",
+        "allOf": [
+            {"not": {"patternProperties": {"a": {"type": "integer"}}}},
+            {"not": {"patternProperties": {"b": {"type": "integer"}}}},
+        ],
+    },
+    "by one pattern, twice": {
+        "type": "object",
+        "allOf": [
+            {"not": {"patternProperties": {"a": {"type": "integer"}}}},
+            {"not": {"patternProperties": {"a": {"type": "string"}}}},
+        ],
+        "maxProperties": 3,
+    },
+    "counts beside declared members": {"type": "object", "properties": {"a": {}, "b": {}}, "minProperties": 3},
+    "counts and required": {"type": "object", "required": ["a"], "minProperties": 3, "maxProperties": 4},
+    "counts beside patterns": {"type": "object", "patternProperties": {"^a": {"type": "integer"}}, "minProperties": 2},
+    "counts of few names": {
+        "type": "object",
+        "patternProperties": {"^[a-c]$": {"type": "integer"}},
+        "additionalProperties": False,
+        "minProperties": 2,
+    },
+    "counts or a name": {"anyOf": [{"minProperties": 3}, {"required": ["z"]}], "type": "object", **_INTEGERS},
+    "counts in rules": {
+        "type": "object",
+        "properties": {"a": {"$ref": "#"}},
+        "minProperties": 2,
+        "additionalProperties": {"type": "integer"},
+    },
+    "ten alternatives of nine pairs": {
+        "type": "object",
+        "allOf": [
+            {"anyOf": [{"required": [a]}, {"properties": {b: {"type": "integer"}}}, {"minProperties": 4}]}
+            for a, b in [("a", "b"), ("b", "c"), ("c", "z"), ("z", "a"), ("ab", "a"), ("aa", "b"), ("a", "aa")]
+        ],
+    },
+}
+_NAMES = ["a", "b", "c", "ab", "aa", "z", "é", ""]
+
+
+def _instance(rng: Random, depth: int = 0) -> Any:
+    kind = rng.random()
+    if depth and kind < 0.9:
+        return rng.choice([rng.randrange(9), rng.randrange(9), rng.randrange(9), "x", [], {}, True])
+    if kind > 0.95:
+        return rng.choice([1, "x", [], None])
+    names = rng.sample(_NAMES if rng.random() < 0.7 else _NAMES[:3], rng.randrange(4))
+    return {name: _instance(rng, depth + 1) for name in names}
+
+
+def _orders(value: Any) -> list[Any]:
+    if not isinstance(value, dict):
+        return [value]
+    return [{name: value[name] for name in names} for names in permutations(value)]
+
+
+def check(name: str, count: int, seed: int) -> None:
+    schema = _SCHEMAS[name]
+    judge = jsonschema.Draft202012Validator(schema)
+    free, ordered = detent.json_schema(schema, order="any"), detent.json_schema(schema)
+    rng = Random(f"{name} {seed}")
+    verdicts = set()
+    for _ in range(count):
+        value = _instance(rng)
+        is_valid = judge.is_valid(value)
+        verdicts.add(is_valid)
+        texts = [json.dumps(each, ensure_ascii=False) for each in _orders(value)]
+        for text in texts if len(texts) <= 6 else rng.sample(texts, 6):
+            assert free.accepts(text) == is_valid, (name, text)
+        assert any(ordered.accepts(text) for text in texts) == is_valid, (name, texts[0])
+    assert verdicts == {True, False}
+
+
+@pytest.mark.parametrize("name", _SCHEMAS)
+def test_verdicts(name: str) -> None:
+    check(name, 150, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", _SCHEMAS)
+def test_many_verdicts(name: str) -> None:
+    check(name, 1200, 2)
+
+
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize("name", _SCHEMAS)
+def test_walks_end_in_valid_texts(name: str, order: str) -> None:
+    language = detent.json_schema(_SCHEMAS[name], order=order)
+    tokens = [bytes([byte]) for byte in range(128)]
+    tokens += [b'"a"', b'":', b'": ', b', "', b'"}', b'1, "a": 2', b'"a": 1, "a": ', b"}, ", b'{"a": 1, "b', b"true"]
+    vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
+    guide, judge, rng = detent.compile(language, vocabulary), jsonschema.Draft202012Validator(_SCHEMAS[name]), Random(3)
+    shortest = len(language.shortest())
+    for _ in range(12):
+        matcher, text = guide.matcher(max_tokens=shortest + rng.randrange(30)), b""
+        while len(tokens) not in matcher.allowed() or rng.random() < 0.5:
+            allowed = [i for i in matcher.allowed() if i < len(tokens)]
+            if not allowed:
+                break
+            i = rng.choice(allowed)
+            matcher.advance(i)
+            text += tokens[i]
+        assert len(tokens) in matcher.allowed(), text
+        assert judge.is_valid(json.loads(text)), text
+
+
+def test_names_in_other_spellings_are_the_same() -> None:
+    language = detent.json_schema({"type": "object", "not": _INTEGERS}, order="any", spelling="any")
+    assert language.accepts('{"a": "x", "b": 1}')
+    assert not language.accepts('{"a": "x", "\\u0061": 1}')
+    assert language.accepts('{"b": 1, "a": "x", "c": 2}')
+
+
+def test_python_calls_refuse_to_compare_names() -> None:
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "object", "not": _INTEGERS}}}}
+    language = detent.calls(tool, style="llama3-pythonic")
+    assert language.accepts("[f(x={'a': 'b'})]")
