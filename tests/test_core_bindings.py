@@ -116,6 +116,8 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "key": lambda: LANGUAGE, "rest": lambda: LANGUAGE, "unmerged": lambda: "", "whole": machine,
     "parents": lambda: np.array([-1, 0]), "allowed": lambda: np.zeros(2, np.uint8),
     "transitions": lambda: _core.PretokenTransitions(vocabulary(), encoder()),
+    "kinds": lambda: [(None, _core.literal(b"a")), (_core.literal(b'"a"'), _core.literal(b":0"))],
+    "order": lambda: _core.repeat(_core.byte_set(b"\0\1"), 0, None),
 }  # fmt: skip
 #: Where one name stands for two kinds of arguments.
 SPECIAL: dict[tuple[str, str], Callable[[], Any]] = {
@@ -145,6 +147,8 @@ def hostile(annotation: str, rng: random.Random) -> Any:
         return [rng.choice(INTEGERS) for _ in range(rng.randrange(4))]
     if annotation.startswith("Sequence[Node"):
         return rng.choices(nodes(), k=rng.randrange(4))
+    if annotation.startswith("Sequence[tuple[Node | None"):
+        return [(rng.choice([None, *nodes()]), node) for node in rng.choices(nodes(), k=rng.randrange(4))]
     if annotation.startswith("Sequence[tuple[Node"):
         return [(node, rng.random() < 0.5) for node in rng.choices(nodes(), k=rng.randrange(4))]
     if annotation.startswith("list") or annotation == "Sequence[bytes]":

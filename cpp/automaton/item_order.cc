@@ -23,14 +23,53 @@ NodeRef of_live_kinds(const NodeRef& order, const std::vector<bool>& is_live) {
 
 // The lists of a language share its memory with its order.
 Limits part_of(Limits limits) {
-  limits.memory_bytes /= 8;
+  limits.memory_bytes /= 4;
   return limits;
 }
 
 }  // namespace
 
 LanguageOrder::LanguageOrder(const NodeRef& order, const std::vector<bool>& is_live, const Limits& limits)
-    : automaton_(of_live_kinds(order, is_live), {}, 1, part_of(limits), nullptr), lengths_(is_live.size()) {}
+    : language_(of_live_kinds(order, is_live)), limits_(part_of(limits)), lengths_(is_live.size()) {
+  make_automaton();
+  if (automaton_->start() != ExprSet::kEmpty) start_ = number_of(automaton_->start(), kNone, 0);
+}
+
+void LanguageOrder::make_automaton() {
+  automaton_ = std::make_unique<Automaton>(language_, Automaton::Writable{}, 1, limits_, nullptr);
+  exprs_.clear();
+  next_.clear();
+  if (start_ != kNone) exprs_.emplace(start_, automaton_->start());
+}
+
+std::uint32_t LanguageOrder::number_of(ExprId expr, std::uint32_t before, std::uint32_t kind) {
+  if (expr == ExprSet::kEmpty) return kNone;
+  const Hash128& hash = automaton_->hash(expr);
+  const auto [known, is_new] = known_.try_emplace(hash, static_cast<std::uint32_t>(states_.size()));
+  if (is_new) states_.push_back({hash, before, kind, automaton_->accepting(expr)});
+  exprs_.emplace(known->second, expr);
+  return known->second;
+}
+
+ExprId LanguageOrder::expr_of(std::uint32_t state) {
+  std::vector<std::uint32_t> kinds;
+  std::uint32_t at = state;
+  for (; !exprs_.contains(at); at = states_[at].before) kinds.push_back(states_[at].kind);
+  ExprId expr = exprs_.at(at);
+  for (std::size_t i = kinds.size(); i-- > 0;) expr = after(expr, kinds[i]);
+  exprs_.emplace(state, expr);
+  return expr;
+}
+
+std::uint32_t LanguageOrder::next(std::uint32_t state, std::uint32_t kind) {
+  const auto known = next_.find(state);
+  if (known != next_.end()) return known->second[kind];
+  if (automaton_->memory_bytes() > limits_.memory_bytes / 2) make_automaton();
+  const ExprId expr = expr_of(state);
+  std::vector<std::uint32_t> row;
+  for (std::uint32_t each = 0; each < lengths_.size(); ++each) row.push_back(number_of(after(expr, each), state, each));
+  return next_.emplace(state, std::move(row)).first->second[kind];
+}
 
 void LanguageOrder::set_lengths(std::vector<std::uint32_t> lengths) {
   if (lengths == lengths_) return;
@@ -43,7 +82,7 @@ ExprId LanguageOrder::with_items_up_to(ExprId state, std::uint32_t length) {
   for (std::size_t kind = 0; kind < lengths_.size(); ++kind) {
     if (lengths_[kind] <= length) kinds.insert(static_cast<std::uint8_t>(kind));
   }
-  return automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+  return automaton_->edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
     const ExprId restricted = exprs.intersection({state, exprs.repeat(exprs.bytes(kinds), 0, ExprSet::kUnbounded)});
     return liveness.live(restricted) ? restricted : ExprSet::kEmpty;
   });
@@ -51,27 +90,31 @@ ExprId LanguageOrder::with_items_up_to(ExprId state, std::uint32_t length) {
 
 // A completion whose longest item is as short as can be: an item of a rule that contains the list is longer than that,
 // so that the lengths of rules do not depend on themselves. The completions of two states that meet go on together.
-void LanguageOrder::find_completion(ExprId state) {
+void LanguageOrder::find_completion(std::uint32_t state) {
   std::vector<std::uint32_t> lengths = lengths_;
   std::ranges::sort(lengths);
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  const ExprId first = expr_of(state);
   const auto least = std::ranges::partition_point(lengths, [&](std::uint32_t length) {
-    return length != lengths.back() && with_items_up_to(state, length) == ExprSet::kEmpty;
+    return length != lengths.back() && with_items_up_to(first, length) == ExprSet::kEmpty;
   });
-  ExprId restricted = with_items_up_to(state, *least);
-  for (std::size_t count = 0; !may_end(state.value) && !steps_.contains(state.value); ++count) {
-    if (count == kMaxItems) throw Error(ErrorKind::limit, "completion", kMaxItems + 1, kMaxItems);
-    const CompletionPaths::Step step = automaton_.completion_step(restricted);
-    steps_.emplace(state.value, step.byte);
-    state = ExprId{next(state.value, step.byte)};
-    restricted = step.state;
+  std::vector<std::uint8_t> kinds;
+  for (ExprId at = with_items_up_to(first, *least); !automaton_->accepting(at);) {
+    if (kinds.size() == kMaxItems) throw Error(ErrorKind::limit, "completion", kMaxItems + 1, kMaxItems);
+    const CompletionPaths::Step step = automaton_->completion_step(at);
+    kinds.push_back(step.byte);
+    at = step.state;
+  }
+  for (std::size_t i = 0; i < kinds.size() && !may_end(state) && !steps_.contains(state); ++i) {
+    steps_.emplace(state, kinds[i]);
+    state = next(state, kinds[i]);
   }
 }
 
 std::vector<std::uint32_t> LanguageOrder::completion(std::uint32_t state) {
   std::vector<std::uint32_t> kinds;
   while (!may_end(state)) {
-    if (!steps_.contains(state)) find_completion(ExprId{state});
+    if (!steps_.contains(state)) find_completion(state);
     kinds.push_back(steps_.at(state));
     if (kinds.size() > kMaxItems) throw Error(ErrorKind::limit, "completion", kMaxItems + 1, kMaxItems);
     state = next(state, kinds.back());

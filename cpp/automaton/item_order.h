@@ -1,7 +1,12 @@
 // LanguageOrder: the order of the items of a list as a language whose bytes are the indexes of kinds.
+//
+// A state is a number for the structural hash of an expression, with the state and the kind that led to it first. The
+// automaton itself is a cache: where it has grown large, it is made anew, and states that are needed again are found by
+// the way that led to them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,19 +26,42 @@ class LanguageOrder : public ItemOrder {
   // Sets the lengths of the items of each kind, by which completions are chosen.
   void set_lengths(std::vector<std::uint32_t> lengths);
 
-  std::uint32_t start() override { return automaton_.start().value; }
-  std::uint32_t next(std::uint32_t state, std::uint32_t kind) override {
-    return automaton_.row(ExprId{state})[automaton_.class_of()[kind]].value;
-  }
-  bool may_end(std::uint32_t state) override { return automaton_.accepting(ExprId{state}); }
-  Hash128 hash(std::uint32_t state) override { return automaton_.hash(ExprId{state}); }
+  std::uint32_t start() override { return start_; }
+  std::uint32_t next(std::uint32_t state, std::uint32_t kind) override;
+  bool may_end(std::uint32_t state) override { return states_[state].may_end; }
+  Hash128 hash(std::uint32_t state) override { return states_[state].hash; }
   std::vector<std::uint32_t> completion(std::uint32_t state) override;
 
  private:
-  void find_completion(ExprId state);
-  ExprId with_items_up_to(ExprId state, std::uint32_t length);
+  struct State {
+    Hash128 hash{};
+    std::uint32_t before = kNone;  // the state and the kind that led to it first; the start has none
+    std::uint32_t kind = 0;
+    bool may_end = false;
+  };
 
-  Automaton automaton_;
+  void find_completion(std::uint32_t state);
+  ExprId with_items_up_to(ExprId state, std::uint32_t length);
+  void make_automaton();
+  // The state of the automaton that a number stands for, and the other way round.
+  ExprId expr_of(std::uint32_t state);
+  std::uint32_t number_of(ExprId expr, std::uint32_t before, std::uint32_t kind);
+  ExprId after(ExprId state, std::uint32_t kind) {
+    return automaton_->row(state)[automaton_->class_of()[static_cast<std::uint8_t>(kind)]];
+  }
+
+  NodeRef language_;
+  Limits limits_;
+  std::unique_ptr<Automaton> automaton_;
+  std::uint32_t start_ = kNone;
+  std::vector<State> states_{State{}};  // by number; 0 is none
+  struct LowBits {
+    std::size_t operator()(const Hash128& hash) const { return hash.low; }
+  };
+  std::unordered_map<Hash128, std::uint32_t, LowBits> known_;  // numbers by hash
+  // Of this automaton: its states, and the next states by kind.
+  std::unordered_map<std::uint32_t, ExprId> exprs_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> next_;
   std::vector<std::uint32_t> lengths_;
   std::unordered_map<std::uint32_t, std::uint32_t> steps_;  // the first kind of the completion of a state
 };
