@@ -295,6 +295,8 @@ ExprId make_ordered_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& li
     lengths.push_back(kind.rest_length);
     list.kinds.push_back(kind);
   }
+  // The lengths of rules must not depend on themselves; other lists need no order of their kinds.
+  if (!node.is_open()) lengths.assign(lengths.size(), 0);
   NamedKinds named = find_kinds(exprs, derivatives, liveness, meter, node, keys, std::move(lengths));
   if (named.order->start() == ItemOrder::kNone) return ExprSet::kEmpty;
   list.order = named.order;

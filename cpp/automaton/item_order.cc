@@ -62,6 +62,21 @@ ExprId LanguageOrder::expr_of(std::uint32_t state) {
 }
 
 std::uint32_t LanguageOrder::next(std::uint32_t state, std::uint32_t kind) {
+  const std::lock_guard lock(mutex_);
+  return next_state(state, kind);
+}
+
+bool LanguageOrder::may_end(std::uint32_t state) {
+  const std::lock_guard lock(mutex_);
+  return states_[state].may_end;
+}
+
+Hash128 LanguageOrder::hash(std::uint32_t state) {
+  const std::lock_guard lock(mutex_);
+  return states_[state].hash;
+}
+
+std::uint32_t LanguageOrder::next_state(std::uint32_t state, std::uint32_t kind) {
   const auto known = next_.find(state);
   if (known != next_.end()) return known->second[kind];
   if (automaton_->memory_bytes() > limits_.memory_bytes / 2) make_automaton();
@@ -72,6 +87,7 @@ std::uint32_t LanguageOrder::next(std::uint32_t state, std::uint32_t kind) {
 }
 
 void LanguageOrder::set_lengths(std::vector<std::uint32_t> lengths) {
+  const std::lock_guard lock(mutex_);
   if (lengths == lengths_) return;
   lengths_ = std::move(lengths);
   steps_.clear();
@@ -99,25 +115,26 @@ void LanguageOrder::find_completion(std::uint32_t state) {
     return length != lengths.back() && with_items_up_to(first, length) == ExprSet::kEmpty;
   });
   std::vector<std::uint8_t> kinds;
-  for (ExprId at = with_items_up_to(first, *least); !automaton_->accepting(at);) {
+  for (ExprId at = *least == lengths.back() ? first : with_items_up_to(first, *least); !automaton_->accepting(at);) {
     if (kinds.size() == kMaxItems) throw Error(ErrorKind::limit, "completion", kMaxItems + 1, kMaxItems);
     const CompletionPaths::Step step = automaton_->completion_step(at);
     kinds.push_back(step.byte);
     at = step.state;
   }
-  for (std::size_t i = 0; i < kinds.size() && !may_end(state) && !steps_.contains(state); ++i) {
+  for (std::size_t i = 0; i < kinds.size() && !states_[state].may_end && !steps_.contains(state); ++i) {
     steps_.emplace(state, kinds[i]);
-    state = next(state, kinds[i]);
+    state = next_state(state, kinds[i]);
   }
 }
 
 std::vector<std::uint32_t> LanguageOrder::completion(std::uint32_t state) {
+  const std::lock_guard lock(mutex_);
   std::vector<std::uint32_t> kinds;
-  while (!may_end(state)) {
+  while (!states_[state].may_end) {
     if (!steps_.contains(state)) find_completion(state);
     kinds.push_back(steps_.at(state));
     if (kinds.size() > kMaxItems) throw Error(ErrorKind::limit, "completion", kMaxItems + 1, kMaxItems);
-    state = next(state, kinds.back());
+    state = next_state(state, kinds.back());
   }
   return kinds;
 }

@@ -2,11 +2,12 @@
 //
 // A state is a number for the structural hash of an expression, with the state and the kind that led to it first. The
 // automaton itself is a cache: where it has grown large, it is made anew, and states that are needed again are found by
-// the way that led to them.
+// the way that led to them. Copies of a language share its orders: one lock.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,13 +24,13 @@ class LanguageOrder : public ItemOrder {
   // visit.
   LanguageOrder(const NodeRef& order, const std::vector<bool>& is_live, const Limits& limits);
 
-  // Sets the lengths of the items of each kind, by which completions are chosen.
+  // Sets the lengths of the items of each kind, by which completions are chosen. Without, all kinds are alike.
   void set_lengths(std::vector<std::uint32_t> lengths);
 
   std::uint32_t start() override { return start_; }
   std::uint32_t next(std::uint32_t state, std::uint32_t kind) override;
-  bool may_end(std::uint32_t state) override { return states_[state].may_end; }
-  Hash128 hash(std::uint32_t state) override { return states_[state].hash; }
+  bool may_end(std::uint32_t state) override;
+  Hash128 hash(std::uint32_t state) override;
   std::vector<std::uint32_t> completion(std::uint32_t state) override;
 
  private:
@@ -40,6 +41,7 @@ class LanguageOrder : public ItemOrder {
     bool may_end = false;
   };
 
+  std::uint32_t next_state(std::uint32_t state, std::uint32_t kind);
   void find_completion(std::uint32_t state);
   ExprId with_items_up_to(ExprId state, std::uint32_t length);
   void make_automaton();
@@ -50,6 +52,7 @@ class LanguageOrder : public ItemOrder {
     return automaton_->row(state)[automaton_->class_of()[static_cast<std::uint8_t>(kind)]];
   }
 
+  std::mutex mutex_;
   NodeRef language_;
   Limits limits_;
   std::unique_ptr<Automaton> automaton_;

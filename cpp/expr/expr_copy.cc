@@ -82,7 +82,9 @@ std::vector<ExprId> ExprSet::parts_to_adopt(ExprId id) const {
     case Op::lookbehind_context: return {operands(id).begin(), operands(id).end()};
     case Op::distinct: {
       const DistinctState& state = list_state(id);
-      return {state.excluded, state.excluded_strings, state.key};
+      std::vector<ExprId> parts{state.excluded, state.excluded_strings};
+      parts.insert(parts.end(), state.keys.begin(), state.keys.end());
+      return parts;
     }
     default: return {};
   }
@@ -146,7 +148,7 @@ ExprId ExprSet::adopt_one(const ExprSet& other, ExprId id, const std::unordered_
       DistinctState state = other.list_state(id);
       state.excluded = here(state.excluded);
       state.excluded_strings = here(state.excluded_strings);
-      state.key = here(state.key);
+      for (ExprId& key : state.keys) key = here(key);
       expr.a_ = list_state_index(expr.hash, std::move(state));
       break;
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from detent import _core
-from detent.errors import UnsupportedError
+from detent.errors import LimitError, UnsupportedError
 from detent.sources.json_schema.assertions.formulas import (
     FALSE,
     TRUE,
@@ -34,6 +34,12 @@ from detent.sources.nodes import concat, repeat
 
 __all__ = ["emit_member_kinds"]
 
+_MAX_ORDER_STATES = 30_000
+_MAX_ORDER_BYTES = 1 << 24
+_MAX_ORDER_WORK = 2_000_000
+_FOLLOWED_TEXTS = 16
+_FOLLOWED_MEMBERS = 6
+
 
 def emit_member_kinds(
     values: ValueEmitter, spelling: Spelling, plan: ObjectPlan, formula: Formula, names: Iterable[str]
@@ -57,6 +63,7 @@ def emit_member_kinds(
         elif kind.free is not None:
             parts.append((None, concat(spelling.free_label(kind.free.strings), inner)))
     order = _Order(plan, kinds).of_list(formula, [name for name in names if name in plan.required])
+    _check_order(order, len(kinds))
     try:
         _check_names([key for key, _ in parts if key is not None], spelling)
     except UnsupportedError:
@@ -70,6 +77,32 @@ def _refuse(plan: ObjectPlan, formula: Formula, why: str) -> None:
         plan.refuse_size(1, f"the number of undeclared names is not known; {why}")
     else:
         plan.refuse_some(why)
+
+
+def _check_order(order: _core.Node, count: int) -> None:
+    """Raise a `LimitError` for an order whose states take long to find: some texts are followed.
+
+    Whether a sequence of kinds can be completed is a search, as for every Boolean combination.
+    """
+    try:
+        automaton = _core.Automaton(order, _MAX_ORDER_STATES, _MAX_ORDER_BYTES, _MAX_ORDER_WORK)
+        for first in range(0, count, max(count // _FOLLOWED_TEXTS, 1)):
+            state = automaton.start
+            for length in range(_FOLLOWED_MEMBERS):
+                row = automaton.row(state) if state else []
+                following = [row[automaton.class_of[kind]] for kind in range(count)] if row else []
+                live = [to for to in following if to]
+                if not live:
+                    break
+                state = live[(first + 7 * length) % len(live)]
+    except LimitError as error:
+        raise LimitError(
+            "with members in any order, the schema's alternatives combine in too many ways; simplify anyOf, oneOf and "
+            'not, or write order="schema"',
+            subject="combinations",
+            limit=error.limit,
+            given=error.given,
+        ) from None
 
 
 def _check_names(keys: Sequence[_core.Node], spelling: Spelling) -> None:
