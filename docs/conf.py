@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import detent
 
 project = "detent"
@@ -22,3 +24,18 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+
+
+def accessible(app: Any, page_name: str, template_name: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give captions of lists of pages their level, and let the keyboard reach code that scrolls."""
+    for name in ("body", "furo_navigation_tree"):
+        if isinstance(context.get(name), str):
+            text = context[name].replace(
+                'class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"'
+            )
+            context[name] = text.replace("<pre>", '<pre tabindex="0">')
+
+
+def setup(app: Any) -> None:
+    """Register what this file adds to Sphinx."""
+    app.connect("html-page-context", accessible, priority=900)

@@ -160,6 +160,13 @@ def test_what_notebooks_show(person: tuple[Any, Any]) -> None:
     assert "ids" in _checked(guide._repr_html_()).text
     assert "Value" in _checked(out._repr_html_()).text
     assert "nats" in _checked(out.report._repr_html_()).text
+    for shown in (rule, guide, matcher, out, out.report, detent.Turn(text="x")):
+        bundle = shown._repr_mimebundle_()
+        assert bundle["text/html"] == shown._repr_html_()
+        assert bundle["text/plain"] == str(shown)
+        assert "text/html" not in shown._repr_mimebundle_(exclude={"text/html"})
+        assert set(shown._repr_mimebundle_(include={"text/plain"})) == {"text/plain"}
+    assert detent.regex("[0-9]+-")._repr_mimebundle_()["image/svg+xml"].startswith("<svg")
     turn = detent.Turn(thinking="hm <b>", text="x", calls=(detent.Call("f", {"a": "</pre>"}),), answer=[1])
     assert "Call of f" in _checked(turn._repr_html_()).text
     assert _checked(page("<t>", "<p>x</p>")).text.count("<t>") == 1

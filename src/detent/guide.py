@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError
@@ -85,6 +85,10 @@ class Guide(ABC):
     def _repr_html_(self) -> str:
         pictures = import_module("detent.pictures")
         return str(pictures.framed(pictures.guide_body(self)))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle: dict[str, Any] = import_module("detent.pictures").mime_bundle(self, include, exclude)
+        return bundle
 
     @abstractmethod
     def to_table(self, *, max_states: int = ..., max_bytes: int = ...) -> TokenDfa:

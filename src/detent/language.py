@@ -470,6 +470,11 @@ class Language(Generic[T_co]):
         pictures = import_module("detent.pictures")
         return str(pictures.framed(pictures.language_body(self)))
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        pictures = import_module("detent.pictures")
+        bundle: dict[str, Any] = pictures.mime_bundle(self, include, exclude, svg=lambda: pictures.language_svg(self))
+        return bundle
+
     def counterexample(self, other: Language[Any] | str | bytes) -> bytes | None:
         """Return the shortest text that is in this language and not in the other; None shows that ``self <= other``.
 

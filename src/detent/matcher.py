@@ -299,6 +299,10 @@ class Matcher(_core.Matcher):
         pictures = import_module("detent.pictures")
         return str(pictures.framed(pictures.matcher_body(self)))
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle: dict[str, Any] = import_module("detent.pictures").mime_bundle(self, include, exclude)
+        return bundle
+
     def __len__(self) -> int:
         return self.step_count
 

@@ -40,7 +40,9 @@ def test_steps() -> None:
 
 def test_a_chosen_end_is_a_step() -> None:
     out = detent.generate(model(probabilities=[0.1, 0.1, 0.1, 0.1, 0.6]), "p", detent.regex("a{0,3}"), temperature=0)
-    assert out.report.steps == (Step(4, 4, pytest.approx(math.log(0.7)), pytest.approx(math.log(0.6))),)
+    assert out.report.steps == (
+        Step(4, 4, pytest.approx(math.log(0.7)), pytest.approx(math.log(0.6)), (), pytest.approx(1.2275, abs=1e-3)),
+    )
     assert out.token_ids == ()
 
 
@@ -98,26 +100,30 @@ def test_measure(size: int) -> None:
         mask = detent.allocate_mask(1, size)[0]
         for token_id in np.flatnonzero(allowed):
             mask.view(np.uint32)[token_id >> 5] |= np.uint32(1 << (int(token_id) & 31))
-        log_mass, log_total, top = measure(logits, mask)
+        log_mass, log_total, top, entropy = measure(logits, mask)
         exact = logits.astype(np.float64)
         total = np.logaddexp.reduce(exact)
         assert log_mass == pytest.approx(np.logaddexp.reduce(exact[allowed]) - total, rel=1e-3, abs=1e-6)
         assert log_total == pytest.approx(total, rel=1e-5)
         assert top == exact.argmax()
+        probabilities = np.exp(exact - total)
+        surprise = -np.log(probabilities, where=probabilities > 0, out=np.zeros(size))
+        assert entropy == pytest.approx(math.fsum(probabilities * surprise), rel=1e-3, abs=1e-5)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_measure_of_odd_logits(value: float) -> None:
     logits = np.array([0, value, 1], dtype=np.float32)
-    log_mass, _, _ = measure(logits, np.array([0b001], dtype=np.int32))
+    log_mass, _, _, entropy = measure(logits, np.array([0b001], dtype=np.int32))
+    assert entropy == pytest.approx(math.log(1 + math.e) - math.e / (1 + math.e)) if value == -np.inf else entropy != 0
     assert log_mass == pytest.approx(-math.log(1 + math.e)) if value == -np.inf else math.isnan(log_mass)
     assert measure(logits, np.array([0b010], dtype=np.int32))[0] == -np.inf or value != -np.inf
 
 
 def test_measure_of_logits_far_apart() -> None:
     logits = np.array([3e38, -3e38, 2e38], dtype=np.float32)
-    assert measure(logits, np.array([0b010], dtype=np.int32)) == pytest.approx((-6e38, 3e38, 0))
-    assert measure(logits[::-1], np.array([0b111], dtype=np.int32)) == pytest.approx((0.0, 3e38, 2))
+    assert measure(logits, np.array([0b010], dtype=np.int32)) == pytest.approx((-6e38, 3e38, 0, 0))
+    assert measure(logits[::-1], np.array([0b111], dtype=np.int32)) == pytest.approx((0.0, 3e38, 2, 0))
 
 
 def test_times_and_words() -> None:

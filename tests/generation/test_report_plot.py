@@ -24,7 +24,10 @@ def test_tokens_and_what_the_model_would_have_written() -> None:
     model = detent.load_model()
     out = detent.generate(model, "Can we talk?", temperature=0, ban=["listen"])
     figure = out.report.plot()
-    masses, tokens = figure.axes
+    masses, tokens, entropies = figure.axes
+    (dots,) = entropies.lines
+    assert dots.get_ydata().tolist() == [step.entropy for step in out.report.steps]
+    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
     shown = [text.get_text() for text in tokens.texts]
     assert shown.count("·help") == shown.count("·listen") == 1
     assert shown[-1] == "(end)"
@@ -35,6 +38,7 @@ def test_tokens_and_what_the_model_would_have_written() -> None:
     assert bar.get_y() + bar.get_height() == pytest.approx(math.exp(worst.log_mass or 0))  # type: ignore[attr-defined, attr-defined]
     assert [text.get_text() for text in figure.legends[0].texts] == [
         "the model's most likely token", "another token (the model's below it)", "rewound to here",
+        "entropy of the model",
     ]  # fmt: skip
 
 
@@ -42,7 +46,7 @@ def test_forced_tokens_have_no_bar() -> None:
     out = detent.generate(detent.load_model(), "Which?", detent.regex("<(one|two)>"), seed=0)
     figure = out.report.plot()
     assert len(figure.axes[0].patches) == out.report.model_calls < len(out.report.steps)
-    assert "forced" in figure.legends[0].texts[-1].get_text()
+    assert any("forced" in text.get_text() for text in figure.legends[0].texts)
 
 
 def test_any_text_and_any_mass() -> None:

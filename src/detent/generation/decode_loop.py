@@ -253,13 +253,13 @@ class Stream(Iterator[str]):
 
     def _choose(self, few: NDArray[np.uint32] | None) -> Step:
         logits = self._logits_cache.logits(self._buffer.token_ids, keep=self._buffer.may_rewind)
-        log_mass, log_total, top = measure(logits, self._mask)
+        log_mass, log_total, top, entropy = measure(logits, self._mask)
         began = perf_counter()
         values, ids = narrow(logits, self._mask, few, top if self._sampler.temperature == 0 else None)
         self._mask_seconds += perf_counter() - began
         token_id = self._sampler.pick(values, ids)
         likely = alternatives(logits, self._mask, log_total, self._settings.alternatives)
-        return Step(token_id, top, log_mass, float(logits[token_id]) - log_total, likely)
+        return Step(token_id, top, log_mass, float(logits[token_id]) - log_total, likely, entropy)
 
     def _complete(self) -> bool:
         if self._buffer.complete():

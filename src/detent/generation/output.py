@@ -97,6 +97,11 @@ class Output(Generic[T_co]):
             shown = f"<h1>Output</h1><pre>{shown_text(self.text)}</pre>{value}"
         return framed(f"{shown}<p>It ended by {self.finish_reason!r}.</p>{report_body(self.report)}")
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from detent.pictures import mime_bundle
+
+        return mime_bundle(self, include, exclude)
+
     def __repr__(self) -> str:
         value = f"value_error={self.value_error!r}" if self.value_error else f"value={self._value!r}"
         return f"Output(text={self.text!r}, {value}, finish_reason={self.finish_reason!r})"

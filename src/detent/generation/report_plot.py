@@ -1,6 +1,6 @@
 """The plot of a report: one column a token, in bands that are read like lines of text.
 
-    upper axes   a bar from 1 down to the allowed mass, on a logarithmic scale
+    upper axes   a bar from 1 down to the allowed mass, on a logarithmic scale; dots are the entropy of the model
     lower axes   the token, and under it the model's most likely token where that is another
 
 The colours are a colour-blind safe palette (Okabe & Ito 2008). Tokens without a bar were forced.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from detent.errors import ArgumentError
@@ -30,18 +31,27 @@ _MOST_CHARACTERS = 14
 """The most characters of a token that are shown."""
 _FONT = "DejaVu Sans Mono"  # comes with matplotlib
 _FORCED, _AGREED, _OVERRULED, _REWOUND = "#9A9A9A", "#0072B2", "#D55E00", "#CC79A7"
+_ENTROPY = "#444444"
 
 
 def draw(report: Report) -> Figure:
     """Draw a report; see `Report.plot`."""
     from matplotlib.figure import Figure
 
+    class ShownFigure(Figure):
+        """A figure that notebooks show without `matplotlib.pyplot`."""
+
+        def _repr_png_(self) -> bytes:
+            file = BytesIO()
+            self.savefig(file, format="png", dpi=150)
+            return file.getvalue()
+
     steps = report.steps
     if not steps:
         raise ArgumentError("The report has no steps, so there is nothing to draw")
     bands = -(-len(steps) // _BAND)
     width = min(len(steps), _BAND)
-    figure = Figure(figsize=(max(6.0, 1.2 + 0.2 * width), 0.7 + 3.0 * bands), layout="constrained")
+    figure = ShownFigure(figsize=(max(6.0, 1.2 + 0.2 * width), 0.7 + 3.0 * bands), layout="constrained")
     rows: Any = figure.subplots(2 * bands, 1, squeeze=False, height_ratios=[5, 4] * bands)[:, 0]
     least = min((_mass(step) for step in steps), default=1.0)
     floor = min(0.1, 10.0 ** math.floor(math.log10(least) - 0.1))
@@ -70,14 +80,28 @@ def _draw_masses(axes: Axes, steps: Sequence[Step], rewinds: Sequence[Rewind], f
         colour = _AGREED if step.token_id == step.top_token_id else _OVERRULED
         axes.bar(column, mass - 1, bottom=1, width=0.7, color=colour)
         axes.plot(column, 1, marker="s", markersize=3.5, color=colour, zorder=4)
+    _draw_entropies(axes, steps)
     for rewind in rewinds:
         axes.plot(rewind.position - first, 1.28, marker="v", markersize=5, color=_REWOUND, clip_on=False, zorder=5)
     axes.set_ylabel("allowed mass", fontsize=8)
+    axes.yaxis.set_minor_formatter("")
     axes.tick_params(labelsize=7)
     axes.set_xticks(range(0, len(steps), 10), [str(first + column) for column in range(0, len(steps), 10)])
     axes.grid(axis="y", color="#E5E5E5", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_entropies(axes: Axes, steps: Sequence[Step]) -> None:
+    known = [(column, step.entropy) for column, step in enumerate(steps) if step.entropy is not None]
+    if not known:
+        return
+    beside = axes.twinx()
+    beside.plot(*zip(*known, strict=True), "o", markersize=2.5, color=_ENTROPY)
+    beside.set_ylim(0, max(1.0, *(entropy for _, entropy in known if not math.isnan(entropy))) * 1.15)
+    beside.set_ylabel("entropy, nats", fontsize=8, color=_ENTROPY)
+    beside.tick_params(labelsize=7, colors=_ENTROPY)
+    beside.spines[["top", "left"]].set_visible(False)
 
 
 def _draw_tokens(axes: Axes, steps: Sequence[Step], tokens: Mapping[int, bytes]) -> None:
@@ -97,7 +121,7 @@ def _title(report: Report) -> str:
     parts = [
         f"{len(report.steps)} steps, {100 * report.forced_share:.0f} % forced",
         f"{report.model_calls} model calls",
-        f"allowed mass in all 10^{report.log_mass / math.log(10):.1f}",
+        f"the rule cost {max(-report.log_mass, 0.0):.2f} nats",
     ]
     if report.budget_bound_at is not None:
         parts.append(f"bound by max_tokens after {report.budget_bound_at}")
@@ -113,6 +137,7 @@ def _legend(figure: Figure, report: Report) -> None:
         ("s", _OVERRULED, "another token (the model's below it)", any(s.token_id != s.top_token_id for s in asked)),
         ("s", _FORCED, "forced, model not asked", len(asked) < len(report.steps)),
         ("v", _REWOUND, "rewound to here", bool(report.rewinds)),
+        (".", _ENTROPY, "entropy of the model", any(step.entropy is not None for step in asked)),
     ]
     handles = [
         Line2D([], [], marker=marker, color=colour, linestyle="", markersize=5, label=label)

@@ -19,7 +19,7 @@ _STYLE = """
 body > .detent { margin: 1.2rem auto; }
 .detent *, .detent { box-sizing: border-box; }
 .detent h1 { font-size: 1.15rem; margin: 0 0 .4rem; } .detent h2 { font-size: 1rem; margin: 1.1rem 0 .4rem; }
-.detent p { margin: .3rem 0; } .detent .quiet { color: var(--quiet); }
+.detent p { margin: .3rem 0; overflow-wrap: anywhere; } .detent .quiet { color: var(--quiet); }
 .detent .headline { font-size: 1.05rem; } .detent .headline b { color: var(--accent); font-size: 1.35rem; }
 .detent code, .detent .token, .detent pre { font: .93em ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
 .detent pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--sunk); padding: .5rem .7rem;
@@ -32,7 +32,7 @@ body > .detent { margin: 1.2rem auto; }
 .detent .band { position: relative; margin: .3rem 0; }
 .detent .strip { display: flex; flex-wrap: wrap; gap: .3rem .15rem; align-items: flex-start; }
 .detent .step { outline-offset: 1px; border-radius: 4px; }
-.detent .step:focus-visible { outline: 2px solid var(--focus); }
+.detent .step:focus-visible, .detent .scroll:focus-visible { outline: 2px solid var(--focus); }
 .detent .step > .token { display: block; background: var(--soft); border-radius: 3px; padding: .05rem .22rem;
   white-space: pre; border: 1px solid transparent; }
 .detent .step.overruled > .token { background: var(--taken); border-color: var(--bad); }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from detent.language import Language
     from detent.matcher import Matcher
 
-__all__ = ["guide_body", "language_body", "matcher_body"]
+__all__ = ["guide_body", "language_body", "language_svg", "matcher_body"]
 
 _DRAWN = 24
 """States of an automaton that is drawn."""
@@ -85,12 +85,19 @@ def _text(text: bytes) -> str:
     return f"<code>{token_html(text, _LONGEST)}</code>"
 
 
+def language_svg(language: Language[Any]) -> str | None:
+    """Return the drawing of the automaton, in black on white; None if it is too large to be drawn."""
+    drawing = _drawing(language)
+    return None if drawing is None else drawing._repr_svg_()
+
+
 def _automaton(language: Language[Any]) -> str:
     drawing = _drawing(language)
     if drawing is None:
         return f'<p class="quiet">The automaton has more than {_DRAWN} states, which a drawing does not show.</p>'
     return (
-        f'<h2>Automaton</h2><div class="scroll">{automaton_svg(drawing)}</div>'
+        '<h2>Automaton</h2><div class="scroll" tabindex="0" role="group" aria-label="Automaton">'
+        f"{automaton_svg(drawing)}</div>"
         f"<details><summary>As a table</summary>{automaton_table(drawing)}</details>"
     )
 

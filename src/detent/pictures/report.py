@@ -56,6 +56,10 @@ class StepLike(Protocol):
         """The token's probability before the mask."""
 
     @property
+    def entropy(self) -> float | None:
+        """The entropy of the model's distribution before the mask."""
+
+    @property
     def alternatives(self) -> Sequence[Any]:
         """The most likely tokens (`AlternativeLike`)."""
 
@@ -131,6 +135,7 @@ def _figures(report: Any) -> list[tuple[str, str]]:
     facts = [
         ("tokens", f"{len(report.steps)}, of which {sum(step.is_forced for step in report.steps)} were forced"),
         ("passes of the model", str(report.model_calls)),
+        ("entropy", f"{report.entropy:.2f} nats, the mean before the mask" if report.entropy else ""),
         ("speed", f"{report.tokens_per_second:.1f} tokens a second, {100 * report.mask_share:.1f} % of it in masks"),
         ("rewinds", f"{len(report.rewinds)}" if report.rewinds else ""),
         ("canonical tokens", {True: "exactly", False: ""}.get(report.canonical, escape(str(report.canonical)))),
@@ -202,6 +207,8 @@ def _detail(report: ReportLike, number: int, why: Why | None, note: str) -> str:
     if step.is_forced:
         return head + "It was the only one allowed, so the model was not asked.</p>"
     kept = f"The mask keeps {percent(step.log_mass)} of the probability."
+    if step.entropy is not None and not math.isnan(step.entropy):
+        kept += f" The model's entropy is {step.entropy:.2f} nats."
     rows = []
     candidates = {each.token_id: (each.log_probability, each.is_allowed) for each in step.alternatives}
     if step.log_probability is not None:
@@ -217,7 +224,7 @@ def _detail(report: ReportLike, number: int, why: Why | None, note: str) -> str:
             f'<td class="number">{percent(after) if is_allowed else "0"}</td><td>{plain(reason) or label}</td></tr>'
         )
     table = (
-        "<table><tr><th>candidate</th><th>before the mask</th><th>after it</th><th></th></tr>"
+        "<table><tr><th>candidate</th><th>before the mask</th><th>after it</th><th>why</th></tr>"
         + "".join(rows)
         + "</table>"
     )

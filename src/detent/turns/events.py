@@ -55,6 +55,10 @@ class Turn:
         pictures = import_module("detent.pictures")
         return str(pictures.framed(pictures.turn_body(self)))
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle: dict[str, Any] = import_module("detent.pictures").mime_bundle(self, include, exclude)
+        return bundle
+
 
 @dataclass(frozen=True)
 class ThinkingDelta:

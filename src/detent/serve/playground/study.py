@@ -15,6 +15,7 @@ from typing import Any
 from detent.errors import DetentError, EmptyLanguageError, LimitError
 from detent.language import Language
 from detent.limits import Limits
+from detent.mismatch import Mismatch
 from detent.queries import ByteDfa
 from detent.reason import LOCATIONS, Reason
 from detent.tables import TokenDfa
@@ -36,8 +37,8 @@ _SHORT = 24
 _MOST_REASONS = 4
 _SAMPLES = 6
 _LENGTHS = (2, 4, 8, 16, 32, 64)
-_LONGER = 24
-"""Bytes that a sample may have more than the shortest text."""
+_LONGER = (24, 100, 400)
+"""Bytes that a sample may have more than the shortest text; more where the texts are not varied enough."""
 _PLAIN = (b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789", bytes(range(0x20, 0x7F)), b"\n")
 _SHOWN = 400
 """Bytes of a text that is shown."""
@@ -108,7 +109,7 @@ class Study:
         if mismatch is not None:
             reason = {
                 "position": mismatch.position,
-                "expected": mismatch.expected if len(mismatch.expected) <= _SHORT else steps[-2]["expected"],
+                "expected": _expected(mismatch, steps[-2]["expected"]),
                 "example": mismatch.example,
                 "part": mismatch.part,
                 "hint": mismatch.hint,
@@ -196,15 +197,15 @@ class Study:
         found: dict[bytes, None] = {}
         rng = Random(0)
         try:
-            for _ in range(4 * _SAMPLES):
-                found[self._walk(rng, shortest + _LONGER)] = None
-                if len(found) == _SAMPLES:
-                    break
+            for longer, is_plain in [*((longer, True) for longer in _LONGER), (_LONGER[0], False)]:
+                for _ in range(4 * _SAMPLES):
+                    if len(found) < _SAMPLES:
+                        found[self._walk(rng, shortest + longer, is_plain)] = None
         except LimitError:
             pass
         return sorted(found, key=lambda text: (len(text), text))
 
-    def _walk(self, rng: Random, most: int) -> bytes:
+    def _walk(self, rng: Random, most: int, is_plain: bool) -> bytes:
         dfa, core = self.dfa, self.dfa._core
         state, text = dfa.start, bytearray()
         while True:
@@ -212,7 +213,7 @@ class Study:
             row = dfa.row(state)
             fits = {target: core.completion_bound(target) < left for target in set(row) if target}
             classes = [index for index, target in enumerate(row) if target and fits[target]]
-            readable = [index for index in classes if self._readable[index]]
+            readable = [index for index in classes if self._readable[index]] if is_plain else []
             choices: list[int | None] = [*(readable or classes)]
             if dfa.is_accepting(state):
                 choices.append(None)
@@ -252,6 +253,14 @@ class Study:
         except LimitError:
             pass
         return "infinitely many" + (f"; {number_text(most[1])} of at most {most[0]} bytes" if most else "")
+
+
+def _expected(mismatch: Mismatch, characters: str) -> str:
+    """Say what is expected at a position; `characters` says it of whole characters, perhaps at length."""
+    if "\\x" in mismatch.expected:  # bytes of characters beyond ASCII
+        other = (mismatch.example or "")[mismatch.position : mismatch.position + 1]
+        return f"a character such as “{other}”" if other.isprintable() and other else "another character"
+    return mismatch.expected if len(mismatch.expected) <= _SHORT else characters
 
 
 def described(expected: bytes) -> str:

@@ -108,7 +108,7 @@ function showMeaning(answer) {
   meaning.setAttribute("aria-busy", "false");
   const error = answer.error ?? null;
   editor.mark(error);
-  byId("run").disabled = Boolean(error);
+  byId("run").disabled = Boolean(error || answer.empty);
   if (error) {
     byId("count").textContent = error.part === null ? error.message : "The rule has an error; below is the last one without.";
     return;

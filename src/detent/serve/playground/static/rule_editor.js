@@ -60,6 +60,9 @@ export class RuleEditor {
         this.edited();
       } });
     source.value = part.source;
+    source.addEventListener("scroll", () => {
+      mirror.scrollTop = source.scrollTop;
+    });
     const row = element("fieldset", { class: "part" }, element("legend", { class: "hidden" }, label),
       element("div", { class: "part-head" }, operators, kinds, not, many || index ? remove : remove),
       element("div", { class: "editor" }, mirror, source), problem);
@@ -95,6 +98,7 @@ export class RuleEditor {
       const marked = characters.slice(at, markEnd(characters, at)).join("") || " ";
       replace(row.querySelector(".mirror"), characters.slice(0, at).join(""), element("mark", {}, marked === "\n" ? " \n" : marked),
         characters.slice(markEnd(characters, at)).join("") + "\n");
+      reveal(row);
     }
   }
 
@@ -112,6 +116,7 @@ export class RuleEditor {
         at = end;
       }
       replace(row.querySelector(".mirror"), ...pieces, characters.slice(at).join("") + "\n");
+      if (at) reveal(row);
     });
   }
 
@@ -121,7 +126,19 @@ export class RuleEditor {
     row.querySelector(".problem").hidden = true;
     row.querySelector(".problem").textContent = "";
     replace(row.querySelector(".mirror"), source.value + "\n");
+    row.querySelector(".mirror").scrollTop = source.scrollTop;
   }
+}
+
+/** Scroll a long source to its first mark, unless the user is writing in it. */
+function reveal(row) {
+  const source = row.querySelector("textarea");
+  const mirror = row.querySelector(".mirror");
+  const mark = mirror.querySelector("mark");
+  if (document.activeElement !== source && mirror.scrollHeight > mirror.clientHeight) {
+    source.scrollTop = mark.offsetTop - mirror.clientHeight / 2;
+  }
+  mirror.scrollTop = source.scrollTop;
 }
 
 /** Return where the underlined word or string ends. */

@@ -3,6 +3,7 @@
 import { byId, element, replace, visible } from "./elements.js";
 
 const PACE = 750;
+const MOST_UNREAD = 60;
 
 export class Walk {
   constructor(automaton) {
@@ -29,6 +30,7 @@ export class Walk {
     this.pause();
     this.steps = steps;
     const unread = Array.from(text).slice(steps.length - 1);
+    const unseen = Math.max(unread.length - MOST_UNREAD, 0);
     this.cells = [];
     this.states = [];
     const items = steps.map((step, index) => {
@@ -39,7 +41,8 @@ export class Walk {
       this.states.push(state);
       return element("li", {}, cell, state);
     });
-    replace(byId("tape"), ...items, ...unread.map((character) => element("li", {}, element("span", { class: "cell unread" }, visible(character)))));
+    replace(byId("tape"), ...items, ...unread.slice(0, MOST_UNREAD).map((character) => element("li", {}, element("span", { class: "cell unread" }, visible(character)))),
+      unseen ? element("li", { class: "quiet" }, `… ${unseen} more`) : null);
     const verdict = byId("verdict");
     const isOpen = !accepted && steps.at(-1).is_live;
     verdict.textContent = accepted ? "✓ in the language" : isOpen ? (text === "" ? "" : "… not complete") : "✗ not in the language";
