@@ -109,7 +109,7 @@ class Study:
         if mismatch is not None:
             reason = {
                 "position": mismatch.position,
-                "expected": _expected(mismatch, steps[-2]["expected"]),
+                "expected": _expected(mismatch, steps[-2:][0]["expected"]),
                 "example": mismatch.example,
                 "part": mismatch.part,
                 "hint": mismatch.hint,
