@@ -153,3 +153,15 @@ def test_canonical_masks_of_many_states_are_those_of_the_encodings(pattern: str,
                 assert known.encode_canonical(written) == words
             matcher.advance(token)
         assert matcher.is_accepting
+
+
+def test_an_ending_that_is_far_away_is_that_of_the_greedy_text() -> None:
+    """Within a word of 2^30 beginnings, where no text ends the pre-token before the language ends."""
+    guide = detent.compile(detent.regex("(a|b)*a(a|b){30}"), detent.load_model().vocabulary, canonical=True)
+    for seed in range(4):
+        rng, matcher = Random(seed), guide.matcher()
+        for _ in range(6):
+            matcher.advance(int(rng.choice([token for token in matcher.allowed() if token not in {0}])))
+            whole = [*matcher.token_ids, *matcher.completion()]
+            words = [each for each in whole if each not in guide.vocabulary.eos_token_ids]
+            assert guide.vocabulary.encode_canonical(guide.vocabulary.decode(words).decode()) == words

@@ -365,3 +365,11 @@ def test_a_grammar_with_infinitely_many_states_has_infinitely_many_texts() -> No
         nested.count(10**6)
     assert caught.value.limit is not None
     assert nested.count(100) == 50
+
+
+def test_a_sample_needs_no_search_for_the_shortest_text() -> None:
+    """There are too many states up to the shortest text of this array."""
+    number = {"type": "integer", "minimum": 3, "multipleOf": 7}
+    item = {"type": "object", "properties": {"k": number}, "required": ["k"]}
+    many = detent.json_schema({"type": "array", "contains": item, "minContains": 10, "maxItems": 40})
+    assert many.sample(1) in many

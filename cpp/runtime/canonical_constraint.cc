@@ -34,7 +34,7 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
       byte_fallback_(language_, greedy_),
       completions_(language_, greedy_, byte_fallback_),
       single_(language_, greedy_, completions_),
-      endings_(language_, completions_, byte_fallback_, single_),
+      endings_(language_, greedy_, completions_, byte_fallback_, single_),
       search_(language_, completions_, byte_fallback_, endings_),
       masks_(language_, masks, greedy_, completions_, endings_, search_) {}
 

@@ -28,12 +28,35 @@ PretokenEnding PretokenEndings::ending_at(const std::vector<SearchNode>& open, s
   std::string text{static_cast<char>(byte)};
   for (std::size_t k = from; k != 0; k = open[k].from) text += static_cast<char>(open[k].byte);
   std::ranges::reverse(text);
+  return ending_of(std::move(text), state, boundary);
+}
+
+PretokenEnding PretokenEndings::ending_of(std::string text, ExprId state, PreTokenizer::State boundary) {
   const std::uint32_t first = first_token(text);
   const auto bytes = static_cast<std::uint32_t>(text.size());
   return {first, std::move(text), bytes, state, boundary};
 }
 
-// Breadth first over the bytes: the shortest endings, and of equally long ones a few with different first tokens.
+// The first bytes of the greedy text that end the pre-token, if some do.
+std::optional<PretokenEnding> PretokenEndings::greedy_ending(ExprId state, PositionId position) {
+  if (greedy_.length(state) == kInfinite) return std::nullopt;
+  std::string text;
+  while (!language_.automaton.accepting(state)) {
+    const auto [byte, next] = greedy_.step(state);
+    position = language_.transitions.step(position, byte);
+    if (position == PretokenTransitions::kDead) return std::nullopt;
+    text += static_cast<char>(byte);
+    state = next;
+    const PretokenPosition at = position.decoded();
+    if (!at.inside_character() && completions_.may_start_pretoken(state, at.state)) {
+      return ending_of(std::move(text), state, at.state);
+    }
+  }
+  return std::nullopt;
+}
+
+// Breadth first over the bytes: the shortest endings, and of equally long ones a few with different first tokens. Where
+// none is near, there may be exponentially many texts up to one: then that of the greedy text is tried.
 PretokenEndingSet PretokenEndings::search(ExprId state, PositionId position) {
   std::vector<SearchNode> open{{state, position, 0, 0, 0}};
   // How often a node was reached, not counting the start, since an ending may lead back to it. Inside a character,
@@ -44,6 +67,11 @@ PretokenEndingSet PretokenEndings::search(ExprId state, PositionId position) {
   for (std::size_t i = 0; i < open.size() && found.size() < kMaxEndings; ++i) {
     const SearchNode from = open[i];
     if (!found.empty() && from.depth >= found[0].text.size()) break;
+    if (i == kManyNodes && found.empty()) {
+      if (std::optional<PretokenEnding> ending = greedy_ending(state, position)) {
+        return {{*std::move(ending)}, false, false};
+      }
+    }
     set.exhaustive = set.exhaustive && !language_.automaton.accepting(from.state);
     language_.any_byte(from.state, [&](std::uint8_t byte, ExprId next) {
       const PositionId to = language_.transitions.step(from.position, byte);

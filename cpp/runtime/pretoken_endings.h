@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/byte_fallback_endings.h"
 #include "runtime/completions.h"
+#include "runtime/greedy_completions.h"
 #include "runtime/single_pretoken_completions.h"
 #include "runtime/tokenized_language.h"
 
@@ -33,9 +35,13 @@ struct PretokenEndingSet {
 
 class PretokenEndings {
  public:
-  PretokenEndings(const TokenizedLanguage& language, Completions& completions, ByteFallbackEndings& byte_fallback,
-                  SinglePretokenCompletions& single)
-      : language_(language), completions_(completions), byte_fallback_(byte_fallback), single_(single) {}
+  PretokenEndings(const TokenizedLanguage& language, GreedyCompletions& greedy, Completions& completions,
+                  ByteFallbackEndings& byte_fallback, SinglePretokenCompletions& single)
+      : language_(language),
+        greedy_(greedy),
+        completions_(completions),
+        byte_fallback_(byte_fallback),
+        single_(single) {}
 
   // Cost: at the first call, a breadth-first search up to the nearest ending.
   PretokenEndingSet& find(ExprId state, PositionId position);
@@ -48,6 +54,7 @@ class PretokenEndings {
 
  private:
   static constexpr std::size_t kMaxEndings = 4;
+  static constexpr std::size_t kManyNodes = 1'000;  // of a search, before it tries the greedy text
   struct SearchNode {
     ExprId state;
     PositionId position;
@@ -57,13 +64,16 @@ class PretokenEndings {
   };
 
   PretokenEndingSet search(ExprId state, PositionId position);
+  std::optional<PretokenEnding> greedy_ending(ExprId state, PositionId position);
   PretokenEnding ending_at(const std::vector<SearchNode>& open, std::size_t from, std::uint8_t byte, ExprId state,
                            PreTokenizer::State boundary);
+  PretokenEnding ending_of(std::string text, ExprId state, PreTokenizer::State boundary);
   PretokenEndingSet of_single_pretoken(ExprId state, PositionId position);
   std::uint32_t first_token(const std::string& text);
   PositionId step(PositionId position, std::string_view text) const;
 
   TokenizedLanguage language_;
+  GreedyCompletions& greedy_;
   Completions& completions_;
   ByteFallbackEndings& byte_fallback_;
   SinglePretokenCompletions& single_;

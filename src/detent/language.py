@@ -351,7 +351,7 @@ class Language(Generic[T_co]):
             The same seed draws the same text; a `random.Random` goes on with each call. By default another text each
             time.
         max_bytes : int, optional
-            The longest text that may be drawn; by default 64, or a few more than the shortest text takes.
+            The longest text that may be drawn; by default 64, or a few more than a short text takes.
 
         Returns
         -------
@@ -366,7 +366,8 @@ class Language(Generic[T_co]):
         """
         dfa = self._dfa()
         if max_bytes is None:
-            max_bytes = max(64, len(self.shortest()) + 16)
+            length = dfa.length_of_short_text()
+            max_bytes = max(64, (len(self.shortest()) if length is None else length) + 16)
         if seed is not None and (not isinstance(seed, (SupportsIndex, Random)) or isinstance(seed, bool)):
             raise ArgumentError(f"seed must be an int or a random.Random, got {_shorten(repr(seed), 40)}")
         rng = seed if isinstance(seed, Random) else Random(None if seed is None else index(seed))

@@ -25,6 +25,9 @@ __all__ = ["ByteDfa"]
 _MAX_PAIRS = 20_000
 _MAX_STATES = 2_000
 
+_MAX_BOUND = 1 << 14
+"""The bytes of a known text that a sample may be as long as; a longer one is not taken for a short text."""
+
 _MAX_COUNTED = 5_000_000
 """The pairs of a state and a length that a count may visit: some seconds."""
 
@@ -102,6 +105,14 @@ class ByteDfa:
     def shortest(self) -> bytes | None:
         """Return the shortest member, of several the first in byte order, or None."""
         return None if self.is_empty() else self._core.shortest_completion(self._core.start)
+
+    def length_of_short_text(self) -> int | None:
+        """Return a length that some member does not exceed, found without a search for the shortest one.
+
+        None if there is no member, or if the bound is so large that the shortest one had better be searched for.
+        """
+        bound = _MAX_BOUND + 1 if self.is_empty() else self._core.completion_bound(self._core.start)
+        return bound if bound <= _MAX_BOUND else None
 
     def state_text(self, text: bytes = b"", max_bytes: int = 200) -> str:
         """Return the expression of the state after `text`, cut at `max_bytes` bytes.
