@@ -1,6 +1,7 @@
 #include "expr/special.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -104,6 +105,19 @@ NodeRef with_frames_anywhere(const NodeRef& root) {
   return Node::concat({frames, lifted.at(root.get())});
 }
 
+// The byte strings in which frames stand between the bytes of one character of UTF-8.
+NodeRef with_frame_in_character() {
+  const NodeRef any = any_number(Node::bytes(ByteSet::range(0, 0xFF)));
+  const NodeRef more = Node::bytes(ByteSet::range(0x80, 0xBF)), delimiter = Node::literal({kDelimiter});
+  std::vector<NodeRef> beginnings;  // the first byte, and fewer further bytes than it asks for
+  for (const auto& [first, last, count] : {std::tuple{0xC2, 0xDF, 0u}, {0xE0, 0xEF, 1u}, {0xF0, 0xF4, 2u}}) {
+    const auto lead = static_cast<std::uint8_t>(first), end = static_cast<std::uint8_t>(last);
+    beginnings.push_back(Node::concat({Node::bytes(ByteSet::range(lead, end)), Node::repeat(more, 0, count)}));
+  }
+  const NodeRef frames = Node::repeat(Node::concat({delimiter, any_number(more), delimiter}), 1, Node::kUnbounded);
+  return Node::concat({any, Node::union_of(std::move(beginnings)), frames, more, any});
+}
+
 }  // namespace
 
 std::string special_frame(std::string_view name) {
@@ -157,7 +171,9 @@ NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names,
         return Node::with_children(node, std::move(children));
     }
   });
-  if (!has_complement || eos.empty()) return lifted;
+  if (!has_complement) return lifted;
+  lifted = Node::intersection({lifted, Node::complement(with_frame_in_character())});
+  if (eos.empty()) return lifted;
   std::vector<std::string> others;
   std::ranges::set_difference(names, eos, std::back_inserter(others));
   std::vector<NodeRef> last{Node::epsilon()};

@@ -25,7 +25,8 @@ std::vector<std::string> special_names(const NodeRef& root);
 //   1. A special token among `names` becomes its frame; another one becomes its fallback, or the empty language.
 //   2. In an intersection, an operand without special tokens applies to the text without frames.
 //   3. No byte string contains 0xFF outside of frames.
-//   4. Below a complement, the special tokens in `eos`, a sorted subset of `names`, occur at the end only.
+//   4. Below a complement, the special tokens in `eos`, a sorted subset of `names`, occur at the end only, and none
+//      stands inside a character of UTF-8.
 // Throws `unsupported`.
 NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names, const std::vector<std::string>& eos);
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import pickle
 from itertools import product
 
@@ -270,3 +271,50 @@ def test_refusals_name_special_tokens() -> None:
     assert "special, and the rule does not ask for it here" in matcher.explain(7)
     matcher.advance(6)
     assert "expected a, by" in matcher.explain(1)
+
+
+@pytest.mark.parametrize("excluded", ["<s>", "x<s>", "any"])
+def test_no_special_token_stands_inside_a_character(excluded: str) -> None:
+    # All token sequences of up to five tokens, with the bytes of characters of one to four bytes.
+    letters = [bytes([byte]) for byte in "aé東😀".encode()]
+    tokens = [*dict.fromkeys(letters), b"<s>", b"</s>"]
+    special = tokens.index(b"<s>")
+    vocabulary = detent.Vocabulary(tokens, eos_token_ids=[special + 1], special_token_ids=[special])
+    token = detent.special_token("<s>")
+    text = detent.text()
+    others = {"<s>": token, "x<s>": detent.literal("x") + token, "any": text + token + token + text}
+    matcher = detent.compile(text - others[excluded], vocabulary).matcher()
+
+    def pieces(ids: list[int]) -> list[bytes]:
+        found = [b""]
+        for each in ids:
+            if each == special:
+                found.append(b"")
+            else:
+                found[-1] += tokens[each]
+        return found
+
+    def begins_text(piece: bytes) -> bool:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            decoder.decode(piece)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def is_text(piece: bytes) -> bool:
+        return begins_text(piece) and piece.decode(errors="ignore").encode() == piece
+
+    pending: list[list[int]] = [[]]
+    while pending:
+        ids = pending.pop()
+        for each in ids:
+            matcher.advance(each)
+        allowed = set(matcher.allowed().tolist()) - {special + 1}
+        matcher.rollback(len(ids))
+        for each in range(special + 1):
+            *whole, last = pieces([*ids, each])
+            expected = all(map(is_text, whole)) and begins_text(last)
+            assert (each in allowed) == expected, (ids, each)
+        if len(ids) < 4:
+            pending += [[*ids, each] for each in allowed]

@@ -36,7 +36,8 @@ def special_token(name: str) -> Language[str]:
     -------
     Language
         It combines as any other. `compile` raises `VocabularyError` where the vocabulary has no such token,
-        and `ArgumentError` where a text continues after an end-of-text token.
+        and `ArgumentError` where a text continues after an end-of-text token. The texts of an intersection
+        are read without special tokens; those that a complement leaves stand between characters.
 
     Raises
     ------
