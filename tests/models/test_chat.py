@@ -340,3 +340,24 @@ def test_special_tokens_in_messages_of_known_tokenizers(name: str) -> None:
         written = ids(text)
         assert [each for each in written if each in vocabulary.special_token_ids] == [written[0], written[-1]]
         assert vocabulary.decode(written).decode().strip() == text
+
+
+def test_a_call_keeps_the_id_that_the_model_wrote() -> None:
+    rule = detent.turn(get_weather_of, style="mistral-v11", tool_choice="required")
+    (call,) = rule.parse('[TOOL_CALLS]get_weather_of[CALL_ID]a1[ARGS]{"city": "Oslo"}').calls
+    chat = Chat(
+        [
+            {"role": "user", "content": "Now?"},
+            {"role": "assistant", "tool_calls": [call, detent.Call("f", {})]},
+            {"role": "tool", "tool_call_id": "a1", "content": "7"},
+        ]
+    )
+    first, second = chat.messages[1]["tool_calls"]
+    assert first["id"] == "a1"
+    assert "id" not in second
+    # The result names the function whose call has the id.
+    model = detent.load_model()
+    assert "get_weather_of returned: 7" in model.decode(model.encode_chat(chat))
+
+
+def get_weather_of(city: str) -> None: ...

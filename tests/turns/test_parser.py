@@ -130,6 +130,8 @@ def test_mismatch_names_the_part_and_keeps_what_was_valid():
     assert last.turn == detent.Turn(thinking="Now")
     assert last.position == len("<think>Now</think>" + text) - len('"two"}}')
     assert "the arguments of 'get_weather'" in str(last.mismatch)
+    [named] = detent.turn(TOOLS, style="qwen3").parser().feed('<tool_call>\n{"name": "get_wether"')
+    assert named.mismatch.part == "the name of a call"
     assert "[1-9]" in last.mismatch.expected
 
 

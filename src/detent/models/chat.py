@@ -171,7 +171,8 @@ def _read_content(content: object) -> str:
 def _read_call(call: object) -> dict[str, Any]:
     """Return a tool call as OpenAI's API has it, but with the arguments as a dict."""
     if isinstance(call, Call):
-        return {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        known: dict[str, Any] = {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        return known if call.id is None else {**known, "id": call.id}
     inner = call.get("function", call) if isinstance(call, Mapping) else None
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         raise ArgumentError(f"a tool call must be a detent.Call or a dict with a 'function', got {short_repr(call)}")

@@ -83,6 +83,11 @@ class Positions:
         """The part in which the certain text ends."""
         return self._role
 
+    @property
+    def is_in_name(self) -> bool:
+        """Whether the text is in the name of a call, wherever it is."""
+        return all(self._graph.vertices[position.vertex].kind == "name" for position in self._positions)
+
     def feed(self, data: bytes) -> bool:
         """Read bytes; return False where no text of the rule goes on with the byte at `offset`."""
         index, size = 0, len(data)

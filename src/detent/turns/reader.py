@@ -109,7 +109,9 @@ class TurnReader:
         role = self._positions.role
         if role == "arguments":
             return f"the arguments of {self._rule.names[self._function]!r}"
-        return f"the {role}" if role != "none" else None
+        if role != "none":
+            return f"the {role}"
+        return "the name of a call" if self._positions.is_in_name else None
 
     def _begin(self, mark: Mark) -> None:
         self._written = []
