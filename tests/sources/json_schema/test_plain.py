@@ -16,6 +16,7 @@ import detent
 from detent.errors import DetentError, SchemaError
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.plain import read_plain
+from detent.sources.json_schema.emit import number_automaton, numbers, scalars
 from detent.sources.json_schema.parse.dialect import DEFAULT
 from detent.sources.json_schema.parse.references import References
 from detent.sources.json_schema.parse.schema_text import has_one_base
@@ -30,6 +31,10 @@ INNER: list[Any] = [
     {"type": "integer"},
     {"type": "integer", "minimum": 1},
     {"type": "integer", "minimum": True},
+    {"type": "integer", "minimum": "1"},
+    {"type": "integer", "multipleOf": 7},
+    {"type": "string", "pattern": 3},
+    {"type": "string", "pattern": "a+"},
     {"type": "string", "format": "date"},
     {"type": "string", "format": "of no specification"},
     {"type": "string", "enum": ["b", "a", "a", "é"]},
@@ -157,6 +162,18 @@ def test_custom_formats_and_limits_are_not_shared() -> None:
     pattern = {"type": "object", "properties": {"a": {"type": "string", "pattern": "a{3}b+c"}}}
     assert_as_general(pattern)
     assert_as_general(pattern, limits=detent.Limits(pattern_size=1))
+
+
+@pytest.mark.parametrize("scalar", [{"type": "integer", "multipleOf": 1}, {"type": "number", "minimum": 10**300}])
+def test_what_caches_keep_is_bounded(scalar: dict[str, Any]) -> None:
+    """Expressions of multiples and of long bounds take megabytes, so that only a few of them are kept."""
+    key = "multipleOf" if "multipleOf" in scalar else "minimum"
+    before = numbers._cached.cache_info().currsize, scalars._shared.cache_info().currsize
+    for number in range(400, 420):
+        detent.json_schema({"type": "object", "properties": {"a": {**scalar, key: scalar[key] + number}}})
+    assert (numbers._cached.cache_info().currsize, scalars._shared.cache_info().currsize) == before
+    assert numbers._cached_large.cache_info().currsize <= 8
+    assert number_automaton.magnitudes.cache_info().currsize <= 8
 
 
 def test_most_schemas_in_use_are_plain() -> None:

@@ -64,7 +64,7 @@ class _Transitions(NamedTuple):
     edges: list[int]  # by digit, then by the point; -1 is none
 
 
-@lru_cache(maxsize=200)
+@lru_cache(maxsize=8)
 def magnitudes(
     line: HalfLine,
     divisors: Divisors | None = None,

@@ -38,6 +38,7 @@ from detent.sources.types.digits import DIGIT, naturals
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
 _MAX_DIGITS = 4000
+_FEW_DIGITS = 40  # of bounds whose expressions are kept by the hundred
 _MAX_DIVISOR_DIGITS = 100  # of divisors, whose remainders cost the square of it
 
 _FIRST_DIGIT = _core.byte_set(b"123456789")
@@ -138,12 +139,14 @@ def number_node(
         A divisor is not above 0.
     """
     bounds = (minimum, maximum, exclusive_minimum, exclusive_maximum)
-    found = _cached(integer, *bounds, multiples, not_multiples, excluded, written)
+    is_large = bool(multiples or not_multiples) or any(map(_is_long, bounds))
+    build = _cached_large if is_large else _cached
+    found = build(integer, *bounds, multiples, not_multiples, excluded, written)
     if found is None or not written or integer:
         return found
     is_close = any(bound is not None and is_precise(bound) for bound in (*bounds, *multiples))
     if is_close and ByteDfa(found).is_empty():
-        return _cached(integer, *bounds, multiples, not_multiples, excluded, False)
+        return build(integer, *bounds, multiples, not_multiples, excluded, False)
     return found
 
 
@@ -210,7 +213,15 @@ def _zero(integer: bool, written: bool) -> _core.Node:
     return _ZERO_INTEGER if integer else _ZERO
 
 
+def _is_long(bound: Decimal | None) -> bool:
+    if not isinstance(bound, Decimal) or not bound:
+        return False
+    return len(bound.as_tuple().digits) > _FEW_DIGITS or abs(bound.adjusted()) > _FEW_DIGITS
+
+
 _cached = lru_cache(maxsize=500, typed=True)(_build)
+_cached_large = lru_cache(maxsize=8, typed=True)(_build)
+"""For multiples and long bounds, whose expressions take up to 6 MB each: a few, so that memory stays bounded."""
 
 
 def _stricter(inclusive: Decimal | None, exclusive: Decimal | None, direction: int) -> tuple[Decimal | None, bool]:
@@ -261,7 +272,7 @@ def _decimals(half: HalfLine, written: bool) -> _core.Node:
     return union(*scientific, *((plain,) if plain else ()))
 
 
-@lru_cache(maxsize=200)
+@lru_cache(maxsize=50)
 def _scientific(interval: Interval) -> _core.Node:
     """Return the texts with one digit before the point and an exponent."""
     low, has_low, high, has_high = interval

@@ -22,10 +22,12 @@ from detent.sources.json_schema.solve.string_sets import string_set
 __all__ = ["CONSTRAINTS", "constrained_scalar", "scalars_of"]
 
 CONSTRAINTS = frozenset(
-    "type minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split()
+    "type minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum".split()
 )
+"""The keywords of scalars that are shared. Those with `multipleOf` are not: they take megabytes each."""
 _ARGUMENTS = (str, int, bool)
 _LONGEST_PATTERN = 1000
+_LARGEST_BOUND = 1 << 64
 _DEFAULT_LIMITS = Limits()
 
 
@@ -53,7 +55,9 @@ def constrained_scalar(spelling: Spelling, uri: str, schema: Mapping[str, Any]) 
     `uri` is that of the dialect. Custom formats, limits and leniency are for the general way.
     """
     items = tuple((name, argument, type(argument)) for name, argument in schema.items() if name in CONSTRAINTS)
-    if not all(kind in _ARGUMENTS for _, _, kind in items) or len(schema.get("pattern", "")) > _LONGEST_PATTERN:
+    if not all(kind in _ARGUMENTS for _, _, kind in items):
+        return None
+    if any(len(one) > _LONGEST_PATTERN if kind is str else abs(one) > _LARGEST_BOUND for _, one, kind in items):
         return None
     return _shared(spelling, uri, items)
 
