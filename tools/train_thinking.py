@@ -3,9 +3,9 @@
     python tools/train_thinking.py --minutes 5 --out build/thinking
     python tools/train_thinking.py --evaluate build/thinking
 
-Ten of eleven examples are turns of `corpus/agents.py` in the notation of Qwen 3, behind the embedded chat template;
-the eleventh is one of the model's own tasks, so that it does not forget them. The result is a folder for `load_model`;
-`write_transformers.py` and `write_gguf.py` take it too, with ``--from``. It is not part of the package.
+Ten of eleven examples are turns of `corpus/agents.py` in the notation of Qwen 3, after a prompt of the embedded chat
+template; the eleventh is one of the model's own tasks, so that it does not forget them. The result is a folder for
+`load_model`; `write_transformers.py` and `write_gguf.py` take it too, with ``--from``. It is no part of the package.
 """
 
 from __future__ import annotations

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
+import detent
+from detent.generation.request import PreparedRequest, Request
 from detent.serve.admission import Admission
+from detent.serve.engine import Engine, Job
 from detent.serve.errors import ApiError
+from detent.serve.settings import ServerSettings
 from detent.single_flight import SingleFlight
 
 
@@ -146,3 +151,14 @@ def test_single_flight_keeps_no_error_and_survives_a_caller_who_leaves() -> None
             assert await second == 7
 
     run(test)
+
+
+def test_a_request_without_a_rule_waits_for_no_rule() -> None:
+    async def prepare() -> PreparedRequest:
+        engine = Engine(detent.load_model(), "detent", ServerSettings())
+        async with contextlib.AsyncExitStack() as stack:
+            for client in range(8):
+                await stack.enter_async_context(engine._compiling.slot(str(client)))
+            return await asyncio.wait_for(engine.prepare(Job(Request("Hello"), None, "c")), 20)
+
+    assert isinstance(asyncio.run(prepare()), PreparedRequest)

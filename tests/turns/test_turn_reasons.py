@@ -221,6 +221,16 @@ def test_reasons_in_turns(style: str) -> None:
     assert _check(style, 1, 6)
 
 
+def test_a_function_of_very_many_arguments_is_named_alone() -> None:
+    """To try each order of its arguments would cost the square of their number."""
+    for count, kind in ((10, "keyword"), (300, "part")):
+        properties = {f"p{number}": {"type": "string", "maxLength": 5} for number in range(count)}
+        tool = {"name": "f", "parameters": {"type": "object", "properties": properties}}
+        rule = detent.turn(tool, style="qwen3-coder", thinking="none", tool_choice="required")
+        (reason,) = rule.why("<tool_call>\n<function=f>\n<parameter=p3>\nabcdef").reasons
+        assert reason.kind == kind
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("style", STYLES)
 def test_more_reasons_in_turns(style: str) -> None:

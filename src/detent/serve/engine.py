@@ -132,12 +132,14 @@ class Engine:
             guide, request = compiled.guide, replace(request, language=compiled.language)
         try:
             is_turn = job.open_stream is events_of
-            async with self._compiling.slot(
-                job.client
-            ):  # to start a rule's first text may take as long as to compile it
-                return await self.run(
-                    lambda: PreparedRequest(self.model, request, guide, is_turn=is_turn), is_long=True
-                )
+
+            def make() -> PreparedRequest:
+                return PreparedRequest(self.model, request, guide, is_turn=is_turn)
+
+            if guide is None:  # waits for no rules of others
+                return await self.run(make)
+            async with self._compiling.slot(job.client):  # a rule's first text may take as long as its compiling
+                return await self.run(make, is_long=True)
         except DetentError as error:
             raise from_detent(error, None if job.rule is None else job.rule.param) from error
 

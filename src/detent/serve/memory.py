@@ -1,7 +1,7 @@
-"""Memory: what a compiled rule weighs, and how what was freed goes back to the system.
+"""Memory: what a compiled rule weighs, and how freed memory goes back to the system.
 
 glibc gives each thread a heap of its own, up to eight for each processor core, and keeps what is freed in each. A
-server that compiles rules in many threads would grow by these holes for hours, though it holds nothing.
+server that compiles rules in many threads would grow for hours by memory that is free.
 """
 
 from __future__ import annotations

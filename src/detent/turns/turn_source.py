@@ -7,6 +7,7 @@ keywords, in the notation of the turn, are found as those of a schema are.
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -26,6 +27,9 @@ from detent.turns.positions import OpenPart, Positions
 from detent.turns.value import TurnValue
 
 __all__ = ["TurnSource"]
+
+_MOST_CHARACTERS = 500_000
+"""Of the schemas that are compiled to try the orders of arguments: a second or two of work."""
 
 _NO_TAGS: frozenset[str] = frozenset()
 """In texts, tags are letters."""
@@ -93,14 +97,15 @@ class TurnSource:
         yield from (replace(each, part=str(part)) for each in found) if found else (part,)
 
     def _of_arguments(self, function: Function, refused: Continuation) -> tuple[Reason, ...]:
-        """Return what refuses the continuation in arguments; nothing if they have it, or no reason is found."""
+        """Return what refuses the continuation in arguments; nothing if they allow it, or no reason is found."""
         if self.value.style.arguments == "json":
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 rule = json_schema(function.schema, whitespace="line", formats=function.formats)
             return find_reasons(rule, refused.text, refused.following)
         schema = function.schema
-        if not self._refuse(function, schema, refused):
+        work = len(schema.get("properties", ())) * len(json.dumps(schema, default=str))
+        if work > _MOST_CHARACTERS or not self._refuse(function, schema, refused):
             return ()
         if any(not self._refuse(function, each, refused) for each in self._orders(function, schema, refused.text)):
             return (Reason("order", "the order of properties"),)
