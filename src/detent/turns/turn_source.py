@@ -8,7 +8,6 @@ keywords, in the notation of the turn, are found as those of a schema are.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ from detent.reason import Continuation, Reason
 from detent.reason_search import find_reasons
 from detent.sources.calls.function import Function
 from detent.sources.json_schema import json_schema
+from detent.sources.json_schema.assertions.diagnostics import without_warnings
 from detent.sources.json_schema.refusing import refusing_keywords, without_keywords
 from detent.turns.graph import Graph
 from detent.turns.positions import OpenPart, Positions
@@ -99,8 +99,7 @@ class TurnSource:
     def _of_arguments(self, function: Function, refused: Continuation) -> tuple[Reason, ...]:
         """Return what refuses the continuation in arguments; nothing if they allow it, or no reason is found."""
         if self.value.style.arguments == "json":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with without_warnings():
                 rule = json_schema(function.schema, whitespace="line", formats=function.formats)
             return find_reasons(rule, refused.text, refused.following)
         schema = function.schema
@@ -118,8 +117,7 @@ class TurnSource:
     def _refuse(self, function: Function, schema: Any, refused: Continuation) -> bool:
         """Return whether the arguments of a function with another schema refuse the continuation."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with without_warnings():
                 notation = self.value.notation
                 node = notation.node(notation.weakened(function, schema))
         except DetentError:

@@ -6,12 +6,14 @@ import json
 import pickle
 import warnings
 from collections import ChainMap
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 import detent
+from detent.sources.json_schema.assertions.diagnostics import without_warnings
 
 _STRINGS = {"type": "array", "items": {"type": "string"}, "contains": {"maxLength": 3}, "uniqueItems": True}
 
@@ -185,3 +187,13 @@ def test_other_unknown_names_are_annotations() -> None:
 def test_names_are_strings(schema: Any) -> None:
     with pytest.raises(detent.SchemaError, match="names of JSON are strings"):
         detent.json_schema(schema)
+
+
+def test_questions_about_a_schema_leave_the_warnings_of_other_threads() -> None:
+    misspelt = {"type": "object", "propertes": {}}
+    with without_warnings(), ThreadPoolExecutor(1) as other:
+        detent.json_schema(misspelt)
+        with pytest.raises(detent.SchemaWarning, match="write properties"):
+            other.submit(detent.json_schema, misspelt).result()
+    with pytest.raises(detent.SchemaWarning):
+        detent.json_schema(misspelt)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from detent.errors import DetentError
 from detent.language import Language
 from detent.queries import ByteDfa
 from detent.reason import Continuation, Reason
+from detent.sources.json_schema.assertions.diagnostics import without_warnings
 from detent.sources.json_schema.conflict import find_conflict
 from detent.sources.json_schema.position import Position, locate
 from detent.sources.json_schema.refusing import refusing_keywords
@@ -66,8 +66,7 @@ class SchemaSource:
             if all(self.options[name] == value for name, value in changes.items()):
                 continue
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
+                with without_warnings():
                     is_wider = self.build(self.schema, **{**self.options, **changes}).accepts(text)
             except DetentError:
                 continue
@@ -102,8 +101,7 @@ class SchemaSource:
 
     def _refuses(self, schema: Any, refused: Continuation, options: Mapping[str, Any]) -> bool:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with without_warnings():
                 return refused.is_refused_by(self.build(schema, **options)._node)
         except DetentError:
             return False
@@ -114,8 +112,7 @@ class SchemaSource:
 
     def _is_empty(self, schema: Any) -> bool:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with without_warnings():
                 return self.build(schema, **self.options).is_empty()
         except DetentError:
             return False

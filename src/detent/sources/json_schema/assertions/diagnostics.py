@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from detent.errors import SchemaError, SchemaWarning, UnsupportedSchemaError
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.nodes import short_repr
 
-__all__ = ["Diagnostics", "self_reference", "summary"]
+__all__ = ["Diagnostics", "self_reference", "summary", "without_warnings"]
 
 _PACKAGE = __name__.partition(".")[0]
+_is_silent: ContextVar[bool] = ContextVar("_is_silent", default=False)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Read schemas without warnings, in this thread: `warnings.catch_warnings` would change the filters of all."""
+    token = _is_silent.set(True)
+    try:
+        yield
+    finally:
+        _is_silent.reset(token)
 
 
 class Diagnostics:
@@ -39,7 +53,7 @@ class Diagnostics:
 
     def warn(self, message: str) -> None:
         """Warn, once for each message."""
-        if message not in self._warned:
+        if message not in self._warned and not _is_silent.get():
             self._warned.add(message)
             warnings.warn(SchemaWarning(message), stacklevel=_frames_to_caller())
 
