@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 import detent
@@ -45,3 +47,11 @@ def test_a_wrong_limit(max_tokens: object) -> None:
 def test_arguments_that_need_a_limit(argument: dict[str, int]) -> None:
     with pytest.raises(detent.ArgumentError, match="pass max_tokens"):
         GUIDE.matcher(**argument)  # type: ignore[arg-type]
+
+
+def test_a_copy_is_the_guide_itself() -> None:
+    vocabulary = detent.load_model().vocabulary
+    for canonical in (False, True):
+        guide = detent.compile(detent.regex("[a-z]{3}"), vocabulary, canonical=canonical)
+        assert copy.copy(guide) is guide
+        assert copy.deepcopy({"guide": guide})["guide"] is guide

@@ -143,6 +143,14 @@ class Guide(ABC):
         nodes |= {f"part{k}": part.to_bytes() for k, part in enumerate(parts)}
         write_saved(path, GUIDE_KIND, meta, {**nodes, **arrays})
 
+    def __copy__(self) -> Guide:
+        """Return the guide itself, which nothing changes."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Guide:
+        """Return the guide itself: engines copy the options of a request."""
+        return self
+
     @abstractmethod
     def _saved(self) -> tuple[Sequence[Language], dict[str, Ints]]:
         """Return the languages, and for a table the arrays, of which the guide can be made again."""

@@ -79,7 +79,6 @@ class EngineMatcher:
         self._ends = eos_mask(vocabulary)
         self._words = len(self._ends)
         self._matcher = self._start()
-        self._surplus = 0  # tokens that the engine has counted after the end
 
     @property
     def matcher(self) -> Matcher:
@@ -140,16 +139,17 @@ class EngineMatcher:
     def accept(self, token_ids: Sequence[int]) -> bool:
         """Take tokens; return whether all of them may follow. If not, nothing has changed.
 
-        After the end, ids that end a text are counted and mean nothing.
+        Whatever follows the end means nothing: it is not looked at, and `rollback` does not count it.
         """
-        before = len(self._matcher), self._surplus
+        before = len(self._matcher)
         try:
             if self.failure is not None:
                 return False
             for token_id in token_ids:
+                if self._matcher.is_finished:
+                    break
                 if not self._take(token_id):
-                    self._matcher.rollback(len(self._matcher) - before[0])
-                    self._surplus = before[1]
+                    self._matcher.rollback(len(self._matcher) - before)
                     return False
         except Exception as error:
             self._fail(error)
@@ -157,10 +157,6 @@ class EngineMatcher:
         return True
 
     def _take(self, token_id: int) -> bool:
-        ends = token_id in self._stops or token_id in self.guide.vocabulary.eos_token_ids
-        if self._matcher.is_finished:
-            self._surplus += 1
-            return ends
         try:
             self._matcher.advance(self.guide.vocabulary.eos_token_ids[0] if token_id in self._stops else token_id)
         except StateError:
@@ -180,15 +176,12 @@ class EngineMatcher:
         return [] if self.failure is not None else self._matcher.forced()
 
     def rollback(self, count: int) -> None:
-        """Undo the last `count` tokens that were accepted, the end and what was counted after it included."""
-        surplus = min(self._surplus, count)
-        self._matcher.rollback(count - surplus)
-        self._surplus -= surplus
+        """Undo the last `count` tokens of the text, its end included."""
+        self._matcher.rollback(count)
 
     def reset(self) -> None:
         """Begin anew."""
         self._matcher = self._start()
-        self._surplus = 0
         self.failure = None
 
     def fork(self) -> EngineMatcher:

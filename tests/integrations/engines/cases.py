@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -79,9 +80,15 @@ def cases() -> dict[str, Case]:
     }
 
 
+@lru_cache
+def embedded_model() -> detent.models.EmbeddedModel:
+    """Return the embedded model, loaded once."""
+    return detent.load_model()
+
+
 def chat_ids(prompt: str) -> list[int]:
     """Return the ids of a conversation for the embedded model."""
-    return detent.load_model().encode_chat(Chat(prompt))
+    return embedded_model().encode_chat(Chat(prompt))
 
 
 def check_text(name: str, text: str, vocabulary: detent.Vocabulary, token_ids: list[int] | None = None) -> None:
