@@ -6,6 +6,7 @@ Large-scale comparisons are in `test_differential`; these are the cases that say
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -386,3 +387,18 @@ def test_depth_of_schemas_and_texts() -> None:
     assert detent.json_schema(schema).accepts("[" * 1000 + "]" * 1000)
     deep = detent.json_schema({"$ref": "#/$defs/a", "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}}})
     assert deep.accepts("[" * 2000 + "]" * 2000)
+
+
+@pytest.mark.parametrize("characters", ["[a-z]", "[^a]", r"[\]x-]", r"\d", r"\S", r"[\w.]", "[a[b]", r"[\u{1F600}é]"])
+def test_a_repeated_character_with_bounds_of_the_length(characters: str) -> None:
+    """One count stands for both; the oracle is the intersection of the two languages."""
+    for quantifier, least, most in product(["+", "*", "{2}", "{1,}", "{2,3}", "{0,1}"], [0, 1, 3], [0, 2, 4]):
+        pattern = {"type": "string", "pattern": f"^{characters}{quantifier}$"}
+        bounds = {"type": "string", "minLength": least, "maxLength": most}
+        both = detent.json_schema(pattern) & detent.json_schema(bounds)
+        assert detent.json_schema({**pattern, **bounds}) == both, (quantifier, least, most)
+
+
+def test_an_error_in_a_pattern_beside_bounds_shows_the_pattern_as_written() -> None:
+    with pytest.raises(detent.SchemaError, match=r"\^\[z-a\]\+\$"):
+        detent.json_schema({"type": "string", "pattern": "^[z-a]+$", "maxLength": 5})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from detent import _core
 from detent.errors import LimitError
@@ -24,6 +25,11 @@ from detent.sources.json_schema.assertions.formulas import (
 from detent.sources.nodes import CHARACTER, UTF8
 
 __all__ = ["StringSet", "lower_count", "string_set", "union_of_strings", "upper_count"]
+
+_REPEATED_CHARACTER = re.compile(r"\^(\[(?:[^\]\\]|\\.)+\]|\\[dDwWsS])(\+|\*|\{(\d{1,6})(,(\d{0,6}))?\})\$")
+"""A class of characters with a quantifier, from the start of the text to its end."""
+_QUANTIFIERS: dict[str, tuple[int, None]] = {"+": (1, None), "*": (0, None)}
+_LARGEST_COUNT = 1_000_000
 
 
 class StringSet:
@@ -154,6 +160,9 @@ def string_set(document: SchemaDocument, formula: Formula) -> StringSet:
     if formula is FALSE:
         return StringSet({})
     assert isinstance(formula, Combination)  # noqa: S101 - no other formula is about strings
+    counted = None if isinstance(formula, Or) else _counted_characters(document, formula.parts)
+    if counted is not None:
+        return counted
     parts = [string_set(document, part) for part in formula.parts]
     if isinstance(formula, Or):
         return union_of_strings(parts)
@@ -161,6 +170,38 @@ def string_set(document: SchemaDocument, formula: Formula) -> StringSet:
     for part in parts:
         found = found.intersection(part)
     return found
+
+
+def _counted_characters(document: SchemaDocument, tests: Sequence[Formula]) -> StringSet | None:
+    """Return the strings of a pattern such as `^[a-z]+$` with bounds of their length, as a pattern `^[a-z]{2,9}$`.
+
+    Masks of a string of so many characters from one set need no walk. None if the tests are of another form.
+    """
+    pattern: PatternTest | None = None
+    least, most = 0, _LARGEST_COUNT
+    for test in tests:
+        if not isinstance(test, (PatternTest, MinLengthTest, MaxLengthTest)) or not test.holds:
+            return None
+        if isinstance(test, MinLengthTest):
+            least = max(least, test.argument)
+        elif isinstance(test, MaxLengthTest):
+            most = min(most, test.argument)
+        elif pattern is None:
+            pattern = test
+        else:
+            return None
+    found = _REPEATED_CHARACTER.fullmatch(pattern.argument[0]) if pattern is not None else None
+    if pattern is None or found is None or most >= _LARGEST_COUNT:
+        return None
+    lower, upper = _QUANTIFIERS.get(found[2]) or (int(found[3]), found[5] if found[4] else found[3])
+    least, most = max(least, lower), most if upper in (None, "") else min(most, int(upper))
+    if least > most:
+        return StringSet({})
+    written, near = pattern.argument
+    if document.texts.pattern(written, near, "pattern") is None:  # an error shows the pattern as it was written
+        return None
+    node = document.texts.pattern(f"^{found[1]}{{{least},{most}}}$", near, "pattern")
+    return StringSet() if node is None else StringSet(nodes=(node,))
 
 
 def _passing(document: SchemaDocument, test: ScalarTest) -> StringSet:
