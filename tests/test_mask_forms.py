@@ -110,3 +110,14 @@ def test_indents(least: int, most: int | None) -> None:
     tokens = sorted({token for token in tokens if token} | {b"\t" * count for count in range(1, 6)})
     before = [b"", b"{", b"{ ", b"{  ", b'{  "a"', b'{  "a" ', b'{  "a"\t\t']
     assert_masks_of_bytes(language, tokens, before)
+
+
+@pytest.mark.parametrize("limits", STRINGS)
+def test_tokens_that_leave_a_bounded_string(limits: tuple[int, int]) -> None:
+    least, most = limits
+    text = {"type": "string", "minLength": least, "maxLength": most}
+    schema = {"type": "array", "prefixItems": [text, {"type": "null"}], "minItems": 2, "items": False}
+    insides = ["".join(one) for count in range(5) for one in product(["a", "\u00e9", '\\"'], repeat=count)]
+    tokens = [inside.encode() + end for inside in insides for end in (b'"', b'", ', b'", n', b'",x', b'"]')]
+    before = [b'["', b'["a', b'["aa', '["\u00e9'.encode(), b'["aaa']
+    assert_masks_of_bytes(detent.json_schema(schema), tokens, before)
