@@ -166,6 +166,24 @@ def test_distinct_items_leave_no_memory_behind() -> None:
         assert guide.memory_bytes <= 4 << 20
 
 
+@pytest.mark.parametrize("wait", [None, 60.0])
+def test_slots_have_the_masks_of_matchers_where_a_machine_is_full(wait: float | None) -> None:
+    made = detent.regex("(?:[^a]*a[ab]{3}|[^b]*b[ab]{4})*;|[ab]*a[ab]{14}")
+    small = detent.compile(made, vocabulary(), limits=detent.Limits(states=140))
+    alone = detent.compile(made, vocabulary())
+    slots = detent.MaskSlots(detent.allocate_mask(40, len(alone.vocabulary)))
+    rng, pairs = Random(1), [(small.matcher(), alone.matcher()) for _ in range(6)]
+    row = detent.allocate_mask(1, len(alone.vocabulary))
+    for _ in range(30):
+        filled = slots.fill([one for one, _ in pairs], wait=wait).slots
+        for (one, other), slot in zip(pairs, filled, strict=True):
+            other.fill_mask(row[0])
+            assert slots.rows[slot].tolist() == row[0].tolist()
+            token = rng.randrange(len(LETTERS))
+            one.advance(token)
+            other.advance(token)
+
+
 def test_threads_share_a_machine_that_is_replaced() -> None:
     guide = detent.compile(detent.regex("[ab]*a[ab]{14}"), vocabulary(), limits=detent.Limits(states=3_000))
     alone = detent.compile(detent.regex("[ab]*a[ab]{14}"), vocabulary())

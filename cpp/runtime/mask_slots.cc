@@ -8,6 +8,16 @@
 #include "runtime/parallel.h"
 
 namespace detent {
+namespace {
+
+// A copy of a matcher in the state of its key. Throws `busy` if another thread has used the matcher since.
+Matcher copy_at(const Matcher& matcher, const Matcher::MaskKey& key) {
+  Matcher copy(matcher);
+  if (copy.mask_key() != key) throw Error(ErrorKind::busy, "matcher");
+  return copy;
+}
+
+}  // namespace
 
 MaskSlots::MaskSlots(std::uint32_t* rows, std::size_t count, std::size_t words)
     : rows_(rows), words_(words), slots_(count), known_(std::bit_ceil(std::min(count * kKnownPerSlot, kMaxKnown))) {
@@ -53,7 +63,7 @@ void MaskSlots::compute_within(std::span<Matcher* const> matchers, std::chrono::
     if (!keys_[i] || keys_[i]->state.is_finished()) {
       at_once.push_back(i);
     } else if (!find_known(*keys_[i], slots[i]) && !take_computed(*keys_[i], slots[i])) {
-      worker_.ask(*keys_[i], matchers[i]->machine_of(*keys_[i]));
+      worker_.ask(*keys_[i], copy_at(*matchers[i], *keys_[i]));
       asked.push_back(i);
     }
   }
@@ -91,10 +101,8 @@ void MaskSlots::compute_all(std::span<Matcher* const> matchers, std::span<const 
       std::uint32_t* const words = row(slots[i]);
       if (!keys_[i]) {
         matchers[i]->fill(words);
-      } else if (keys_[i]->state.is_finished()) {
-        matchers[i]->vocabulary().fill_eos(words);
-      } else {  // of this state, even if another thread has moved the matcher since
-        matchers[i]->machine_of(*keys_[i])->fill(keys_[i]->state, words);
+      } else {
+        copy_at(*matchers[i], *keys_[i]).fill(words);
       }
     });
   } catch (...) {

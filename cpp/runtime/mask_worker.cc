@@ -15,11 +15,13 @@ namespace detent {
 struct MaskWorker::Shared {
   struct Job {
     Matcher::MaskKey key;
-    std::shared_ptr<TokenMachine> machine;
+    Matcher matcher;
     std::vector<std::uint32_t> words;
     std::exception_ptr error;
     bool is_done = false;
     int age = 0;  // calls of drop_old
+
+    Job(const Matcher::MaskKey& asked, const Matcher& copied) : key(asked), matcher(copied) {}
   };
 
   std::mutex mutex;
@@ -57,12 +59,12 @@ void MaskWorker::restart_in_child() {
   process_ = getpid();
 }
 
-void MaskWorker::ask(const Matcher::MaskKey& key, std::shared_ptr<TokenMachine> machine) {
+void MaskWorker::ask(const Matcher::MaskKey& key, const Matcher& matcher) {
   restart_in_child();
   {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->find(key) != shared_->jobs.end()) return;
-    shared_->jobs.push_back({key, std::move(machine), {}, nullptr});
+    shared_->jobs.emplace_back(key, matcher);
     shared_->queue.push_back(&shared_->jobs.back());
     ++shared_->open;
     if (!shared_->thread.joinable()) shared_->thread = std::thread([shared = shared_.get()] { work(*shared); });
@@ -79,8 +81,8 @@ void MaskWorker::work(Shared& shared) {
     shared.queue.pop_front();
     lock.unlock();
     try {
-      job.words.resize(job.machine->vocabulary().word_count());
-      job.machine->fill(job.key.state, job.words.data());
+      job.words.resize(job.matcher.vocabulary().word_count());
+      job.matcher.fill(job.words.data());
     } catch (...) {
       job.error = std::current_exception();
     }

@@ -1,7 +1,7 @@
 // MaskWorker: computes masks on a thread of its own, for a host that does not wait for them.
 //
-// The thread works on states, so that the host may go on with the matchers. It starts at the first request and waits
-// for others until the worker is destroyed. In the child of a fork a new thread is started.
+// The thread works on copies of matchers, so that the host may go on with its own. It starts at the first request and
+// waits for others until the worker is destroyed. In the child of a fork a new thread is started.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +23,8 @@ class MaskWorker {
   MaskWorker(const MaskWorker&) = delete;
   MaskWorker& operator=(const MaskWorker&) = delete;
 
-  // Asks for the mask of a state, unless that was asked for before.
-  void ask(const Matcher::MaskKey& key, std::shared_ptr<TokenMachine> machine);
+  // Asks for the mask of a matcher whose key is `key`, unless that was asked for before.
+  void ask(const Matcher::MaskKey& key, const Matcher& matcher);
   // Returns the mask row of a state once it is computed, and forgets it. Throws the error of the computation.
   std::optional<std::vector<std::uint32_t>> take(const Matcher::MaskKey& key);
   // Waits until everything is computed, or until a point in time.
