@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import http.client
 import json
 import logging
@@ -286,7 +287,9 @@ def command(tmp_path: Any) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
         port = listener.getsockname()[1]
     environment = {key: value for key, value in os.environ.items() if key != "DETENT_API_KEYS"}
     arguments = [sys.executable, "-m", "detent", "serve", "--port", str(port)]
-    with subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE) as process:
+    # A shell that runs pytest in the background lets its processes ignore SIGINT.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE, preexec_fn=heed) as process:
         for _ in range(600):
             try:
                 socket.create_connection(("127.0.0.1", port)).close()

@@ -70,6 +70,7 @@ class Graph:
         self._special = special
         self._dfas: dict[tuple[int, int], PartDfa] = {}
         self._names: dict[int, _NameTrie] = {}
+        self._callable: dict[tuple[int, int], bool] = {}
         self._exits: dict[int, frozenset[int] | None] = {}
         self.start = self._add(outline, 0)
 
@@ -133,6 +134,16 @@ class Graph:
         if vertex not in self._names:
             self._names[vertex] = _NameTrie(self.vertices[vertex].calls)  # type: ignore[arg-type]
         return self._names[vertex]
+
+    def is_callable(self, vertex: int, function: int) -> bool:
+        """Return whether a function that is named at a vertex has valid arguments."""
+        found = self._callable.get((vertex, function))
+        if found is None:
+            calls = self.vertices[vertex].calls
+            before = (number for number in range(vertex - 1, 0, -1) if self.vertices[number].calls is calls)
+            arguments = next(number for number in before if self.vertices[number].kind == "arguments")  # see _add
+            found = self._callable[vertex, function] = self.dfa(arguments, function).start != 0
+        return found
 
     def exits(self, vertex: int) -> frozenset[int] | None:
         """Return the bytes that may follow a part or arguments; None if they are not known."""

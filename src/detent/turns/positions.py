@@ -321,7 +321,7 @@ class Positions:
         vertex = graph.vertices[position.vertex]
         if vertex.kind == "name":
             named = graph.names(position.vertex).function[position.state]
-            if named is None:
+            if named is None or not graph.is_callable(position.vertex, named):
                 return
             function = named
             trail = (*trail, Mark("name", "none", offset, named))
