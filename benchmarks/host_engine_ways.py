@@ -321,19 +321,19 @@ def jax_ways(path: str) -> dict[str, Way]:
         cache = jnp.zeros((layers, 2, 1, width, shared, size))
 
         def step(carry: Any) -> Any:
-            place, tokens, cache, state = carry
-            logits, cache = network(weights, cache, tokens[None, place], place)
+            position, tokens, cache, state = carry
+            logits, cache = network(weights, cache, tokens[None, position], position)
 
             def choose(state: Any) -> Any:
-                masked, state = (logits, None) if state is None else process(state, logits, tokens[None, place])
+                masked, state = (logits, None) if state is None else process(state, logits, tokens[None, position])
                 return masked.argmax(axis=1).astype(tokens.dtype)[0], state
 
-            chosen, state = lax.cond(place >= length - 1, choose, lambda state: (tokens[place + 1], state), state)
-            return place + 1, tokens.at[place + 1].set(chosen), cache, state
+            chosen, state = lax.cond(position >= length - 1, choose, lambda state: (tokens[position + 1], state), state)
+            return position + 1, tokens.at[position + 1].set(chosen), cache, state
 
         def goes_on(carry: Any) -> Any:
-            place, tokens, _, _ = carry
-            return (place < length) | ((tokens[place] != end) & (place < length + LIMIT))
+            position, tokens, _, _ = carry
+            return (position < length) | ((tokens[position] != end) & (position < length + LIMIT))
 
         return lax.while_loop(goes_on, step, (jnp.asarray(0), prompt, cache, state))[1]
 

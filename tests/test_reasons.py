@@ -532,7 +532,7 @@ def test_operands() -> None:
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_rounds_and_complements(seed: int) -> None:
-    """Reasons of repetitions are those of each round that may have begun; those of a complement are its operand."""
+    """Reasons of repetitions are those of each round that may be under way; those of a complement are its operand."""
     rng = Random(seed)
     checked = 0
     while checked < (40 if seed == 1 else 250):
@@ -543,9 +543,9 @@ def test_rounds_and_complements(seed: int) -> None:
         for started, following in _refusals(rule, rng, b"abcd", 3, 8):
             text = started.decode()
             most = "" if high is None else high - 1
-            begun = [at for at in range(len(text) + 1) if re.fullmatch(f"(?:{pattern}){{0,{most}}}", text[:at])]
+            starts = [at for at in range(len(text) + 1) if re.fullmatch(f"(?:{pattern}){{0,{most}}}", text[:at])]
             expected: set[Reason] = set()
-            for at in begun:
+            for at in starts:
                 dfa = part._dfa()
                 state = dfa.after(started[at:])
                 if state and dfa.expected(state):

@@ -338,6 +338,6 @@ def test_sigterm_and_ctrl_c_end_an_idle_server(command: tuple[subprocess.Popen[b
     assert process.wait(30) == 130
     with subprocess.Popen([*taken], stderr=subprocess.PIPE) as third:
         assert third.stderr is not None
-        third.stderr.readline()  # it has begun
+        third.stderr.readline()  # it runs
         third.send_signal(signal.SIGTERM)
         assert third.wait(30) == 0

@@ -374,9 +374,9 @@ def test_a_deep_call_costs_time_linear_in_its_depth(style):
     times = []
     for depth in (2_000, 8_000):
         text = empty.replace("[]", "[" * depth + "]" * depth)
-        parser, begun = rule.parser(), time.process_time()
+        parser, start = rule.parser(), time.process_time()
         for character in text:
             parser.feed(character)
         assert parser.finish()[-1].reason == "complete"
-        times.append(time.process_time() - begun)
+        times.append(time.process_time() - start)
     assert times[1] < 10 * times[0]

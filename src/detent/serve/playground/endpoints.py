@@ -100,7 +100,7 @@ class Playground:
 
         async with self._engine.admission.slot(client):
             try:
-                return JSONResponse(await self._engine.in_time(self._engine.run(find)))
+                return JSONResponse(await self._engine.in_time(self._engine.run(find, is_long=True)))
             except StateError as error:
                 raise from_detent(error, "tokens") from error
 
