@@ -6,8 +6,8 @@ The event loop is never blocked: arguments are checked, languages compiled and t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from collections import deque
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -17,7 +17,7 @@ from detent.generation.output import Output
 from detent.generation.partial_captures import partial_value
 from detent.generation.partial_stream import PartialValue
 from detent.generation.request import Options, PreparedRequest, Prompt, Request, make_request
-from detent.generation.scheduler import Item, Task, submit
+from detent.generation.scheduler import Inbox, Item, Task, submit
 from detent.generation.signature import refuse_retries, with_options
 from detent.generation.turn_stream import TurnStream, events_of
 from detent.language import Language
@@ -33,17 +33,17 @@ _Value = TypeVar("_Value")
 
 
 async def write_text(
-    model: Model, stream: Stream | TurnStream, *, has_steps: bool = False
-) -> AsyncGenerator[Item, None]:
-    """Yield the pieces or events of a stream, and its output at last; closing the generator stops the text.
+    inbox: Inbox, model: Model, stream: Stream | TurnStream, *, has_steps: bool = False, is_whole: bool = False
+) -> None:
+    """Write a text into an inbox, and wait for its end; cancelling stops the text.
 
-    With `has_steps`, the steps of tokens come too, before the piece that they complete.
+    With `has_steps`, the steps of tokens come too, before the piece that they complete. With `is_whole`, everything
+    comes at the end, in one list.
     """
-    task = _start(model, stream, has_steps=has_steps)
+    task = Task(model, stream, has_steps=has_steps, is_whole=is_whole, inbox=inbox)
+    submit(task)
     try:
-        while not isinstance(item := await task.receive(), Output):
-            yield item
-        yield item
+        await inbox.wait_for_all()
     finally:
         task.is_cancelled = True
 
@@ -60,6 +60,7 @@ class AsyncStream(AsyncIterator[Any]):
         self._yields = yields
         self._partial: PartialValue | None = None
         self._task: Task | None = None
+        self._items: deque[Item] = deque()
         self._output: Output | None = None
         self._is_closed = False
         self._is_receiving = False
@@ -85,13 +86,10 @@ class AsyncStream(AsyncIterator[Any]):
             if self._yields == "values":
                 self._partial = partial_value(request.guide.language)
             stream = events_of(request) if self._yields == "events" else request.stream()
-            self._task = _start(self._model, stream)
+            self._task = Task(self._model, stream)
+            submit(self._task)
         while True:
-            try:
-                item = await self._task.receive()
-            except BaseException:
-                await self.aclose()
-                raise
+            item: Any = await self._take(self._task)
             if isinstance(item, Output):
                 self._output = item
                 if self._partial is not None and self._partial.finish():
@@ -101,6 +99,15 @@ class AsyncStream(AsyncIterator[Any]):
                 return item
             if self._partial.feed(item):
                 return self._partial.value
+
+    async def _take(self, task: Task) -> Item:
+        if not self._items:
+            try:
+                self._items += await task.inbox.take()
+            except BaseException:
+                await self.aclose()
+                raise
+        return self._items.popleft()
 
     @property
     def output(self) -> Output:
@@ -133,18 +140,11 @@ class AsyncStream(AsyncIterator[Any]):
         await self.aclose()
 
 
-def _start(model: Model, stream: Stream | TurnStream, *, has_steps: bool = False) -> Task:
-    task = Task(model, stream, has_steps=has_steps)
-    submit(task)
-    return task
-
-
 async def _last(model: Model, request: PreparedRequest) -> Output:
-    output: Output
-    async with aclosing(write_text(model, request.stream())) as items:
-        async for item in items:
-            if isinstance(item, Output):
-                output = item
+    inbox = Inbox()
+    await write_text(inbox, model, request.stream(), is_whole=True)
+    *_, output = await inbox.take()
+    assert isinstance(output, Output)  # noqa: S101 - the last item of a text
     return output
 
 

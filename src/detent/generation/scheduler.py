@@ -15,11 +15,12 @@ import atexit
 import os
 import threading
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
+from typing import TypeAlias
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
@@ -29,7 +30,7 @@ from detent.generation.turn_stream import TurnStream
 from detent.models.base import BatchModel, Model
 from detent.turns.events import Event
 
-__all__ = ["Item", "StepsWritten", "Task", "submit"]
+__all__ = ["Inbox", "Item", "StepsWritten", "Task", "submit"]
 
 _MOST_TOGETHER = 64
 """The most texts that a model reads in one pass."""
@@ -38,6 +39,8 @@ _PATIENCE = 0.02
 
 _lock = threading.Lock()
 _schedulers: WeakKeyDictionary[Model, _Scheduler] = WeakKeyDictionary()
+_mailboxes: WeakValueDictionary[asyncio.AbstractEventLoop, _Mailbox] = WeakValueDictionary()
+"""The mailbox of each event loop, as long as one of its texts is written."""
 _running: set[_Scheduler] = set()
 """The schedulers that have a thread."""
 
@@ -53,6 +56,7 @@ def _forget() -> None:
     global _lock
     _lock = threading.Lock()
     _schedulers.clear()
+    _mailboxes.clear()
     _running.clear()
 
 
@@ -68,10 +72,85 @@ class StepsWritten:
 
 
 Item: TypeAlias = str | Event | Output | StepsWritten
+Received: TypeAlias = Item | BaseException
+
+
+class Inbox:
+    """What a text has written and its reader has not taken. It belongs to one event loop.
+
+    Attributes
+    ----------
+    output : Output or None
+        The output, once it is here.
+    """
+
+    def __init__(self) -> None:
+        self.output: Output | None = None
+        self._items: list[Item] = []
+        self._error: BaseException | None = None
+        self._has_more = asyncio.Event()
+        self._has_all = asyncio.Event()
+
+    def put(self, items: Sequence[Received]) -> None:
+        """Add items; the last ones end with the output or an error."""
+        last = items[-1]
+        if isinstance(last, Output):
+            self.output = last
+        if isinstance(last, BaseException):
+            self._error = last
+        self._items += [item for item in items if not isinstance(item, BaseException)]
+        self._has_more.set()
+        if isinstance(last, (Output, BaseException)):
+            self._has_all.set()
+
+    async def take(self) -> list[Item]:
+        """Wait for items, and return all since the last call; raise the error of the text if there are none left."""
+        while not self._items:
+            if self._error is not None:
+                raise self._error
+            self._has_more.clear()
+            await self._has_more.wait()
+        items, self._items = self._items, []
+        return items
+
+    async def wait_for_all(self) -> None:
+        """Wait for the output or an error, whether or not the items before it are taken."""
+        await self._has_all.wait()
+
+
+class _Mailbox:
+    """What other threads hand to an event loop: one wake-up for the items of all texts, and of all passes meanwhile."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._letters: deque[tuple[Task, list[Received]]] = deque()
+        self._is_woken = False
+
+    def add(self, task: Task, items: list[Received]) -> None:
+        """Add items of a text; `wake` hands them over."""
+        self._letters.append((task, items))
+
+    def wake(self) -> None:
+        """Wake the event loop, if it has items to take and was not woken yet."""
+        if not self._letters or self._is_woken:
+            return
+        self._is_woken = True
+        try:
+            self._loop.call_soon_threadsafe(self._hand_over)
+        except RuntimeError:  # the event loop is closed
+            self._is_woken = False
+            while self._letters:
+                self._letters.popleft()[0].is_cancelled = True
+
+    def _hand_over(self) -> None:
+        self._is_woken = False  # before the letters are taken: a letter that comes later wakes again
+        while self._letters:
+            task, items = self._letters.popleft()
+            task.inbox.put(items)
 
 
 class Task:
-    """A text of one event loop: the pieces go to its queue, then the output or an error.
+    """A text of one event loop: its items go to the loop in lists, the last of which ends with the output or an error.
 
     Parameters
     ----------
@@ -81,6 +160,10 @@ class Task:
         What is written.
     has_steps : bool
         Whether the steps of tokens are sent too.
+    is_whole : bool
+        Whether all items are sent at the end, in one list.
+    inbox : Inbox, optional
+        Where the items go.
 
     Attributes
     ----------
@@ -88,17 +171,27 @@ class Task:
         Set it to stop the text at its next step.
     """
 
-    def __init__(self, model: Model, stream: Stream | TurnStream, *, has_steps: bool = False) -> None:
+    def __init__(
+        self,
+        model: Model,
+        stream: Stream | TurnStream,
+        *,
+        has_steps: bool = False,
+        is_whole: bool = False,
+        inbox: Inbox | None = None,
+    ) -> None:
+        self.inbox = inbox or Inbox()
         self.model = model
         self.stream = stream
         self._steps_sent: int | None = 0 if has_steps else None
+        self._is_whole = is_whole
         self.is_cancelled = False
         self.is_read = False
         self.is_over = False
         self.is_slow = False
         self.number = 0
-        self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[Item | BaseException] = asyncio.Queue()
+        self.mailbox = _mailbox(asyncio.get_running_loop())
+        self._written: list[Received] = []
 
     def advance(self) -> None:
         """Write the text up to its next pass."""
@@ -109,39 +202,43 @@ class Task:
                 self.is_over = True
                 return
             for piece in self.stream.until_pass():
-                self._send_steps()
-                self._deliver(piece)
+                self._note_steps()
+                self._written.append(piece)
             if self.stream.is_finished:
-                self._send_steps()
-                self._deliver(self.stream.output)
+                self._note_steps()
+                self._written.append(self.stream.output)
             self.is_over = self.stream.is_finished
         except Exception as error:  # it belongs to this text alone
-            self.fail(error)
+            self._end_with(error)
+        if self._written and (self.is_over or not self._is_whole):
+            self._send()
         self.is_slow = perf_counter() - began > _PATIENCE
 
     def fail(self, error: Exception) -> None:
         """End the text with an error."""
+        self._end_with(error)
+        self._send()
+        self.mailbox.wake()
+
+    def _end_with(self, error: Exception) -> None:
         self.is_over = True
-        self._deliver(error)
+        if self._is_whole:
+            self._written.clear()
+        self._written.append(error)
 
-    async def receive(self) -> Any:
-        """Return the next piece, or at last the output; raise the error of the text."""
-        item = await self._queue.get()
-        if isinstance(item, BaseException):
-            raise item
-        return item
-
-    def _send_steps(self) -> None:
+    def _note_steps(self) -> None:
         if self._steps_sent is not None and (steps := self.stream.committed_steps(self._steps_sent)):
             self._steps_sent += len(steps)
-            self._deliver(StepsWritten(tuple(steps)))
+            self._written.append(StepsWritten(tuple(steps)))
 
-    def _deliver(self, item: Item | BaseException) -> None:
-        """Send an item to the event loop, from another thread."""
-        try:
-            self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
-        except RuntimeError:  # the event loop is closed
-            self.is_cancelled = True
+    def _send(self) -> None:
+        written, self._written = self._written, []
+        self.mailbox.add(self, written)
+
+
+def _mailbox(loop: asyncio.AbstractEventLoop) -> _Mailbox:
+    with _lock:
+        return _mailboxes.setdefault(loop, _Mailbox(loop))
 
 
 def submit(task: Task) -> None:
@@ -208,6 +305,7 @@ class _Scheduler:
                     return
             for task in active:
                 task.advance()
+                task.mailbox.wake()
             active = [task for task in active if not task.is_over]
 
     def _run_together(self) -> None:
@@ -227,6 +325,8 @@ class _Scheduler:
                 self._advance(active, threads)
                 returned = [self._advanced.popleft() for _ in range(len(self._advanced))]
                 away -= len(returned)
+                for mailbox in {task.mailbox for task in returned}:
+                    mailbox.wake()
                 ready = [task for task in returned if not task.is_over]
                 ready.sort(key=lambda task: task.number)  # a stable order keeps the rows of the model's caches
                 active = self._reader.read(ready)

@@ -23,7 +23,7 @@ from detent.serve.chat_fields import (
     ToolMessage,
 )
 from detent.serve.conversation import Conversation, ToolDefinition, select_tools
-from detent.serve.engine import Engine, merge
+from detent.serve.engine import Engine, gather, merge
 from detent.serve.errors import ApiError
 from detent.serve.requests import request_of
 from detent.serve.rules import rule_of
@@ -61,17 +61,13 @@ async def chat(engine: Engine, body: ChatRequest, client: str) -> Response:
             logit_bias=body.logit_bias,
         ),
         client,
+        is_streamed=body.stream,
         has_steps=bool(body.logprobs and body.stream),
     )
     head = {"id": make_id("chatcmpl-"), "created": now(), "model": engine.name, "system_fingerprint": None}
     if body.stream:
         return event_stream(_chunks(engine, body, {**head, "object": "chat.completion.chunk"}, turns))
-    finished: dict[int, Finished] = {}
-    async with aclosing(merge(turns)) as items:
-        async for index, item in items:
-            if isinstance(item, Finished):
-                finished[index] = item
-    ended = [finished[index] for index in range(body.n)]
+    ended = [each for each in await gather(turns) if isinstance(each, Finished)]
     choices = [
         {
             "index": index,
@@ -119,7 +115,7 @@ def _ending(
 
 
 async def _chunks(
-    engine: Engine, body: ChatRequest, head: Mapping[str, Any], turns: Sequence[AsyncGenerator[TurnItem, None]]
+    engine: Engine, body: ChatRequest, head: Mapping[str, Any], turns: Sequence[AsyncGenerator[list[TurnItem], None]]
 ) -> AsyncIterator[dict[str, Any]]:
     options = body.stream_options
     usage: dict[str, Any] = {"usage": None} if options and options.include_usage else {}
@@ -128,20 +124,21 @@ async def _chunks(
         yield {**head, "choices": [_delta(index, first)], **usage}
     ended: dict[int, Finished] = {}
     steps: dict[int, list[Step]] = {index: [] for index in range(len(turns))}  # those that no chunk has had yet
-    async with aclosing(merge(turns)) as items:
-        async for index, item in items:
-            if isinstance(item, TokensWritten):
-                steps[index] += item.steps
-                continue
-            if isinstance(item, Finished):
-                ended[index] = item
-                choice = {**_delta(index, {}), **_ending(engine, body, item, steps[index])}
-            else:
-                choice = _delta(index, _change(item))
-                if steps[index]:
-                    choice["logprobs"] = chat_logprobs(steps[index], engine.model.vocabulary)
-            steps[index] = []
-            yield {**head, "choices": [choice], **usage}
+    async with aclosing(merge(turns)) as lists:
+        async for index, items in lists:
+            for item in items:
+                if isinstance(item, TokensWritten):
+                    steps[index] += item.steps
+                    continue
+                if isinstance(item, Finished):
+                    ended[index] = item
+                    choice = {**_delta(index, {}), **_ending(engine, body, item, steps[index])}
+                else:
+                    choice = _delta(index, _change(item))
+                    if steps[index]:
+                        choice["logprobs"] = chat_logprobs(steps[index], engine.model.vocabulary)
+                steps[index] = []
+                yield {**head, "choices": [choice], **usage}
     if usage:
         yield {**head, "choices": [], "usage": _usage([ended[index] for index in sorted(ended)])}
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.responses import JSONResponse, Response
 
 from detent.generation import Output
 from detent.generation.report import Step
-from detent.generation.scheduler import StepsWritten
+from detent.generation.scheduler import Item, StepsWritten
 from detent.serve.answers import event_stream, make_id, now, report_of
 from detent.serve.completion_fields import CompletionRequest
 from detent.serve.engine import Engine, Job, gather, merge
@@ -21,6 +21,8 @@ from detent.serve.requests import check_length, request_of
 from detent.serve.rules import rule_of
 
 __all__ = ["complete"]
+
+_Text: TypeAlias = AsyncGenerator[list[Item], None]
 
 
 async def complete(engine: Engine, body: CompletionRequest, client: str) -> Response:
@@ -43,7 +45,8 @@ async def complete(engine: Engine, body: CompletionRequest, client: str) -> Resp
             alternatives=body.logprobs or 0,
             logit_bias=body.logit_bias,
         )
-        jobs.append(Job(request, rule, client, has_steps=body.stream and body.logprobs is not None, began=began))
+        has_steps = body.stream and body.logprobs is not None
+        jobs.append(Job(request, rule, client, is_streamed=body.stream, has_steps=has_steps, began=began))
     prepared = [await engine.prepare(job) for job in jobs]
     texts = [
         engine.write(job, each, sample) for job, each in zip(jobs, prepared, strict=True) for sample in range(body.n)
@@ -57,7 +60,7 @@ async def complete(engine: Engine, body: CompletionRequest, client: str) -> Resp
     }
     if body.stream:
         return event_stream(_chunks(engine, body, head, texts, echoed))
-    outputs = await gather(texts)
+    outputs = [each for each in await gather(texts) if isinstance(each, Output)]
     choices = [
         {**_choice(body, index, output, _all_logprobs(engine, body, output)), "text": echoed[index] + output.text}
         for index, output in enumerate(outputs)
@@ -66,7 +69,11 @@ async def complete(engine: Engine, body: CompletionRequest, client: str) -> Resp
 
 
 async def _chunks(
-    engine: Engine, body: CompletionRequest, head: Mapping[str, Any], texts: Sequence[Any], prompts: Sequence[str]
+    engine: Engine,
+    body: CompletionRequest,
+    head: Mapping[str, Any],
+    texts: Sequence[_Text],
+    prompts: Sequence[str],
 ) -> AsyncIterator[dict[str, Any]]:
     options = body.stream_options
     usage: dict[str, Any] = {"usage": None} if options and options.include_usage else {}
@@ -74,29 +81,55 @@ async def _chunks(
         if prompt:
             yield {**head, "choices": [_piece(index, prompt)], **usage}
     outputs: dict[int, Output] = {}
-    steps: dict[int, list[Step]] = {index: [] for index in range(len(texts))}  # those that no chunk has had yet
-    offsets = dict.fromkeys(steps, 0)
-
-    def logprobs(index: int) -> dict[str, Any] | None:
-        if body.logprobs is None:
-            return None
-        taken, steps[index] = steps[index], []
-        written, offsets[index] = _logprobs(engine, taken, offsets[index])
-        return written
-
-    async with aclosing(merge(texts)) as items:
-        async for index, item in items:
-            if isinstance(item, StepsWritten):
-                steps[index] += item.steps
-            elif isinstance(item, Output):
-                outputs[index] = item
-                beyond = len(item.report.steps) - len(item.token_ids)  # end-of-text is no token of the text
-                steps[index] = steps[index][: max(0, len(steps[index]) - beyond)]
-                yield {**head, "choices": [{**_choice(body, index, item, logprobs(index)), "text": ""}], **usage}
-            elif isinstance(item, str):
-                yield {**head, "choices": [{**_piece(index, item), "logprobs": logprobs(index)}], **usage}
+    waiting = [_Steps(engine, is_wanted=body.logprobs is not None) for _ in texts]
+    async with aclosing(merge(texts)) as lists:
+        async for index, items in lists:
+            for item in _joined(items):
+                if isinstance(item, StepsWritten):
+                    waiting[index].add(item.steps)
+                    continue
+                if isinstance(item, Output):
+                    outputs[index] = item
+                    beyond = len(item.report.steps) - len(item.token_ids)  # end-of-text is no token of the text
+                    choice = {**_choice(body, index, item, waiting[index].take(beyond)), "text": ""}
+                else:
+                    choice = {**_piece(index, str(item)), "logprobs": waiting[index].take()}
+                yield {**head, "choices": [choice], **usage}
     if usage:
         yield {**head, "choices": [], "usage": _usage([outputs[index] for index in sorted(outputs)], body.n)}
+
+
+class _Steps:
+    """The steps of a text that no chunk has had yet."""
+
+    def __init__(self, engine: Engine, *, is_wanted: bool) -> None:
+        self._engine = engine
+        self._is_wanted = is_wanted
+        self._steps: list[Step] = []
+        self._offset = 0
+
+    def add(self, steps: Sequence[Step]) -> None:
+        self._steps += steps
+
+    def take(self, beyond: int = 0) -> dict[str, Any] | None:
+        """Return the probabilities of all steps but for the last ones, which are beyond the text."""
+        if not self._is_wanted:
+            return None
+        taken, self._steps = self._steps[: max(0, len(self._steps) - beyond)], []
+        written, self._offset = _logprobs(self._engine, taken, self._offset)
+        return written
+
+
+def _joined(items: Sequence[Item]) -> list[Item]:
+    """Join pieces that follow each other: what was written while the reader was slow goes out as one."""
+    joined: list[Item] = []
+    for item in items:
+        last = joined[-1] if joined else None
+        if isinstance(item, str) and isinstance(last, str):
+            joined[-1] = last + item
+        else:
+            joined.append(item)
+    return joined
 
 
 def _piece(index: int, text: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from detent.errors import ArgumentError, DetentError
 from detent.generation import Output, Request
 from detent.generation.asynchronous import write_text
 from detent.generation.request import PreparedRequest, resolve_guide
-from detent.generation.scheduler import Item
+from detent.generation.scheduler import Inbox, Item
 from detent.generation.turn_stream import events_of
 from detent.models import Model
 from detent.models.base import ChatModel, context_of
@@ -65,6 +65,8 @@ class Job:
         Who asked; clients take turns.
     open_stream : callable
         Starts the text of a sample: `PreparedRequest.stream` for its pieces, `events_of` for the events of a turn.
+    is_streamed : bool
+        Whether the text is wanted as it is written; otherwise all of it comes at its end.
     has_steps : bool
         Whether the steps of tokens are wanted too, as soon as they are certain.
     began : float
@@ -75,6 +77,7 @@ class Job:
     rule: Rule | None
     client: str
     open_stream: Callable[[PreparedRequest, int], Any] = PreparedRequest.stream
+    is_streamed: bool = True
     has_steps: bool = False
     began: float = field(default_factory=perf_counter)
 
@@ -178,50 +181,43 @@ class Engine:
         self.metrics.compile_seconds.observe(perf_counter() - began)
         return CompiledRule.of(language, guide, rule.key)
 
-    async def write(self, job: Job, prepared: PreparedRequest, sample: int = 0) -> AsyncGenerator[Item, None]:
-        """Yield the pieces of a text, and its output at last; of a turn, its events.
+    async def write(self, job: Job, prepared: PreparedRequest, sample: int = 0) -> AsyncGenerator[list[Item], None]:
+        """Yield lists of the pieces of a text, the last with its output; of a turn, its events.
 
-        The text is written whether or not the caller reads: a slow reader holds up nobody. Closing the generator stops
-        the text.
+        The text is written whether or not the caller reads: a slow reader holds up nobody, and gets longer lists.
+        Closing the generator stops the text.
         """
-        items: asyncio.Queue[Item | Exception] = asyncio.Queue()
-        task = asyncio.ensure_future(self._fill(items.put_nowait, job, prepared, sample))
+        inbox = Inbox()
+        task = asyncio.ensure_future(self._fill(inbox, job, prepared, sample))
         try:
-            while not isinstance(item := await items.get(), Output):
-                if isinstance(item, Exception):
-                    raise item
-                yield item
-            yield item
+            while True:
+                items = await inbox.take()
+                yield items
+                if isinstance(items[-1], Output):
+                    return
+        except DetentError as error:
+            answer = from_detent(error)
+            if answer.status >= 500:
+                log("request failed", level=logging.ERROR, error=error)
+            raise answer from error
         finally:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def _fill(
-        self,
-        put: Callable[[Item | Exception], None],
-        job: Job,
-        prepared: PreparedRequest,
-        sample: int,
-    ) -> None:
+    async def _fill(self, inbox: Inbox, job: Job, prepared: PreparedRequest, sample: int) -> None:
         async def write() -> None:
             async with self.admission.slot(job.client):
                 stream = await self.run(lambda: job.open_stream(prepared, sample))
-                async with aclosing(write_text(self.model, stream, has_steps=job.has_steps)) as items:
-                    async for item in items:
-                        if isinstance(item, Output):
-                            self._count(item)
-                        put(item)
+                is_whole = not job.is_streamed
+                await write_text(inbox, self.model, stream, has_steps=job.has_steps, is_whole=is_whole)
 
         try:
             await self.in_time(write(), job.began)
-        except DetentError as error:
-            answer = from_detent(error)
-            if answer.status >= 500:
-                log("request failed", level=logging.ERROR, error=error)
-            put(answer)
         except Exception as error:  # it belongs to this request alone
-            put(error)
+            inbox.put([error])
+        if inbox.output is not None:
+            self._count(inbox.output)
 
     async def in_time(self, work: Awaitable[_Result], began: float | None = None) -> _Result:
         """Wait for a result, or raise the error of a request that took too long since it began, or since now."""
@@ -273,18 +269,22 @@ def _recognised(model: Model) -> str | None:
     return recognise_style(render, lambda text: text.encode() in tokens)
 
 
-async def gather(texts: Sequence[AsyncGenerator[Item, None]]) -> list[Output]:
-    """Return the outputs of several texts; if one fails, the others are stopped."""
-    outputs: dict[int, Output] = {}
-    async with aclosing(merge(texts)) as items:
-        async for index, item in items:
-            if isinstance(item, Output):
-                outputs[index] = item
-    return [outputs[index] for index in range(len(texts))]
+async def gather(texts: Sequence[AsyncGenerator[list[_Item], None]]) -> list[_Item]:
+    """Return the last items of several texts: their outputs. If one fails, the others are stopped."""
+    last: dict[int, _Item] = {}
+    async with aclosing(merge(texts)) as lists:
+        async for index, items in lists:
+            last[index] = items[-1]
+    return [last[index] for index in range(len(texts))]
 
 
 async def merge(texts: Sequence[AsyncGenerator[_Item, None]]) -> AsyncGenerator[tuple[int, _Item], None]:
     """Yield the items of several generators as they come, each with the number of its generator."""
+    if len(texts) == 1:
+        async with aclosing(texts[0]) as items:
+            async for item in items:
+                yield 0, item
+        return
     waiting: dict[asyncio.Future[_Item], int] = {}
     try:
         for index, text in enumerate(texts):

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from detent.serve.answers import report_of
 from detent.serve.chat_fields import FunctionTool
 from detent.serve.conversation import Conversation, Effort, ToolDefinition
-from detent.serve.engine import Engine
+from detent.serve.engine import Engine, gather
 from detent.serve.errors import ApiError
 from detent.serve.fields import Body, Fields, Inert, Many, Schema
 from detent.serve.logs import log
@@ -114,35 +114,36 @@ async def chat(engine: Engine, body: OllamaChatRequest, client: str) -> Response
         _conversation(body),
         lambda prompt: request_of(body, prompt, max_tokens=most, stop=options.stop),
         client,
+        is_streamed=body.stream,
     )
     if body.stream:
         return StreamingResponse(_lines(engine, body, turn), media_type="application/x-ndjson")
-    answer: _Line = {}
-    async with aclosing(turn) as items:
-        async for item in items:
-            if isinstance(item, Finished):
-                message = {**_message(item), "content": item.content or ""}
-                if item.thinking is not None:
-                    message["thinking"] = item.thinking
-                answer = {**_head(engine), "message": message, **_ending(body, item)}
-    return JSONResponse(answer)
+    [finished] = await gather([turn])
+    assert isinstance(finished, Finished)  # noqa: S101 - the last item of a turn
+    message = {**_message(finished), "content": finished.content or ""}
+    if finished.thinking is not None:
+        message["thinking"] = finished.thinking
+    return JSONResponse({**_head(engine), "message": message, **_ending(body, finished)})
 
 
-async def _lines(engine: Engine, body: OllamaChatRequest, turn: AsyncGenerator[TurnItem, None]) -> AsyncIterator[str]:
+async def _lines(
+    engine: Engine, body: OllamaChatRequest, turn: AsyncGenerator[list[TurnItem], None]
+) -> AsyncIterator[str]:
     def line(message: _Line, more: _Line) -> str:
         return json.dumps({**_head(engine), "message": message, **more}, ensure_ascii=False) + "\n"
 
     try:
-        async with aclosing(turn) as items:
-            async for item in items:
-                if isinstance(item, ThinkingText):
-                    yield line({"role": "assistant", "content": "", "thinking": item.text}, {"done": False})
-                elif isinstance(item, AnswerText):
-                    yield line({"role": "assistant", "content": item.text}, {"done": False})
-                elif isinstance(item, Finished):
-                    if item.calls:
-                        yield line({**_message(item), "content": ""}, {"done": False})
-                    yield line({"role": "assistant", "content": ""}, _ending(body, item))
+        async with aclosing(turn) as lists:
+            async for items in lists:
+                for item in items:
+                    if isinstance(item, ThinkingText):
+                        yield line({"role": "assistant", "content": "", "thinking": item.text}, {"done": False})
+                    elif isinstance(item, AnswerText):
+                        yield line({"role": "assistant", "content": item.text}, {"done": False})
+                    elif isinstance(item, Finished):
+                        if item.calls:
+                            yield line({**_message(item), "content": ""}, {"done": False})
+                        yield line({"role": "assistant", "content": ""}, _ending(body, item))
     except ApiError as error:
         yield json.dumps({"error": error.message}) + "\n"
     except Exception as error:

@@ -58,6 +58,7 @@ async def respond(engine: Engine, body: ResponsesRequest, client: str) -> Respon
             logit_bias=body.logit_bias,
         ),
         client,
+        is_streamed=body.stream,
         has_steps=_wants_logprobs(body),
     )
     writer = _Writer(engine, body)
@@ -85,19 +86,17 @@ class _Writer:
         self._steps: list[Step] = []  # those that no item has had yet
         self.response: dict[str, Any] = _empty_response(engine, body)
 
-    async def events(self, turn: AsyncGenerator[TurnItem, None]) -> AsyncIterator[dict[str, Any]]:
+    async def events(self, turn: AsyncGenerator[list[TurnItem], None]) -> AsyncIterator[dict[str, Any]]:
         """Yield the events of a turn; `response` is complete after the last."""
         yield {"type": "response.created", "response": self._snapshot()}
         yield {"type": "response.in_progress", "response": self._snapshot()}
-        async with aclosing(turn) as items:
-            async for item in items:
-                if isinstance(item, TokensWritten):
-                    self._steps += item.steps
-                elif isinstance(item, Finished):
-                    for event in self._finish(item):
-                        yield event
-                else:
-                    for event in self._grow(item):
+        async with aclosing(turn) as lists:
+            async for items in lists:
+                for item in items:
+                    if isinstance(item, TokensWritten):
+                        self._steps += item.steps
+                        continue
+                    for event in self._finish(item) if isinstance(item, Finished) else self._grow(item):
                         yield event
 
     def _snapshot(self) -> dict[str, Any]:

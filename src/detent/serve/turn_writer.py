@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeAlias
 
@@ -110,9 +110,10 @@ async def write_turns(
     make_request: Callable[[list[int]], Request],
     client: str,
     *,
+    is_streamed: bool = False,
     has_steps: bool = False,
-) -> list[AsyncGenerator[TurnItem, None]]:
-    """Prepare the turns of a conversation, and return them, one for each sample.
+) -> list[AsyncGenerator[list[TurnItem], None]]:
+    """Prepare the turns of a conversation, and return them, one for each sample, in lists of items.
 
     Errors of the request are raised here, before anything is written.
     """
@@ -120,25 +121,42 @@ async def write_turns(
     prompt = await engine.run(lambda: conversation.prompt(engine.model))
     request = make_request(prompt)
     rule = rule_of_turn(conversation, prompt, engine.model, engine.style)
-    job = Job(request, rule, client, open_stream=events_of, has_steps=has_steps, began=began)
+    job = Job(request, rule, client, open_stream=events_of, is_streamed=is_streamed, has_steps=has_steps, began=began)
     prepared = await engine.prepare(job)
     custom = frozenset(tool.name for tool in conversation.tools if tool.is_custom)
     return [_write(engine, engine.write(job, prepared, sample), custom) for sample in range(request.samples)]
 
 
 async def _write(
-    engine: Engine, events: AsyncGenerator[Item, None], custom: frozenset[str]
-) -> AsyncGenerator[TurnItem, None]:
+    engine: Engine, lists: AsyncGenerator[list[Item], None], custom: frozenset[str]
+) -> AsyncGenerator[list[TurnItem], None]:
     collector = _Collector(custom, is_json=engine.style is None or engine.style.arguments == "json")
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, Output):
-                yield collector.finish(event, _thinking_tokens(engine, collector, event))
-            elif isinstance(event, StepsWritten):
-                yield TokensWritten(event.steps)
-            elif not isinstance(event, str):
-                for item in collector.feed(event):
-                    yield item
+    async with aclosing(lists):
+        async for events in lists:
+            items: list[TurnItem] = []
+            for event in events:
+                if isinstance(event, Output):
+                    items.append(collector.finish(event, _thinking_tokens(engine, collector, event)))
+                elif isinstance(event, StepsWritten):
+                    items.append(TokensWritten(event.steps))
+                elif not isinstance(event, str):
+                    items += collector.feed(event)
+            if items := _joined(items):
+                yield items
+
+
+def _joined(items: Sequence[TurnItem]) -> list[TurnItem]:
+    """Join texts that follow each other: what was written while the reader was slow goes out as one."""
+    joined: list[TurnItem] = []
+    for item in items:
+        last = joined[-1] if joined else None
+        if (isinstance(item, CallText) and isinstance(last, CallText) and item.index == last.index) or (
+            isinstance(item, (ThinkingText, AnswerText)) and type(item) is type(last)
+        ):
+            joined[-1] = replace(item, text=last.text + item.text)
+        else:
+            joined.append(item)
+    return joined
 
 
 def _thinking_tokens(engine: Engine, collector: _Collector, output: Output) -> int:

@@ -126,18 +126,19 @@ class Playground:
 
     async def _events(self, job: Job, prepared: PreparedRequest) -> AsyncIterator[dict[str, Any]]:
         yield {"type": "start", "prompt_tokens": len(prepared.prompt_ids), "canonical": prepared.guide.canonical}
-        items: Any = self._engine.write(job, prepared)
-        async with aclosing(items):
-            async for item in items:
-                if isinstance(item, Note):
-                    yield item.data
-                elif isinstance(item, Output):
-                    yield {
-                        "type": "done",
-                        "text": item.text,
-                        "finish_reason": item.finish_reason,
-                        "report": {name: _finite(value) for name, value in report_of(item).items()},
-                    }
+        lists: Any = self._engine.write(job, prepared)
+        async with aclosing(lists):
+            async for items in lists:
+                for item in items:
+                    if isinstance(item, Note):
+                        yield item.data
+                    elif isinstance(item, Output):
+                        yield {
+                            "type": "done",
+                            "text": item.text,
+                            "finish_reason": item.finish_reason,
+                            "report": {name: _finite(value) for name, value in report_of(item).items()},
+                        }
 
     def _check_ids(self, param: str, token_ids: Sequence[int]) -> None:
         for each in token_ids:
