@@ -91,7 +91,19 @@ async def ask(port: int, body: dict[str, Any], *, path: str = CHAT) -> tuple[int
     answer = await reader.read()
     writer.close()
     head, _, rest = answer.partition(b"\r\n\r\n")
+    if b"text/event-stream" in head:
+        return int(head.split()[1]), whole_of(rest)
     return int(head.split()[1]), json.loads(rest) if rest else None
+
+
+def whole_of(stream: bytes) -> dict[str, Any]:
+    """Return the answer that the events of a stream make together."""
+    data = [line.removeprefix(b"data: ") for line in stream.split(b"\r\n") if line.startswith(b"data: ")]
+    if data[-1].strip() != b"[DONE]":
+        raise ValueError("the stream has no end")
+    chunks = [json.loads(each) for each in data[:-1]]
+    text = "".join(choice["delta"].get("content", "") for chunk in chunks for choice in chunk["choices"])
+    return {"choices": [{"message": {"content": text}}], "usage": chunks[-1]["usage"]}
 
 
 def body_of(number: int) -> dict[str, Any]:
@@ -116,8 +128,9 @@ def is_right(number: int, answer: Any) -> bool:
 class Load:
     """Clients that ask one request after the other."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, *, is_streamed: bool = False) -> None:
         self.server = server
+        self._more = {"stream": True, "stream_options": {"include_usage": True}} if is_streamed else {}
         self.port = server.port
         self.seconds = 0.0
         self.processor = 0.0
@@ -130,7 +143,7 @@ class Load:
         while not until():
             number, self._next = self._next, self._next + 1
             began = time.perf_counter()
-            status, answer = await ask(self.port, body_of(number))
+            status, answer = await ask(self.port, {**body_of(number), **self._more})
             self.latencies.append(time.perf_counter() - began)
             if status != 200 or not is_right(number, answer):
                 self.wrong += 1
@@ -325,16 +338,18 @@ def main() -> None:
         print(json.dumps({part: measure(part, options)}, indent=2), flush=True)
 
 
-PARTS = ("load", "bad_clients", "memory", "sigterm")
+PARTS = ("load", "streams", "bad_clients", "memory", "sigterm")
 
 
 def measure(part: str, options: argparse.Namespace) -> Any:
     """Return the figures of one part, with a server of its own."""
-    batch = plain_batch(2 * options.at_once, 64) if part == "load" else {}
+    is_load = part in ("load", "streams")
+    batch = plain_batch(4 * options.at_once, 64) if is_load else {}
     server = Server("--max-running", "64", "--max-queued", "1000")
     try:
-        if part == "load":
-            return {"plain_batch": batch, "server": asyncio.run(Load(server).run(options.at_once, options.seconds))}
+        if is_load:
+            load = Load(server, is_streamed=part == "streams")
+            return {"plain_batch": batch, "server": asyncio.run(load.run(options.at_once, options.seconds))}
         if part == "bad_clients":
             return calm_and_attacked(server, 32, options.seconds)
         if part == "memory":

@@ -106,19 +106,25 @@ def test_large_and_deep_bodies(serve: Serve) -> None:
         assert post(url, QUICK)[0] == 200
 
 
-def test_a_client_that_leaves_stops_its_text(serve: Serve) -> None:
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_a_client_that_leaves_stops_its_text(serve: Serve, is_streamed: bool) -> None:
     model = Slow(0.02)
     with serve(model) as url:
         host, port = url.removeprefix("http://").split(":")
-        body = json.dumps({"prompt": "x", "max_tokens": 5000, "guided_regex": "[a-z]*", "stream": True}).encode()
+        text = {"prompt": "x", "max_tokens": 5000, "guided_regex": "[a-z]*", "stream": is_streamed}
+        body = json.dumps(text).encode()
         with socket.create_connection((host, int(port))) as client:
             head = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
             client.sendall(head.encode() + body)
-            client.recv(1000)
+            if is_streamed:
+                client.recv(1000)
+            while not model.passes:
+                time.sleep(0.01)
         time.sleep(0.3)
         passes = model.passes
         time.sleep(0.3)
         assert model.passes <= passes + 1
+        assert "detent_running 0.0" in urllib.request.urlopen(f"{url}/metrics").read().decode()
 
 
 def test_a_text_that_takes_too_long(serve: Serve) -> None:

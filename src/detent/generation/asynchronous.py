@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -33,14 +33,19 @@ _Value = TypeVar("_Value")
 
 
 async def write_text(
-    inbox: Inbox, model: Model, stream: Stream | TurnStream, *, has_steps: bool = False, is_whole: bool = False
+    inbox: Inbox,
+    model: Model,
+    open_stream: Callable[[], Stream | TurnStream],
+    *,
+    has_steps: bool = False,
+    is_whole: bool = False,
 ) -> None:
     """Write a text into an inbox, and wait for its end; cancelling stops the text.
 
     With `has_steps`, the steps of tokens come too, before the piece that they complete. With `is_whole`, everything
     comes at the end, in one list.
     """
-    task = Task(model, stream, has_steps=has_steps, is_whole=is_whole, inbox=inbox)
+    task = Task(model, open_stream, has_steps=has_steps, is_whole=is_whole, inbox=inbox)
     submit(task)
     try:
         await inbox.wait_for_all()
@@ -85,8 +90,7 @@ class AsyncStream(AsyncIterator[Any]):
             request = await asyncio.to_thread(PreparedRequest, self._model, self._request, is_turn=is_turn)
             if self._yields == "values":
                 self._partial = partial_value(request.guide.language)
-            stream = events_of(request) if self._yields == "events" else request.stream()
-            self._task = Task(self._model, stream)
+            self._task = Task(self._model, lambda: events_of(request) if is_turn else request.stream())
             submit(self._task)
         while True:
             item: Any = await self._take(self._task)
@@ -142,7 +146,7 @@ class AsyncStream(AsyncIterator[Any]):
 
 async def _last(model: Model, request: PreparedRequest) -> Output:
     inbox = Inbox()
-    await write_text(inbox, model, request.stream(), is_whole=True)
+    await write_text(inbox, model, request.stream, is_whole=True)
     *_, output = await inbox.take()
     assert isinstance(output, Output)  # noqa: S101 - the last item of a text
     return output

@@ -15,7 +15,7 @@ import atexit
 import os
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from time import perf_counter
@@ -156,8 +156,8 @@ class Task:
     ----------
     model : Model
         What writes.
-    stream : Stream or TurnStream
-        What is written.
+    open_stream : callable
+        Returns the stream of what is written; the thread that writes calls it.
     has_steps : bool
         Whether the steps of tokens are sent too.
     is_whole : bool
@@ -174,7 +174,7 @@ class Task:
     def __init__(
         self,
         model: Model,
-        stream: Stream | TurnStream,
+        open_stream: Callable[[], Stream | TurnStream],
         *,
         has_steps: bool = False,
         is_whole: bool = False,
@@ -182,7 +182,8 @@ class Task:
     ) -> None:
         self.inbox = inbox or Inbox()
         self.model = model
-        self.stream = stream
+        self._open_stream = open_stream
+        self._stream: Stream | TurnStream | None = None
         self._steps_sent: int | None = 0 if has_steps else None
         self._is_whole = is_whole
         self.is_cancelled = False
@@ -193,12 +194,20 @@ class Task:
         self.mailbox = _mailbox(asyncio.get_running_loop())
         self._written: list[Received] = []
 
+    @property
+    def stream(self) -> Stream | TurnStream:
+        """What is written."""
+        if self._stream is None:
+            self._stream = self._open_stream()
+        return self._stream
+
     def advance(self) -> None:
         """Write the text up to its next pass."""
         began = perf_counter()
         try:
             if self.is_cancelled:
-                self.stream.close()
+                if self._stream is not None:
+                    self._stream.close()
                 self.is_over = True
                 return
             for piece in self.stream.until_pass():
@@ -238,14 +247,14 @@ class Task:
 
 def _mailbox(loop: asyncio.AbstractEventLoop) -> _Mailbox:
     with _lock:
-        return _mailboxes.setdefault(loop, _Mailbox(loop))
+        return _mailboxes.get(loop) or _mailboxes.setdefault(loop, _Mailbox(loop))
 
 
 def submit(task: Task) -> None:
     """Start a text of a model."""
     try:
         with _lock:
-            scheduler = _schedulers.setdefault(task.model, _Scheduler(task.model))
+            scheduler = _schedulers.get(task.model) or _schedulers.setdefault(task.model, _Scheduler(task.model))
     except TypeError:  # a model without hash or weak references is never read together
         scheduler = _Scheduler(task.model)
     scheduler.submit(task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -141,7 +142,27 @@ def _add_endpoint(
         except ValidationError as error:
             raise from_validation(error, _parsed(data)) from None
         _check_model(engine, getattr(body, "model", None))
-        return await endpoint(engine, body, client)
+        return await _while_connected(request, endpoint(engine, body, client))
+
+
+async def _while_connected(request: Request, work: Awaitable[Response]) -> Response:
+    """Return an answer, or stop making it when the client goes."""
+    made = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnection(request))
+    try:
+        await asyncio.wait((made, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not made.done():
+            return Response(status_code=499)  # nobody reads it
+        return made.result()
+    finally:
+        gone.cancel()
+        made.cancel()
+        await asyncio.gather(gone, made, return_exceptions=True)
+
+
+async def _disconnection(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _parsed(data: bytes) -> object:

@@ -208,9 +208,13 @@ class Engine:
     async def _fill(self, inbox: Inbox, job: Job, prepared: PreparedRequest, sample: int) -> None:
         async def write() -> None:
             async with self.admission.slot(job.client):
-                stream = await self.run(lambda: job.open_stream(prepared, sample))
-                is_whole = not job.is_streamed
-                await write_text(inbox, self.model, stream, has_steps=job.has_steps, is_whole=is_whole)
+                await write_text(
+                    inbox,
+                    self.model,
+                    lambda: job.open_stream(prepared, sample),
+                    has_steps=job.has_steps,
+                    is_whole=not job.is_streamed,
+                )
 
         try:
             await self.in_time(write(), job.began)
