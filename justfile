@@ -37,7 +37,7 @@ engine name:
     build/engines/{{ name }}/bin/python -m pip install --quiet --upgrade pip
     build/engines/{{ name }}/bin/python -m pip install --quiet --group engine --group engine-{{ name }} .
     build/engines/{{ name }}/bin/python -m pytest -W default -m engines \
-        tests/integrations/engines/test_{{ replace(name, "-", "_") }}.py
+        tests/integrations/engines/test_{{ replace(name, "-", "_") }}*.py
 
 # Run the tests and report the lines of the package that none of them runs (Python; processes that tests start are not seen)
 coverage *arguments:

@@ -20,6 +20,10 @@ from sglang.srt.constrained.base_grammar_backend import (
     register_grammar_backend,
     register_vocab_mask_buffer,
 )
+from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend
+from sglang.srt.constrained.torch_ops.token_filter_torch_ops import set_token_filter_torch
+from sglang.srt.parser.reasoning_parser import ReasoningParser
+from sglang.srt.runtime_context import get_serving
 
 from detent.errors import DetentError
 from detent.integrations.engine import Constraint, ConstraintCompiler
@@ -31,6 +35,8 @@ from detent.vocabulary import Vocabulary
 __all__ = ["DetentGrammar", "DetentGrammarBackend", "make_backend", "register"]
 
 _logger = logging.getLogger("sglang.detent")
+
+_GRAMMARS = 256
 
 
 def register() -> None:
@@ -45,18 +51,29 @@ def register() -> None:
 def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Iterable[int] | None = None) -> Any:
     """Return the backend of a server, which holds what follows thinking, if the server has a reasoning parser."""
     backend = DetentGrammarBackend(tokenizer, vocab_size, eos_token_ids)
-    if not server_args.reasoning_parser:
+    options = get_serving()  # SGLang's own factory reads these; the argument may lack what SGLang has found out since
+    if not options.reasoning_parser:
         return backend
-    from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend
-    from sglang.srt.parser.reasoning_parser import ReasoningParser
-
-    parser = ReasoningParser(model_type=server_args.reasoning_parser, stream_reasoning=False, tokenizer=tokenizer)
-    return ReasonerGrammarBackend(
-        backend, parser, tokenizer, enable_strict_thinking=getattr(server_args, "enable_strict_thinking", False)
-    )
+    parser = ReasoningParser(model_type=options.reasoning_parser, stream_reasoning=False, tokenizer=tokenizer)
+    return _ThinkingBackend(backend, parser, tokenizer, enable_strict_thinking=options.enable_strict_thinking)
 
 
-class DetentGrammarBackend(BaseGrammarBackend):  # type: ignore[misc]
+class _BoundedCache:
+    """Keeps the grammars of the last rules; SGLang itself keeps all of them, and each holds a compiled rule."""
+
+    cache: dict[tuple[str, str], Any]
+
+    def set_cache(self, key: tuple[str, str], value: Any) -> None:
+        super().set_cache(key, value)  # type: ignore[misc]
+        while len(self.cache) > _GRAMMARS:
+            self.cache.pop(next(iter(self.cache)), None)
+
+
+class _ThinkingBackend(_BoundedCache, ReasonerGrammarBackend):  # type: ignore[misc]
+    """SGLang's own support of thinking, with a bounded cache."""
+
+
+class DetentGrammarBackend(_BoundedCache, BaseGrammarBackend):  # type: ignore[misc]
     """Compiles the rules of requests, on SGLang's threads.
 
     Parameters
@@ -89,6 +106,22 @@ class DetentGrammarBackend(BaseGrammarBackend):  # type: ignore[misc]
     def apply_vocab_mask(logits: Any, vocab_mask: Any) -> None:
         """Write -inf to what the mask does not allow, in place."""
         DetentGrammar.apply_vocab_mask(logits, vocab_mask)
+
+    @property
+    def is_support_token_filter(self) -> bool:
+        """Whether thinking can be held to `--enable-strict-thinking`."""
+        return True
+
+    @staticmethod
+    def set_token_filter(
+        vocab_mask: Any,
+        token_ids: Sequence[int],
+        batch_idx: int,
+        is_allowed: bool = True,
+        reset_vocab_mask: bool = True,
+    ) -> None:
+        """Allow or exclude ids in a row, as SGLang asks while a model thinks."""
+        set_token_filter_torch(vocab_mask, token_ids, batch_idx, is_allowed, reset_vocab_mask)
 
     def initialize_vocab_mask_buffer(self, name: str, vocab_size: int, max_rows: int, device: Any) -> Any:
         """Return a mask for all requests of a step, which SGLang keeps."""

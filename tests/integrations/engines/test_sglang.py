@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,9 +17,12 @@ pytest.importorskip("sglang.srt.constrained.base_grammar_backend")
 import torch  # noqa: E402
 from sglang.srt.constrained.base_grammar_backend import GRAMMAR_BACKEND_REGISTRY, InvalidGrammarObject  # noqa: E402
 from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend  # noqa: E402
+from sglang.srt.runtime_context import get_context  # noqa: E402
 from transformers import AutoTokenizer  # noqa: E402
 
+import tests.support.sglang_server  # noqa: E402, F401  (SGLang imports what a CPU lacks)
 from detent.integrations.sglang import DetentGrammarBackend, make_backend, register  # noqa: E402
+from tests.integrations.engines.thinking import write_thinking  # noqa: E402
 from write_transformers import write_transformers  # noqa: E402
 
 
@@ -121,16 +123,42 @@ def test_the_backend_is_registered(tokenizer: Any) -> None:
     register()
     register()
     assert GRAMMAR_BACKEND_CHOICES.count("detent") == 1
-    options = SimpleNamespace(reasoning_parser=None)
-    assert type(GRAMMAR_BACKEND_REGISTRY["detent"](options, tokenizer, 2048, {0})) is DetentGrammarBackend
+    with get_context().override_server_args(reasoning_parser=None) as options:
+        assert type(GRAMMAR_BACKEND_REGISTRY["detent"](options, tokenizer, 2048, {0})) is DetentGrammarBackend
+
+
+def test_grammars_that_are_kept_are_bounded(tokenizer: Any) -> None:
+    backend = DetentGrammarBackend(tokenizer, 2048, {0})
+    for number in range(300):
+        _get(backend, "regex", f"a{{{number + 1}}}")
+    assert len(backend.cache) == 256
+    assert ("regex", "a{300}") in backend.cache and ("regex", "a{1}") not in backend.cache
+
+
+def test_strict_thinking_excludes_tokens(tmp_path: Path) -> None:
+    write_thinking(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    with get_context().override_server_args(reasoning_parser="qwen3", enable_strict_thinking=True) as options:
+        backend = make_backend(options, tokenizer, 2080, {0})
+    grammar = _get(backend, "regex", "[0-9]{2}", reasoning=True)
+    grammar.maybe_init_reasoning(True)
+    excluded = grammar.think_excluded_token_ids
+    assert excluded
+    mask = grammar.allocate_vocab_mask(2080, 1, "cpu")
+    grammar.fill_vocab_mask(mask, 0)
+    assert not any(int(mask[0][each >> 5]) >> (each & 31) & 1 for each in excluded)
+    grammar.accept_token(tokenizer.convert_tokens_to_ids("</think>"))
+    for token in [*detent.load_model().vocabulary.encode_canonical("42"), 0]:
+        grammar.accept_token(token)
+    assert grammar.is_terminated()
 
 
 def test_thinking_is_free_and_the_answer_is_held(tmp_path: Path) -> None:
-    write_transformers(tmp_path)
+    write_thinking(tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)
-    tokenizer.add_tokens(["<think>", "</think>"], special_tokens=True)
     end = tokenizer.convert_tokens_to_ids("</think>")
-    backend = make_backend(SimpleNamespace(reasoning_parser="deepseek-r1"), tokenizer, 2080, {0})
+    with get_context().override_server_args(reasoning_parser="deepseek-r1") as options:
+        backend = make_backend(options, tokenizer, 2080, {0})
     assert isinstance(backend, ReasonerGrammarBackend)
     grammar = _get(backend, "regex", "[0-9]{2}", reasoning=True)
     grammar.maybe_init_reasoning(True)
