@@ -113,6 +113,7 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "type": lambda: 0, "mask": lambda: np.zeros(1, np.int32), "most": lambda: 5,
     "numbers": lambda: np.zeros(5, np.float32), "to": lambda: np.zeros(5, np.float32),
     "json": lambda: b'{"model": {"merges": []}}', "count": lambda: 2, "words": lambda: 1, "wait": lambda: 0.01,
+    "part_tokens": lambda: 3,
     "key": lambda: LANGUAGE, "rest": lambda: LANGUAGE, "unmerged": lambda: "", "whole": machine,
     "parents": lambda: np.array([-1, 0]), "allowed": lambda: np.zeros(2, np.uint8),
     "transitions": lambda: _core.PretokenTransitions(vocabulary(), encoder()),

@@ -53,10 +53,14 @@ std::shared_ptr<CanonicalSlot> make_canonical_machine(const NodeRef& language,
                                                       std::shared_ptr<const Vocabulary> vocabulary,
                                                       std::shared_ptr<PretokenTransitions> transitions,
                                                       std::int64_t states, std::int64_t memory_bytes,
-                                                      std::int64_t steps, std::shared_ptr<CancelFlag> cancel) {
+                                                      std::int64_t steps, std::shared_ptr<CancelFlag> cancel,
+                                                      const std::optional<NodeRef>& part, std::uint32_t part_tokens) {
   const WithoutGil release;
-  return std::make_shared<CanonicalSlot>(std::make_shared<CanonicalMachine>(
-      language, std::move(vocabulary), std::move(transitions), Limits{states, memory_bytes, steps}, std::move(cancel)));
+  std::optional<CanonicalMachine::Part> budgeted;
+  if (part) budgeted = CanonicalMachine::Part{*part, part_tokens};
+  return std::make_shared<CanonicalSlot>(
+      std::make_shared<CanonicalMachine>(language, std::move(vocabulary), std::move(transitions), budgeted,
+                                         Limits{states, memory_bytes, steps}, std::move(cancel)));
 }
 
 std::shared_ptr<PartBudgetSlot> make_part_budget_machine(const std::shared_ptr<LanguageSlot>& whole,
@@ -151,7 +155,8 @@ void bind_machines(nb::module_& m) {
 
   nb::class_<CanonicalSlot, MachineSlot>(m, "CanonicalMachine")
       .def(nb::new_(&make_canonical_machine), "language"_a, "vocabulary"_a, "transitions"_a, "states"_a,
-           "memory_bytes"_a, "steps"_a, "cancel"_a.none() = nb::none());
+           "memory_bytes"_a, "steps"_a, "cancel"_a.none() = nb::none(), "part"_a.none() = nb::none(),
+           "part_tokens"_a = 0);
 
   nb::class_<PartBudgetSlot, MachineSlot>(m, "PartBudgetMachine")
       .def(nb::new_(&make_part_budget_machine), "whole"_a, "part"_a, "tokens"_a, "states"_a, "memory_bytes"_a,

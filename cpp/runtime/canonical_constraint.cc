@@ -22,7 +22,7 @@ class CanonicalConstraint::Call {
   std::lock_guard<std::mutex> lock_;
 };
 
-CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks,
+CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks, Automaton* part,
                                          std::shared_ptr<PretokenTransitions> transitions, const Limits& limits,
                                          std::shared_ptr<const CancelFlag> cancel)
     : transitions_(std::move(transitions)),
@@ -36,10 +36,12 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
       single_(language_, greedy_, completions_),
       endings_(language_, greedy_, completions_, byte_fallback_, single_),
       search_(language_, completions_, byte_fallback_, endings_),
-      masks_(language_, masks, greedy_, completions_, endings_, search_) {}
+      known_completions_(language_, completions_, endings_, search_, part),
+      masks_(language_, masks, greedy_, completions_, endings_, search_, known_completions_) {}
 
-CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks, CanonicalConstraint& other)
-    : CanonicalConstraint(automaton, masks, other.transitions_, other.meter_.limits(), other.cancel_) {
+CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks, Automaton* part,
+                                         CanonicalConstraint& other)
+    : CanonicalConstraint(automaton, masks, part, other.transitions_, other.meter_.limits(), other.cancel_) {
   const Call call(other);
   masks_.continue_from(other.masks_);
 }
@@ -102,9 +104,28 @@ bool CanonicalConstraint::accepting(ExprId state, const Context& at) {
   });
 }
 
-bool CanonicalConstraint::fill(ExprId state, const Context& at, std::uint32_t* row, std::uint32_t tokens_after) {
+bool CanonicalConstraint::fill(ExprId state, const Context& at, std::uint32_t* row, const CompletionBudget& budget) {
   const Call call(*this);
-  return masks_.fill(state, sets_[at.positions], at.last, tokens_after, row);
+  return masks_.fill(state, sets_[at.positions], at.last, budget, row);
+}
+
+bool CanonicalConstraint::completes_within(ExprId state, const Context& at, const CompletionBudget& budget) {
+  const Call call(*this);
+  if (at.last == kNoToken) return known_completions_.completion_of_text(state, budget).has_value();
+  return std::ranges::any_of(sets_[at.positions], [&](const SplitPosition& position) {
+    return known_completions_.fits({state, position, at.last}, budget);
+  });
+}
+
+std::optional<std::vector<std::uint32_t>> CanonicalConstraint::completion_within(ExprId state, const Context& at,
+                                                                                 const CompletionBudget& budget) {
+  const Call call(*this);
+  if (at.last == kNoToken) return known_completions_.completion_of_text(state, budget);
+  for (const SplitPosition& position : sets_[at.positions]) {
+    std::optional<std::vector<std::uint32_t>> found = known_completions_.completion({state, position, at.last}, budget);
+    if (found) return found;
+  }
+  return std::nullopt;
 }
 
 std::uint32_t CanonicalConstraint::completion_length(ExprId state, const Context& at) {

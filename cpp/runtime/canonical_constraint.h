@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "runtime/completion_search.h"
 #include "runtime/completions.h"
 #include "runtime/greedy_completions.h"
+#include "runtime/known_completions.h"
 #include "runtime/mask_computer.h"
 #include "runtime/pretoken_endings.h"
 #include "runtime/single_pretoken_completions.h"
@@ -39,10 +41,12 @@ class CanonicalConstraint {
   static constexpr PositionSetId kRefused = SplitPositionSets::kRefused;
   static constexpr std::uint32_t kNoLimit = kInfinite;
 
-  CanonicalConstraint(Automaton& automaton, MaskComputer& masks, std::shared_ptr<PretokenTransitions> transitions,
-                      const Limits& limits, std::shared_ptr<const CancelFlag> cancel);
-  // The same tokenizer with a new automaton of the language of `other`.
-  CanonicalConstraint(Automaton& automaton, MaskComputer& masks, CanonicalConstraint& other);
+  // `part` is the automaton of a first part with a budget, or null.
+  CanonicalConstraint(Automaton& automaton, MaskComputer& masks, Automaton* part,
+                      std::shared_ptr<PretokenTransitions> transitions, const Limits& limits,
+                      std::shared_ptr<const CancelFlag> cancel);
+  // The same tokenizer with new automata of the language and the part of `other`.
+  CanonicalConstraint(Automaton& automaton, MaskComputer& masks, Automaton* part, CanonicalConstraint& other);
   // The number here of a set of split positions of `other`.
   PositionSetId adopt(CanonicalConstraint& other, PositionSetId positions);
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
@@ -60,12 +64,16 @@ class CanonicalConstraint {
   // The context after `token`, which leads the language to `next`; its positions are kRefused if it may not follow.
   Context step(ExprId next, const Context& at, std::uint32_t token);
   bool accepting(ExprId state, const Context& at);
-  // Writes the row of the text tokens that may follow; with a budget, only those after which the known completion has
-  // at most `tokens_after` tokens. Returns whether the budget may have removed any.
-  bool fill(ExprId state, const Context& at, std::uint32_t* row, std::uint32_t tokens_after = kNoLimit);
+  // Writes the row of the text tokens that may follow; with a budget, only those after which a known completion fits it
+  // (CanonicalMasks::fill). Returns whether the budget may have removed any.
+  bool fill(ExprId state, const Context& at, std::uint32_t* row, const CompletionBudget& budget = {});
   // The known completion, which need not have the fewest tokens, and its length.
   std::vector<std::uint32_t> completion(ExprId state, const Context& at);
   std::uint32_t completion_length(ExprId state, const Context& at);
+  // For a budget with a part: whether a known completion fits it, and the tokens of one that does, or nothing.
+  bool completes_within(ExprId state, const Context& at, const CompletionBudget& budget);
+  std::optional<std::vector<std::uint32_t>> completion_within(ExprId state, const Context& at,
+                                                              const CompletionBudget& budget);
 
   // The tokenizer's encoding of a text, special tokens included.
   std::vector<std::uint32_t> encode(std::string_view text) const { return transitions_->encode(text); }
@@ -88,6 +96,7 @@ class CanonicalConstraint {
   SinglePretokenCompletions single_;
   PretokenEndings endings_;
   CompletionSearch search_;
+  KnownCompletions known_completions_;
   CanonicalMasks masks_;
 };
 

@@ -19,25 +19,47 @@ std::shared_ptr<PretokenTransitions> of_vocabulary(std::shared_ptr<PretokenTrans
 }  // namespace
 
 CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
-                                   std::shared_ptr<PretokenTransitions> transitions, const Limits& limits,
-                                   std::shared_ptr<const CancelFlag> cancel)
+                                   std::shared_ptr<PretokenTransitions> transitions, const std::optional<Part>& part,
+                                   const Limits& limits, std::shared_ptr<const CancelFlag> cancel)
     : TokenMachine(std::move(vocabulary)),
       language_(language, vocabulary_, limits, cancel),
-      constraint_(language_.automaton(), language_.masks(), of_vocabulary(std::move(transitions), *vocabulary_), limits,
-                  std::move(cancel)) {
+      part_(part ? std::make_unique<LanguageMachine>(part->language, vocabulary_, limits, cancel) : nullptr),
+      part_tokens_(part ? part->tokens : 0),
+      constraint_(language_.automaton(), language_.masks(), part_automaton(),
+                  of_vocabulary(std::move(transitions), *vocabulary_), limits, std::move(cancel)) {
   if (constraint_.start(language_.start(), {}).positions == CanonicalConstraint::kRefused) {
     throw Error(ErrorKind::empty, "canonical");
   }
+  if (!part_) return;
+  if (language_.automaton().has_lists()) throw Error(ErrorKind::unsupported, "distinct_canonical_budget");
+  check_part(start({}));
+}
+
+// Throws `limit` if no known completion closes the part in time.
+void CanonicalMachine::check_part(TokenState at) {
+  const auto fits = [&] {
+    return completes_within(at, CanonicalConstraint::kNoLimit) ||
+           !followed_completion(at, CanonicalConstraint::kNoLimit).empty();
+  };
+  if (!is_open(at) || fits()) return;
+  while (!fits()) ++at.part_tokens;
+  throw Error(ErrorKind::limit, "part_tokens", at.part_tokens, part_tokens_);
 }
 
 CanonicalMachine::CanonicalMachine(CanonicalMachine& other)
     : TokenMachine(other.vocabulary_),
       language_(other.language_),
-      constraint_(language_.automaton(), language_.masks(), other.constraint_) {}
+      part_(other.part_ ? std::make_unique<LanguageMachine>(*other.part_) : nullptr),
+      part_tokens_(other.part_tokens_),
+      constraint_(language_.automaton(), language_.masks(), part_automaton(), other.constraint_) {}
 
 void CanonicalMachine::adopt(TokenMachine& other, std::span<TokenState> states) {
   auto& before = static_cast<CanonicalMachine&>(other);
+  std::vector<TokenState> parts;
+  for (const TokenState& state : states) parts.push_back({state.part});
+  if (part_) part_->adopt(*before.part_, parts);
   language_.adopt(before.language_, states);
+  for (std::size_t i = 0; i < states.size(); ++i) states[i].part = parts[i].language;
   for (TokenState& state : states) {
     if (!state.is_finished()) state.positions = constraint_.adopt(before.constraint_, {state.positions}).value;
   }
@@ -46,7 +68,13 @@ void CanonicalMachine::adopt(TokenMachine& other, std::span<TokenState> states) 
 TokenState CanonicalMachine::start(std::span<const std::uint32_t> prompt) {
   const CanonicalConstraint::Context context = constraint_.start(language_.start(), prompt);
   if (context.positions == CanonicalConstraint::kRefused) throw Error(ErrorKind::empty, "after");
-  return state_of(language_.start(), context);
+  TokenState state = state_of(language_.start(), context);
+  if (part_ && !part_->accepting(part_->start())) {
+    state.part = part_->start().value;
+    state.part_tokens = part_tokens_;
+    if (!prompt.empty()) check_part(state);
+  }
+  return state;
 }
 
 TokenStep CanonicalMachine::step_to(const TokenState& state, std::uint32_t token, ExprId next) {
@@ -54,7 +82,14 @@ TokenStep CanonicalMachine::step_to(const TokenState& state, std::uint32_t token
   const CanonicalConstraint::Context after = constraint_.step(any_text, context(state), token);
   if (after.positions == CanonicalConstraint::kRefused) return {state, Refusal::tokenization};
   const bool ends = vocabulary().is_eos(token) && constraint_.accepting(any_text, after);
-  return {ends ? TokenState::finished() : state_of(next, after)};
+  if (ends) return {TokenState::finished()};
+  TokenState reached = state_of(next, after);
+  if (is_open(state)) {
+    if (state.part_tokens == 0) return {state, Refusal::budget};
+    reached.part = part_after(part_->automaton(), ExprId{state.part}, vocabulary().bytes(token)).value;
+    reached.part_tokens = is_open(reached) ? state.part_tokens - 1 : 0;
+  }
+  return {reached};
 }
 
 TokenStep CanonicalMachine::step(const TokenState& state, std::uint32_t token) {
@@ -79,7 +114,16 @@ void CanonicalMachine::fill(const TokenState& state, std::uint32_t* row) {
 
 bool CanonicalMachine::fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) {
   if (tokens_after != CanonicalConstraint::kNoLimit) refuse_budget();
-  const bool bound = constraint_.fill(without_text(state), context(state), row, tokens_after);
+  CompletionBudget budget = budget_of(state, tokens_after);
+  if (is_open(state)) {
+    if (state.part_tokens == 0) {  // the text ends here, or it could not be here
+      std::fill_n(row, vocabulary().word_count(), 0u);
+      if (accepting(state)) allow_eos(row);
+      return true;
+    }
+    --budget.part_tokens;
+  }
+  const bool bound = constraint_.fill(without_text(state), context(state), row, budget);
   if (language_.automaton().has_lists()) {
     language_.repeated().remove(ExprId{state.language}, row,
                                 [&](std::uint32_t token) { return step(state, token).refusal == Refusal::none; });
@@ -89,13 +133,23 @@ bool CanonicalMachine::fill_within(const TokenState& state, std::uint32_t tokens
 }
 
 bool CanonicalMachine::completes_within(const TokenState& state, std::uint32_t tokens) {
+  if (is_open(state)) {
+    return constraint_.completes_within(ExprId{state.language}, context(state), budget_of(state, tokens));
+  }
   refuse_budget();
   return constraint_.completion_length(without_text(state), context(state)) <= tokens;
 }
 
 // A completion that is found without the text of items may repeat one. So its tokens are followed up to the next
 // separator, after which the state knows the item.
-std::vector<std::uint32_t> CanonicalMachine::completion(const TokenState& state, std::uint32_t) {
+std::vector<std::uint32_t> CanonicalMachine::completion(const TokenState& state, std::uint32_t within) {
+  if (is_open(state)) {
+    const auto known = constraint_.completion_within(ExprId{state.language}, context(state), budget_of(state, within));
+    if (known) return *known;
+    std::vector<std::uint32_t> shortest = shortest_completion(state);
+    if (!shortest.empty()) return shortest;
+    throw Error(ErrorKind::limit, "part_tokens", state.part_tokens + 1, state.part_tokens);
+  }
   if (!language_.automaton().has_lists()) return constraint_.completion(ExprId{state.language}, context(state));
   std::vector<std::uint32_t> tokens;
   TokenState at = state;
@@ -117,6 +171,7 @@ void CanonicalMachine::refuse_budget() const {
 }
 
 std::vector<std::uint32_t> CanonicalMachine::followed_completion(const TokenState& state, std::uint32_t tokens) {
+  if (is_open(state) && state.part_tokens == 0) return {};
   if (completes_within(state, tokens)) return completion(state, tokens);
   if (!language_.completes_within({state.language}, tokens)) return {};
   std::vector<std::uint32_t> shortest = shortest_completion(state);

@@ -25,7 +25,7 @@ constexpr std::int64_t kManyStates = 1'000;  // that one mask adds; nearly all l
 }  // namespace
 
 bool CanonicalMasks::fill(ExprId state, const SplitPositionSets::Set& set, std::uint32_t last,
-                          std::uint32_t tokens_after, std::uint32_t* row) {
+                          const CompletionBudget& budget, std::uint32_t* row) {
   const Encoder& encoder = language_.encoder();
   const PretokenTransitions& transitions = language_.transitions;
   std::fill_n(row, language_.vocabulary().word_count(), 0u);
@@ -33,7 +33,7 @@ bool CanonicalMasks::fill(ExprId state, const SplitPositionSets::Set& set, std::
   if (last != PretokenTransitions::kNoToken && encoder.may_have_neighbours(last)) {
     for (const SplitPosition& at : set) {
       if (endings_.find(state, at.position).impossible) continue;
-      removed |= add_mask(state, at, tokens_after, row);
+      removed |= known_completions_.add_within(*mask_of(state, at), state, at, budget, row);
       within_pretoken = true;
     }
   }
@@ -41,43 +41,10 @@ bool CanonicalMasks::fill(ExprId state, const SplitPositionSets::Set& set, std::
   for (const SplitPosition& at : set) {
     if (!transitions.may_end_pretoken(at, last)) continue;
     const SplitPosition start = transitions.pretoken_start(at.position.decoded().state);
-    if (completions_.has_text(state, start.position)) removed |= add_mask(state, start, tokens_after, row);
+    if (completions_.has_text(state, start.position))
+      removed |= known_completions_.add_within(*mask_of(state, start), state, start, budget, row);
   }
   return removed;
-}
-
-bool CanonicalMasks::add_mask(ExprId state, const SplitPosition& at, std::uint32_t tokens_after, std::uint32_t* row) {
-  const std::shared_ptr<const Mask> mask = mask_of(state, at);
-  const auto fits = [&] {
-    if (mask->max_completion_bound() <= tokens_after) return true;
-    const auto longest = longest_.find({state, at, PretokenTransitions::kNoToken});
-    return longest != longest_.end() && longest->second <= tokens_after;
-  };
-  if (fits()) {
-    mask->add_to(row);
-    return false;
-  }
-  add_within(*mask, state, at, tokens_after, row);
-  return true;
-}
-
-// Adds the tokens of a mask after which the completion fits the budget.
-void CanonicalMasks::add_within(const Mask& mask, ExprId state, const SplitPosition& at, std::uint32_t tokens_after,
-                                std::uint32_t* row) {
-  const TransitionRow& transitions = language_.transitions.row(at.position);
-  std::vector<std::uint32_t> bits(language_.vocabulary().word_count());
-  mask.add_to(bits.data());
-  std::uint32_t longest = 0;
-  language_.each_token(state, [&](std::uint32_t token, ExprId next) {
-    if ((bits[token >> 5] >> (token & 31) & 1) == 0) return;
-    const PositionId position = transitions.targets[transitions.target_of(token)];
-    const SplitPosition after{position, language_.transitions.unsplit_after(at.unsplit, token)};
-    const std::uint32_t length = search_.completion_length({next, after, token});
-    longest = std::max(longest, length);
-    if (length <= tokens_after) row[token >> 5] |= 1u << (token & 31);
-  });
-  language_.meter.allocate(64);
-  longest_[{state, at, PretokenTransitions::kNoToken}] = longest;
 }
 
 std::shared_ptr<const Mask> CanonicalMasks::mask_of(ExprId state, const SplitPosition& at) {

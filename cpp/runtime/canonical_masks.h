@@ -16,6 +16,7 @@
 #include "mask/mask_cache.h"
 #include "runtime/canonical_slices.h"
 #include "runtime/completion_search.h"
+#include "runtime/known_completions.h"
 #include "runtime/mask_computer.h"
 #include "runtime/split_positions.h"
 #include "runtime/token_bounds.h"
@@ -26,30 +27,30 @@ namespace detent {
 class CanonicalMasks {
  public:
   CanonicalMasks(const TokenizedLanguage& language, MaskComputer& masks, GreedyCompletions& greedy,
-                 Completions& completions, PretokenEndings& endings, CompletionSearch& search)
+                 Completions& completions, PretokenEndings& endings, CompletionSearch& search,
+                 KnownCompletions& known_completions)
       : language_(language),
         masks_(masks),
         greedy_(greedy),
         completions_(completions),
         endings_(endings),
         search_(search),
+        known_completions_(known_completions),
         slices_(language, masks.analysis(), completions, endings, search) {}
 
   // What masks of `other`, of the same language, have shown holds here.
   void continue_from(const CanonicalMasks& other) { has_many_states_ = other.has_many_states_; }
 
   // Writes the row of the text tokens that may follow `last` at a set of positions; with a budget, only those after
-  // which the completion has at most `tokens_after` tokens. Returns whether the budget may have removed any.
+  // which a known completion fits it. The part of a budget is at its state before the token, and the counts are of the
+  // tokens after it. Returns whether the budget may have removed any.
   // Cost: at the first visit of a state and position, a walk over the trie.
-  bool fill(ExprId state, const SplitPositionSets::Set& set, std::uint32_t last, std::uint32_t tokens_after,
+  bool fill(ExprId state, const SplitPositionSets::Set& set, std::uint32_t last, const CompletionBudget& budget,
             std::uint32_t* row);
 
  private:
   using BoundedTokens = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // token, bound on its completion
 
-  bool add_mask(ExprId state, const SplitPosition& at, std::uint32_t tokens_after, std::uint32_t* row);
-  void add_within(const Mask& mask, ExprId state, const SplitPosition& at, std::uint32_t tokens_after,
-                  std::uint32_t* row);
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at, std::int64_t max_states);
@@ -61,10 +62,9 @@ class CanonicalMasks {
   Completions& completions_;
   PretokenEndings& endings_;
   CompletionSearch& search_;
+  KnownCompletions& known_completions_;
   CanonicalSlices slices_;
   bool has_many_states_ = false;  // a walk by states has given up
-  // The longest completion after a token of a mask, counted; the node has no last token.
-  std::unordered_map<CompletionNode, std::uint32_t, CompletionNodeHash> longest_;
 };
 
 }  // namespace detent

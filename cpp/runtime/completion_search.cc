@@ -54,15 +54,18 @@ bool CompletionSearch::may_end_pretoken(const CompletionNode& node) {
          completions_.may_start_pretoken(node.state, node.at.position.decoded().state);
 }
 
-// An ending that may follow the last token and does not make the pre-token the text of an unsplit token; or null.
-PretokenEnding* CompletionSearch::fitting_ending(const CompletionNode& node) {
+bool CompletionSearch::fits_ending(const CompletionNode& node, const PretokenEnding& ending) {
   const Encoder& encoder = language_.encoder();
-  if (!encoder.may_have_neighbours(node.last)) return nullptr;
+  if (!encoder.may_have_neighbours(node.last) || !encoder.may_follow(node.last, ending.first)) return false;
+  if (node.at.unsplit == Encoder::kNoUnsplit) return true;
+  const UnsplitNode unsplit = endings_.unsplit_after(node.at.unsplit, node.state, node.at.position, ending);
+  return encoder.unsplit_token(unsplit) == Encoder::kNone;
+}
+
+PretokenEnding* CompletionSearch::fitting_ending(const CompletionNode& node) {
+  if (!language_.encoder().may_have_neighbours(node.last)) return nullptr;
   for (PretokenEnding& ending : endings_.find(node.state, node.at.position).endings) {
-    if (!encoder.may_follow(node.last, ending.first)) continue;
-    if (node.at.unsplit == Encoder::kNoUnsplit) return &ending;
-    const UnsplitNode unsplit = endings_.unsplit_after(node.at.unsplit, node.state, node.at.position, ending);
-    if (encoder.unsplit_token(unsplit) == Encoder::kNone) return &ending;
+    if (fits_ending(node, ending)) return &ending;
   }
   return nullptr;
 }

@@ -64,6 +64,10 @@ class CompletionSearch {
   template <class Visit>
   bool any_edge(ExprId state, PositionId position, Visit visit);
 
+  // Whether an ending that is known at the node's state and position may follow the last token, and does not make the
+  // pre-token the text of an unsplit token.
+  bool fits_ending(const CompletionNode& node, const PretokenEnding& ending);
+
   // What is known of all tokens that lead to one state and position.
   struct Arrival {
     bool may_end = false;                    // the pre-token may end here, if its text is no unsplit token's

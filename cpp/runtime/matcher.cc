@@ -40,7 +40,7 @@ Matcher::Matcher(std::shared_ptr<MachineSlot> slot, std::uint32_t max_tokens, st
     : slot_(std::move(slot)), machine_(slot_->machine()), max_tokens_(max_tokens) {
   if (machine_->is_full()) machine_ = slot_->renew(*machine_);
   history_ = History({checked_start(*machine_, prompt)});
-  if (max_tokens_ == kNoBudget || machine_->completes_within(state(), max_tokens_)) return;
+  if (!holds_budget(state()) || machine_->completes_within(state(), max_tokens_)) return;
   std::optional<FollowedCompletion> followed = followed_completion();
   if (!followed) throw Error(ErrorKind::limit, "max_tokens", 0, max_tokens_);
   followed_.push_back(std::move(*followed));
@@ -81,7 +81,7 @@ void Matcher::move_to(std::shared_ptr<TokenMachine> next) const {
   });
   next->adopt(*machine_, states);
   const bool is_followed = !followed_.empty() && followed_.back().last == steps_taken();
-  if (max_tokens_ != kNoBudget && !state().is_finished() && !is_followed &&
+  if (holds_budget(state()) && !state().is_finished() && !is_followed &&
       !next->completes_within(states.back(), tokens_left())) {
     std::vector<std::uint32_t> tokens = machine_->completion(state(), tokens_left());
     if (tokens.size() <= tokens_left()) {
@@ -93,10 +93,18 @@ void Matcher::move_to(std::shared_ptr<TokenMachine> next) const {
   machine_ = std::move(next);
 }
 
-std::uint32_t Matcher::tokens_left() const { return max_tokens_ - std::min(history_.back().token_count, max_tokens_); }
+std::uint32_t Matcher::tokens_left() const {
+  if (max_tokens_ == kNoBudget) return kNoBudget;
+  return max_tokens_ - std::min(history_.back().token_count, max_tokens_);
+}
+
+std::uint32_t Matcher::tokens_after() const {
+  const std::uint32_t left = tokens_left();
+  return left == kNoBudget ? left : left - 1;
+}
 
 bool Matcher::budget_cannot_bind() const {
-  return max_tokens_ == kNoBudget || machine_->budget_cannot_bind(state(), tokens_left());
+  return !holds_budget(state()) || machine_->budget_cannot_bind(state(), tokens_left());
 }
 
 std::optional<Matcher::FollowedCompletion> Matcher::followed_completion() const {
@@ -110,9 +118,9 @@ std::optional<Matcher::FollowedCompletion> Matcher::followed_completion() const 
 Matcher::Outcome Matcher::try_step(std::uint32_t token) const {
   Outcome outcome{machine_->step(state(), token), std::nullopt};
   TokenStep& step = outcome.step;
-  if (step.refusal != Refusal::none || step.state.is_finished() || max_tokens_ == kNoBudget) return outcome;
+  if (step.refusal != Refusal::none || step.state.is_finished() || !holds_budget(step.state)) return outcome;
   const std::uint32_t left = tokens_left();
-  if (left > 0 && machine_->completes_within(step.state, left - 1)) return outcome;
+  if (left > 0 && machine_->completes_within(step.state, tokens_after())) return outcome;
   outcome.followed = left > 0 ? followed_completion() : std::nullopt;
   if (outcome.followed) {
     FollowedCompletion& followed = *outcome.followed;
@@ -218,19 +226,22 @@ void Matcher::fill_within_budget(std::uint32_t* row) {
   if (left == 0) {  // the text is complete: the budget allowed no other last token
     machine_->fill_eos(row);
   } else {
-    if (!machine_->fill_within(state(), left - 1, row)) return;
+    if (!machine_->fill_within(state(), tokens_after(), row)) return;
     if (const auto followed = followed_completion()) {
       const std::size_t done = followed->last - followed->first;
       if (done < followed->tokens->size()) allow(row, (*followed->tokens)[done]);
     }
   }
-  if (budget_bound_at_ == kNever && !is_full_mask(row)) budget_bound_at_ = steps_taken();
+  if (max_tokens_ != kNoBudget && budget_bound_at_ == kNever && !is_full_mask(row)) budget_bound_at_ = steps_taken();
 }
 
 bool Matcher::is_full_mask(const std::uint32_t* row) const {
   std::vector<std::uint32_t> full(machine_->vocabulary().word_count());
   machine_->fill(state(), full.data());
-  return std::equal(full.begin(), full.end(), row);
+  for (std::size_t i = 0; i < full.size(); ++i) {  // `row` may have a token more, which follows a known completion
+    if (full[i] & ~row[i]) return false;
+  }
+  return true;
 }
 
 bool Matcher::try_fill_cached(std::uint32_t* row) {
@@ -269,8 +280,7 @@ std::vector<std::uint32_t> Matcher::completion() const {
     const auto done = static_cast<std::ptrdiff_t>(followed.last - followed.first);
     return {followed.tokens->begin() + done, followed.tokens->end()};
   }
-  std::vector<std::uint32_t> tokens =
-      with_room([&] { return machine_->completion(state(), max_tokens_ == kNoBudget ? kNoBudget : tokens_left()); });
+  std::vector<std::uint32_t> tokens = with_room([&] { return machine_->completion(state(), tokens_left()); });
   if (given_) {
     const auto done = static_cast<std::ptrdiff_t>(given_->last - given_->first);
     const std::span rest(given_->tokens->begin() + done, given_->tokens->end());

@@ -125,6 +125,9 @@ class Matcher {
   const TokenState& state() const { return history_.back().state; }
   std::size_t steps_taken() const { return history_.size() - 1; }
   std::uint32_t tokens_left() const;
+  std::uint32_t tokens_after() const;  // left after one more token
+  // Whether a completion from `state` must fit a budget, of the matcher or of the machine.
+  bool holds_budget(const TokenState& state) const { return max_tokens_ != kNoBudget || machine_->holds_budget(state); }
   bool at_end() const { return state().is_finished() || machine_->accepting(state()); }
   bool budget_cannot_bind() const;
   Outcome try_step(std::uint32_t token) const;

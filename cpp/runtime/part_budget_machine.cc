@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/fork_guard.h"
 #include "mask/mask_builder.h"
-#include "runtime/trie_walk.h"
 
 namespace detent {
 
@@ -42,19 +41,6 @@ void PartBudgetMachine::adopt(TokenMachine& other, std::span<TokenState> states)
 
 TokenState PartBudgetMachine::start(std::span<const std::uint32_t>) {
   return state_of({whole_->start(), part_.start()}, part_tokens_);
-}
-
-// The state of the open part after a byte, or 0 where it closes, or the text leaves it.
-ExprId PartBudgetMachine::part_after(ExprId part, std::uint8_t byte) {
-  Automaton& automaton = part_.automaton();
-  if (part == ExprSet::kEmpty || automaton.accepting(part)) return ExprSet::kEmpty;
-  const ExprId next = automaton.row(part)[automaton.class_of()[byte]];
-  return next != ExprSet::kEmpty && automaton.accepting(next) ? ExprSet::kEmpty : next;
-}
-
-ExprId PartBudgetMachine::after_in_part(ExprId part, std::string_view text) {
-  for (char byte : text) part = part_after(part, static_cast<std::uint8_t>(byte));
-  return part;
 }
 
 TokenStep PartBudgetMachine::step(const TokenState& state, std::uint32_t token) {
@@ -201,18 +187,9 @@ const std::vector<PartBudgetMachine::Successor>& PartBudgetMachine::successors(c
   return successors_.try_emplace(node.key(), std::move(next)).first->second;
 }
 
-// Walks the trie with both states. Where both stay as they are over a subtree, all its tokens lead back to the node.
 template <class Visit>
 void PartBudgetMachine::expand_node(const Node& node, Visit visit) {
   Automaton& whole = whole_->automaton();
-  Automaton& part = part_.automaton();
-  const auto visit_ids = [&](std::span<const std::uint32_t> ids, const Node& after) {
-    const auto ends = [&](std::uint32_t id) { return vocabulary_->is_eos(id) && whole.accepting(after.whole); };
-    if (std::ranges::none_of(ids, ends)) return visit(ids, after);
-    for (const std::uint32_t& id : ids) {
-      if (!ends(id)) visit(std::span(&id, 1), after);
-    }
-  };
   if (whole.has_lists()) {  // states know the text of the items, which a walk does not
     whole_->expand({node.whole.value}, [&](std::uint32_t token, const TokenState& next) {
       if (next.is_finished()) return;
@@ -220,33 +197,14 @@ void PartBudgetMachine::expand_node(const Node& node, Visit visit) {
     });
     return;
   }
-  const std::vector<TrieNode>& trie = vocabulary_->trie();
-  std::vector<Node> path(vocabulary_->max_token_length() + std::size_t{1});  // path[d]: after d bytes
-  path[0] = node;
-  for (std::size_t i = 0; i < trie.size();) {
-    const TrieNode& at = trie[i];
-    const Node& before = path[at.depth];
-    const Node after{whole.row(before.whole)[whole.class_of()[at.byte]], part_after(before.part, at.byte)};
-    if (after.whole == ExprSet::kEmpty) {
-      i = at.next;
-      continue;
+  const auto visit_ids = [&](std::span<const std::uint32_t> ids, const Node& after) {
+    const auto ends = [&](std::uint32_t id) { return vocabulary_->is_eos(id) && whole.accepting(after.whole); };
+    if (std::ranges::none_of(ids, ends)) return visit(ids, after);
+    for (const std::uint32_t& id : ids) {
+      if (!ends(id)) visit(std::span(&id, 1), after);
     }
-    if (after.key() == before.key() && at.subtree && whole.is_tokenizable(after.whole)) {
-      const Subtree& subtree = vocabulary_->subtrees()[at.subtree];
-      const bool whole_stays = subtree.used.is_subset_of(whole.self_loop_bytes(after.whole));
-      if (subtree.whole && whole_stays &&
-          (!after.is_open() || subtree.used.is_subset_of(part.self_loop_bytes(after.part)))) {
-        visit_ids(std::span(vocabulary_->ids_in_order()).subspan(subtree.first, subtree.last - subtree.first), after);
-        i = at.next;
-        continue;
-      }
-    }
-    if (at.token != TrieNode::kNoToken && whole.is_tokenizable(after.whole)) {
-      for_each_id(*vocabulary_, at.token, [&](std::uint32_t id) { visit_ids(std::span(&id, 1), after); });
-    }
-    path[at.depth + std::size_t{1}] = after;
-    ++i;
-  }
+  };
+  walk_part(*vocabulary_, whole, &part_.automaton(), node, visit_ids);
 }
 
 std::uint32_t PartBudgetMachine::token_between(const Node& from, const Node& to) {

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "runtime/language_machine.h"
+#include "runtime/part_walk.h"
 #include "runtime/token_machine.h"
 
 namespace detent {
@@ -69,13 +70,7 @@ class PartBudgetMachine final : public TokenMachine {
   static constexpr std::size_t kMaxExpansions = 4096;  // of one search
   static constexpr std::size_t kMaxClosing = 64;       // of one search for closed nodes alone
 
-  // A state of the whole constraint, and one of the part; the part is closed if that is 0.
-  struct Node {
-    ExprId whole;
-    ExprId part;
-    bool is_open() const { return part.value != 0; }
-    std::uint64_t key() const { return std::uint64_t{whole.value} << 32 | part.value; }
-  };
+  using Node = PartNode;
   struct SearchNode {
     Node node;
     std::size_t parent;
@@ -99,7 +94,7 @@ class PartBudgetMachine final : public TokenMachine {
     return {node.whole.value, TokenState::kNoToken, 0, node.part.value, node.is_open() ? part_tokens : 0};
   }
 
-  ExprId after_in_part(ExprId part, std::string_view text);
+  ExprId after_in_part(ExprId part, std::string_view text) { return part_after(part_.automaton(), part, text); }
   bool fits(const Node& node, std::uint32_t part_tokens, std::uint32_t tokens);
   std::optional<Found> search(const Node& start, std::uint32_t part_tokens, std::uint32_t tokens);
   bool closes_within(const Node& start, std::uint32_t part_tokens, std::uint32_t tokens);
@@ -111,7 +106,6 @@ class PartBudgetMachine final : public TokenMachine {
   // Calls visit(tokens, node after them) for spans of text tokens that the whole constraint allows.
   template <class Visit>
   void expand_node(const Node& node, Visit visit);
-  ExprId part_after(ExprId part, std::uint8_t byte);
 
   std::shared_ptr<LanguageMachine> whole_;
   LanguageMachine part_;

@@ -30,8 +30,8 @@ struct TokenState {
   std::uint32_t language = 0;           // state of the byte automaton or of the token DFA; kFinished after eos
   std::uint32_t last_token = kNoToken;  // canonical machines only
   std::uint32_t positions = 0;          // canonical machines only: the set of pre-tokenizer positions
-  std::uint32_t part = 0;               // PartBudgetMachine only: the state of the open part; 0: closed, or none
-  std::uint32_t part_tokens = 0;        // PartBudgetMachine only: the tokens that the open part has left
+  std::uint32_t part = 0;               // of a part with a budget: its state while it is open; 0: closed, or none
+  std::uint32_t part_tokens = 0;        // of a part with a budget: the tokens that it has left while it is open
 
   static TokenState finished() { return {kFinished}; }
   bool is_finished() const { return language == kFinished; }
@@ -104,6 +104,9 @@ class TokenMachine {
   virtual bool completes_within(const TokenState& state, std::uint32_t tokens) = 0;
   // Whether fill_within(state, tokens - 1) is known to leave out nothing. Constant time.
   virtual bool budget_cannot_bind(const TokenState&, std::uint32_t) { return false; }
+  // Whether completes_within() holds a state to a budget of the machine besides, which step() does not: then a matcher
+  // asks it after each step, with or without a budget of the whole text.
+  virtual bool holds_budget(const TokenState&) const { return false; }
   // The tokens of the shortest known completion; of one of at most `tokens` tokens if completes_within(state, tokens).
   virtual std::vector<std::uint32_t> completion(const TokenState& state, std::uint32_t tokens) = 0;
   // For machines where a state after the first token of a completion may know only longer completions: a completion of

@@ -214,10 +214,6 @@ def _compile_language(
     limits: Limits | None,
     cancel: CancellationToken | None,
 ) -> LanguageGuide:
-    if language._part_budgets and canonical:
-        raise UnsupportedError(
-            f"canonical={canonical!r} and thinking_tokens cannot be combined yet; leave one of them out"
-        )
     bounds = limits or Limits()
     costs = (bounds.states, bounds.memory_bytes, bounds.work, cancel._flag if cancel else None)
     tables = _tagged_tables(vocabulary, canonical, language) if canonical else vocabulary._tables
@@ -226,8 +222,13 @@ def _compile_language(
 
     def make_machine() -> _core.TokenMachine:
         if token_steps is not None:
-            return _core.CanonicalMachine(_as_tokenized(node, tables), core_vocabulary, token_steps, *costs)
-        return _with_part_budgets(_core.LanguageMachine(node, core_vocabulary, *costs), language, tables, costs)
+            part = _part_with_budget(language, tables)
+            return _core.CanonicalMachine(_as_tokenized(node, tables), core_vocabulary, token_steps, *costs, *part)
+        machine = _core.LanguageMachine(node, core_vocabulary, *costs)
+        if not (part := _part_with_budget(language, tables)):
+            return machine
+        node_of_part, tokens = part
+        return _core.PartBudgetMachine(machine, node_of_part, tokens, *costs)
 
     if token_steps is not None and tables.encoder.exact:
         canonical = True
@@ -245,16 +246,14 @@ def _explained(error: EmptyLanguageError, language: Language) -> EmptyLanguageEr
         return error
 
 
-def _with_part_budgets(
-    machine: _core.LanguageMachine, language: Language, tables: CoreTables, costs: tuple[Any, ...]
-) -> _core.TokenMachine:
-    """Return the machine of a language with the token budget of its first part."""
+def _part_with_budget(language: Language, tables: CoreTables) -> tuple[Any, ...]:
+    """Return the first part of a language that has a token budget of its own, and this budget; or nothing."""
     if not language._part_budgets:
-        return machine
+        return ()
     if len(language._part_budgets) > 1:
         raise ArgumentError(f"{language!r} has two budgets for its first part; combine languages with one of them")
     part, tokens = language._part_budgets[0]
-    return _core.PartBudgetMachine(machine, tables.for_language(part)[0], tokens, *costs)
+    return tables.for_language(part)[0], tokens
 
 
 def _compile_tokens(

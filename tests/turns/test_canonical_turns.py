@@ -72,7 +72,22 @@ def test_sampled_turns_are_encodings(tokenizer, budget):
             jsonschema.validate(call.arguments, schemas[call.name])
 
 
-def test_thinking_tokens_are_not_canonical_yet(tokenizer):
-    _, vocabulary = tokenizer
-    with pytest.raises(detent.UnsupportedError, match="thinking_tokens"):
-        detent.compile(detent.turn(style="qwen3", thinking_tokens=9), vocabulary, canonical=True)
+@pytest.mark.parametrize("budget", [None, 0, 2, 20])
+def test_canonical_thinking_closes_in_time(tokenizer, budget):
+    encoder, vocabulary = tokenizer
+    rng = Random(budget)
+    for thinking_tokens in (2, 3, 4, 8, 30):
+        rule = detent.turn(style="qwen3", thinking="required", thinking_tokens=thinking_tokens, answer=["yes", "no"])
+        guide = detent.compile(rule, vocabulary, canonical=True)
+        shortest = len(guide.matcher().completion())
+        for _ in range(6):
+            matcher = guide.matcher(None if budget is None else shortest + budget)
+            while not matcher.is_finished:
+                matcher.advance(rng.choice(matcher.allowed().tolist()))
+            ids = [token_id for token_id in matcher.token_ids if token_id not in vocabulary.eos_token_ids]
+            closed = ids.index(next(i for i in ids if vocabulary.token_bytes(i) == b"</think>"))
+            assert closed + 1 <= thinking_tokens and (budget is None or len(ids) <= shortest + budget)
+            text = b"".join(vocabulary.token_bytes(token_id) for token_id in ids).decode()
+            if unicodedata.is_normalized("NFC", text):
+                assert encoder.encode(text, add_special_tokens=False).ids == ids
+            assert guide.language.value.of_tokens(vocabulary, ids).answer in ("yes", "no")

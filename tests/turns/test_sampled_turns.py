@@ -45,8 +45,7 @@ def check_turns(name, count, seed, *, canonical=False):
     rules = {}
     for _ in range(count):
         thinks = style.thinking is not None and rng.random() < 0.6
-        # Canonical tokens and a budget of thinking exclude each other for now.
-        thinking_tokens = rng.choice([None, 10, 40, 80]) if thinks and not canonical else None
+        thinking_tokens = rng.choice([None, 10, 40, 80]) if thinks else None
         choice = rng.choice(["auto", "required", "get_weather"])
         key = (rng.random() < 0.5, thinks, thinking_tokens, choice)
         if key not in rules:

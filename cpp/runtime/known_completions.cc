@@ -1,0 +1,224 @@
+#include "runtime/known_completions.h"
+
+#include <string>
+
+#include "mask/mask_builder.h"
+
+namespace detent {
+
+KnownCompletions::Cost KnownCompletions::cost_of(std::span<const std::uint32_t> tokens, ExprId part) {
+  const auto count = static_cast<std::uint32_t>(tokens.size());
+  language_.meter.step(count);
+  for (std::uint32_t i = 0; i < count && part != ExprSet::kEmpty; ++i) {
+    part = part_after(*part_, part, language_.vocabulary().bytes(tokens[i]));
+    if (part == ExprSet::kEmpty) return {count, i + 1};
+  }
+  return {count, part == ExprSet::kEmpty ? 0 : count};
+}
+
+const KnownCompletions::Arrival& KnownCompletions::arrival(ExprId state, PositionId position, ExprId part) {
+  const Key key{state_key(state, position), part.value};
+  if (const auto known = arrivals_.find(key); known != arrivals_.end()) return known->second;
+  Arrival at;
+  const PretokenPosition decoded = position.decoded();
+  at.may_end = !decoded.inside_character() && completions_.may_start_pretoken(state, decoded.state);
+  if (at.may_end) {
+    at.after_end = cost_of(language_.transitions.encode(completions_.text(state, decoded.state)), part);
+  }
+  for (const PretokenEnding& ending : endings_.find(state, position).endings) {
+    at.endings.emplace_back(&ending, cost_of(through(state, position, ending), part));
+  }
+  language_.meter.allocate(static_cast<std::int64_t>(at.endings.size()) * 16 + 128);
+  return arrivals_[key] = std::move(at);
+}
+
+std::vector<std::uint32_t> KnownCompletions::after_end(const CompletionNode& node) {
+  return language_.transitions.encode(completions_.text(node.state, node.at.position.decoded().state));
+}
+
+// The tokens of an ending and of the completion after it.
+std::vector<std::uint32_t> KnownCompletions::through(ExprId state, PositionId position, const PretokenEnding& ending) {
+  std::vector<std::uint32_t> tokens = endings_.tokens(state, position, ending);
+  const std::string text = completions_.text(ending.state, ending.boundary);
+  const std::vector<std::uint32_t> rest = language_.transitions.encode(text);
+  tokens.insert(tokens.end(), rest.begin(), rest.end());
+  return tokens;
+}
+
+KnownCompletions::Cost KnownCompletions::of_search(const CompletionNode& node, ExprId part) {
+  const Key key{state_key(node.state, node.at.position), part.value, node.last, node.at.unsplit.value};
+  if (const auto known = of_searches_.find(key); known != of_searches_.end()) return known->second;
+  language_.meter.allocate(96);
+  return of_searches_[key] = cost_of(search_.completion(node), part);
+}
+
+template <class Visit>
+bool KnownCompletions::any_known(const CompletionNode& node, ExprId part, const Arrival& at, Visit visit) {
+  bool is_known = false;
+  if (at.may_end && language_.transitions.may_end_pretoken(node.at, node.last)) {
+    is_known = true;
+    if (visit(at.after_end, [&] { return after_end(node); })) return true;
+  }
+  for (const auto& [ending, cost] : at.endings) {
+    if (!search_.fits_ending(node, *ending)) continue;
+    is_known = true;
+    if (visit(cost, [&] { return through(node.state, node.at.position, *ending); })) return true;
+  }
+  return !is_known && visit(of_search(node, part), [&] { return search_.completion(node); });
+}
+
+bool KnownCompletions::fits(const CompletionNode& node, const CompletionBudget& budget) {
+  if (!budget.has_part()) return search_.completion_length(node) <= budget.tokens;
+  return any_known(node, budget.part, arrival(node.state, node.at.position, budget.part),
+                   [&](const Cost& cost, const auto&) { return cost.fits(budget); });
+}
+
+std::optional<std::vector<std::uint32_t>> KnownCompletions::completion(const CompletionNode& node,
+                                                                       const CompletionBudget& budget) {
+  std::optional<std::vector<std::uint32_t>> found;
+  any_known(node, budget.part, arrival(node.state, node.at.position, budget.part),
+            [&](const Cost& cost, const auto& tokens) {
+              if (cost.fits(budget)) found = tokens();
+              return found.has_value();
+            });
+  return found;
+}
+
+std::optional<std::vector<std::uint32_t>> KnownCompletions::completion_of_text(ExprId state,
+                                                                               const CompletionBudget& budget) {
+  std::vector<std::uint32_t> tokens = language_.transitions.encode(completions_.text(state, PreTokenizer::kTextStart));
+  if (!cost_of(tokens, budget.part).fits(budget)) return std::nullopt;
+  return tokens;
+}
+
+const std::vector<KnownCompletions::Successor>& KnownCompletions::successors(const PartNode& node) {
+  if (const auto known = successors_.find(node.key()); known != successors_.end()) return known->second;
+  std::vector<std::pair<PartNode, MaskBuilder>> found;
+  std::unordered_map<std::uint64_t, std::size_t> index;
+  const Vocabulary& vocabulary = language_.vocabulary();
+  const auto visit = [&](std::span<const std::uint32_t> tokens, const PartNode& after) {
+    const auto [entry, is_new] = index.try_emplace(after.key(), found.size());
+    if (is_new) found.emplace_back(after, MaskBuilder(vocabulary.word_count()));
+    found[entry->second].second.allow(tokens.data(), tokens.size());
+  };
+  language_.meter.step(walk_part(vocabulary, language_.automaton, part_, node, visit) / 8 + 1);
+  std::vector<Successor> next;
+  std::size_t bytes = 0;
+  for (auto& [after, builder] : found) {
+    next.push_back({after, builder.finish()});
+    bytes += next.back().tokens->bytes() + 64;
+  }
+  language_.meter.allocate(static_cast<std::int64_t>(bytes));
+  return successors_.emplace(node.key(), std::move(next)).first->second;
+}
+
+std::pair<KnownCompletions::Cost, bool> KnownCompletions::best_of(const CompletionNode& node, const Arrival& at,
+                                                                  const CompletionBudget& budget) {
+  if (!budget.has_part()) {
+    const Cost cost{search_.completion_length(node), 0};
+    return {cost, cost.fits(budget)};
+  }
+  Cost best{kInfinite, kInfinite};
+  const bool is_within = any_known(node, budget.part, at, [&](const Cost& cost, const auto&) {
+    if (cost.part_tokens < best.part_tokens) best = cost;
+    return cost.fits(budget);
+  });
+  return {best, is_within};
+}
+
+// Adds tokens of a mask to a row: those after which a known completion fits. Tokens that lead to one state and position
+// share most of the answer.
+class KnownCompletions::TokenFilter {
+ public:
+  TokenFilter(KnownCompletions& known, const Mask& mask, const SplitPosition& at, const CompletionBudget& budget,
+              std::uint32_t* row)
+      : known_(known),
+        at_(at),
+        budget_(budget),
+        row_(row),
+        transitions_(known.language_.transitions.row(at.position)),
+        bits_(known.language_.vocabulary().word_count()) {
+    mask.add_to(bits_.data());
+    // As in TokenBounds: no token can make the pre-token the text of an unsplit token.
+    const PretokenPosition position = at.position.decoded();
+    no_unsplit_ = (!position.inside_character() && position.starts_pretoken) || at.unsplit == Encoder::kNoUnsplit;
+  }
+
+  const Cost& worst() const { return worst_; }
+
+  void add(std::uint32_t token, const PartNode& next) {
+    if ((bits_[token >> 5] >> (token & 31) & 1) == 0) return;
+    const CompletionBudget after{budget_.tokens, next.part, budget_.part_tokens};
+    const std::uint16_t target = transitions_.target_of(token);
+    const PositionId to = transitions_.targets[target];
+    Group& group = groups_of(next)[target];
+    if (group.verdict == Verdict::unknown) decide(group, known_.arrival(next.whole, to, next.part), after);
+    if (group.verdict == Verdict::none) return;
+    if (group.verdict == Verdict::by_token) {
+      const UnsplitNode unsplit = known_.language_.transitions.unsplit_after(at_.unsplit, token);
+      const auto [best, fits] = known_.best_of({next.whole, {to, unsplit}, token}, *group.at, after);
+      worst_.raise_to(best);
+      if (!fits) return;
+    }
+    row_[token >> 5] |= 1u << (token & 31);
+  }
+
+ private:
+  std::vector<Group>& groups_of(const PartNode& next) {
+    if (!of_last_ || next.key() != last_) {  // neighbours in the trie often lead to one state
+      last_ = next.key();
+      of_last_ = &groups_.try_emplace(last_, transitions_.targets.size()).first->second;
+    }
+    return *of_last_;
+  }
+
+  void decide(Group& group, const Arrival& at, const CompletionBudget& after) {
+    group.at = &at;
+    const bool all_end = no_unsplit_ && at.may_end;
+    if (all_end) worst_.raise_to(at.after_end);
+    group.verdict = all_end && at.after_end.fits(after) ? Verdict::all
+                    : all_end && !at.may_fit(after)     ? Verdict::none
+                                                        : Verdict::by_token;
+  }
+
+  KnownCompletions& known_;
+  const SplitPosition& at_;
+  const CompletionBudget& budget_;
+  std::uint32_t* row_;
+  const TransitionRow& transitions_;
+  std::vector<std::uint32_t> bits_;
+  bool no_unsplit_ = false;
+  Cost worst_;
+  std::unordered_map<std::uint64_t, std::vector<Group>> groups_;  // by PartNode::key, then by target
+  std::uint64_t last_ = 0;
+  std::vector<Group>* of_last_ = nullptr;
+};
+
+bool KnownCompletions::add_within(const Mask& mask, ExprId state, const SplitPosition& at,
+                                  const CompletionBudget& budget, std::uint32_t* row) {
+  const Key key{state_key(state, at.position), budget.part.value, PretokenTransitions::kNoToken, at.unsplit.value};
+  const auto before = worst_.find(key);
+  if (mask.max_completion_bound() <= std::min(budget.tokens, budget.part_tokens) ||
+      (before != worst_.end() && before->second.fits(budget))) {
+    mask.add_to(row);
+    return false;
+  }
+  TokenFilter filter(*this, mask, at, budget, row);
+  const PartNode node{state, budget.part};
+  if (budget.has_part()) {  // few states, each near the end of many texts
+    for (const Successor& next : successors(node)) {
+      next.tokens->each([&](std::uint32_t token) { filter.add(token, next.node); });
+    }
+  } else {
+    const std::int64_t visited = walk_part(language_.vocabulary(), language_.automaton, part_, node,
+                                           [&](std::span<const std::uint32_t> tokens, const PartNode& after) {
+                                             for (std::uint32_t token : tokens) filter.add(token, after);
+                                           });
+    language_.meter.step(visited / 8 + 1);
+  }
+  language_.meter.allocate(96);
+  worst_[key] = filter.worst();
+  return true;
+}
+
+}  // namespace detent
