@@ -83,9 +83,9 @@ class Reason:
     def _phrase(self) -> str:
         name = _cut(self.name)
         if self.kind == "pattern":
-            return f"{name!r} at character {self.position} of {_cut(self.text)!r}"
+            return f"{_quoted(name)} at character {self.position} of {_quoted(_cut(self.text))}"
         if self.kind == "assertion":
-            return f"the assertion {name!r} at character {self.position} of {_cut(self.text)!r}"
+            return f"the assertion {_quoted(name)} at character {self.position} of {_quoted(_cut(self.text))}"
         if self.kind == "keyword":
             return f"{self.name} {_cut(self.text)}".strip()  # whole: a pointer that is cut leads nowhere
         if self.kind in ("rule", "lexer"):
@@ -232,3 +232,8 @@ def listed(reasons: Sequence[Reason]) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes, its backslashes as they are, so that positions in it can be counted."""
+    return "'" + "".join(each if each.isprintable() else repr(each)[1:-1] for each in text) + "'"

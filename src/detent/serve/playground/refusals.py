@@ -55,11 +55,9 @@ def _of_language(matcher: Matcher, token_id: int) -> tuple[str, str]:
     offset, expected, is_complete, _ = matcher.diagnose(data)
     if offset == len(data):
         return "vocabulary", "no tokens could write what would have to follow"
-    wanted = [described(expected)] if expected else []
-    wanted += ["the end"] if is_complete else []
     found = shown_byte(data[offset])
-    where = found if len(data) == 1 else f"{found} at byte {offset}"
-    return "language", f"{where}, where {' or '.join(wanted)} is expected"
+    where = found if len(data) == 1 else f"byte {offset + 1} is {found}"
+    return "language", f"{where}, where {described(expected, is_end=is_complete)} is expected"
 
 
 def details_of(matcher: Matcher, token_id: int, parts: Sequence[Part]) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ its limit says so, and the others are answered.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from random import Random
@@ -34,6 +35,8 @@ _MAX_COUNTED = 20_000
 """Pairs of a state and a length that counting visits."""
 _SHORT = 24
 """Characters of an expected set that is easy to read."""
+_BYTE_SET = re.compile(r"(?:\[.*\]|'.')(?: or the end)?", re.DOTALL)
+"""What `Mismatch.expected` writes where a front end has no name for it."""
 _MOST_REASONS = 4
 _SAMPLES = 6
 _LENGTHS = (2, 4, 8, 16, 32, 64)
@@ -97,19 +100,22 @@ class Study:
         table = self._table
         state = self.dfa.start if table is None else table.start()
         steps = [self._position("", state)]
+        expected = steps[0]["expected"]
         for character in text:
             for byte in character.encode("utf-8", "replace"):
                 state = self._after(state, byte)
             steps.append(self._position(character, state))
             if not state:
                 break
+            expected = steps[-1]["expected"]
         accepted = self.dfa.accepts(data)
         mismatch = None if accepted or (not text.isprintable() and not data) else self.language.why(data)
         reason = None
+        read = len(steps) - 1 - (not state)  # characters
         if mismatch is not None:
             reason = {
                 "position": mismatch.position,
-                "expected": _expected(mismatch, steps[-2:][0]["expected"]),
+                "expected": _expected(mismatch, expected if mismatch.position == read else None),
                 "example": mismatch.example,
                 "part": mismatch.part,
                 "hint": mismatch.hint,
@@ -138,13 +144,12 @@ class Study:
         row = self._table.next[state][self._table.token_class[:256]] if state else ()
         expected = [byte for byte, target in enumerate(row) if target >= START]
         accepting = bool(state) and int(self._table.distance[state]) == 0
-        names = [described(bytes(expected))] if expected else []
         return {
             "text": character,
             "state": self._numbers[state] if state else None,
             "is_live": bool(state),
             "accepting": accepting,
-            "expected": " or ".join([*names, *(["the end"] if accepting else [])]),
+            "expected": described(bytes(expected), is_end=accepting),
             "rest": "",
         }
 
@@ -255,24 +260,36 @@ class Study:
         return "infinitely many" + (f"; {number_text(most[1])} of at most {most[0]} bytes" if most else "")
 
 
-def _expected(mismatch: Mismatch, characters: str) -> str:
-    """Say what is expected at a position; `characters` says it of whole characters, perhaps at length."""
+def _expected(mismatch: Mismatch, characters: str | None) -> str:
+    """Say what is expected at a position; `characters` says it of the whole rule, if its texts end there too."""
     if "\\x" in mismatch.expected:  # bytes of characters beyond ASCII
         other = (mismatch.example or "")[mismatch.position : mismatch.position + 1]
         return f"a character such as “{other}”" if other.isprintable() and other else "another character"
-    return mismatch.expected if len(mismatch.expected) <= _SHORT else characters
+    is_readable = not _BYTE_SET.fullmatch(mismatch.expected) and len(mismatch.expected) <= _SHORT
+    return mismatch.expected if is_readable or not characters else characters
 
 
-def described(expected: bytes) -> str:
-    """Describe the bytes that may follow: a large set by what it lacks.
+def described(expected: bytes, *, is_end: bool = False) -> str:
+    """Describe the bytes that may follow, and the end if it may; a large set by what it lacks.
 
     >>> described(b"0123456789"), described(bytes(set(range(256)) - set(b"kK")))
     ('0-9', 'anything but K k')
+    >>> described(b"."), described(b".0123456789", is_end=True)
+    ('“.”', 'one of . 0-9, or the end')
     """
     lacking = bytes(byte for byte in range(0x20, 0x7F) if byte not in expected)
-    if len(lacking) <= 12 and b"\xc3" in expected and b"\xf0" in expected:
-        return f"anything but {shown_runs(lacking)}" if lacking else "any character"
-    return shown_runs(expected)
+    if not expected:
+        found = ""
+    elif len(lacking) <= 12 and b"\xc3" in expected and b"\xf0" in expected:
+        found = f"anything but {shown_runs(lacking)}" if lacking else "any character"
+    else:
+        runs = byte_runs(list(expected))
+        found = shown_runs(expected)
+        if len(runs) > 1:
+            found = f"one of {found}" + ("," if is_end else "")
+        elif len(found) == 1:
+            found = "a space" if found == "␣" else f"“{found}”"
+    return " or ".join(each for each in (found, "the end" if is_end else "") if each)
 
 
 def shown_runs(values: bytes | list[int]) -> str:
@@ -282,9 +299,7 @@ def shown_runs(values: bytes | list[int]) -> str:
 
 def expected_in(dfa: ByteDfa, state: int) -> str:
     """Describe what may follow in a live state."""
-    following = dfa.expected(state)
-    names = [described(following)] if following else []
-    return " or ".join([*names, *(["the end"] if dfa.is_accepting(state) else [])])
+    return described(dfa.expected(state), is_end=dfa.is_accepting(state))
 
 
 def phrase(reasons: Sequence[Reason]) -> str:
@@ -293,7 +308,9 @@ def phrase(reasons: Sequence[Reason]) -> str:
     A pattern is on the page already, so that its item and position are enough.
     """
     names = [
-        f"{each.name} at character {each.position}" if each.kind in ("pattern", "assertion") else str(each)
+        f"{each.name.replace(' ', '␣')} at character {each.position}"
+        if each.kind in ("pattern", "assertion")
+        else str(each)
         for each in reasons[:_MOST_REASONS]
     ]
     if len(reasons) > _MOST_REASONS:

@@ -96,6 +96,12 @@ class _Judge:
             self._state = after
         return None
 
+    def end(self) -> str | None:
+        """Return what was expected where the text ends; None if it may end there, or has left the language before."""
+        if not self._state or self._dfa.is_accepting(self._state):
+            return None
+        return f"the end where {expected_in(self._dfa, self._state)} is expected"
+
 
 class TracedStream(Stream):
     """The decoding loop, with notes of each step."""
@@ -170,8 +176,9 @@ class TracedStream(Stream):
         mass = None if step is None else step.log_mass
         before = None if step is None else step.log_probability
         leaves = None
-        if self._judge is not None and token_id not in self._eos:
-            leaves = self._judge.feed(self._vocabulary.decode((token_id,)))
+        if self._judge is not None:
+            is_end = token_id in self._eos
+            leaves = self._judge.end() if is_end else self._judge.feed(self._vocabulary.decode((token_id,)))
         self._note(
             type="token",
             position=position,

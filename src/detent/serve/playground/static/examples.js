@@ -48,7 +48,7 @@ export const EXAMPLES = {
     test: "Let us talk.", prompt: "Can we talk?", max_tokens: 40, temperature: 0,
   },
   "A tight budget": {
-    parts: [part("regex", "[A-Z][a-z]+( [a-z]+)*\\.")],
-    test: "Very well", prompt: "How are you?", max_tokens: 8,
+    parts: [part("regex", "[A-Z][a-z]*( [a-z]+)*\\.")],
+    test: "Very well", prompt: "Tell me a story.", max_tokens: 8, temperature: 0,
   },
 };

@@ -64,7 +64,7 @@ export class RuleEditor {
       mirror.scrollTop = source.scrollTop;
     });
     const row = element("fieldset", { class: "part" }, element("legend", { class: "hidden" }, label),
-      element("div", { class: "part-head" }, operators, kinds, not, many || index ? remove : remove),
+      element("div", { class: "part-head" }, operators, kinds, not, remove),
       element("div", { class: "editor" }, mirror, source), problem);
     this.unmark(row);
     return row;

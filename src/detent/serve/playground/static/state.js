@@ -23,7 +23,7 @@ export function initialState() {
     parts: [{ kind: "regex", source: "([0-9]+)?\\.[0-9]+", operator: "|", negated: false }],
     ban: { words: "", mode: "rewind", ignore_case: true, whole_words: false },
     test: "23.37",
-    prompt: "What does a cup of coffee cost?",
+    prompt: "It costs 12.50 euros. What is the price?",
     max_tokens: 12,
     temperature: 0.7,
     seed: 1,

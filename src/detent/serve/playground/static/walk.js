@@ -95,9 +95,11 @@ export class Walk {
 }
 
 function sentence(text, { position, expected, example, part, hint, by }) {
-  const found = position < Array.from(text).length ? `“${visible(Array.from(text)[position])}”` : "the end of the text";
-  const where = part ? ` of ${part}` : "";
+  const characters = Array.from(text);
+  const found = position < characters.length ? `Character ${position + 1} is “${visible(characters[position])}”`
+    : `The text ends after ${position === 1 ? "1 character" : `${position} characters`}`;
+  const where = part ? `, in ${part}` : "";
   const fits = example === null ? "" : ` For example: ${example === "" ? "the empty text" : visible(example)}`;
   const refusing = by ? ` Refused by ${by}.` : "";
-  return `Character ${position + 1} is ${found} where ${expected}${where} is expected.${refusing}${fits}${hint ? ` ${hint}` : ""}`;
+  return `${found}, where ${expected} is expected${where}.${refusing}${fits}${hint ? ` ${hint}` : ""}`;
 }
