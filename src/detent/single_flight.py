@@ -123,9 +123,11 @@ class SingleFlight(Generic[_Value]):
     async def get(self, key: Hashable, make: Callable[[], _Value], cancel: Callable[[], None] = lambda: None) -> _Value:
         """Return the value of a key, beside the event loop; a task that is cancelled leaves as by `Pending.cancel`."""
         pending = self.submit(key, make, cancel)
+        value = asyncio.wrap_future(pending.future)
         try:
-            return await asyncio.shield(asyncio.wrap_future(pending.future))
+            return await asyncio.shield(value)
         except asyncio.CancelledError:
+            value.add_done_callback(lambda done: done.cancelled() or done.exception())  # an error is nobody's any more
             pending.cancel()
             raise
 

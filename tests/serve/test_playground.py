@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import socket
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 import detent
+from detent.serve.playground.study import Study
 
 Serve = Callable[..., AbstractContextManager[str]]
 NUMBER = {"parts": [{"kind": "regex", "source": r"([0-9]+)?\.[0-9]+"}]}
@@ -436,3 +439,63 @@ def test_models_without_probability_for_the_rule(serve: Serve) -> None:
         free = run(url, {"parts": []}, constrained=False, max_tokens=3)
         assert {token["kind"] for token in path_of(free)} <= {"text", "bytes", "end"}
         assert "\\xff" in {token["text"] for token in path_of(free)} | {each["text"] for each in free[1]["candidates"]}
+
+
+# What takes long
+
+
+def chain(length: int, least: int) -> dict[str, Any]:
+    """A schema of so many definitions, each an array of items of one of two others: seconds of work for a study."""
+    definitions: dict[str, Any] = {
+        f"n{index}": {
+            "anyOf": [{"type": "array", "items": {"$ref": f"#/$defs/n{(3 * index + k) % length}"}} for k in (1, 2)]
+        }
+        for index in range(1, length)
+    }
+    definitions["n0"] = {"type": "integer", "minimum": least}
+    return {"$ref": "#/$defs/n1", "$defs": definitions}
+
+
+def exclusive(count: int) -> str:
+    return json.dumps({"oneOf": [{"type": "string", "pattern": f"^[^{a}]*{a}.{{{i + 2}}}"} for i, a in letters(count)]})
+
+
+def letters(count: int) -> list[tuple[int, str]]:
+    return list(enumerate("abcdefghijklmnop"[:count]))
+
+
+def test_a_rule_whose_shortest_text_is_far_has_a_short_one(url: str) -> None:
+    patterns = [{"pattern": f"{a}.{{{i + 3}}}{'abcdefghijklmnop'[i + 1]}"} for i, a in letters(6)]
+    found = inspect(url, part("schema", json.dumps({"type": "string", "allOf": patterns, "maxLength": 240})))
+    assert found["shortest"] is None
+    short = json.loads(found["short"])
+    assert all(re.search(each["pattern"], short) for each in patterns)
+    assert all(isinstance(json.loads(sample), str) for sample in found["samples"])
+
+
+def test_a_rule_that_is_too_large_for_the_page_says_so(url: str) -> None:
+    found = inspect(url, part("schema", exclusive(12)))
+    assert list(found) == ["too_large"]
+    walked = ask(url, "walk", {"rule": {"parts": [part("regex", "a")]}, "text": "a"})
+    assert walked["accepted"]
+
+
+def test_a_study_stops_when_it_is_asked_to() -> None:
+    stop = detent.CancellationToken()
+    stop.cancel()
+    with pytest.raises(detent.CancelledError):
+        Study(detent.regex("[a-z]+"), detent.Limits(), stop)
+
+
+@pytest.mark.long
+def test_rules_that_were_typed_over_do_not_hold_up_the_next(url: str) -> None:
+    for number in range(12):
+        body = json.dumps({"rule": {"parts": [part("schema", json.dumps(chain(600, number)))]}}).encode()
+        host = url.removeprefix("http://")
+        with socket.create_connection((host.partition(":")[0], int(host.partition(":")[2]))) as connection:
+            head = f"POST /playground/inspect HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            time.sleep(0.2)  # as long as the page waits for another key
+    began = time.perf_counter()
+    assert inspect(url, part("regex", "[0-9]{2}"))["count"] == "100"
+    assert time.perf_counter() - began < 2

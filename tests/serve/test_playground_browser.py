@@ -149,6 +149,7 @@ def test_walking_a_text_step_by_step(chromium: Any, site: str) -> None:
 def test_a_run_its_choices_and_a_branch(chromium: Any, site: str) -> None:
     visit = Visit(chromium, site)
     page = visit.open()
+    page.fill("#prompt", "What does a cup of coffee cost?")
     visit.run()
     text = "".join(page.locator("#held .token:not(.gone) .word").all_inner_texts())
     assert re.fullmatch(r"([0-9]+)?[.][0-9]+(end)?", text)

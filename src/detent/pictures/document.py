@@ -63,7 +63,9 @@ body > .detent { margin: 1.2rem auto; }
 @media (max-width: 500px) {
   .detent { padding: .6rem; } .detent dl { grid-template-columns: 1fr; }
   .detent .detail tr { display: grid; grid-template-columns: 2fr 2fr 2fr; }
-  .detent .detail td:last-child { grid-column: 1 / -1; padding-bottom: .5rem; } }
+  .detent .detail th:last-child { display: none; }
+  .detent .detail td:last-child { grid-column: 1 / -1; padding-bottom: .5rem; }
+  .detent .detail td:last-child:empty { display: none; } }
 """
 
 
@@ -128,13 +130,15 @@ def plain(text: str) -> str:
 def percent(logarithm: float | None) -> str:
     """Return a probability of which the logarithm is given.
 
-    >>> percent(math.log(0.5)), percent(-30.0), percent(None)
-    ('50.0 %', '9.4e-14', '')
+    >>> percent(math.log(0.5)), percent(-8.0), percent(-30.0), percent(None)
+    ('50.0 %', '0.03 %', '9.4e-14', '')
     """
     if logarithm is None or math.isnan(logarithm):
         return ""
     value = math.exp(min(logarithm, 0.0))
-    return f"{100 * value:.1f} %" if value >= 0.0005 else f"{value:.1e}" if value else "0"
+    if value < 1e-4:
+        return f"{value:.1e}" if value else "0"
+    return f"{100 * value:.1f} %" if value >= 0.01 else f"{100 * value:.2f} %"
 
 
 def fact_list(facts: list[tuple[str, str]]) -> str:

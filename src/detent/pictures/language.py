@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from random import Random
 from typing import TYPE_CHECKING, Any
 
-from detent.errors import DetentError, EmptyLanguageError
+from detent.errors import DetentError
 from detent.limits import Limits
 from detent.pictures.automaton import automaton_svg, automaton_table
 from detent.pictures.document import fact_list, plain, shown_text, token_html
+from detent.pictures.samples import readable_samples
 from detent.queries import ByteDfa
 from detent.reason import listed
 from detent.tables.drawing import Drawing, draw_table, table_by_bytes
@@ -28,7 +28,6 @@ _EXPLORED = 400
 """States before equal ones are merged."""
 _LIMITS = Limits(states=5_000, memory_bytes=32 << 20, work=2_000_000)
 """Bounds of every question: a page takes a fraction of a second."""
-_SAMPLES = 5
 _LONGEST = 120
 _SHOWN_TOKENS = 40
 
@@ -51,26 +50,20 @@ def language_body(language: Language[Any], text: str | bytes | None = None) -> s
 
 
 def _facts(language: Language[Any]) -> list[tuple[str, str]]:
-    dfa = ByteDfa(language._text_node(), _LIMITS)
     try:
+        dfa = ByteDfa(language._text_node(), _LIMITS)
         if dfa.is_empty():
             return [("texts", "none")]
-        shortest = dfa.shortest() or b""
-    except EmptyLanguageError:
-        return [("texts", "none")]
+        least, name = dfa._core.completion_bound(dfa.start), "a short text"
+        short = dfa.some_completion(dfa.start)
     except DetentError as error:
         return [("texts", f"not found within the bounds of a page: {escape(str(error))}")]
-    facts = [("shortest text", _text(shortest))]
-    samples: dict[bytes, None] = {}
-    rng = Random(0)
     try:
-        for _ in range(3 * _SAMPLES):
-            sample = dfa.sample(rng, max(32, len(shortest) + 16))
-            if sample is not None and len(samples) < _SAMPLES:
-                samples[sample] = None
-    except DetentError:  # what was drawn so far is shown
+        short, name = ByteDfa(language._text_node(), _LIMITS).shortest() or b"", "shortest text"
+        least = len(short)
+    except DetentError:  # a longer one is shown
         pass
-    facts.append(("some texts", "<br>".join(map(_text, samples))))
+    facts = [(name, _text(short)), ("some texts", "<br>".join(map(_text, readable_samples(dfa, least))))]
     try:
         longest = dfa.longest()
         number = "infinitely many" if longest is None else f"{dfa.count(longest):,}" if longest < 200 else ""
@@ -115,14 +108,15 @@ def _reading(language: Language[Any], text: str | bytes) -> str:
     if mismatch is None:
         return f"<h2>A text</h2><pre>{shown_text(data)}</pre><p>It is in the language.</p>"
     position, state = language._dfa().longest_prefix(data)
-    found = shown_text(data[position : position + 1]) if position < len(data) else "the end"
+    where = f"it ends after {position} bytes"
+    if position < len(data):
+        where = f"after {position} bytes comes <code>{shown_text(data[position : position + 1])}</code>"
     reasons = f", by {plain(listed(mismatch.reasons))}" if mismatch.reasons else ""
     example = f"<p>For example: {_text(mismatch.example.encode())}</p>" if mismatch.example is not None else ""
     return (
         f'<h2>A text</h2><pre>{shown_text(data[:position])}<span class="raw"><b>'
         f"{shown_text(data[position:])}</b></span></pre><p>It is not in the language: "
-        f"byte {position} is <code>{found}</code>, where "
-        f"<code>{escape(language._dfa().expected_text(state))}</code> is expected{reasons}.</p>{example}"
+        f"{where}, where <code>{escape(language._dfa().expected_text(state))}</code> is expected{reasons}.</p>{example}"
     )
 
 

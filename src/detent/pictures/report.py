@@ -203,7 +203,7 @@ def _step(report: ReportLike, number: int, why: Why | None, note: str) -> str:
 def _detail(report: ReportLike, number: int, why: Why | None, note: str) -> str:
     step: StepLike = report.steps[number]
     where = f", at <code>{plain(note)}</code>" if note else ""
-    head = f"<p><b>Token {number}</b>, id {step.token_id}{where}. "
+    head = f"<p><b>Token {number + 1}</b>, id {step.token_id}{where}. "
     if step.is_forced:
         return head + "It was the only one allowed, so the model was not asked.</p>"
     kept = f"The mask keeps {percent(step.log_mass)} of the probability."

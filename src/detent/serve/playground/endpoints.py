@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from detent.compiler import CancellationToken
 from detent.errors import DetentError, SchemaError, StateError, UnsupportedSchemaError
 from detent.generation import Ban, Output, Request
 from detent.generation.request import PreparedRequest
@@ -21,7 +22,7 @@ from detent.serve.playground.fields import Inspection, RuleBody, Run, Walk, Why
 from detent.serve.playground.json_position import position_of, syntax_error
 from detent.serve.playground.refusals import details_of
 from detent.serve.playground.rule_text import PartError, language_of, language_without_bans
-from detent.serve.playground.study import Study
+from detent.serve.playground.study import Study, check_wanted
 from detent.serve.playground.trace import Note, Trace
 from detent.serve.rules import Rule
 from detent.single_flight import SingleFlight
@@ -65,9 +66,7 @@ class Playground:
     async def inspect(self, body: Inspection, client: str) -> Response:
         """Answer what a rule means; an error of its text is an answer too."""
         try:
-            study = await self._study(body.rule, client)
-            async with self._engine.admission.slot(client):
-                return JSONResponse(await self._engine.in_time(self._engine.run(study.facts, is_long=True)))
+            return JSONResponse((await self._study(body.rule, client)).facts)
         except PartError as error:
             return JSONResponse({"error": _part_error(body.rule, error)})
         except DetentError as error:
@@ -79,10 +78,7 @@ class Playground:
             study = await self._study(body.rule, client)
         except PartError as error:
             raise _as_answer(error) from error
-        async with self._engine.admission.slot(client):
-            return JSONResponse(
-                await self._engine.in_time(self._engine.run(lambda: study.walk(body.text), is_long=True))
-            )
+        return await self._answer(client, lambda stop: study.walk(body.text))
 
     async def why(self, body: Why, client: str) -> Response:
         """Answer which parts of the rule refuse some tokens, after others."""
@@ -92,17 +88,20 @@ class Playground:
         job = Job(_request(body), rule, client)
         prepared = await self._engine.prepare(job)
 
-        def find() -> dict[str, Any]:
+        def find(stop: CancellationToken) -> dict[str, Any]:
             matcher = prepared._token_buffer().matcher
             for token_id in body.tokens:
                 matcher.advance(token_id)
-            return {str(token_id): details_of(matcher, token_id, body.rule.parts) for token_id in body.refused}
+            found = {}
+            for token_id in body.refused:
+                check_wanted(stop)
+                found[str(token_id)] = details_of(matcher, token_id, body.rule.parts)
+            return found
 
-        async with self._engine.admission.slot(client):
-            try:
-                return JSONResponse(await self._engine.in_time(self._engine.run(find, is_long=True)))
-            except StateError as error:
-                raise from_detent(error, "tokens") from error
+        try:
+            return await self._answer(client, find)
+        except StateError as error:
+            raise from_detent(error, "tokens") from error
 
     async def run(self, body: Run, client: str) -> Response:
         """Answer with a text, token by token."""
@@ -140,6 +139,15 @@ class Playground:
                             "report": {name: _finite(value) for name, value in report_of(item).items()},
                         }
 
+    async def _answer(self, client: str, find: Callable[[CancellationToken], dict[str, Any]]) -> Response:
+        """Answer what a function finds on a thread; it is asked to stop when nobody waits for it."""
+        engine, stop = self._engine, CancellationToken()
+        async with engine.admission.slot(client):
+            try:
+                return JSONResponse(await engine.in_time(engine.run(lambda: find(stop), is_long=True)))
+            finally:
+                stop.cancel()
+
     def _check_ids(self, param: str, token_ids: Sequence[int]) -> None:
         for each in token_ids:
             if not 0 <= each < len(self._engine.model.vocabulary):
@@ -152,15 +160,16 @@ class Playground:
             raise _as_answer(error) from error
 
     async def _study(self, rule: RuleBody, client: str) -> Study:
-        engine = self._engine
+        engine, stop = self._engine, CancellationToken()
         engine.admission.check(1)
 
         def make() -> Study:
             language = language_of(rule, engine.style)
-            return Study(language_without_bans(rule, language), engine.settings.limits)
+            check_wanted(stop)
+            return Study(language_without_bans(rule, language), engine.settings.limits, stop)
 
         async with engine.admission.slot(client):
-            return await engine.in_time(self._studies.get(rule.model_dump_json(), make))
+            return await engine.in_time(self._studies.get(rule.model_dump_json(), make, stop.cancel))
 
     def _rule(self, rule: RuleBody) -> Rule:
         def make() -> Any:

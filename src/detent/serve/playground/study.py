@@ -10,20 +10,21 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from random import Random
 from typing import Any
 
-from detent.errors import DetentError, EmptyLanguageError, LimitError
+from detent.compiler import CancellationToken
+from detent.errors import CancelledError, DetentError, LimitError
 from detent.language import Language
 from detent.limits import Limits
 from detent.mismatch import Mismatch
+from detent.pictures.samples import readable_samples
 from detent.queries import ByteDfa
 from detent.reason import LOCATIONS, Reason
 from detent.tables import TokenDfa
 from detent.tables.drawing import byte_runs, draw_table, numbered_states, table_by_bytes
 from detent.tables.minimize import START
 
-__all__ = ["Study"]
+__all__ = ["Study", "check_wanted", "described", "expected_in", "phrase", "shown"]
 
 _MAX_DRAWN = 28
 """Edges of an automaton that is drawn; with more, the table is easier to read."""
@@ -31,6 +32,11 @@ _MAX_LISTED = 200
 """States of an automaton that is shown as a table."""
 _MAX_EXPLORED = 1000
 """States before equal ones are merged."""
+_MAX_VISITED = 20_000
+"""States that the search for the shortest text and for samples visits."""
+_PAGE = Limits(memory_bytes=32 << 20, work=1_000_000)
+"""The bounds of each question."""
+_TOO_LARGE = "The rule is too large for this page: it may run, but whether it has a text at all was not found out."
 _MAX_COUNTED = 20_000
 """Pairs of a state and a length that counting visits."""
 _SHORT = 24
@@ -38,11 +44,7 @@ _SHORT = 24
 _BYTE_SET = re.compile(r"(?:\[.*\]|'.')(?: or the end)?", re.DOTALL)
 """What `Mismatch.expected` writes where a front end has no name for it."""
 _MOST_REASONS = 4
-_SAMPLES = 6
 _LENGTHS = (2, 4, 8, 16, 32, 64)
-_LONGER = (24, 100, 400)
-"""Bytes that a sample may have more than the shortest text; more where the texts are not varied enough."""
-_PLAIN = (b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789", bytes(range(0x20, 0x7F)), b"\n")
 _SHOWN = 400
 """Bytes of a text that is shown."""
 
@@ -55,44 +57,85 @@ class Study:
     language : Language
         It may be empty.
     limits : Limits
-        The bounds of one rule.
+        The bounds of one rule, for texts that are walked through it. What a page shows is searched for within smaller
+        bounds, which take about a second in all.
+    stop : CancellationToken
+        Asks for `CancelledError`, between two parts of the answer.
+
+    Attributes
+    ----------
+    facts : dict
+        What the page shows of the rule.
     """
 
-    def __init__(self, language: Language[Any], limits: Limits) -> None:
+    def __init__(self, language: Language[Any], limits: Limits, stop: CancellationToken) -> None:
         self.language = language
-        node = language._text_node()
-        self.dfa = ByteDfa(node, limits)
-        self._small = ByteDfa(node, Limits(states=_MAX_EXPLORED, memory_bytes=limits.memory_bytes, work=limits.work))
+        self._limits = limits
+        self._node = language._text_node()
         self._table: TokenDfa | None = None
         self._numbers: dict[int, int] = {}
-        self.no_table = ""
-        self._facts: dict[str, Any] | None = None
-        if not self.dfa.is_empty():
-            self._make_table(limits)
+        self._no_table = ""
+        self.facts = self._find_facts(stop)
+
+    @cached_property
+    def dfa(self) -> ByteDfa:
+        """The automaton by which texts are read, within the limits of a rule."""
+        return ByteDfa(self._node, self._limits)
+
+    @cached_property
+    def _page(self) -> ByteDfa:
+        """The automaton by which samples are found."""
+        return self._within(_MAX_VISITED)
 
     @property
     def memory_bytes(self) -> int:
         """The bytes of its automata."""
-        return self.dfa._core.memory_bytes + self._small._core.memory_bytes
+        return sum(each._core.memory_bytes for each in vars(self).copy().values() if isinstance(each, ByteDfa))
 
-    def facts(self) -> dict[str, Any]:
-        """Return what the page shows of the rule."""
-        if self._facts is None:
-            self._facts = self._find_facts()
-        return self._facts
+    def _within(self, states: int) -> ByteDfa:
+        return ByteDfa(self._node, self._bounds(states))
 
-    def _find_facts(self) -> dict[str, Any]:
+    def _bounds(self, states: int) -> Limits:
+        most, limits = _PAGE, self._limits
+        work, memory_bytes = min(most.work, limits.work), min(most.memory_bytes, limits.memory_bytes)
+        return Limits(states=min(states, limits.states), memory_bytes=memory_bytes, work=work)
+
+    def _find_facts(self, stop: CancellationToken) -> dict[str, Any]:
         try:
-            shortest = self.language.shortest()
-        except EmptyLanguageError as error:
-            return {"empty": str(error)}
+            if self._page.is_empty():
+                return {"empty": self._why_empty()}
+            check_wanted(stop)
+            least = self._page._core.completion_bound(self._page.start)
+            short = self._page.some_completion(self._page.start)
+        except LimitError:
+            self._no_table = _TOO_LARGE
+            return {"too_large": _TOO_LARGE}
+        try:
+            shortest = self._within(_MAX_VISITED).shortest()
+        except LimitError:
+            shortest = None
+        check_wanted(stop)
+        least = least if shortest is None else len(shortest)
+        samples = readable_samples(self._page, least, lambda: check_wanted(stop))
+        count = self._count(stop)
+        check_wanted(stop)
+        self._make_table()
+        check_wanted(stop)
         return {
-            "shortest": shown(shortest),
-            "samples": [shown(sample) for sample in self._samples(len(shortest))],
-            "count": self._count(),
+            "shortest": None if shortest is None else shown(shortest),
+            "short": shown(short),
+            "samples": [shown(sample) for sample in samples],
+            "count": count,
             "automaton": self._automaton(),
-            "no_automaton": self.no_table,
+            "no_automaton": self._no_table,
         }
+
+    def _why_empty(self) -> str:
+        try:
+            self.language.shortest()
+        except DetentError as error:
+            return str(error)
+        return "no text"
 
     def walk(self, text: str) -> dict[str, Any]:
         """Return how a text is read: the state after each character, and why it is not in the language."""
@@ -153,17 +196,17 @@ class Study:
             "rest": "",
         }
 
-    def _make_table(self, limits: Limits) -> None:
+    def _make_table(self) -> None:
         try:
-            table = table_by_bytes(self.language, limits, _MAX_EXPLORED, 16 << 20)
+            table = table_by_bytes(self.language, self._bounds(_MAX_EXPLORED), _MAX_EXPLORED, 16 << 20)
             self._numbers = numbered_states(table, _MAX_LISTED)
             self._table = table
         except LimitError:
-            self.no_table = (
+            self._no_table = (
                 f"more than {_MAX_LISTED} states, or infinitely many. They are made when a text visits them."
             )
         except DetentError as error:
-            self.no_table = str(error)
+            self._no_table = str(error)
 
     def _automaton(self) -> dict[str, Any] | None:
         table = self._table
@@ -197,49 +240,10 @@ class Study:
             "view": layout.view,
         }
 
-    def _samples(self, shortest: int) -> list[bytes]:
-        """Return some texts: random walks that prefer what can be read."""
-        found: dict[bytes, None] = {}
-        rng = Random(0)
-        try:
-            for longer, is_plain in [*((longer, True) for longer in _LONGER), (_LONGER[0], False)]:
-                for _ in range(4 * _SAMPLES):
-                    if len(found) < _SAMPLES:
-                        found[self._walk(rng, shortest + longer, is_plain)] = None
-        except LimitError:
-            pass
-        return sorted(found, key=lambda text: (len(text), text))
-
-    def _walk(self, rng: Random, most: int, is_plain: bool) -> bytes:
-        dfa, core = self.dfa, self.dfa._core
-        state, text = dfa.start, bytearray()
-        while True:
-            left = most - len(text)
-            row = dfa.row(state)
-            fits = {target: core.completion_bound(target) < left for target in set(row) if target}
-            classes = [index for index, target in enumerate(row) if target and fits[target]]
-            readable = [index for index in classes if self._readable[index]] if is_plain else []
-            choices: list[int | None] = [*(readable or classes)]
-            if dfa.is_accepting(state):
-                choices.append(None)
-            if not choices:  # only a longer text is known
-                return bytes(text) + dfa.some_completion(state)
-            choice = rng.choice(choices)
-            if choice is None:
-                return bytes(text)
-            text.append(rng.choice(self._readable[choice] or dfa._members[choice]))
-            state = row[choice]
-
-    @cached_property
-    def _readable(self) -> list[bytes]:
-        """The plainest characters of each byte class: letters, or digits, or other ASCII characters."""
-        kinds = [[bytes(set(members) & set(kind)) for kind in _PLAIN] for members in self.dfa._members]
-        return [next(filter(None, each), b"") for each in kinds]
-
-    def _count(self) -> str:
+    def _count(self, stop: CancellationToken) -> str:
         """Say how many texts there are."""
-        small = self._small
         try:
+            small = self._within(_MAX_EXPLORED)
             longest = small.longest()
             if longest is not None:
                 states = max(len(small._rows), 1)
@@ -251,6 +255,7 @@ class Study:
         counted, most = 0, None
         try:
             for length, number in enumerate(small._counts_by_length(_LENGTHS[-1])):
+                check_wanted(stop)
                 counted += number
                 most = (length, counted) if length in _LENGTHS and counted else most
                 if len(small._rows) * length > _MAX_COUNTED:
@@ -258,6 +263,12 @@ class Study:
         except LimitError:
             pass
         return "infinitely many" + (f"; {number_text(most[1])} of at most {most[0]} bytes" if most else "")
+
+
+def check_wanted(stop: CancellationToken) -> None:
+    """Raise `CancelledError` if nobody waits for the answer any more."""
+    if stop.is_cancelled:
+        raise CancelledError("nobody waits for the answer")
 
 
 def _expected(mismatch: Mismatch, characters: str | None) -> str:

@@ -100,7 +100,7 @@ class _Judge:
         """Return what was expected where the text ends; None if it may end there, or has left the language before."""
         if not self._state or self._dfa.is_accepting(self._state):
             return None
-        return f"the end where {expected_in(self._dfa, self._state)} is expected"
+        return f"the text ends where {expected_in(self._dfa, self._state)} is expected"
 
 
 class TracedStream(Stream):

@@ -48,8 +48,8 @@ async function fillDetails(token, rows, details, point) {
   token.candidates.forEach((candidate, index) => {
     const known = found[candidate.id];
     if (!known) return;
-    const by = known.by ? `by ${known.by}` : known.text;
-    if (by) rows[index].lastElementChild.append(element("span", { class: "by" }, ` ${by}`));
+    const by = known.by ? `, by ${known.by}` : known.text ? `: ${known.text}` : "";
+    if (by) rows[index].lastElementChild.append(element("span", { class: "by" }, by));
     rows[index].addEventListener("mouseenter", () => point(known.marks));
     rows[index].addEventListener("mouseleave", () => point([]));
   });

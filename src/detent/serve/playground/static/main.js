@@ -121,8 +121,16 @@ function showMeaning(answer) {
     walk.clear();
     return;
   }
+  if (answer.too_large) {
+    byId("count").textContent = "Too large for this page";
+    replace(byId("texts"), element("dt", {}, "note"), element("dd", {}, answer.too_large));
+    automaton.show(null, "");
+    askWalk(0);
+    return;
+  }
   byId("count").textContent = answer.count === "1" ? "1 text" : `${capital(answer.count)}${/^[\d,]+$|^about/.test(answer.count) ? " texts" : ""}`;
-  replace(byId("texts"), element("dt", {}, "shortest"), element("dd", {}, sample(answer.shortest)),
+  const isShortest = answer.shortest !== null; // another short text, where the search would take too long
+  replace(byId("texts"), element("dt", {}, isShortest ? "shortest" : "a short text"), element("dd", {}, sample(isShortest ? answer.shortest : answer.short)),
     element("dt", {}, "for example"), element("dd", {}, ...answer.samples.map(sample)));
   automaton.show(answer.automaton, answer.no_automaton);
   askWalk(0);

@@ -149,15 +149,18 @@ export class Runs {
     for (const each of [this.held, this.free]) each.mark(each === strip ? token : null);
     const mayForce = strip === this.held && !token.isGone;
     const tokens = strip === this.held && !token.isGone ? strip.before(token) : null;
-    const details = tokens && this.current ? (ids) => this.why(this.current.body, tokens, ids) : null;
+    this.asking?.abort(); // the server stops what nobody waits for
+    this.asking = new AbortController();
+    const { signal } = this.asking;
+    const details = tokens && this.current ? (ids) => this.why(this.current.body, tokens, ids, signal) : null;
     this.point([]);
     showChoices(token, mayForce ? (id) => this.branch([...this.held.before(token), id], this.current.state) : null, details, this.point);
   }
 
   /** Return what refuses some tokens, by id; null if the server does not say. */
-  async why({ rule, prompt, max_tokens, canonical }, tokens, refused) {
+  async why({ rule, prompt, max_tokens, canonical }, tokens, refused, signal) {
     try {
-      return await post("why", { rule, prompt, max_tokens, canonical, tokens, refused });
+      return await post("why", { rule, prompt, max_tokens, canonical, tokens, refused }, signal);
     } catch {
       return null;
     }

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/playground.md in Chromium: python tools/draw_playground.py [folder]."""
+"""Draw the pictures of the playground, of reports and of languages in Chromium: python tools/draw_pages.py [folder]."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from detent.serve import make_app
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = (
     ("playground-rule", "A decimal number", 1180, "light", "#meaning", None),
-    ("playground-run", "A tight budget", 1180, "light", "#result", 4),
-    ("playground-phone", "Yes or no", 360, "dark", "#result", 0),
+    ("playground-run", "A decimal number", 1180, "light", "#result", 2),
+    ("playground-phone", "Banned words", 360, "dark", "#result", 8),
 )
 
 
@@ -39,6 +40,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for picture in PICTURES:
             draw(browser, f"http://127.0.0.1:{port}/", folder, *picture)
+        for name, html, step in pages():
+            draw_page(browser, folder, name, html, step)
         browser.close()
     server.should_exit = True
 
@@ -65,6 +68,26 @@ def draw(
     page.mouse.move(0, 0)
     page.locator(card).screenshot(path=folder / f"{name}.png", animations="disabled")
     context.close()
+
+
+def pages() -> Iterator[tuple[str, str, int | None]]:
+    """Yield the name of each page, its text, and the token whose details are open."""
+    model = detent.load_model()
+    yield "language-page", detent.regex(r"([0-9]+)?\.[0-9]+").to_html("23.x7"), None
+    prompt, rule = "It costs 12.50 euros. What is the price?", detent.regex(r"([0-9]+)?\.[0-9]+")
+    out = detent.generate(model, prompt, rule, temperature=0, alternatives=5)
+    free = detent.generate(model, prompt, temperature=0, max_tokens=12)
+    guide = detent.compile(rule, model.vocabulary, canonical=True)
+    yield "report-page", out.report.to_html(guide, title="A price", unconstrained=free.report), 2
+
+
+def draw_page(browser: Any, folder: Path, name: str, html: str, step: int | None) -> None:
+    page = browser.new_page(viewport={"width": 1000, "height": 100}, color_scheme="light")
+    page.set_content(html)
+    if step is not None:
+        page.locator(".step").nth(step).focus()
+    page.screenshot(path=folder / f"{name}.png", full_page=True, animations="disabled")
+    page.close()
 
 
 if __name__ == "__main__":
