@@ -52,6 +52,7 @@ def _sentence(matcher: Matcher, token_id: int) -> str:
         where = f"at byte {(refusal.position or 0) + 1} of the token, " if len(refusal.token) > 1 else ""
         return f"{where}{refusal.expected} is expected{by}"
     if refusal.kind == "not canonical" and refusal.encoding:
-        tokens = [matcher.guide.vocabulary.token_bytes(each).decode("utf-8", "replace") for each in refusal.encoding]
-        return f"allowed by the language but not canonical: the tokenizer writes {' '.join(f'“{each}”' for each in tokens)}"
+        tokens = map(matcher.guide.vocabulary.token_bytes, refusal.encoding)
+        written = " ".join(f"“{each.decode('utf-8', 'replace')}”" for each in tokens)
+        return f"allowed by the language but not canonical: the tokenizer writes {written}"
     return refusal.sentence().removeprefix(": ")
