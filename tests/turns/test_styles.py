@@ -91,6 +91,7 @@ def test_all_families_but_a_few_have_a_rendered_turn() -> None:
         "granite3",
         "llama3-pythonic",
         "longcat",
+        "longcat-lite",
         "openai",
     }
 
@@ -112,6 +113,12 @@ _CALLS = [
             "ernie4.5",
             "Two.\n</think>\n\n<tool_call>\n{}\n</tool_call>\n<tool_call>\n{}\n</tool_call>\n".format(*_CALLS),
         ),
+        # https://github.com/vllm-project/vllm, the parser ernie45 in Rust: what the template renders
+        (
+            "ernie4.5",
+            "Two.\n</think>\n<response>\nI call.\n</response>\n\n\n<tool_call>\n{}\n</tool_call>\n\n\n"
+            "<tool_call>\n{}\n</tool_call>\n".format(*_CALLS),
+        ),
         # https://github.com/vllm-project/vllm tests/tool_parsers/test_granite_tool_parser.py
         ("granite3", "<|tool_call|>[{}, {}]".format(*_CALLS)),
         # https://github.com/meta-llama/llama-models models/llama3_2/text_prompt_format.md
@@ -126,6 +133,16 @@ _CALLS = [
                 *_CALLS
             ),
         ),
+        # https://github.com/ml-explore/mlx-lm mlx_lm/tool_parsers/longcat.py
+        (
+            "longcat-lite",
+            "".join(
+                "<longcat_tool_call>get_weather\n<longcat_arg_key>city</longcat_arg_key>\n"
+                f"<longcat_arg_value>{city}</longcat_arg_value>\n<longcat_arg_key>metric</longcat_arg_key>\n"
+                "<longcat_arg_value>celsius</longcat_arg_value>\n</longcat_tool_call>"
+                for city in ("Oslo", "Rome")
+            ),
+        ),
     ],
 )
 def test_notations_of_published_examples(style: str, text: str) -> None:
@@ -135,6 +152,7 @@ def test_notations_of_published_examples(style: str, text: str) -> None:
         *(detent.Call("get_weather", {"city": city, "metric": "celsius"}) for city in ("Oslo", "Rome")),
     )
     assert found.thinking == ("Two." if "</think>" in text else None)
+    assert found.text == ("I call." if "<response>" in text else None)
 
 
 def test_words_of_json_in_keyword_arguments() -> None:

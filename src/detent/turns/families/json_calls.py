@@ -129,12 +129,14 @@ JSON_FAMILIES = (
     replace(
         _QWEN3,
         name="ernie4.5",
+        separator="\n{?\n\n?}",
         after_calls="\n",
         text=("<response>\n", "\n</response>\n"),
+        preamble=("<response>\n", "\n</response>\n\n\n"),
         tags=(*_QWEN3.tags, "<response>", "</response>"),
-        end_of_calls="</s>",
-        end_of_text="</s>",
-        source="baidu/ERNIE-4.5-21B-A3B-Thinking (parser ernie45 of vLLM)",
+        end_of_calls="",
+        end_of_text="",
+        source="baidu/ERNIE-4.5-21B-A3B-Thinking (tests of the parsers ernie45 of vLLM)",
     ),
     replace(
         _QWEN3,
