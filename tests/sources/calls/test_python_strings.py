@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import warnings
+from itertools import product
 from random import Random
 
 import pytest
@@ -14,6 +15,7 @@ from detent.language import Language
 from detent.sources.calls.locate import literal_as_json
 from detent.sources.calls.python_strings import any_string, constant_string, string_matching
 from detent.sources.nodes import CHARACTER, concat, repeat
+from detent.sources.regex import regex
 from tests.support.random_texts import texts
 
 FREE = Language(any_string(0, 3), "free")
@@ -23,13 +25,13 @@ HELD = Language(string_matching(repeat(CHARACTER, 0, 3)), "held")
 LEFT_OUT = re.compile(r"""\\[0-7]|\\\n|[\x00-\x1f]|'[uU]?'|"[uU]?"|\\[^\\'"abfnrtvxuU]""", re.DOTALL)
 
 
-def value_of(text: str) -> str | None:
-    """Return what Python reads, None if that is no text of at most three characters."""
+def value_of(text: str, longest: int = 3) -> str | None:
+    """Return what Python reads, None if that is no text of at most `longest` characters."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
             value = ast.literal_eval(text)
-            return value if isinstance(value, str) and len(value) <= 3 and value.encode() is not None else None
+            return value if isinstance(value, str) and len(value) <= longest and value.encode() is not None else None
         except (SyntaxError, ValueError):
             return None
 
@@ -70,3 +72,29 @@ def test_values_have_a_literal_in_either_quote(value: str) -> None:
     assert {ast.literal_eval(text) for text in spelled} == {value}
     held = Language(string_matching(concat(value)), "held")
     assert {ast.literal_eval(text) for text in texts(held, 20)} == {value}
+
+
+def is_documented(text: str, value: str) -> bool:
+    """Whether a literal is spelled as `string_matching` says."""
+    body = text[1:-1]
+    escapes = re.findall(r"\\(.)", body)
+    if not escapes:
+        return True
+    if any(escape not in '"\\bfnrt' for escape in escapes):
+        return False
+    return text[0] == '"' or ("'" not in value and '"' not in re.sub(r"\\.", "", body))
+
+
+@pytest.mark.parametrize("pattern", ["[an\"'\\n\\\\]*", 'a?"a*"', "'?a'", '[^"]{1,2}', "[\"']{2}|nn"])
+def test_all_short_literals_of_patterns(pattern: str) -> None:
+    held, accepted = Language(string_matching(regex(pattern)._node), "held"), 0
+    for length in range(6):
+        for letters in product("a\"'\\n", repeat=length):
+            for quote in "'\"":
+                text = f"{quote}{''.join(letters)}{quote}"
+                is_one = quote not in re.sub(r"\\.", "", text[1:-1])
+                value = value_of(text, longest=length) if is_one else None
+                matches = value is not None and re.fullmatch(pattern, value, re.DOTALL) is not None
+                assert held.accepts(text) == (matches and is_documented(text, value or "")), text
+                accepted += matches
+    assert accepted

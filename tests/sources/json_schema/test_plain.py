@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 
 import detent
 from detent.errors import DetentError, SchemaError
+from detent.sources.calls.function import read_functions
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.plain import read_plain
 from detent.sources.json_schema.emit import number_automaton, numbers, scalars
 from detent.sources.json_schema.parse.dialect import DEFAULT
 from detent.sources.json_schema.parse.references import References
 from detent.sources.json_schema.parse.schema_text import has_one_base
+from detent.turns import STYLES
+from detent.turns.arguments import notation_of
 from tests.support.shared_data import FOLDER, needs_shared
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
@@ -78,12 +81,16 @@ TYPES: list[Any] = [
 ]
 
 
-def outcome(schema: Any, **options: Any) -> tuple[Any, ...]:
-    """Return the expression or the error, and the warnings."""
+def outcome(schema: Any, *, style: str | None = None, **options: Any) -> tuple[Any, ...]:
+    """Return the expression or the error, and the warnings; with a style, of the arguments of a function."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
-            found: Any = detent.json_schema(schema, **options)._node
+            if style is None:
+                found: Any = detent.json_schema(schema, **options)._node
+            else:
+                [function] = read_functions({"name": "f", "parameters": schema})
+                found = notation_of(STYLES[style]).node(function)
         except DetentError as error:
             found = (type(error), str(error))
     return found, sorted(str(one.message) for one in seen)
@@ -120,6 +127,18 @@ def test_members_and_items_of_each_kind(inner: Any) -> None:
         assert_as_general({"type": "object", "required": ["z"], "additionalProperties": inner}, **options)
         assert_as_general({"$schema": DRAFT_4, "type": ["array", "null"], "items": inner}, **options)
         assert_as_general({"type": "array", "items": inner, "minItems": 2, "maxItems": 3}, **options)
+
+
+@pytest.mark.parametrize("style", ["hermes", "llama3-pythonic", "olmo3", "qwen3-coder", "deepseek-v3.2", "gemma4"])
+@pytest.mark.parametrize("inner", INNER, ids=str)
+def test_notations_of_arguments(style: str, inner: Any) -> None:
+    for schema in (
+        {"type": "object", "properties": {"a": inner, "b": {"type": "number"}}},
+        {"type": "object", "properties": {"b": {"type": "array", "items": inner}, "a": {"type": "boolean"}}},
+        {"type": "object", "required": ["z"], "additionalProperties": inner},
+        {"type": "object", "properties": {"in": {"type": "object", "properties": {"a": inner}, "required": ["a"]}}},
+    ):
+        assert_as_general(schema, style=style)
 
 
 _SCALARS = st.sampled_from(INNER)

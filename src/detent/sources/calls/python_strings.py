@@ -66,17 +66,22 @@ def constant_string(text: str) -> _core.Node:
 def string_matching(texts: _core.Node) -> _core.Node:
     r"""Return the literals of the texts of a node, which is within UTF-8.
 
-    Spelled with the escapes that JSON and Python share; in single quotes only texts without an apostrophe.
+    Spelled with the escapes that JSON and Python share, quotation marks too; or, in single quotes, without an escape.
+    So a text with an apostrophe is in double quotes.
 
     >>> from detent.language import Language
     >>> from detent.sources.nodes import concat
     >>> tab = Language(string_matching(concat("\t")), "tab")
     >>> [tab.accepts(text) for text in ("'\\t'", '"\\u0009"', "'\\x09'", "'t'")]
     [True, True, False, False]
+    >>> said = Language(string_matching(concat('"Hi"')), "said")
+    >>> [said.accepts(text) for text in ("'\"Hi\"'", r"'\"Hi\"'", r'"\"Hi\""', '""Hi""')]
+    [True, True, True, False]
     """
     double = concat('"', _core.intersection([_core.json_string(texts), _ALIKE]), '"')
     inside = _core.json_string(_core.intersection([texts, _NO_APOSTROPHE]))
-    return union(double, concat("'", _core.intersection([inside, _ALIKE]), "'"))
+    raw = _core.intersection([texts, repeat(_RAW["'"], 0, None)])
+    return union(double, concat("'", union(_core.intersection([inside, _ALIKE]), raw), "'"))
 
 
 def _spelled(character: str, quote: str) -> str:
