@@ -268,15 +268,129 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
     }
     // An escape of dead texts is dead: the search need not try each escape.
     const ExprId texts = exprs_[goal].op == Op::json_escaped ? exprs_[goal].part() : ExprSet::kEpsilon;
+    if (const std::optional<std::uint32_t> length = length_by_count(goal)) {
+      remember(goal, *length, use_);
+      continue;
+    }
     if (known(texts) == kUnknown) {
       goals.push_back(texts);
     } else if (known(texts) == kDead) {
       remember(goal, kDead, Use::lengths);
-    } else {
+    } else if (const std::optional<std::uint32_t> bound = length_of_witness(goal)) {
+      remember(goal, *bound, Use::bounds);
+    } else if (const ExprId next = after_escaped_character(goal); next == ExprSet::kEmpty) {
       search(goal);
+    } else if (known(next) == kUnknown) {
+      goals.push_back(next);
+    } else {
+      constexpr std::uint32_t kLongestEscape = 12;  // of a surrogate pair
+      const std::uint64_t rest = std::uint64_t{known(next)} * kMaxEscapeLength;
+      remember(goal, std::min(saturating_add(rest, kLongestEscape), kMaxLength), Use::bounds);
     }
   }
   return known(state);
+}
+
+std::optional<std::uint32_t> Liveness::length_by_count(ExprId id) {
+  if (const std::optional<std::uint32_t> length = length_by_bytes(id)) return length;
+  const std::optional<CharacterCounts::Bounded> bounded = character_counts_.bounded(id);
+  if (!bounded) return std::nullopt;
+  const std::optional<CharacterCounts::Fewest> fewest = character_counts_.fewest(bounded->texts);
+  if (!fewest) return std::nullopt;
+  if (fewest->characters > bounded->maximum) return kDead;
+  if (fewest->characters >= bounded->minimum) return std::min(fewest->bytes, kMaxLength);
+  if (use_ == Use::lengths || !character_counts_.has_every_longer(bounded->texts)) return std::nullopt;
+  constexpr std::uint64_t kLongestCharacter = 4;  // bytes
+  const std::uint64_t more = bounded->minimum - fewest->characters;
+  return std::min(saturating_add(fewest->bytes, more * kLongestCharacter), kMaxLength);
+}
+
+// The length of an intersection with all strings of some number of bytes.
+std::optional<std::uint32_t> Liveness::length_by_bytes(ExprId id) {
+  if (exprs_[id].op != Op::intersection || exprs_.operands(id).size() != 2) return std::nullopt;
+  const ExprId any_byte = exprs_[exprs_.sigma_star()].part();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Expr& count = exprs_[exprs_.operands(id)[i]];
+    const Expr& strings = exprs_[exprs_.operands(id)[1 - i]];
+    if (count.op != Op::repeat || count.part() != any_byte || !strings.nonempty || !strings.exact_length) continue;
+    if (strings.min_length > count.maximum()) return kDead;
+    if (strings.min_length >= count.minimum()) return std::min(strings.min_length, kMaxLength);
+  }
+  return std::nullopt;
+}
+
+// A search makes a state for each combination of the operands' states. The strings of one operand need its own states
+// only, which these combinations share.
+std::optional<std::uint32_t> Liveness::length_of_witness(ExprId id) {
+  constexpr std::uint32_t kLongest = 64;  // bytes; longer strings may cost more than a search
+  const Expr& expr = exprs_[id];
+  if (use_ != Use::bounds || expr.op != Op::intersection || expr.has_rule || expr.has_guard || expr.has_lookbehind ||
+      expr.has_lookbehind_end || expr.has_open_item || expr.has_closed_item) {
+    return std::nullopt;
+  }
+  const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
+  ExprId longest = ExprSet::kEmpty;
+  for (ExprId operand : operands) {
+    const Expr& each = exprs_[operand];
+    if (!each.nonempty || !each.exact_length || each.min_length > kLongest) continue;
+    if (longest == ExprSet::kEmpty || each.min_length > exprs_[longest].min_length) longest = operand;
+  }
+  if (longest == ExprSet::kEmpty) return std::nullopt;
+  const std::vector<std::uint8_t>& classes = shortest_string(longest);
+  if (classes.size() != exprs_[longest].min_length) return std::nullopt;
+  const auto has_string = [&](ExprId operand) { return operand == longest || contains(operand, classes); };
+  if (!std::ranges::all_of(operands, has_string)) return std::nullopt;
+  return exprs_[longest].min_length;
+}
+
+// The byte classes of a shortest string of an expression whose lengths are exact.
+const std::vector<std::uint8_t>& Liveness::shortest_string(ExprId id) {
+  const auto known = shortest_strings_.find(id.value);
+  if (known != shortest_strings_.end()) return known->second;
+  std::vector<std::uint8_t> classes;
+  for (ExprId at = id; exprs_[at].min_length > 0;) {
+    const std::uint32_t wanted = exprs_[at].min_length - 1;
+    const ExprId* row = derivatives_.row(at);
+    const auto shortens = [&](ExprId next) { return next != ExprSet::kEmpty && exprs_[next].min_length == wanted; };
+    const ExprId* next = std::find_if(row, row + derivatives_.class_count(), shortens);
+    if (next == row + derivatives_.class_count()) break;
+    classes.push_back(static_cast<std::uint8_t>(next - row));
+    at = *next;
+  }
+  return shortest_strings_[id.value] = std::move(classes);
+}
+
+bool Liveness::contains(ExprId id, std::span<const std::uint8_t> classes) {
+  const bool is_negated = exprs_[id].op == Op::complement;
+  if (is_negated) id = exprs_[id].part();
+  for (std::uint8_t byte_class : classes) {
+    if (id == ExprSet::kEmpty) break;
+    meter_.step();
+    id = derivatives_.row(id)[byte_class];
+  }
+  return exprs_[id].nullable != is_negated;
+}
+
+// A search would read each character of the texts, to know which digits may follow.
+ExprId Liveness::after_escaped_character(ExprId id) {
+  const Expr& expr = exprs_[id];
+  if (use_ != Use::bounds || expr.op != Op::json_escaped || !exprs_.has_json_escapes()) return ExprSet::kEmpty;
+  const EscapePosition position = escape_position_of(expr.escape_position());
+  if (position != EscapePosition::escape && position != EscapePosition::hex0) return ExprSet::kEmpty;
+  const bool writes_all = !is_serialized(expr.escape_position());
+  const ExprId* row = derivatives_.row(expr.part());
+  ExprId last = ExprSet::kEmpty;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const bool is_letter = position == EscapePosition::escape && (byte == '"' || byte == '\\');
+    const bool is_named = byte == '\b' || byte == '\t' || byte == '\n' || byte == '\f' || byte == '\r';
+    const bool is_as_u = (byte < 0x20 && !is_named) || byte >= 0x7F;
+    if (!writes_all && !is_letter && !is_as_u && !(is_named && position == EscapePosition::escape)) continue;
+    const ExprId next = row[derivatives_.class_of()[byte]];
+    if (next == ExprSet::kEmpty || next == last) continue;
+    if (known(next) != kDead) return next;
+    last = next;
+  }
+  return ExprSet::kEmpty;
 }
 
 // A guess of the bytes that are left. Each operand of an intersection needs bytes of its own: with the largest of the

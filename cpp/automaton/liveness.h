@@ -10,9 +10,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
+#include "automaton/character_counts.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
 
@@ -21,11 +24,16 @@ namespace detent {
 class Liveness {
  public:
   Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter)
-      : exprs_(exprs), derivatives_(derivatives), meter_(meter) {}
+      : exprs_(exprs), derivatives_(derivatives), meter_(meter), character_counts_(exprs) {}
 
   // Knows what `other` knows of its first `size` expressions, which `exprs` has too.
   Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter, const Liveness& other, std::size_t size)
-      : exprs_(exprs), derivatives_(derivatives), meter_(meter), lengths_(other.lengths_), bounds_(other.bounds_) {
+      : exprs_(exprs),
+        derivatives_(derivatives),
+        meter_(meter),
+        character_counts_(exprs),
+        lengths_(other.lengths_),
+        bounds_(other.bounds_) {
     lengths_.resize(std::min(lengths_.size(), size));
     bounds_.resize(std::min(bounds_.size(), size));
   }
@@ -33,6 +41,7 @@ class Liveness {
   // A call that reaches a limit memoises nothing.
   bool live(ExprId state) { return bound(state) != kDead; }
   Derivatives& derivatives() { return derivatives_; }
+  CharacterCounts& character_counts() { return character_counts_; }
   // Whether live() takes no search.
   bool is_known(ExprId state) const { return known(state, Use::bounds) != kUnknown; }
   // States that `state` is live, with a completion of at most `bound` bytes.
@@ -85,6 +94,17 @@ class Liveness {
   std::uint32_t with_separators(std::uint64_t length, std::uint32_t count, MemberPosition position,
                                 ExprId separator) const;
 
+  // The length of an intersection with all texts of some number of characters, or all strings of some number of bytes,
+  // so far as its form shows it.
+  std::optional<std::uint32_t> length_by_count(ExprId id);
+  std::optional<std::uint32_t> length_by_bytes(ExprId id);
+  // Where the shortest string of one operand of an intersection is in the others too: its length.
+  std::optional<std::uint32_t> length_of_witness(ExprId id);
+  const std::vector<std::uint8_t>& shortest_string(ExprId id);
+  bool contains(ExprId id, std::span<const std::uint8_t> classes);
+  // The texts that follow some character that `id`, a JSON string after a backslash, may write as an escape; they may
+  // be live. The empty language where `id` is not in such a position, or none of some characters is left.
+  ExprId after_escaped_character(ExprId id);
   std::uint32_t distance_guess(ExprId id) const;
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.
@@ -97,9 +117,11 @@ class Liveness {
   ExprSet& exprs_;
   Derivatives& derivatives_;
   Meter& meter_;
+  CharacterCounts character_counts_;
   Use use_ = Use::lengths;              // of the call
   std::vector<std::uint32_t> lengths_;  // by expression
   std::vector<std::uint32_t> bounds_;   // by expression: of states whose length is not known
+  std::unordered_map<std::uint32_t, std::vector<std::uint8_t>> shortest_strings_;  // by expression; byte classes
 };
 
 }  // namespace detent

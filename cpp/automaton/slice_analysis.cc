@@ -18,35 +18,6 @@ bool is_whole_string(const ExprSet& exprs, ExprId prefix) {
          exprs.set(exprs[expr.second()].set_index()) == ByteSet::of('"');
 }
 
-// The bytes of the characters that begin with a byte of a set of lead bytes; 0 if these differ.
-int character_length(const ByteSet& lead) {
-  const auto is_in = [&lead](unsigned low, unsigned high) {
-    return lead.is_subset_of(ByteSet::range(static_cast<std::uint8_t>(low), static_cast<std::uint8_t>(high)));
-  };
-  return is_in(0, 0x7F) ? 1 : is_in(0xC2, 0xDF) ? 2 : is_in(0xE0, 0xEF) ? 3 : is_in(0xF0, 0xF4) ? 4 : 0;
-}
-
-// Whether each string of an expression is one character in UTF-8, so far as the form shows it.
-bool is_one_character(const ExprSet& exprs, ExprId id) {
-  for (ExprId choice : alternatives_of(exprs, id)) {
-    const auto [head, rest] = split_first(exprs, choice);
-    if (exprs[head].op != Op::bytes) return false;
-    int missing = character_length(exprs.set(exprs[head].set_index())) - 1;
-    ExprId tail = rest;
-    for (; tail != ExprSet::kEpsilon; tail = split_first(exprs, tail).second) {
-      const Expr& byte = exprs[split_first(exprs, tail).first];
-      // Sets of continuation bytes may be repeated: [\x80-\xBF]{2}.
-      const std::uint32_t rounds = byte.op == Op::repeat && byte.minimum() == byte.maximum() ? byte.minimum() : 1;
-      const Expr& set = byte.op == Op::repeat && rounds > 1 ? exprs[byte.part()] : byte;
-      if (set.op != Op::bytes || !exprs.set(set.set_index()).is_subset_of(ByteSet::range(0x80, 0xBF))) return false;
-      if (rounds > 3) return false;
-      missing -= static_cast<int>(rounds);
-    }
-    if (missing != 0) return false;
-  }
-  return true;
-}
-
 // Drops the upper bounds of the repeats that an expression may begin with. Lives for one call.
 //
 // A repeat of a part that is not nullable and its unbounded form agree on the texts of at most `maximum` bytes. Unions,
@@ -197,6 +168,35 @@ std::optional<BoundedString> SliceAnalysis::bounded_string(ExprId prefix) {
     const ExprId all =
         exprs.json_escaped(exprs.repeat(texts.part(), 0, ExprSet::kUnbounded), string.escape_position(), 0);
     return BoundedString{exprs.concat(all, exprs[prefix].second()), texts.minimum(), texts.maximum()};
+  });
+}
+
+std::optional<CountedString> SliceAnalysis::counted_string(ExprId prefix) {
+  return automaton_.edit([prefix](ExprSet& exprs, Derivatives&, Liveness& liveness) -> std::optional<CountedString> {
+    if (!is_whole_string(exprs, prefix) || !exprs.has_json_escapes()) return std::nullopt;
+    const Expr& string = exprs[exprs[prefix].first()];
+    const std::optional<CharacterCounts::Bounded> bounded = liveness.character_counts().bounded(string.part());
+    if (!bounded || bounded->is_inside_character || !liveness.character_counts().fewest(bounded->texts)) {
+      return std::nullopt;
+    }
+    // A token has at least one character.
+    if (bounded->minimum > 1 && !liveness.character_counts().has_every_longer(bounded->texts)) return std::nullopt;
+    const ExprId all = exprs.json_escaped(bounded->texts, string.escape_position(), 0);
+    return CountedString{exprs.concat(all, exprs[prefix].second()), bounded->minimum, bounded->maximum,
+                         exprs[bounded->texts].max_completion_bound};
+  });
+}
+
+std::optional<std::uint32_t> SliceAnalysis::characters_to_come(ExprId state) {
+  return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness& liveness) -> std::optional<std::uint32_t> {
+    const Expr& expr = exprs[state];
+    if (expr.op != Op::concat) return std::nullopt;
+    const Expr& string = exprs[expr.first()];
+    if (string.op != Op::json_escaped || !is_character_known(string.escape_position(), string.escape_bits())) {
+      return std::nullopt;
+    }
+    const std::optional<CharacterCounts::Fewest> fewest = liveness.character_counts().fewest(string.part());
+    return fewest ? std::optional(fewest->characters) : std::nullopt;
   });
 }
 

@@ -34,6 +34,13 @@ struct BoundedString {
   std::uint32_t minimum, maximum;
 };
 
+// A JSON string of texts that have `minimum` to `maximum` characters, and the string of these texts without that bound.
+struct CountedString {
+  ExprId unbounded;
+  std::uint32_t minimum, maximum;
+  std::uint32_t most_to_come;  // characters: after any text inside, some completion has at most so many
+};
+
 struct ExcludingString {
   ExprId all;                  // with the excluded texts; each text inside has infinitely many completions
   std::uint32_t inside_bound;  // of the completions after a text inside, in bytes
@@ -61,6 +68,11 @@ class SliceAnalysis {
   // Where a prefix is a JSON string of between `minimum` and `maximum` characters, each from one set: the string
   // without these bounds.
   std::optional<BoundedString> bounded_string(ExprId prefix);
+  // Where a prefix is a JSON string of other texts with a bound of their characters: the string without it.
+  std::optional<CountedString> counted_string(ExprId prefix);
+  // The fewest characters of a completion of a state inside a JSON string that its quotation mark ends: those after the
+  // character that is being read. Nothing where the form of the state does not show them.
+  std::optional<std::uint32_t> characters_to_come(ExprId state);
   // Where a prefix is a JSON string of texts without finitely many: the string with these.
   std::optional<ExcludingString> excluding_string(ExprId prefix);
   // Returns a prefix that begins with a constrained JSON string with any string instead, any other prefix unchanged.

@@ -181,8 +181,9 @@ void Derivatives::drop_dead_characters(ExprId texts) {
 }
 
 bool Derivatives::row_of_json_string(ExprId id, ExprId* out) {
-  const bool is_in_escape = exprs_[id].escape_position() != static_cast<std::uint32_t>(EscapePosition::text);
-  if (is_in_escape) drop_dead_characters(exprs_[id].part());
+  const EscapePosition position = escape_position_of(exprs_[id].escape_position());
+  const bool reads_digit = position != EscapePosition::text && position != EscapePosition::escape;
+  if (reads_digit) drop_dead_characters(exprs_[id].part());
   JsonStringRow step(exprs_, class_of_, class_count_, [this](ExprId part) { return find_row(part); });
   if (step.derive(id, out)) return true;
   missing_ = step.missing();

@@ -73,6 +73,8 @@ class ExprSet {
   ExprId sigma_star() const { return sigma_star_; }  // all byte strings
   // Names the expression of all UTF-8 texts, so that unions and intersections absorb it (boolean.cc, rule 4).
   void set_utf8_star(ExprId all_texts);
+  // All UTF-8 texts; the empty language where the owner did not name them.
+  ExprId all_texts() const { return utf8_star_; }
   // Names the expression of all UTF-8 texts over the alphabet.
   void set_alphabet_texts(ExprId texts) { alphabet_texts_ = texts; }
   // States that every string of an expression is valid UTF-8. To be called before derivatives are computed.

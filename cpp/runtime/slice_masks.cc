@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "expr/json_string.h"
@@ -22,6 +24,11 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) return known;
   if (const std::optional<BoundedString> string = analysis_.bounded_string(prefix)) {
     const std::shared_ptr<const Mask> mask = compute_bounded(prefix, *string);
+    cache.insert(key, mask, MaskCache::Kind::slice);
+    return mask;
+  }
+  if (const std::optional<CountedString> string = analysis_.counted_string(prefix)) {
+    const std::shared_ptr<const Mask> mask = compute_counted(prefix, *string);
     cache.insert(key, mask, MaskCache::Kind::slice);
     return mask;
   }
@@ -55,23 +62,54 @@ std::shared_ptr<const Mask> SliceMasks::mask_with_leaving(ExprId prefix) {
 // The tokens of the string without bounds that have few enough characters; and enough of them, where they end it.
 std::shared_ptr<const Mask> SliceMasks::compute_bounded(ExprId prefix, const BoundedString& string) {
   const std::shared_ptr<const Mask> all = mask_of(string.unbounded);
-  const StringLengths& lengths = vocabulary_.string_lengths();
   MaskBuilder builder(vocabulary_.word_count());
   builder.copy_from(*all);
-  lengths.limit(
-      string.maximum, [&builder](std::span<const std::uint32_t> row) { builder.retain(row); },
-      [&builder](std::uint32_t id) { builder.refuse(id); });
-  for (const auto& [id, characters] : lengths.closing()) {
-    if (characters < string.minimum || characters > string.maximum) builder.refuse(id);
-  }
+  limit_characters(string.minimum, string.maximum, builder);
   // A token may end inside a character.
   builder.note_length(saturating_add(automaton_.completion_bound(prefix), std::uint64_t{4} * kMaxEscapeLength));
-  return builder.finish(keep_exits(all->context_dependent(), string));
+  return builder.finish(keep_exits(all->context_dependent(), string.minimum, string.maximum));
+}
+
+// As above, without the tokens after which a completion has too many characters. Only tokens of nearly as many as the
+// bound can be such; these are followed in the string without bounds, whose states are few.
+std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const CountedString& string) {
+  const std::shared_ptr<const Mask> all = mask_of(string.unbounded);
+  MaskBuilder builder(vocabulary_.word_count());
+  builder.copy_from(*all);
+  limit_characters(string.minimum, string.maximum, builder);
+  const auto& class_of = automaton_.class_of();
+  std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> known;  // characters_to_come by state
+  const auto is_too_long = [&](std::uint32_t id, std::uint32_t characters) {
+    ExprId state = string.unbounded;
+    for (char byte : vocabulary_.bytes(id)) state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
+    const auto [to_come, is_new] = known.try_emplace(state.value);
+    if (is_new) to_come->second = analysis_.characters_to_come(state);
+    if (to_come->second) return *to_come->second > string.maximum - characters;
+    return automaton_.advance(prefix, vocabulary_.bytes(id)) == ExprSet::kEmpty;
+  };
+  const std::uint32_t surely = string.maximum > string.most_to_come ? string.maximum - string.most_to_come : 0;
+  vocabulary_.string_lengths().each_longer(surely, builder.row(), [&](std::uint32_t id) {
+    if (is_too_long(id, StringLengths::count(vocabulary_.bytes(id)))) builder.refuse(id);
+  });
+  const std::uint64_t longest = std::uint64_t{string.most_to_come} + 1;  // characters, one of them begun
+  builder.note_length(saturating_add(longest * 4 * kMaxEscapeLength, 1));
+  return builder.finish(keep_exits(all->context_dependent(), string.minimum, string.maximum));
+}
+
+// Takes back the tokens that have too many characters; or too few, where they end the string.
+void SliceMasks::limit_characters(std::uint32_t minimum, std::uint32_t maximum, MaskBuilder& builder) const {
+  const StringLengths& lengths = vocabulary_.string_lengths();
+  lengths.limit(
+      maximum, [&builder](std::span<const std::uint32_t> row) { builder.retain(row); },
+      [&builder](std::uint32_t id) { builder.refuse(id); });
+  for (const auto& [id, characters] : lengths.closing()) {
+    if (characters < minimum || characters > maximum) builder.refuse(id);
+  }
 }
 
 // The context-dependent tokens that leave a string after a number of characters that its bounds allow.
 std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
-    const std::shared_ptr<const ContextDependentTokens>& tokens, const BoundedString& string) const {
+    const std::shared_ptr<const ContextDependentTokens>& tokens, std::uint32_t minimum, std::uint32_t maximum) const {
   const std::vector<TrieNode>& trie = vocabulary_.trie();
   std::vector<std::uint32_t> exits;
   for (std::uint32_t exit : tokens->exits) {
@@ -80,7 +118,7 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
     const std::uint32_t token = trie[node].token;
     const std::uint32_t id = token & TrieNode::kShared ? vocabulary_.shared_ids(token)[0] : token;
     const std::uint32_t characters = StringLengths::count(vocabulary_.bytes(id).substr(0, trie[exit].depth));
-    if (characters >= string.minimum && characters <= string.maximum) exits.push_back(exit);
+    if (characters >= minimum && characters <= maximum) exits.push_back(exit);
   }
   if (exits.size() == tokens->exits.size()) return tokens;
   std::vector<ContextDependentTokens::TokenSuffix> suffixes;

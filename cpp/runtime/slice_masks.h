@@ -35,8 +35,10 @@ class SliceMasks {
   ReferenceMask find_reference(ExprId prefix);
   std::shared_ptr<const Mask> mask_with_leaving(ExprId prefix);
   std::shared_ptr<const Mask> compute_bounded(ExprId prefix, const BoundedString& string);
+  std::shared_ptr<const Mask> compute_counted(ExprId prefix, const CountedString& string);
+  void limit_characters(std::uint32_t minimum, std::uint32_t maximum, MaskBuilder& builder) const;
   std::shared_ptr<const ContextDependentTokens> keep_exits(const std::shared_ptr<const ContextDependentTokens>& tokens,
-                                                           const BoundedString& string) const;
+                                                           std::uint32_t minimum, std::uint32_t maximum) const;
   std::shared_ptr<const Mask> compute(ExprId prefix, const ReferenceMask& reference);
   std::vector<ContextDependentTokens::TokenSuffix> suffixes_after(const std::vector<std::uint32_t>& exits) const;
   std::shared_ptr<const ContextDependentTokens> merge_exits(const ContextDependentTokens* reference,

@@ -4,6 +4,8 @@
 // it takes no walk. An escape is one character, and so is an escaped pair of surrogates.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -38,6 +40,19 @@ class StringLengths {
   void limit(std::uint32_t maximum, Act act, ActEach act_each) const {
     if (maximum < kRows) return act(std::span(rows_).subspan(maximum * word_count_, word_count_));
     for (std::size_t i = 0; i < long_.size() && long_[i].characters > maximum; ++i) act_each(long_[i].id);
+  }
+
+  // Calls act(id) for each token of a mask row that stays inside a string and has more than `characters`, or more than
+  // kRows - 1.
+  template <class Act>
+  void each_longer(std::uint32_t characters, std::span<const std::uint32_t> row, Act act) const {
+    const std::span<const std::uint32_t> shorter =
+        std::span(rows_).subspan(std::min(characters, kRows - 1) * word_count_, word_count_);
+    for (std::size_t i = 0; i < word_count_; ++i) {
+      for (std::uint32_t word = row[i] & ~shorter[i]; word != 0; word &= word - 1) {
+        act(static_cast<std::uint32_t>(i * 32) + static_cast<std::uint32_t>(std::countr_zero(word)));
+      }
+    }
   }
 
  private:

@@ -1,0 +1,124 @@
+"""Strings whose texts match a pattern and have a number of characters, beside all spellings of all texts.
+
+The core takes their masks from the string without bounds, and finds by form whether few enough characters complete a
+text. The oracle here writes every text over a small alphabet in every spelling, and asks which tokens begin one.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+
+import detent
+from detent.queries import ByteDfa
+
+SPELLINGS = {
+    "a": ["a"],
+    " ": [" "],
+    '"': ['\\"'],
+    "\u00e9": ["\u00e9", "\\u00e9"],
+    "\U0001f600": ["\U0001f600", "\\ud83d\\ude00"],
+}
+PATTERNS = [
+    "^(a+ ){0,2}a+$",  # counted words
+    "^(a |\u00e9)*a$",
+    '^(aa|"\u00e9\U0001f600)*$',
+    "^[a\u00e9]* [a\U0001f600]*$",
+    "a\u00e9",  # matches anywhere
+    "^(aaa|\u00e9)$|^ +$",
+]
+BOUNDS = [(0, 1), (0, 3), (1, 4), (2, 4), (3, 3), (4, 5)]
+PARTS = ["a", " ", "\u00e9", "\U0001f600", '\\"', "\\u00e9", "\\ud83d\\ude00", "\\ud83d", "\\", "\\u00", '"']
+
+
+def spelled(pattern: str, least: int, most: int) -> Iterator[str]:
+    """Write each text of the pattern with that many characters, in each spelling."""
+    for length in range(least, most + 1):
+        for text in product(SPELLINGS, repeat=length):
+            if re.search(pattern, "".join(text)):
+                for letters in product(*map(SPELLINGS.__getitem__, text)):
+                    yield f'"{"".join(letters)}"'
+
+
+TOKENS = sorted({"".join(one).encode() for count in (1, 2) for one in product(PARTS, repeat=count)})
+TOKENS += [b"aaa", b"aaaa", b"aaaaa", b"a a a", b" a a a", b"\xc3", b"\xa9", b'\xa9"', b"\xf0\x9f", b'aa"', b'aaa"']
+BYTES = [bytes([byte]) for byte in range(256)]
+ALL = [*sorted({*TOKENS, *BYTES})]
+VOCABULARY = detent.Vocabulary([*ALL, b""], eos_token_ids=[len(ALL)])
+
+
+def is_whole(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return not re.search(rb"\\(?!\"|u00e9|ud83d\\ude00)", text.replace(b"\\ud83d\\ude00", b""))
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_with_a_number_of_characters(pattern: str, bounds: tuple[int, int]) -> None:
+    least, most = bounds
+    texts = [text.encode() for text in spelled(pattern, least, most)]
+    begun = {text[:end] for text in texts for end in range(len(text) + 1)}
+    schema = {"type": "string", "pattern": pattern, "minLength": least, "maxLength": most}
+    if not texts:
+        with pytest.raises(detent.DetentError):
+            detent.compile(detent.json_schema(schema, spelling="written"), VOCABULARY)
+        return
+    guide = detent.compile(detent.json_schema(schema, spelling="written"), VOCABULARY)
+    choose = random.Random(f"{pattern}{bounds}")
+    known, tokens = sorted(begun), {*TOKENS}
+    if not pattern.startswith("^"):  # a part of a character may be that of one that is not written here
+        known, tokens = [text for text in known if is_whole(text)], {token for token in tokens if is_whole(token)}
+    for before in {b'"', *choose.sample(known, min(len(known), 40))}:
+        matcher = guide.matcher()
+        matcher.advance_bytes(before)
+        allowed = {ALL[i] for i in matcher.allowed() if i < len(ALL)}
+        assert allowed & tokens == {token for token in tokens if before + token in begun}, before
+
+
+LETTERS = ["a", "b", "\u00e9"]
+
+
+@pytest.mark.parametrize("count", range(6))
+@pytest.mark.parametrize("pattern", ["(aa|\u00e9)*b", "a*b?\u00e9", "(ab|b\u00e9)*", "aaa|\u00e9"])
+def test_patterns_with_a_number_of_bytes(pattern: str, count: int) -> None:
+    texts = ("".join(text) for length in range(count + 1) for text in product(LETTERS, repeat=length))
+    found = [text.encode() for text in texts if re.fullmatch(pattern, text) and len(text.encode()) <= count]
+    language = detent.regex(pattern) & detent.byte_class(bytes(range(256))).repeat(0, count)
+    begun = {text[:end] for text in found for end in range(len(text) + 1)}
+    tokens = [bytes(one) for length in (1, 2, 3) for one in product(b"ab\xc3\xa9", repeat=length)]
+    questions = ByteDfa(language._node)
+    for token in tokens:
+        assert (questions.after(token) != 0) == (token in begun), token
+
+
+def can_advance(matcher: detent.Matcher, token: int) -> bool:
+    try:
+        matcher.fork().advance(token)
+    except detent.StateError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("pattern", ["^(\\S+\\s+){0,3}\\S+$", "[A-z]+", "^(?!.*bb)[a-z]{2,30}$", "\\d\\d"])
+@pytest.mark.parametrize("bounds", [(0, 9), (3, 12), (5, 40), (0, 200)])
+def test_masks_and_steps_agree(pattern: str, bounds: tuple[int, int]) -> None:
+    """What a mask allows is what the states of the product allow, which the mask does not visit."""
+    vocabulary = detent.load_model().vocabulary
+    schema = {"type": "string", "pattern": pattern, "minLength": bounds[0], "maxLength": bounds[1]}
+    guide = detent.compile(detent.json_schema(schema), vocabulary)
+    choose = random.Random(f"{pattern}{bounds}")
+    for _ in range(3):
+        matcher = guide.matcher()
+        while not matcher.is_finished:
+            allowed = {int(i) for i in matcher.allowed()}
+            others = choose.sample(range(len(vocabulary)), 200)
+            for token in {*others, *choose.sample(sorted(allowed), min(len(allowed), 100))}:
+                assert can_advance(matcher, token) == (token in allowed), token
+            matcher.advance(choose.choice(sorted(allowed)))
