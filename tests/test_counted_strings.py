@@ -30,6 +30,7 @@ PATTERNS = [
     "^[a\u00e9]* [a\U0001f600]*$",
     "a\u00e9",  # matches anywhere
     "^(aaa|\u00e9)$|^ +$",
+    "^\u00e9a{0,2}$",
 ]
 BOUNDS = [(0, 1), (0, 3), (1, 4), (2, 4), (3, 3), (4, 5)]
 PARTS = ["a", " ", "\u00e9", "\U0001f600", '\\"', "\\u00e9", "\\ud83d\\ude00", "\\ud83d", "\\", "\\u00", '"']
@@ -122,3 +123,49 @@ def test_masks_and_steps_agree(pattern: str, bounds: tuple[int, int]) -> None:
             for token in {*others, *choose.sample(sorted(allowed), min(len(allowed), 100))}:
                 assert can_advance(matcher, token) == (token in allowed), token
             matcher.advance(choose.choice(sorted(allowed)))
+
+
+# Many tokens of letters, and few with the bytes of needles.
+FILLERS = ["".join(one).encode() for one in product("acdeghnt", repeat=4)]
+NEEDLE_PARTS = ["net", "_", "a", "z", "Q", "@", ".", "dir", '"', "x_y", "\u00e9", "q"]
+WITH_NEEDLES = sorted({"".join(one).encode() for count in (1, 2) for one in product(NEEDLE_PARTS, repeat=count)})
+WITH_NEEDLES += [
+    b"net_a",
+    b"net_dir",
+    b"a_dirb",
+    b'_a": ',
+    b'a"',
+    b"x_yx_y",
+    b"a@b.c",
+    b"@net.a",
+    b"_Z",
+    b"a_ZQ",
+    b"\xc3",
+    b"\xa9_a",
+]
+MOSTLY_LETTERS = [*sorted({*FILLERS, *WITH_NEEDLES, *BYTES})]
+LETTER_VOCABULARY = detent.Vocabulary([*MOSTLY_LETTERS, b""], eos_token_ids=[len(MOSTLY_LETTERS)])
+
+# Patterns that most texts leave alive: a token without the bytes of their needles is decided at once.
+NEEDLES = [
+    {"patternProperties": {"net_[a-z]+": {"type": "null"}, "_dir(a|b)": {"const": 1}, "x_y": {"const": 2}}},
+    {"patternProperties": {"q": {"type": "null"}, "z": {"const": 1}}, "minProperties": 1},
+    {"propertyNames": {"pattern": "^[^_#]+_[^_#]*$"}},
+    {"propertyNames": {"pattern": "@.*\\.", "maxLength": 30}},
+    {"propertyNames": {"not": {"pattern": "_|Q$"}}},
+    {"additionalProperties": {"type": "string", "pattern": "^(?!.*_Z)[a-z_A-Z ]*Q"}},
+]
+
+
+@pytest.mark.parametrize("number", range(len(NEEDLES)))
+@pytest.mark.parametrize("text", ['{"', '{"net', '{"net_', '{"a_dir', '{"x', '{"@', '{"a": "', '{"a": "b_'])
+def test_masks_and_steps_agree_where_needles_decide(number: int, text: str) -> None:
+    schema = {"type": "object", **NEEDLES[number]}
+    matcher = detent.compile(detent.json_schema(schema), LETTER_VOCABULARY).matcher()
+    try:
+        matcher.advance_bytes(text.encode())
+    except detent.StateError:
+        return
+    allowed = {int(i) for i in matcher.allowed()}
+    few = {MOSTLY_LETTERS.index(text) for text in [*WITH_NEEDLES, *BYTES, *FILLERS[::50]]}
+    assert {token for token in few if can_advance(matcher, token)} == allowed & few

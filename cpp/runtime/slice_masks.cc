@@ -9,6 +9,7 @@
 
 #include "expr/json_string.h"
 #include "expr/lengths.h"
+#include "runtime/free_bytes.h"
 #include "runtime/unbounded_reference.h"
 
 namespace detent {
@@ -17,6 +18,26 @@ namespace {
 constexpr std::uint64_t kLeavingOnly = 0x6C6561766573;  // in keys of masks
 
 }  // namespace
+
+// The context-dependent tokens whose bytes before the byte where they leave are such that keep(bytes).
+template <class Keep>
+std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
+    const std::shared_ptr<const ContextDependentTokens>& tokens, Keep keep) const {
+  const std::vector<TrieNode>& trie = vocabulary_.trie();
+  std::vector<std::uint32_t> exits;
+  for (std::uint32_t exit : tokens->exits) {
+    std::uint32_t node = exit;  // some token below
+    while (trie[node].token == TrieNode::kNoToken) ++node;
+    const std::uint32_t token = trie[node].token;
+    const std::uint32_t id = token & TrieNode::kShared ? vocabulary_.shared_ids(token)[0] : token;
+    if (keep(vocabulary_.bytes(id).substr(0, trie[exit].depth))) exits.push_back(exit);
+  }
+  if (exits.size() == tokens->exits.size()) return tokens;
+  std::vector<ContextDependentTokens::TokenSuffix> suffixes;
+  std::ranges::copy_if(tokens->suffixes, std::back_inserter(suffixes),
+                       [&exits](const auto& suffix) { return std::ranges::binary_search(exits, suffix.exit); });
+  return ContextDependentTokens::of(std::move(suffixes), std::move(exits));
+}
 
 std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   const Hash128 key = mask_key(automaton_.hash(prefix), MaskKind::slice);
@@ -32,7 +53,18 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
     cache.insert(key, mask, MaskCache::Kind::slice);
     return mask;
   }
-  const ReferenceMask reference = find_reference(prefix);
+  ReferenceMask reference = find_reference(prefix);
+  if (!reference.mask) {
+    if (const std::shared_ptr<const Mask> mask = compute_from_any_string(prefix)) {
+      cache.insert(key, mask, MaskCache::Kind::slice);
+      return mask;
+    }
+    if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
+      mask_of(any_string);
+      recent_.add(any_string);
+    }
+    reference = recent_.nearest_state(prefix);
+  }
   const bool is_equal = reference.mask && reference.equal_below >= vocabulary_.max_token_length();
   const std::shared_ptr<const Mask> mask = is_equal ? reference.mask : compute(prefix, reference);
   cache.insert(key, mask, MaskCache::Kind::slice);
@@ -67,7 +99,10 @@ std::shared_ptr<const Mask> SliceMasks::compute_bounded(ExprId prefix, const Bou
   limit_characters(string.minimum, string.maximum, builder);
   // A token may end inside a character.
   builder.note_length(saturating_add(automaton_.completion_bound(prefix), std::uint64_t{4} * kMaxEscapeLength));
-  return builder.finish(keep_exits(all->context_dependent(), string.minimum, string.maximum));
+  return builder.finish(keep_exits(all->context_dependent(), [&string](std::string_view text) {
+    const std::uint32_t characters = StringLengths::count(text);
+    return characters >= string.minimum && characters <= string.maximum;
+  }));
 }
 
 // As above, without the tokens after which a completion has too many characters. Only tokens of nearly as many as the
@@ -93,7 +128,45 @@ std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const Cou
   });
   const std::uint64_t longest = std::uint64_t{string.most_to_come} + 1;  // characters, one of them begun
   builder.note_length(saturating_add(longest * 4 * kMaxEscapeLength, 1));
-  return builder.finish(keep_exits(all->context_dependent(), string.minimum, string.maximum));
+  return builder.finish(keep_exits(all->context_dependent(), [&string](std::string_view text) {
+    const std::uint32_t characters = StringLengths::count(text);
+    return characters >= string.minimum && characters <= string.maximum;
+  }));
+}
+
+// A token over free bytes is allowed where any string allows it. The others are followed.
+std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
+  const ExprId any_string = analysis_.any_string_like(prefix);
+  if (any_string == prefix) return nullptr;
+  const std::optional<FreeBytes> free = find_free_bytes(vocabulary_, automaton_, prefix, any_string);
+  if (!free) return nullptr;
+  const std::shared_ptr<const Mask> all = mask_of(any_string);
+  MaskBuilder builder(vocabulary_.word_count());
+  builder.copy_from(*all);
+  builder.note_length(free->completion_bound);
+  const auto& class_of = automaton_.class_of();
+  const auto after = [&](ExprId state, std::string_view text) {
+    for (char byte : text) {
+      if (state == ExprSet::kEmpty) break;
+      state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
+    }
+    return state;
+  };
+  ExprId noted = ExprSet::kEmpty;  // the state whose completion was noted last
+  const std::vector<std::uint32_t> row = builder.row();
+  for (std::uint32_t id : free->others) {
+    if ((row[id >> 5] >> (id & 31) & 1) == 0) continue;
+    const ExprId state = after(prefix, vocabulary_.bytes(id));
+    if (state == ExprSet::kEmpty) {
+      builder.refuse(id);
+    } else if (state != noted) {
+      builder.note_length(automaton_.completion_bound(noted = state));
+    }
+  }
+  return builder.finish(keep_exits(all->context_dependent(), [&](std::string_view text) {
+    const ExprId state = after(prefix, text);
+    return state != ExprSet::kEmpty && automaton_.accepting(automaton_.row(state)[class_of['"']]);
+  }));
 }
 
 // Takes back the tokens that have too many characters; or too few, where they end the string.
@@ -105,26 +178,6 @@ void SliceMasks::limit_characters(std::uint32_t minimum, std::uint32_t maximum, 
   for (const auto& [id, characters] : lengths.closing()) {
     if (characters < minimum || characters > maximum) builder.refuse(id);
   }
-}
-
-// The context-dependent tokens that leave a string after a number of characters that its bounds allow.
-std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
-    const std::shared_ptr<const ContextDependentTokens>& tokens, std::uint32_t minimum, std::uint32_t maximum) const {
-  const std::vector<TrieNode>& trie = vocabulary_.trie();
-  std::vector<std::uint32_t> exits;
-  for (std::uint32_t exit : tokens->exits) {
-    std::uint32_t node = exit;  // some token below
-    while (trie[node].token == TrieNode::kNoToken) ++node;
-    const std::uint32_t token = trie[node].token;
-    const std::uint32_t id = token & TrieNode::kShared ? vocabulary_.shared_ids(token)[0] : token;
-    const std::uint32_t characters = StringLengths::count(vocabulary_.bytes(id).substr(0, trie[exit].depth));
-    if (characters >= minimum && characters <= maximum) exits.push_back(exit);
-  }
-  if (exits.size() == tokens->exits.size()) return tokens;
-  std::vector<ContextDependentTokens::TokenSuffix> suffixes;
-  std::ranges::copy_if(tokens->suffixes, std::back_inserter(suffixes),
-                       [&exits](const auto& suffix) { return std::ranges::binary_search(exits, suffix.exit); });
-  return ContextDependentTokens::of(std::move(suffixes), std::move(exits));
 }
 
 std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix) {
@@ -143,9 +196,8 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix) {
   return mask;
 }
 
-// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, any string
-// instead of one that any text leaves live, and the most similar one among any string (which differs in few tokens) and
-// the recent prefixes.
+// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, and any string
+// instead of one that any text leaves live. No mask if the prefix has none of these forms.
 ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(prefix), prefix, [this](ExprId wide) { return mask_of(wide); });
@@ -159,13 +211,11 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
     return {string->all, mask_of(string->all), 0, true, string->inside_bound};
   }
   if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
-    std::shared_ptr<const Mask> mask = mask_of(any_string);
     if (const auto bound = automaton_.bound_inside_string(prefix)) {
-      return {any_string, std::move(mask), 0, true, *bound};
+      return {any_string, mask_of(any_string), 0, true, *bound};
     }
-    recent_.add(any_string);
   }
-  return recent_.nearest_state(prefix);
+  return {};
 }
 
 std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMask& reference) {

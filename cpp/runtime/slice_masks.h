@@ -36,9 +36,12 @@ class SliceMasks {
   std::shared_ptr<const Mask> mask_with_leaving(ExprId prefix);
   std::shared_ptr<const Mask> compute_bounded(ExprId prefix, const BoundedString& string);
   std::shared_ptr<const Mask> compute_counted(ExprId prefix, const CountedString& string);
+  // The mask of a string from that of any string, where most tokens have free bytes alone; null otherwise.
+  std::shared_ptr<const Mask> compute_from_any_string(ExprId prefix);
   void limit_characters(std::uint32_t minimum, std::uint32_t maximum, MaskBuilder& builder) const;
+  template <class Keep>
   std::shared_ptr<const ContextDependentTokens> keep_exits(const std::shared_ptr<const ContextDependentTokens>& tokens,
-                                                           std::uint32_t minimum, std::uint32_t maximum) const;
+                                                           Keep keep) const;
   std::shared_ptr<const Mask> compute(ExprId prefix, const ReferenceMask& reference);
   std::vector<ContextDependentTokens::TokenSuffix> suffixes_after(const std::vector<std::uint32_t>& exits) const;
   std::shared_ptr<const ContextDependentTokens> merge_exits(const ContextDependentTokens* reference,

@@ -93,6 +93,7 @@ void Vocabulary::index_text(bool has_frames, std::string_view saved_trie) {
     for (char byte : bytes(id)) alphabet_.insert(static_cast<std::uint8_t>(byte));
     if (bytes(id).size() == 1) token_bytes_.insert(static_cast<std::uint8_t>(bytes(id)[0]));
   }
+  index_bytes(ids);
   if (saved_trie.empty()) {
     trie_ = TokenTrie(std::move(ids), [this](std::uint32_t id) { return bytes(id); });
   } else {
@@ -101,6 +102,31 @@ void Vocabulary::index_text(bool has_frames, std::string_view saved_trie) {
   if (has_frames) token_bytes_.insert(kFrameBound);
   if (!alphabet_.is_subset_of(token_bytes_)) tokenizable_texts_ = detent::tokenizable_texts(std::move(texts));
   string_lengths();  // now, since a mask that made them would take milliseconds
+}
+
+// Lists the tokens of each byte that few tokens contain.
+void Vocabulary::index_bytes(const std::vector<std::uint32_t>& ids) {
+  const auto each_byte = [this](std::uint32_t id, auto act) {
+    const std::string_view text = bytes(id);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool is_first = text.find(text[i]) == i;
+      if (is_first) act(static_cast<std::uint8_t>(text[i]));
+    }
+  };
+  for (std::uint32_t id : ids) each_byte(id, [this](std::uint8_t byte) { ++byte_counts_[byte]; });
+  std::array<std::uint32_t, 256> next{};
+  std::uint32_t size = 0;
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const bool is_rare = byte_counts_[byte] <= ids.size() / kFewTokens;
+    first_with_byte_[byte] = next[byte] = is_rare ? size : kManyTokens;
+    if (is_rare) size += byte_counts_[byte];
+  }
+  tokens_with_byte_.resize(size);
+  for (std::uint32_t id : ids) {
+    each_byte(id, [&](std::uint8_t byte) {
+      if (next[byte] != kManyTokens) tokens_with_byte_[next[byte]++] = id;
+    });
+  }
 }
 
 bool Vocabulary::is_eos(std::uint32_t id) const { return std::binary_search(eos_ids_.begin(), eos_ids_.end(), id); }

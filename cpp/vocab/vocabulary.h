@@ -3,9 +3,12 @@
 // Text tokens are in the trie. Special ids, end-of-text ids and ids without bytes are not, so that no text allows them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,11 +83,18 @@ class Vocabulary {
 
   // The characters of the text tokens in JSON strings; made at the first use. Takes a lock.
   const StringLengths& string_lengths() const;
+  // The text tokens that contain a byte, ascending; nothing where these are more than one in kFewTokens.
+  static constexpr std::uint32_t kFewTokens = 16;
+  std::optional<std::span<const std::uint32_t>> tokens_with(std::uint8_t byte) const {
+    if (first_with_byte_[byte] == kManyTokens) return std::nullopt;
+    return std::span(tokens_with_byte_).subspan(first_with_byte_[byte], byte_counts_[byte]);
+  }
 
  private:
   explicit Vocabulary(std::size_t cache_bytes) : size_(0), cache_(cache_bytes) {}
   void add_token(std::string_view bytes, bool is_text);
   void index_text(bool has_frames, std::string_view saved_trie = {});
+  void index_bytes(const std::vector<std::uint32_t>& ids);
 
   std::uint32_t size_;
   std::string pool_;                     // the bytes of all tokens
@@ -94,6 +104,10 @@ class Vocabulary {
   std::vector<std::string> special_names_, special_eos_;
   TokenTrie trie_;
   ByteSet alphabet_, token_bytes_;
+  static constexpr std::uint32_t kManyTokens = UINT32_MAX;
+  std::array<std::uint32_t, 256> byte_counts_{};      // of the text tokens that contain a byte
+  std::array<std::uint32_t, 256> first_with_byte_{};  // in tokens_with_byte_, or kManyTokens
+  std::vector<std::uint32_t> tokens_with_byte_;
   NodeRef tokenizable_texts_;
   mutable MaskCache cache_;
   mutable std::mutex string_lengths_mutex_;

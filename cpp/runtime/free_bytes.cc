@@ -1,0 +1,111 @@
+#include "runtime/free_bytes.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace detent {
+namespace {
+
+constexpr std::size_t kMaxStates = 600;  // followed, in all searches
+constexpr std::uint32_t kFewOthers = 8;  // at most one token in so many has other bytes
+constexpr std::uint64_t kMany = UINT32_MAX;
+
+// Searches the states after texts over classes of bytes. Lives for one call.
+class FreeByteSearch {
+ public:
+  FreeByteSearch(const Vocabulary& vocabulary, Automaton& automaton)
+      : vocabulary_(vocabulary),
+        automaton_(automaton),
+        token_counts_(automaton.class_count()),
+        is_free_(automaton.class_count(), true) {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const auto tokens = vocabulary.tokens_with(static_cast<std::uint8_t>(byte));
+      token_counts_[automaton.class_of()[byte]] += tokens ? tokens->size() : kMany;
+    }
+    for (char byte : {'"', '\\'}) {
+      const std::uint8_t byte_class = automaton.class_of()[static_cast<std::uint8_t>(byte)];
+      is_free_[byte_class] = false;
+      other_count_ += token_counts_[byte_class];
+    }
+  }
+
+  std::optional<FreeBytes> find(ExprId state, ExprId larger) {
+    while (search(state, larger)) {
+    }
+    return is_over() ? std::nullopt : std::optional(found());
+  }
+
+ private:
+  struct Step {
+    ExprId state, larger;
+    std::size_t from;
+    std::uint32_t byte_class;
+  };
+
+  bool is_over() const { return state_count_ > kMaxStates || other_count_ > vocabulary_.size() / kFewOthers; }
+
+  // Follows the texts over the bytes that are free so far. Returns whether another search is needed: this one has found
+  // that some byte is not free.
+  bool search(ExprId state, ExprId larger) {
+    steps_ = {{state, larger, 0, 0}};
+    const auto key = [](ExprId x, ExprId y) { return std::uint64_t{x.value} << 32 | y.value; };
+    std::unordered_set<std::uint64_t> seen{key(state, larger)};
+    for (std::size_t i = 0; i < steps_.size() && !is_over(); ++i) {
+      ++state_count_;
+      const ExprId* row = automaton_.row(steps_[i].state);
+      const ExprId* larger_row = automaton_.row(steps_[i].larger);
+      for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
+        if (!is_free_[c] || larger_row[c] == ExprSet::kEmpty) continue;
+        if (row[c] == ExprSet::kEmpty) {
+          remove_rarest(i, c);
+          return !is_over();
+        }
+        if (row[c] == larger_row[c] || !seen.insert(key(row[c], larger_row[c])).second) continue;
+        steps_.push_back({row[c], larger_row[c], i, c});
+      }
+    }
+    return false;
+  }
+
+  // Of the bytes on the way to a dead state, the one that the fewest tokens contain is not free.
+  void remove_rarest(std::size_t at, std::uint32_t last) {
+    std::uint32_t rarest = last;
+    for (; at != 0; at = steps_[at].from) {
+      if (token_counts_[steps_[at].byte_class] < token_counts_[rarest]) rarest = steps_[at].byte_class;
+    }
+    is_free_[rarest] = false;
+    other_count_ += token_counts_[rarest];
+  }
+
+  FreeBytes found() {
+    FreeBytes found;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      if (is_free_[automaton_.class_of()[byte]]) continue;
+      const auto tokens = *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte));
+      found.others.insert(found.others.end(), tokens.begin(), tokens.end());
+    }
+    std::ranges::sort(found.others);
+    found.others.erase(std::ranges::unique(found.others).begin(), found.others.end());
+    for (const Step& step : steps_) {
+      found.completion_bound = std::max(found.completion_bound, automaton_.completion_bound(step.state));
+    }
+    return found;
+  }
+
+  const Vocabulary& vocabulary_;
+  Automaton& automaton_;
+  std::vector<std::uint64_t> token_counts_;  // by class: tokens that contain a byte of it
+  std::vector<bool> is_free_;                // by class
+  std::uint64_t other_count_ = 0;            // tokens that contain a byte that is not free, some of them counted twice
+  std::size_t state_count_ = 0;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+std::optional<FreeBytes> find_free_bytes(const Vocabulary& vocabulary, Automaton& automaton, ExprId state,
+                                         ExprId larger) {
+  return FreeByteSearch(vocabulary, automaton).find(state, larger);
+}
+
+}  // namespace detent

@@ -1,0 +1,31 @@
+// Free bytes: bytes over which no text makes a slice dead that would not make a similar, larger one dead.
+//
+// A name that matches `netdrv_[a-z]+` anywhere, and matches no other pattern, dies only where another pattern matches.
+// So a token without "_" is allowed wherever any string allows it. The states after texts over the free bytes are
+// followed, which are few. Where one of these is dead, the rarest byte on the way to it is not free, and the search
+// starts again.
+//
+// Case: names by the pattern `netdir_(projects|work)` and two others, on Llama 3: 1 ms for a mask instead of 4.
+// Cost: for each byte that is not free, the rows of the states found.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "automaton/automaton.h"
+#include "vocab/vocabulary.h"
+
+namespace detent {
+
+struct FreeBytes {
+  std::vector<std::uint32_t> others;   // the tokens that contain another byte, ascending
+  std::uint32_t completion_bound = 0;  // of each state after a text over free bytes
+};
+
+// Returns what the free bytes of `state` tell of the tokens, where the language of `larger` includes that of `state`;
+// nothing where many tokens have other bytes, or many states follow.
+std::optional<FreeBytes> find_free_bytes(const Vocabulary& vocabulary, Automaton& automaton, ExprId state,
+                                         ExprId larger);
+
+}  // namespace detent
