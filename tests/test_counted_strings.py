@@ -65,7 +65,7 @@ def is_whole(text: bytes) -> bool:
 def test_patterns_with_a_number_of_characters(pattern: str, bounds: tuple[int, int]) -> None:
     least, most = bounds
     texts = [text.encode() for text in spelled(pattern, least, most)]
-    begun = {text[:end] for text in texts for end in range(len(text) + 1)}
+    started = {text[:end] for text in texts for end in range(len(text) + 1)}
     schema = {"type": "string", "pattern": pattern, "minLength": least, "maxLength": most}
     if not texts:
         with pytest.raises(detent.DetentError):
@@ -73,14 +73,14 @@ def test_patterns_with_a_number_of_characters(pattern: str, bounds: tuple[int, i
         return
     guide = detent.compile(detent.json_schema(schema, spelling="written"), VOCABULARY)
     choose = random.Random(f"{pattern}{bounds}")
-    known, tokens = sorted(begun), {*TOKENS}
+    known, tokens = sorted(started), {*TOKENS}
     if not pattern.startswith("^"):  # a part of a character may be that of one that is not written here
         known, tokens = [text for text in known if is_whole(text)], {token for token in tokens if is_whole(token)}
     for before in {b'"', *choose.sample(known, min(len(known), 40))}:
         matcher = guide.matcher()
         matcher.advance_bytes(before)
         allowed = {ALL[i] for i in matcher.allowed() if i < len(ALL)}
-        assert allowed & tokens == {token for token in tokens if before + token in begun}, before
+        assert allowed & tokens == {token for token in tokens if before + token in started}, before
 
 
 LETTERS = ["a", "b", "\u00e9"]
@@ -92,11 +92,11 @@ def test_patterns_with_a_number_of_bytes(pattern: str, count: int) -> None:
     texts = ("".join(text) for length in range(count + 1) for text in product(LETTERS, repeat=length))
     found = [text.encode() for text in texts if re.fullmatch(pattern, text) and len(text.encode()) <= count]
     language = detent.regex(pattern) & detent.byte_class(bytes(range(256))).repeat(0, count)
-    begun = {text[:end] for text in found for end in range(len(text) + 1)}
+    started = {text[:end] for text in found for end in range(len(text) + 1)}
     tokens = [bytes(one) for length in (1, 2, 3) for one in product(b"ab\xc3\xa9", repeat=length)]
     questions = ByteDfa(language._node)
     for token in tokens:
-        assert (questions.after(token) != 0) == (token in begun), token
+        assert (questions.after(token) != 0) == (token in started), token
 
 
 def can_advance(matcher: detent.Matcher, token: int) -> bool:

@@ -126,7 +126,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const Cou
   vocabulary_.string_lengths().each_longer(surely, builder.row(), [&](std::uint32_t id) {
     if (is_too_long(id, StringLengths::count(vocabulary_.bytes(id)))) builder.refuse(id);
   });
-  const std::uint64_t longest = std::uint64_t{string.most_to_come} + 1;  // characters, one of them begun
+  const std::uint64_t longest = std::uint64_t{string.most_to_come} + 1;  // characters, one of them partial
   builder.note_length(saturating_add(longest * 4 * kMaxEscapeLength, 1));
   return builder.finish(keep_exits(all->context_dependent(), [&string](std::string_view text) {
     const std::uint32_t characters = StringLengths::count(text);
