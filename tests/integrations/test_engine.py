@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
+import weakref
 from importlib.resources import files
 from typing import Any
 
@@ -280,10 +282,95 @@ def test_a_torch_row_is_filled_in_place() -> None:
     assert rows.tolist() == [[-1, -1, -1], [5, 0, 0]]
 
 
-def test_a_row_that_is_too_short_is_refused() -> None:
+@pytest.mark.parametrize("row", [np.zeros(3, np.int32), np.zeros(64, np.int64), np.zeros((1, 64), np.int32)])
+def test_a_row_of_another_form_is_refused(row: Any) -> None:
     state = EngineMatcher(detent.compile(detent.regex("a"), _EMBEDDED))
-    with pytest.raises(detent.ArgumentError, match="words"):
-        state.fill(np.zeros(3, dtype=np.int32))
+    with pytest.raises(detent.ArgumentError, match=r"int32\[64\]"):
+        state.fill(row)
+    assert state.failure is None and not row.any()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda state: state.rollback(4),
+        lambda state: state.rollback(-1),
+        lambda state: state.validate([None]),
+    ],
+)
+def test_wrong_calls_of_an_engine_close_the_request(wrong: Any) -> None:
+    state = EngineMatcher(_GUIDES[0])
+    assert state.accept([2])
+    wrong(state)
+    row = np.zeros(2, dtype=np.int32)
+    state.fill(row)
+    assert _bits(row, 64) == [5]
+    assert not state.accept([2])
+    with pytest.raises(detent.DetentError):
+        state.raise_failure()
+
+
+@pytest.mark.parametrize("token", [-1, 6, 7, 63, 10**12, None, "a", 0.5])
+def test_ids_that_are_no_tokens_of_the_text_change_nothing(token: Any) -> None:
+    state = EngineMatcher(_GUIDES[0])  # 6 is a special token, and the engine's logits are wider than 7 ids
+    row, after = np.zeros(2, dtype=np.int32), np.zeros(2, dtype=np.int32)
+    state.fill(row)
+    assert not state.accept([token])
+    state.fill(after)
+    assert (row == after).all()
+    assert state.accept([2, 5]) and state.is_terminated
+
+
+def test_stop_ids_without_a_logit() -> None:
+    guide = detent.compile(detent.regex("(ab)+"), _SMALL)
+    state = EngineMatcher(guide, stop_token_ids=[4096])
+    row = np.zeros(1, dtype=np.int32)
+    assert state.accept([2])
+    state.fill(row)
+    assert _bits(row, 32) == [0, 2, 5]
+    with pytest.raises(detent.ArgumentError, match="-3"):
+        EngineMatcher(guide, stop_token_ids=[-3])
+
+
+def test_rows_of_a_batch_finish_and_are_replaced() -> None:
+    """Sixteen rows, each taken by a new request when its text has ended; every mask is that of a matcher of its own."""
+    rng = np.random.default_rng(0)
+    with ConstraintCompiler(_EMBEDDED, size=4) as compiler:
+        rules = [RequestRule.of("regex", f"[a-{'abcdefgh'[number]}]{{1,{number + 1}}}") for number in range(8)]
+        rows, requests, ended = np.full((16, 70), -1, dtype=np.int32), {}, 0
+        while ended < 100:
+            for index in range(16):
+                if index not in requests:
+                    guide = compiler.compile(Constraint(rules[rng.integers(8)], canonical=False))
+                    requests[index] = EngineMatcher(guide), guide.matcher()
+                state, matcher = requests[index]
+                state.fill(rows, index)
+                allowed = matcher.allowed().tolist()
+                assert _bits(rows[index], 70 * 32) == allowed
+                token = int(rng.choice(allowed))
+                assert state.accept([token])
+                matcher.advance(token)
+                if state.is_terminated:
+                    del requests[index]
+                    ended += 1
+
+
+@pytest.mark.long
+def test_ten_thousand_rules_in_a_bounded_cache() -> None:
+    with ConstraintCompiler(_SMALL, size=64, cache_bytes=1 << 22) as compiler:
+        first = compiler.compile(Constraint(RequestRule.of("regex", "(ab){1}"), canonical=False))
+        state, gone = EngineMatcher(first), weakref.ref(first)
+        del first
+        kept = []
+        for number in range(2, 10_000):
+            kept.append(
+                weakref.ref(compiler.compile(Constraint(RequestRule.of("regex", f"(ab){{{number}}}"), canonical=False)))
+            )
+        assert state.accept([2, 5]) and state.is_terminated  # a request keeps the guide that the cache has dropped
+        del state
+        gc.collect()
+        assert gone() is None
+        assert 64 <= sum(guide() is not None for guide in kept) <= 64 + 4  # each thread may hold its last one
 
 
 def test_forced_tokens_and_budgets() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import shutil
 import threading
 import tracemalloc
 from typing import Any
@@ -16,6 +17,8 @@ from detent.integrations.transformers import LogitsProcessor
 
 torch = pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("transformers", reason="needs transformers")
+
+from transformers import CompileConfig, pipeline  # noqa: E402
 
 from tests.support import tiny_llama  # noqa: E402
 
@@ -438,6 +441,43 @@ def test_stop_strings_end_rows_one_by_one(bench: Bench) -> None:
     assert bench.vocabulary.decode(rows[0]).startswith(b"1")
     assert PAD in rows[0]
     assert re.match(b"2.{5}", bench.vocabulary.decode(rows[1]), re.DOTALL)
+
+
+def test_a_static_cache(bench: Bench) -> None:
+    processor = LogitsProcessor(bench.guide(WORDS))
+    expected = bench.texts(processor, PROMPTS)
+    assert bench.texts(processor, PROMPTS, cache_implementation="static", disable_compile=True) == expected
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.skipif(shutil.which("g++") is None, reason="PyTorch compiles with g++")
+def test_a_static_cache_with_a_compiled_model() -> None:
+    bench = Bench()
+    processor = LogitsProcessor(bench.guide(WORDS))
+    expected = bench.texts(processor, PROMPTS)
+    compiling = CompileConfig(backend="inductor", mode="default", fullgraph=False)
+    compiling._compile_all_devices = True  # without it, transformers compiles for GPUs alone
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    for _ in range(2):
+        assert bench.texts(processor, PROMPTS, cache_implementation="static", compile_config=compiling) == expected
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("do_sample", [False, True], ids=["greedy", "sampling"])
+def test_a_pipeline(bench: Bench, batch: int, do_sample: bool) -> None:
+    write = pipeline("text-generation", model=bench.model, tokenizer=bench.tokenizer)
+    processor = LogitsProcessor(bench.guide(WORDS))
+    options = {"batch_size": batch, "do_sample": do_sample, "max_new_tokens": 40, "pad_token_id": PAD}
+    outputs = write(PROMPTS, logits_processor=[processor], return_full_text=False, **options)
+    texts = [each[0]["generated_text"] for each in outputs]
+    assert len(texts) == len(PROMPTS)
+    assert all(re.fullmatch(WORDS, text) for text in texts), texts
+    if not do_sample:
+        assert texts == bench.texts(processor, PROMPTS)
 
 
 def test_an_encoder_decoder() -> None:

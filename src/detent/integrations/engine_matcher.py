@@ -76,6 +76,8 @@ class EngineMatcher:
             prompt_tokens=tuple(prompt_tokens),
         )
         self._stops = frozenset(stop_token_ids) - set(vocabulary.eos_token_ids)
+        if wrong := sorted(token_id for token_id in self._stops if token_id < 0):
+            raise ArgumentError(f"stop_token_ids must be ids, which are at least 0, got {wrong[0]}")
         self._ends = eos_mask(vocabulary)
         self._words = len(self._ends)
         self._matcher = self._start()
@@ -107,8 +109,11 @@ class EngineMatcher:
         """
         row = rows if index is None else rows[index]
         words: NDArray[np.int32] = row.numpy() if hasattr(row, "data_ptr") else row
-        if words.ndim != 1 or len(words) < self._words:
-            raise ArgumentError(f"a mask row needs {self._words} words for the guide's vocabulary, got {words.shape}")
+        if words.ndim != 1 or len(words) < self._words or words.dtype != np.int32:
+            raise ArgumentError(
+                f"a mask row must be int32[{self._words}] or longer for the guide's vocabulary, got {words.dtype} "
+                f"of the shape {words.shape}"
+            )
         own, beyond = words[: self._words], words[self._words :]
         try:
             if self.failure is None:
@@ -128,6 +133,8 @@ class EngineMatcher:
         words[self._words :] = 0
         ends = self._matcher.is_accepting
         for token_id in self._stops:
+            if token_id >> 5 >= len(words):
+                continue  # the engine has no logit for it
             bit = np.int32(np.uint32(1 << (token_id & 31)).view(np.int32))
             words[token_id >> 5] = words[token_id >> 5] | bit if ends else words[token_id >> 5] & ~bit
         if not words.any():
@@ -168,16 +175,27 @@ class EngineMatcher:
         if self.failure is not None or self._matcher.is_finished:
             return []
         end = self.guide.vocabulary.eos_token_ids[0]
-        known = [end if token_id in self._stops else token_id for token_id in token_ids]
-        return list(token_ids[: self._matcher.validate(known)])
+        try:
+            known = [end if token_id in self._stops else token_id for token_id in token_ids]
+            return list(token_ids[: self._matcher.validate(known)])
+        except Exception as error:
+            self._fail(error)
+            return []
 
     def forced(self) -> list[int]:
         """Return the tokens that every way on begins with: drafts that are always right."""
-        return [] if self.failure is not None else self._matcher.forced()
+        try:
+            return [] if self.failure is not None else self._matcher.forced()
+        except Exception as error:
+            self._fail(error)
+            return []
 
     def rollback(self, count: int) -> None:
-        """Undo the last `count` tokens of the text, its end included."""
-        self._matcher.rollback(count)
+        """Undo the last `count` tokens of the text, its end included. To undo more than there are is a failure."""
+        try:
+            self._matcher.rollback(count)
+        except Exception as error:
+            self._fail(error)
 
     def reset(self) -> None:
         """Begin anew."""
