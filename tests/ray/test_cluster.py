@@ -132,3 +132,21 @@ def test_a_stage_of_a_pipeline(cluster: None) -> None:
         text = detent.generate(model, row["prompt"], detent.integer(0, 99), temperature=0).text
         assert found[row["id"]]["text"] == text
         assert found[row["id"]]["error"] is None
+
+
+def test_each_kind_of_rule(cluster: None) -> None:
+    import detent
+    import detent.ray
+    from tests.integrations.engines.cases import PROMPTS, cases, check_text
+
+    def ask(row: dict[str, str]) -> detent.Request:
+        case = cases()[row["case"]]
+        return detent.Request(row["prompt"], case.rule, max_tokens=64, **case.options)
+
+    rows = [{"case": name, "prompt": prompt} for name in cases() for prompt in PROMPTS]
+    data = detent.ray.generate(ray.data.from_items(rows), ask, workers=2, batch_size=4)
+    found = data.take_all()
+    assert len(found) == len(rows)
+    for row in found:
+        assert row["error"] is None
+        check_text(row["case"], row["text"], detent.load_model().vocabulary)

@@ -127,6 +127,9 @@ def check_model(model: Any, *, tolerance: float) -> None:
             )
             assert out.finish_reason in ("stop", "length"), (name, out)
             check_text(name, out.text, model.vocabulary, out.token_ids)
+    for wrong in ({"type": "nonsense"}, {"type": "integer", "minimum": 2, "maximum": 1}):
+        with refused():
+            detent.generate(model, PROMPTS[0], wrong)
     rewound = detent.generate(
         model, [{"role": "user", "content": "Can we talk?"}], temperature=0, ban=["talk", "listen"]
     )
