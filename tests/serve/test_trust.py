@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 
 import detent
+from detent.generation.token_buffer import TokenBuffer
+from detent.integrations.request_rule import RequestRule
 
 Serve = Callable[..., AbstractContextManager[str]]
 
@@ -133,6 +135,50 @@ def test_a_text_that_takes_too_long(serve: Serve) -> None:
         status, _, answer = post(url, {**body, "guided_regex": "[a-z]{1000}"})
         assert (status, answer["error"]["code"]) == (504, "timeout")
         assert post(url, {**body, "max_tokens": 2})[0] == 200
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_a_rule_with_slow_masks_ends_as_an_error(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, is_streamed: bool
+) -> None:
+    fill_mask = TokenBuffer.fill_mask
+
+    def slowly(buffer: TokenBuffer, mask: Any) -> None:
+        end = time.thread_time() + 0.12
+        while len(buffer.token_ids) % 2 and time.thread_time() < end:
+            pass
+        fill_mask(buffer, mask)
+
+    monkeypatch.setattr(TokenBuffer, "fill_mask", slowly)
+    monkeypatch.setattr("detent.serve.engine._SLOW_STEP_SECONDS", 0.3)
+    with serve(Slow(0.001)) as url:
+        body = {"prompt": "x", "max_tokens": 50, "guided_regex": "[a-z]{40}", "stream": is_streamed}
+        if is_streamed:
+            request = urllib.request.Request(f"{url}/v1/completions", json.dumps(body).encode())
+            events = urllib.request.urlopen(request).read().decode().split("\n\n")
+            answer = json.loads(events[-3].removeprefix("data: "))
+            assert 4 <= len(events) <= 10
+        else:
+            status, _, answer = post(url, body)
+            assert status == 400
+        assert (answer["error"]["code"], answer["error"]["param"]) == ("limit_exceeded", "guided_regex")
+        assert "simplify the rule" in answer["error"]["message"]
+        assert post(url, {**body, "stream": False, "max_tokens": 5, "guided_regex": "[a-z]{4}"})[0] == 200
+
+
+def test_a_rule_that_takes_too_long_is_the_requests_fault(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = RequestRule.language
+
+    def slowly(rule: RequestRule) -> Any:
+        time.sleep(0.6 if "slow" in rule.text else 0)
+        return inner(rule)
+
+    monkeypatch.setattr(RequestRule, "language", slowly)
+    with serve(Slow(0.001), timeout_seconds=0.3) as url:
+        status, _, answer = post(url, {"prompt": "x", "guided_regex": "slow"})
+        assert (status, answer["error"]["code"], answer["error"]["param"]) == (400, "limit_exceeded", "guided_regex")
+        assert "--timeout-seconds" in answer["error"]["message"]
+        assert post(url, {"prompt": "x", "guided_regex": "ab"})[0] == 200
 
 
 def test_a_full_server(serve: Serve) -> None:

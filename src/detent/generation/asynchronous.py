@@ -6,6 +6,7 @@ The event loop is never blocked: arguments are checked, languages compiled and t
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -39,13 +40,21 @@ async def write_text(
     *,
     has_steps: bool = False,
     is_whole: bool = False,
+    most_slow_seconds: float = math.inf,
 ) -> None:
     """Write a text into an inbox, and wait for its end; cancelling stops the text.
 
     With `has_steps`, the steps of tokens come too, before the piece that they complete. With `is_whole`, everything
-    comes at the end, in one list.
+    comes at the end, in one list. `most_slow_seconds` is as in `Task`.
     """
-    task = Task(model, open_stream, has_steps=has_steps, is_whole=is_whole, inbox=inbox)
+    task = Task(
+        model,
+        open_stream,
+        has_steps=has_steps,
+        is_whole=is_whole,
+        inbox=inbox,
+        most_slow_seconds=most_slow_seconds,
+    )
     submit(task)
     try:
         await inbox.wait_for_all()

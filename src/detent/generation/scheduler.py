@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import math
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from detent.errors import LimitError
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
 from detent.generation.prompt_cache import PromptCache
@@ -36,6 +38,9 @@ _MOST_TOGETHER = 64
 """The most texts that a model reads in one pass."""
 _PATIENCE = 0.02
 """Seconds that the others wait for the step of a text: its masks, the choice of its token, and forced tokens."""
+
+_SLOW_STEP = 0.1
+"""Processor seconds from which on a step is slow; most take less than a millisecond."""
 
 _lock = threading.Lock()
 _schedulers: WeakKeyDictionary[Model, _Scheduler] = WeakKeyDictionary()
@@ -164,6 +169,9 @@ class Task:
         Whether all items are sent at the end, in one list.
     inbox : Inbox, optional
         Where the items go.
+    most_slow_seconds : float
+        Processor seconds that the slow steps of the text may take together, those of over 0.1 s; after more, a
+        `LimitError` ends the text.
 
     Attributes
     ----------
@@ -179,6 +187,7 @@ class Task:
         has_steps: bool = False,
         is_whole: bool = False,
         inbox: Inbox | None = None,
+        most_slow_seconds: float = math.inf,
     ) -> None:
         self.inbox = inbox or Inbox()
         self.model = model
@@ -193,6 +202,8 @@ class Task:
         self.number = 0
         self.mailbox = _mailbox(asyncio.get_running_loop())
         self._written: list[Received] = []
+        self._most_slow_seconds = most_slow_seconds
+        self._slow_seconds = 0.0
 
     @property
     def stream(self) -> Stream | TurnStream:
@@ -203,7 +214,7 @@ class Task:
 
     def advance(self) -> None:
         """Write the text up to its next pass."""
-        began = perf_counter()
+        began, used = perf_counter(), thread_time()
         try:
             if self.is_cancelled:
                 if self._stream is not None:
@@ -217,6 +228,7 @@ class Task:
                 self._note_steps()
                 self._written.append(self.stream.output)
             self.is_over = self.stream.is_finished
+            self._spend(thread_time() - used)
         except Exception as error:  # it belongs to this text alone
             self._end_with(error)
         if self._written and (self.is_over or not self._is_whole):
@@ -228,6 +240,22 @@ class Task:
         self._end_with(error)
         self._send()
         self.mailbox.wake()
+
+    def _spend(self, seconds: float) -> None:
+        """Count the seconds of a slow step, and end a text that has too many: no limit of one step bounds their sum."""
+        if self.is_over or seconds < _SLOW_STEP:
+            return
+        self._slow_seconds += seconds
+        if self._slow_seconds > self._most_slow_seconds:
+            self.stream.close()
+            raise LimitError(
+                f"the steps of this text have taken {self._slow_seconds:.1f} s of processor time, above the limit of "
+                f"{self._most_slow_seconds:g} s for steps of over {_SLOW_STEP:g} s each; its rule has masks that are "
+                "too large: simplify the rule",
+                subject="step_seconds",
+                limit=int(self._most_slow_seconds),
+                given=int(self._slow_seconds),
+            )
 
     def _end_with(self, error: Exception) -> None:
         self.is_over = True

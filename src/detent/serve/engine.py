@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from detent.compiler import CancellationToken
-from detent.errors import ArgumentError, DetentError
+from detent.errors import ArgumentError, DetentError, LimitError
 from detent.generation import Output, Request
 from detent.generation.asynchronous import write_text
 from detent.generation.request import PreparedRequest, resolve_guide
@@ -46,6 +46,9 @@ _TRIM_SECONDS = 10.0
 """How long after a rule was compiled freed memory goes back to the system."""
 _MAX_TOKENS = 1024
 """The budget of requests that name none, for a model that does not know its context."""
+
+_SLOW_STEP_SECONDS = 5.0
+"""Processor seconds that the slow steps of a text may take together."""
 
 _Result = TypeVar("_Result")
 _Item = TypeVar("_Item")
@@ -120,9 +123,21 @@ class Engine:
         if job.request.samples > self.settings.max_samples:
             raise ApiError(400, f"n is {job.request.samples}, the most is {self.settings.max_samples}", param="n")
         self.admission.check(job.request.samples)
-        return await self.in_time(self._prepare(job), job.began)
+        rule_began: list[float] = []
+        try:
+            return await self.in_time(self._prepare(job, rule_began), job.began)
+        except ApiError as error:
+            seconds = self.settings.timeout_seconds
+            is_costly = rule_began and perf_counter() - rule_began[0] > seconds / 2
+            if error.code != "timeout" or job.rule is None or not is_costly:
+                raise
+            message = f"{job.rule.param}: reading and compiling took more than the {seconds:g} s of a request"
+            raise ApiError(
+                400, f"{message} (--timeout-seconds); simplify it", param=job.rule.param, code="limit_exceeded"
+            ) from None
 
-    async def _prepare(self, job: Job) -> PreparedRequest:
+    async def _prepare(self, job: Job, rule_began: list[float]) -> PreparedRequest:
+        """Prepare a job, and note when the work at its rule begins: what comes before is the queue."""
         request, guide = job.request, None
         if request.max_tokens is None and context_of(self.model) is None:
             request = replace(request, max_tokens=_MAX_TOKENS)
@@ -131,7 +146,7 @@ class Engine:
             if request.stop:  # no text of the rule has a stop string: so it ends before the first, and is complete
                 stops = [request.stop] if isinstance(request.stop, str) else request.stop
                 rule, request = rule.without(stops), replace(request, stop=None)
-            compiled = await self._compiled(rule, request, job.client)
+            compiled = await self._compiled(rule, request, job.client, rule_began)
             guide, request = compiled.guide, replace(request, language=compiled.language)
         try:
             is_turn = job.open_stream is events_of
@@ -146,18 +161,19 @@ class Engine:
         except DetentError as error:
             raise from_detent(error, None if job.rule is None else job.rule.param) from error
 
-    async def _compiled(self, rule: Rule, request: Request, client: str) -> CompiledRule:
-        """Return the language and the guide of a rule; clients whose rules are new take turns."""
+    async def _compiled(self, rule: Rule, request: Request, client: str, rule_began: list[float]) -> CompiledRule:
+        """Return the language and the guide of a rule; clients whose rules are new take turns.
+
+        The compiling ends when the last request that waits for it has left.
+        """
         key: Hashable = (sha256(rule.key.encode("utf-8", "surrogatepass")).digest(), request.canonical)
-        cancel, loop = CancellationToken(), asyncio.get_running_loop()
-        stop = loop.call_later(self.settings.timeout_seconds, cancel.cancel)
+        cancel = CancellationToken()
         if self._trim is None:
-            self._trim = loop.call_later(_TRIM_SECONDS, self._return_memory)
+            self._trim = asyncio.get_running_loop().call_later(_TRIM_SECONDS, self._return_memory)
         turn = contextlib.nullcontext() if key in self._rules else self._compiling.slot(client)
         async with turn:
-            found = await self._rules.get(key, lambda: self._compile(rule, request, cancel), cancel.cancel)
-        stop.cancel()  # not after an error or a timeout: the compiling goes on in its thread, up to this call
-        return found
+            rule_began.append(perf_counter())
+            return await self._rules.get(key, lambda: self._compile(rule, request, cancel), cancel.cancel)
 
     def _return_memory(self) -> None:
         self._trim = None
@@ -196,7 +212,8 @@ class Engine:
                 if isinstance(items[-1], Output):
                     return
         except DetentError as error:
-            answer = from_detent(error)
+            rule = job.rule if isinstance(error, LimitError) else None
+            answer = from_detent(error, None if rule is None else rule.param)
             if answer.status >= 500:
                 log("request failed", level=logging.ERROR, error=error)
             raise answer from error
@@ -214,6 +231,7 @@ class Engine:
                     lambda: job.open_stream(prepared, sample),
                     has_steps=job.has_steps,
                     is_whole=not job.is_streamed,
+                    most_slow_seconds=_SLOW_STEP_SECONDS,
                 )
 
         try:
