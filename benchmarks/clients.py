@@ -12,6 +12,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -75,6 +76,29 @@ def expect_person(value: object) -> None:
     expect(isinstance(value, Person), value)
 
 
+def expect_call(arguments: Any) -> None:
+    """Raise an error unless the arguments are those of `get_weather`."""
+    expect(arguments.keys() == {"city", "unit"}, arguments)
+    expect(arguments["city"] in ("Oslo", "Rome") and arguments["unit"] in ("celsius", "fahrenheit"), arguments)
+
+
+def together(check: Callable[[], object]) -> None:
+    """Run a check in many threads at once."""
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        for done in [threads.submit(check) for _ in range(AT_ONCE)]:
+            done.result()
+
+
+def expect_refusal(ask: Callable[[], object], field: str = "max_tokens") -> None:
+    """Raise an error unless the server's message, which names a field, reaches the caller."""
+    try:
+        ask()
+    except Exception as error:
+        expect(field in str(error), error)
+    else:
+        raise AssertionError("a wrong field was accepted")
+
+
 def messages(text: str) -> list[Any]:
     return [{"role": "user", "content": text}]
 
@@ -94,7 +118,7 @@ def check_openai(url: str) -> dict[str, Callable[[], Any]]:
             model=MODEL, messages=messages(WEATHER), tools=[TOOL], tool_choice="required", parallel_tool_calls=False
         )
         [call] = answer.choices[0].message.tool_calls
-        get_weather(**json.loads(call.function.arguments))
+        expect_call(json.loads(call.function.arguments))
 
     def stream() -> None:
         ask = {"model": MODEL, "messages": messages(TEXT), "temperature": 0, "response_format": Person}
@@ -108,7 +132,7 @@ def check_openai(url: str) -> dict[str, Callable[[], Any]]:
             model=MODEL, messages=messages(WEATHER), tools=[TOOL], tool_choice="required", parallel_tool_calls=False
         ) as events:
             final = [event for event in events if event.type == "tool_calls.function.arguments.done"]
-        get_weather(**json.loads(final[0].arguments))
+        expect_call(json.loads(final[0].arguments))
 
     def at_once() -> None:
         async def run() -> None:
@@ -161,7 +185,7 @@ def _responses(client: Any) -> dict[str, Callable[[], Any]]:
         answer = client.responses.create(
             model=MODEL, input=WEATHER, tools=[tool], tool_choice="required", parallel_tool_calls=False
         )
-        get_weather(**json.loads(answer.output[0].arguments))
+        expect_call(json.loads(answer.output[0].arguments))
 
     return {
         "responses, parse": responses,
@@ -184,8 +208,28 @@ def check_instructor(url: str) -> dict[str, Callable[[], Any]]:
 
         return run
 
+    def partial() -> None:
+        client = instructor.from_openai(
+            openai.OpenAI(base_url=f"{url}/v1", api_key="none"), mode=instructor.Mode.JSON_SCHEMA
+        )
+        *_, person = client.chat.completions.create_partial(
+            model=MODEL, messages=messages(TEXT), response_model=Person, max_retries=0
+        )
+        Person.model_validate(person.model_dump())
+
+    def misspelt() -> None:
+        client = instructor.from_openai(openai.OpenAI(base_url=f"{url}/v1", api_key="none"))
+        client.chat.completions.create(
+            model=MODEL, messages=messages(TEXT), response_model=Person, max_retries=0, extra_body={"max_tokes": 3}
+        )
+
     names = ("TOOLS", "TOOLS_STRICT", "JSON", "JSON_SCHEMA", "MD_JSON")
-    return {f"mode {name}": mode(getattr(instructor.Mode, name)) for name in names if hasattr(instructor.Mode, name)}
+    return {
+        **{f"mode {name}": mode(getattr(instructor.Mode, name)) for name in names if hasattr(instructor.Mode, name)},
+        "stream of partial objects": partial,
+        "errors": lambda: expect_refusal(misspelt),
+        f"{AT_ONCE} at once": lambda: together(mode(instructor.Mode.TOOLS)),
+    }
 
 
 def check_pydantic_ai(url: str) -> dict[str, Callable[[], Any]]:
@@ -210,11 +254,25 @@ def check_pydantic_ai(url: str) -> dict[str, Callable[[], Any]]:
 
         asyncio.run(run())
 
+    def misspelt() -> None:
+        Agent(model, retries=0).run_sync(TEXT, model_settings={"extra_body": {"max_tokes": 3}})
+
+    def at_once() -> None:
+        agent: Any = Agent(model, output_type=ToolOutput(Person), retries=0)
+
+        async def run() -> None:
+            for result in await asyncio.gather(*[agent.run(TEXT) for _ in range(AT_ONCE)]):
+                expect_person(result.output)
+
+        asyncio.run(run())
+
     return {
         "NativeOutput": output(NativeOutput),
         "ToolOutput": output(ToolOutput),
         "PromptedOutput": output(PromptedOutput),
         "stream": stream,
+        "errors": lambda: expect_refusal(misspelt),
+        f"{AT_ONCE} at once": at_once,
     }
 
 
@@ -231,7 +289,7 @@ def check_litellm(url: str) -> dict[str, Callable[[], Any]]:
         answer: Any = litellm.completion(
             **common, messages=messages(WEATHER), tools=[TOOL], tool_choice="required", parallel_tool_calls=False
         )
-        get_weather(**json.loads(answer.choices[0].message.tool_calls[0].function.arguments))
+        expect_call(json.loads(answer.choices[0].message.tool_calls[0].function.arguments))
 
     def stream() -> None:
         ask: Any = {**common, "messages": messages(TEXT), "response_format": Person, "temperature": 0}
@@ -240,7 +298,16 @@ def check_litellm(url: str) -> dict[str, Callable[[], Any]]:
         written = "".join(piece.choices[0].delta.content or "" for piece in pieces)
         expect(written == whole.choices[0].message.content)
 
-    return {"schema": schema, "tools": tools, "stream equals whole": stream}
+    def misspelt() -> None:
+        litellm.completion(**common, messages=messages(TEXT), extra_body={"max_tokes": 3})
+
+    return {
+        "schema": schema,
+        "tools": tools,
+        "stream equals whole": stream,
+        "errors": lambda: expect_refusal(misspelt),
+        f"{AT_ONCE} at once": lambda: together(schema),
+    }
 
 
 def check_langchain_openai(url: str) -> dict[str, Callable[[], Any]]:
@@ -253,30 +320,74 @@ def check_langchain_openai(url: str) -> dict[str, Callable[[], Any]]:
 
     def tools() -> None:
         answer = model.bind_tools([get_weather], tool_choice="required", strict=True).invoke(WEATHER)
-        get_weather(**answer.tool_calls[0]["args"])
+        expect_call(answer.tool_calls[0]["args"])
 
     def stream() -> None:
-        expect("".join(piece.content for piece in model.stream("Can we talk?")))
+        greedy = model.bind(temperature=0, max_tokens=60)
+        whole = greedy.invoke("Can we talk?").content
+        expect(whole and "".join(piece.content for piece in greedy.stream("Can we talk?")) == whole, whole)
 
     return {
         "json_schema": structured("json_schema"),
         "function_calling": structured("function_calling"),
         "tools": tools,
-        "stream": stream,
+        "stream equals whole": stream,
+        "errors": lambda: expect_refusal(lambda: model.invoke(TEXT, extra_body={"max_tokes": 3})),
+        f"{AT_ONCE} at once": lambda: together(structured("json_schema")),
     }
 
 
 def check_dspy(url: str) -> dict[str, Callable[[], Any]]:
     import dspy
+    from dspy.lm15 import AccessPolicy, ModelSupport, OpenAIChatCompat, ProviderDefinition, register_provider
 
-    model = dspy.LM(f"openai/{MODEL}", api_base=f"{url}/v1", api_key="none", cache=False, max_tokens=200)
+    class Extract(dspy.Signature):  # type: ignore[misc]
+        """Write the person of the text."""
 
-    def json_adapter() -> None:
+        text: str = dspy.InputField()
+        person: Person = dspy.OutputField()
+        is_adult: bool = dspy.OutputField()
+
+    # dspy sends a schema only to models that it knows, and to those of providers that are declared.
+    register_provider(
+        ProviderDefinition.chat(
+            AccessPolicy(provider="detent", env_keys=("DETENT_KEY",), base_url=f"{url}/v1"), compat=OpenAIChatCompat()
+        ),
+        supports=ModelSupport(response_schema=True, function_calling=True),
+    )
+
+    def asked(provider: str, **options: Any) -> None:
+        model = dspy.LM(f"{provider}/{MODEL}", api_base=f"{url}/v1", api_key="none", cache=False, **options)
         with dspy.context(lm=model, adapter=dspy.JSONAdapter()):
-            answer: Any = dspy.Predict("text -> name: str, age: int")(text=TEXT)
-        expect(isinstance(answer.age, int))
+            answer: Any = dspy.Predict(Extract)(text=TEXT)
+        expect_person(answer.person)
+        expect(isinstance(answer.is_adult, bool))
+        if provider == "detent":
+            sent = model.history[-1]["kwargs"].get("response_format")
+            expect(sent, model.history[-1])
 
-    return {"JSONAdapter": json_adapter}
+    def tools() -> None:
+        model = dspy.LM(f"detent/{MODEL}", api_base=f"{url}/v1", api_key="none", cache=False)
+        signature = dspy.Signature("question: str, tools: list[dspy.Tool] -> calls: dspy.ToolCalls")
+        with dspy.context(lm=model, adapter=dspy.JSONAdapter(use_native_function_calling=True)):
+            found: Any = dspy.Predict(signature)(
+                question="What is the weather in Oslo?", tools=[dspy.Tool(get_weather)]
+            )
+        for call in found.calls.tool_calls:
+            expect_call(call.args)
+
+    def wrong() -> None:
+        dspy.LM(f"detent/{MODEL}", api_base=f"{url}/v1", api_key="none", cache=False, num_retries=0)(
+            "Hi", temperature=9
+        )
+
+    return {
+        "JSONAdapter, declared provider": lambda: asked("detent"),
+        "tools, declared provider": tools,
+        "errors": lambda: expect_refusal(wrong, "temperature"),
+        f"{AT_ONCE} at once": lambda: together(lambda: asked("detent")),
+        "JSONAdapter": lambda: asked("openai", max_tokens=200),
+    }
 
 
 CLIENTS: dict[str, Callable[[str], dict[str, Callable[[], Awaitable[None] | None]]]] = {
