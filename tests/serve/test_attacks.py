@@ -98,8 +98,13 @@ def test_large_and_odd_values(url: str, path: str, body: dict[str, Any], param: 
         b'{"messages": ' + b"[" * 100_000 + b"}",
         b'{"messages": [{"role": "user", "content": "x"}], "tools": ' + b'{"a":' * 50_000 + b"}",
         b"\x1f\x8b\x08\x00" + b"\x00" * 100,
+        b'{"messages": [{"role": "user", "content": "x"}], "max_tokens": 3, "max_tokens": 900}',
+        b'{"messages": [{"role": "user", "content": "x"}], "guided_json": {"type": "null", "type": "integer"}}',
+        b'{"messages": [{"role": "user", "content": "x"}], "max_tokens": 3, "max\\u005ftokens": 900}',
+        b'{"messages": [{"role": "user", "content": "x"}], "metadata": {"a": NaN}}',
+        b'{"messages": [{"role": "user", "content": "x"}], "metadata": {"a": [-Infinity' + b", 1" * 50_000 + b"]}}",
     ],
-    ids=range(8),
+    ids=range(13),
 )
 def test_odd_texts(url: str, body: bytes) -> None:
     status, _, answer = post(url, body, path=CHAT)
@@ -197,6 +202,12 @@ def test_only_local_hosts_and_origins_without_keys(serve: Serve) -> None:
             (f"127.0.0.1:{port}", "null", 403),
             ("127.0.0.1.evil.example", None, 403),
             ("[::1", None, 403),
+            ("evil@localhost", None, 403),
+            ("localhost/evil", None, 403),
+            ("localhost#evil", None, 403),
+            ("localhost,evil", None, 403),
+            ("localhost", "http://evil\\@localhost", 403),
+            ("localhost", "http://localhost@evil.example", 403),
         ):
             headers = [f"Host: {host}", *([f"Origin: {origin}"] if origin else [])]
             assert raw(url, request(small, *headers)).startswith(f"HTTP/1.1 {status}".encode()), (host, origin)

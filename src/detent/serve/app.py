@@ -26,6 +26,7 @@ from detent.serve.completion_fields import CompletionRequest
 from detent.serve.completions import complete
 from detent.serve.engine import Engine
 from detent.serve.errors import ApiError, from_detent, from_validation
+from detent.serve.json_text import refuse_ambiguous
 from detent.serve.logs import log
 from detent.serve.middleware import BodyLimit, HostCheck, Observation
 from detent.serve.ollama import OllamaChatRequest, model_list
@@ -38,6 +39,9 @@ from detent.serve.settings import ServerSettings
 __all__ = ["make_app"]
 
 _Body = TypeVar("_Body", bound=BaseModel)
+
+_SHORT_BODY = 64 << 10
+"""Bytes of a body that are read at once; to look at longer ones would hold up the event loop."""
 
 _ENDPOINTS: tuple[tuple[str, type[BaseModel], Callable[[Engine, Any, str], Awaitable[Response]]], ...] = (
     ("/v1/chat/completions", ChatRequest, chat),
@@ -141,6 +145,10 @@ def _add_endpoint(
             body = body_type.model_validate_json(data)
         except ValidationError as error:
             raise from_validation(error, _parsed(data)) from None
+        if len(data) <= _SHORT_BODY:
+            refuse_ambiguous(data)
+        else:
+            await engine.run(lambda: refuse_ambiguous(data))
         _check_model(engine, getattr(body, "model", None))
         return await _while_connected(request, endpoint(engine, body, client))
 

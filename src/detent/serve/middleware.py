@@ -7,11 +7,11 @@ Observation counts and logs requests.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import perf_counter
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,6 +27,8 @@ _MOST_DISCARDED = 1 << 30
 
 
 _MOST_HEAD_BYTES = 32 << 10
+_HOST = re.compile(r"(?:https?://)?(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+"""A host and a port, without users, paths and fragments: parsers differ in what they take for the host of such."""
 
 
 class _TooLargeError(Exception):
@@ -149,11 +151,9 @@ class HostCheck:
 
 
 def _host(text: str) -> str:
-    """Return the host of "host:port" or "http://host:port"."""
-    try:
-        return urlsplit(text if "//" in text else f"//{text}").hostname or ""
-    except ValueError:
-        return ""
+    """Return the host of "host:port" or "http://host:port"; an empty text for whatever else there is."""
+    found = _HOST.fullmatch(text)
+    return "" if found is None else found["host"].strip("[]").lower()
 
 
 class Observation:
