@@ -371,6 +371,7 @@ def test_runs_that_cannot_be(url: str, body: dict[str, Any]) -> None:
 # What refuses a token
 
 
+SMALL = {"minimum": 1, "maximum": 20}
 TOOLS = json.dumps(
     [
         {"type": "function", "function": {"name": "g", "parameters": {"properties": {"n": {"maximum": 3}}}}},
@@ -379,6 +380,11 @@ TOOLS = json.dumps(
             "function": {"name": "f", "parameters": {"properties": {"n": {"maximum": 20, "minimum": 1}}}},
         },
     ]
+)
+
+
+LABELLED = json.dumps(
+    [{"name": "f", "annotations": {"properties": {"n": {"maximum": 1}}}, "inputSchema": {"properties": {"n": SMALL}}}]
 )
 
 
@@ -399,6 +405,7 @@ def why(url: str, parts: list[dict[str, Any]], before: str, refused: str, **opti
         ([part("grammar", 'start: "a" other\nother: "bc"')], "a", "c", ['other: "bc"']),
         ([part("tools", TOOLS)], '{"name": "f", "arguments": {"n": 2', "5", ['"maximum"']),
         ([part("tools", TOOLS)], '{"name": "g', "5", []),
+        ([part("tools", LABELLED)], '{"name": "f", "arguments": {"n": 2', "5", ['"maximum"']),
     ],
 )
 def test_what_refuses_a_token_is_marked_in_the_rule(
@@ -407,6 +414,7 @@ def test_what_refuses_a_token_is_marked_in_the_rule(
     found = why(url, parts, before, refused, canonical=False)
     assert found["by"]
     assert [parts[mark["part"]]["source"][mark["start"] : mark["end"]] for mark in found["marks"]] == marked
+    assert all("inputSchema" not in parts[mark["part"]]["source"][mark["start"] :] for mark in found["marks"])
 
 
 def test_what_refuses_a_token_by_budget_and_tokenizer(url: str) -> None:

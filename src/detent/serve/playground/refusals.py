@@ -12,6 +12,7 @@ from detent.reason import Reason
 from detent.serve.playground.fields import Part
 from detent.serve.playground.json_position import position_of
 from detent.serve.playground.study import described, phrase
+from detent.sources.calls.function import SCHEMA_KEYS
 
 __all__ = ["details_of", "marks_of", "reason_of", "shown_byte"]
 
@@ -108,7 +109,7 @@ def _schema_of(source: str, reason: Reason) -> str | None:
         inner = tool.get("function", tool)
         if str(Reason("part", "arguments", inner.get("name", ""))) == reason.part:
             path = (f"/{index}" if isinstance(tools, list) else "") + ("/function" if inner is not tool else "")
-            return next((f"{path}/{key}" for key in inner if isinstance(inner[key], dict)), None)
+            return next((f"{path}/{key}" for key in SCHEMA_KEYS if isinstance(inner.get(key), dict)), None)
     return None
 
 

@@ -18,11 +18,11 @@ from detent.language import Language
 from detent.sources.json_schema.python_types import is_model, schema_of
 from detent.sources.nodes import short_repr
 
-__all__ = ["Call", "Function", "naming", "read_functions"]
+__all__ = ["SCHEMA_KEYS", "Call", "Function", "naming", "read_functions"]
 
 _OPEN = {"additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf"}
 
-_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
+SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
 _LIST_KEYS = ("functionDeclarations", "function_declarations")
 _TYPES = ("function", "custom")
 """The types of tools that a caller defines; others are tools that a provider runs."""
@@ -156,7 +156,7 @@ def _read_callable(function: object) -> Function:
 def _refuse_unknown(tool: Mapping[str, Any], name: str, known: set[str] | frozenset[str]) -> None:
     for key in tool:
         if key not in known:
-            schema_keys = ", ".join(map(repr, _SCHEMA_KEYS[:3]))
+            schema_keys = ", ".join(map(repr, SCHEMA_KEYS[:3]))
             raise ArgumentError(
                 f"the tool {name} has the unknown key {short_repr(key)}; the schema of the arguments is under one of "
                 f"{schema_keys}; leave out what is no part of a tool"
@@ -165,8 +165,8 @@ def _refuse_unknown(tool: Mapping[str, Any], name: str, known: set[str] | frozen
 
 def _parameters(tool: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the schema of a tool's arguments, under any of its known names; a tool without one takes no arguments."""
-    _refuse_unknown(tool, name, _OTHER_KEYS.union(_SCHEMA_KEYS))
-    given = [key for key in _SCHEMA_KEYS if tool.get(key) is not None]
+    _refuse_unknown(tool, name, _OTHER_KEYS.union(SCHEMA_KEYS))
+    given = [key for key in SCHEMA_KEYS if tool.get(key) is not None]
     if len(given) > 1:
         raise ArgumentError(f"the tool {name} has both {given[0]!r} and {given[1]!r}; leave one out")
     kind = tool.get("type", "function")
@@ -193,7 +193,7 @@ def _read_tool(tool: object) -> Function:
     name = short_repr(inner["name"])
     if inner is not tool:
         assert isinstance(tool, Mapping)  # noqa: S101 - it has a "function"
-        for key in _SCHEMA_KEYS:
+        for key in SCHEMA_KEYS:
             if key in tool:
                 raise ArgumentError(f"the tool {name} has {key!r} beside 'function'; move it inside")
         _refuse_unknown(tool, name, _OTHER_KEYS | {"function"})
