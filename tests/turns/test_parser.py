@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import detent
+from detent import Call
+from detent.sources.calls.function import read_functions
 from detent.turns import (
     STYLES,
     AnswerDelta,
@@ -22,15 +24,18 @@ from detent.turns import (
     ThinkingDelta,
     TurnFinished,
 )
+from detent.turns.arguments import notation_of
 from tests.support.turns import (
     TOOLS,
     chunks,
     collect,
     marked,
+    random_arguments,
     random_turn,
     render,
     tokens_of,
     vocabulary_of,
+    write_arguments,
 )
 
 CUTS = 60
@@ -385,3 +390,20 @@ def test_a_deep_call_costs_work_linear_in_its_depth(style):
             sys.setprofile(None)
         counts.append(next(calls))
     assert counts[1] < 5 * counts[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["llama3-pythonic", "olmo3", "qwen3-coder", "glm4.5", "deepseek-v3.2", "gemma4", "hermes"]
+)
+def test_values_so_far_are_those_of_the_text_at_once(name):
+    style = STYLES[name]
+    notation, [function, *_] = notation_of(style), read_functions(TOOLS)
+    rng = Random(name)
+    for _ in range(10):
+        text = write_arguments(rng, style, Call("get_weather", random_arguments(rng, "get_weather")))
+        growing = notation.partial(function)
+        for end in range(1, len(text) + 1):
+            growing.feed(text[end - 1 : end])
+            at_once = notation.partial(function)
+            at_once.feed(text[:end])
+            assert growing.value == at_once.value, text[:end]

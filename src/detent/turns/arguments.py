@@ -16,7 +16,7 @@ from detent.limits import Limits
 from detent.partial_json import PartialJson
 from detent.sources.calls.bare_spelling import BareReader, BareSpelling
 from detent.sources.calls.function import Function, naming
-from detent.sources.calls.locate import arguments_as_json, literal_as_json
+from detent.sources.calls.locate import LiteralEnd, arguments_as_json, literal_as_json
 from detent.sources.calls.pythonic import python_arguments
 from detent.sources.calls.xml_spelling import XmlArguments, XmlTemplate
 from detent.sources.json_schema import json_schema
@@ -138,6 +138,7 @@ class _PartialPython:
         self.value: Any = None
         self._text = ""
         self._position = 0  # after the last complete argument
+        self._started: tuple[str, int, LiteralEnd] | None = None  # the next argument: its name, its start, its end
 
     def feed(self, piece: str) -> bool:
         self._text += piece
@@ -146,13 +147,20 @@ class _PartialPython:
             self.value = {}
         if "," not in piece and ")" not in piece:  # no argument becomes complete
             return changed
-        while name := _PYTHON_NAME.match(self._text, self._position):
-            written, end = literal_as_json(self._text, name.end())
-            if end == name.end() or self._text[end : end + 1] not in (",", ")"):
+        while started := self._next():
+            name, start, literal_end = started
+            end = literal_end.find(self._text)
+            if end is None or self._text[end] not in ",)":
                 break
-            self.value = {**self.value, name[1]: loads(written)}
-            self._position, changed = end, True
+            self.value = {**self.value, name: loads(literal_as_json(self._text, start)[0])}
+            self._position, self._started, changed = end, None, True
         return changed
+
+    def _next(self) -> tuple[str, int, LiteralEnd] | None:
+        """Return the argument that is not complete; None if its name is not."""
+        if self._started is None and (name := _PYTHON_NAME.match(self._text, self._position)):
+            self._started = name[1], name.end(), LiteralEnd(name.end())
+        return self._started
 
 
 class _PartialBare:
@@ -177,16 +185,22 @@ class _PartialXml:
         self.value: Any = None
         self._arguments = arguments
         self._text = ""
-        self._members: dict[str, str] = {}
+        self._position = 0  # after the last complete argument
+        self._complete: dict[str, Any] = {}
 
     def feed(self, piece: str) -> bool:
         self._text += piece
         if not self._text:
             return False
-        members = self._arguments.members(self._text, is_partial=True)
-        changed = self.value is None or members != self._members
+        members, self._position = self._arguments.complete_members(self._text, self._position)
+        self._complete.update((name, loads(text)) for name, text in members.items())
+        value = dict(self._complete)
+        started = self._arguments.string_so_far(self._text, self._position)
+        if started is not None:
+            value[started[0]] = started[1]
+        changed = self.value is None or bool(members) or value != self.value
         if changed:
-            self._members, self.value = members, {name: loads(text) for name, text in members.items()}
+            self.value = value
         return changed
 
 

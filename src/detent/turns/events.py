@@ -94,7 +94,9 @@ class CallId:
 class ArgumentsDelta:
     """More text of the arguments of a call, and the arguments so far: what is certain of them, as JSON values.
 
-    The value is computed when it is first read, which costs time linear in the arguments so far.
+    The value is computed when it is first read, which costs time linear in the arguments so far. So to read it at each
+    of many events costs the square of the length: for 80,000 characters in pieces of 4, 0.2 to 0.8 s where a string
+    grows, and 5 s where a JSON array does. `text` costs nothing.
     """
 
     index: int
@@ -117,7 +119,7 @@ class CallFinished:
 class AnswerDelta:
     """More text of the answer, and its value so far; None where the answer is no JSON.
 
-    The value is computed when it is first read, which costs time linear in the answer so far.
+    The value is computed when it is first read, which costs time linear in the answer so far, as in `ArgumentsDelta`.
     """
 
     text: str

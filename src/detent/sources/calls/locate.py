@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["arguments_as_json", "json_end", "literal_as_json"]
+__all__ = ["LiteralEnd", "arguments_as_json", "json_end", "literal_as_json"]
 
 _TOKEN = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[\[{\]},:]|[^\s'"\[\]{},:)]+)""", re.DOTALL)
 _JSON = re.compile(
@@ -52,6 +52,31 @@ def literal_as_json(text: str, start: int = 0) -> tuple[str, int]:
         if not depth:
             break
     return "".join(parts), position
+
+
+class LiteralEnd:
+    """Where a Python literal ends in a text that grows; each token is read once.
+
+    >>> end = LiteralEnd(2)
+    >>> [end.find(text) for text in ("a=[1", "a=[1, 'x'", "a=[1, 'x'], b")]
+    [None, None, 10]
+    """
+
+    def __init__(self, start: int) -> None:
+        """Begin at the position of the literal."""
+        self._position = start
+        self._depth = 0
+
+    def find(self, text: str) -> int | None:
+        """Return the end in a text that continues that of the last call; None if more may follow."""
+        while token := _TOKEN.match(text, self._position):
+            if token.end() == len(text):
+                return None  # the token may continue
+            depth = self._depth + (token[1] in "[{") - (token[1] in "]}")
+            if not depth:
+                return token.end()
+            self._position, self._depth = token.end(), depth
+        return None
 
 
 def arguments_as_json(text: str, start: int) -> tuple[str, int]:

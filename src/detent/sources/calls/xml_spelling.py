@@ -112,31 +112,44 @@ class XmlArguments:
         """Return the texts of the arguments."""
         return Emitter(self._solver, _JSON, outermost=_XmlSpelling(self._template, self._function.name)).emit()
 
-    def members(self, text: str, *, is_partial: bool = False) -> dict[str, str]:
-        """Return the arguments of a text, each as JSON.
+    def members(self, text: str) -> dict[str, str]:
+        """Return the arguments of a text, each as JSON."""
+        return self.complete_members(text, 0)[0]
 
-        With `is_partial`, the text may end anywhere: the result has the complete arguments, and of a raw string the
-        part that is certain.
+    def complete_members(self, text: str, start: int) -> tuple[dict[str, str], int]:
+        """Return the complete arguments from `start` on, each as JSON, and where the last of them ends.
+
+        Cost: linear in the text from `start` on; a search for the closing tag alone where no argument is complete.
         """
-        template = self._template
         found: dict[str, str] = {}
-        position = 0
-        while text.startswith(template.before_name, position):
-            position += len(template.before_name)
-            named = text.find(template.after_name, position)
-            if named < 0:
-                break
-            name = text[position:named]
-            position = named + len(template.after_name)
-            end = text.find(template.after_value, self._end_of_json(name, text, position))
+        while (started := self._started(text, start)) is not None:
+            name, position = started
+            end = text.find(self._template.after_value, position)
+            if end >= 0:
+                end = text.find(self._template.after_value, self._end_of_json(name, text, position))
             if end < 0:
-                written = self._string_so_far(name, text[position:]) if is_partial else None
-                if written is not None:
-                    found[name] = json.dumps(written, ensure_ascii=False)
                 break
             found[name] = self._as_json(name, text[position:end])
-            position = end + len(template.after_value)
-        return found
+            start = end + len(self._template.after_value)
+        return found, start
+
+    def string_so_far(self, text: str, start: int) -> tuple[str, str] | None:
+        """Return the name and the certain part of the raw string that begins at `start` and is not complete."""
+        started = self._started(text, start)
+        if started is None:
+            return None
+        name, position = started
+        written = self._string_so_far(name, text, position)
+        return None if written is None else (name, written)
+
+    def _started(self, text: str, start: int) -> tuple[str, int] | None:
+        """Return the name of the argument that begins at `start`, and where its value begins; None if cut before."""
+        template = self._template
+        if not text.startswith(template.before_name, start):
+            return None
+        start += len(template.before_name)
+        named = text.find(template.after_name, start)
+        return None if named < 0 else (text[start:named], named + len(template.after_name))
 
     def raw_names(self, names: Sequence[str]) -> list[str]:
         """Return the arguments whose values are raw, of these names."""
@@ -151,11 +164,15 @@ class XmlArguments:
             start += len(template.before_other) if text.startswith(template.before_other, start) else 0
             is_other = text.startswith(("{", "["), start)
         else:
-            brackets = text[start : start + 1].encode()
-            is_other = brackets in (b"{", b"[") and any(
-                other.longest_prefix(brackets)[0] == 1 for other in self._other_values(name)
-            )
+            is_other = self._begins_container(name, text, start)
         return json_end(text, start) if is_other else start
+
+    def _begins_container(self, name: str, text: str, start: int) -> bool:
+        """Whether an object or array of an argument begins at `start`; such an argument is never a raw string."""
+        bracket = text[start : start + 1].encode()
+        return bracket in (b"{", b"[") and any(
+            other.longest_prefix(bracket)[0] == 1 for other in self._other_values(name)
+        )
 
     def _as_json(self, name: str, written: str) -> str:
         template = self._template
@@ -167,15 +184,17 @@ class XmlArguments:
             return _WORDS.get(written, written)
         return json.dumps(written, ensure_ascii=False)
 
-    def _string_so_far(self, name: str, written: str) -> str | None:
+    def _string_so_far(self, name: str, text: str, start: int) -> str | None:
         """Return the certain part of a raw string whose closing tag is missing; None if it may be another value."""
         before = self._template.before_string
-        if before and not written.startswith(before):
+        if (before and not text.startswith(before, start)) or (
+            not before and self._begins_container(name, text, start)
+        ):
             return None
-        text = _without_partial_tag(written[len(before) :], self._template.after_value)
-        data = text.encode()
+        written = _without_partial_tag(text[start + len(before) :], self._template.after_value)
+        data = written.encode()
         is_other = not before and any(other.longest_prefix(data)[0] == len(data) for other in self._other_values(name))
-        return None if is_other or not text else text
+        return None if is_other or not written else written
 
     def _other_values(self, name: str) -> list[ByteDfa]:
         """Return the texts of an argument's values that are no raw strings."""
