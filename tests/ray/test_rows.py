@@ -128,11 +128,26 @@ def write(path: Path, rows: int, start: int = 0, **options: Any) -> None:
     parquet.write_table(table, path, **options)
 
 
-def test_rows_of_a_file_by_number(tmp_path: Path) -> None:
-    write(tmp_path / "rows.parquet", 50, row_group_size=7)
-    for start, stop in ((0, 50), (0, 7), (6, 8), (7, 14), (13, 29), (49, 50)):
-        rows = files._read_rows(str(tmp_path / "rows.parquet"), start, stop)
-        assert rows["id"].to_pylist() == list(range(start, stop))
+@pytest.mark.parametrize("group", [7, 50])
+@pytest.mark.parametrize("at_once", [1, 3, 1000])
+def test_rows_of_a_file_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, at_once: int) -> None:
+    monkeypatch.setattr(files, "_READ_ROWS", at_once)
+    write(tmp_path / "rows.parquet", 50, row_group_size=group)
+    for start in range(50):
+        for stop in range(start + 1, 51):
+            rows = files._read_rows(str(tmp_path / "rows.parquet"), start, stop)
+            assert rows["id"].to_pylist() == list(range(start, stop))
+
+
+def test_a_chunk_of_a_large_row_group_takes_little_memory(tmp_path: Path) -> None:
+    path, count = tmp_path / "rows.parquet", 100_000
+    long = pyarrow.table({"id": range(count), "prompt": [f"{number} " * 100 for number in range(count)]})
+    parquet.write_table(long, path, row_group_size=count)
+    del long
+    before = pyarrow.total_allocated_bytes()
+    rows = files._read_rows(str(path), count - 1000, count)
+    assert rows["id"].to_pylist() == list(range(count - 1000, count))
+    assert pyarrow.total_allocated_bytes() - before < 4 << 20  # the row group takes 60 MB
 
 
 def test_chunks_cover_the_input_once(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from detent.ray.rows import MakeRequest, RowGenerator, check_columns
 __all__ = ["JobSummary", "generate_files"]
 
 _MANIFEST = "manifest.json"
+_READ_ROWS = 1000
 
 
 class JobSummary(NamedTuple):
@@ -202,7 +203,7 @@ class _ChunkWriter:
 
 
 def _read_rows(path: str, start: int, stop: int) -> pyarrow.Table:
-    """Return some rows of a Parquet file; only the row groups that have them are read."""
+    """Return some rows of a Parquet file. Of the row groups that have them, no more is held than these rows."""
     file = pyarrow.parquet.ParquetFile(path)
     groups: list[int] = []
     first = position = 0
@@ -213,7 +214,16 @@ def _read_rows(path: str, start: int, stop: int) -> pyarrow.Table:
                 first = position
             groups.append(group)
         position = after
-    return file.read_row_groups(groups).slice(start - first, stop - start)
+    kept = []
+    position = first
+    for batch in file.iter_batches(min(_READ_ROWS, stop - start), row_groups=groups):
+        begin, end = max(start - position, 0), min(stop - position, len(batch))
+        if begin < end:
+            kept.append(batch.slice(begin, end - begin))
+        position += len(batch)
+        if position >= stop:
+            break
+    return pyarrow.Table.from_batches(kept)
 
 
 def _summary(chunks: Sequence[_Chunk]) -> JobSummary:
