@@ -143,6 +143,7 @@ WITH_NEEDLES += [
     b"\xc3",
     b"\xa9_a",
 ]
+WITH_NEEDLES += [b'net": ', b'a":', b'z": n', b'a_": ', b'a@.": "', b'Q":', b'_Z"}', b'Q"}', b'a",']
 MOSTLY_LETTERS = [*sorted({*FILLERS, *WITH_NEEDLES, *BYTES})]
 LETTER_VOCABULARY = detent.Vocabulary([*MOSTLY_LETTERS, b""], eos_token_ids=[len(MOSTLY_LETTERS)])
 
