@@ -159,7 +159,7 @@ bool CharacterCounts::read_bound(ExprId id, std::vector<ByteSet>& missing, Bound
     missing.insert(missing.end(), rounds, exprs_.set(set.set_index()));
     id = is_sequence ? expr.second() : ExprSet::kEpsilon;
   }
-  return bound.maximum != ExprSet::kUnbounded;
+  return bound.minimum > 0 || bound.maximum != ExprSet::kUnbounded;
 }
 
 // Whether each string of a sequence, whose first part is the last of `rest`, is one byte of each set and then a text.
