@@ -429,6 +429,21 @@ def test_keywords_of_schemas() -> None:
     assert min(kinds["syntax"], kinds["order"]) > 4
 
 
+@pytest.mark.parametrize("reference", ["#/own", "#/own/inner"])
+@pytest.mark.filterwarnings("ignore::detent.errors.SchemaWarning")
+def test_definitions_under_a_keyword_of_ones_own(reference: str) -> None:
+    target = {"type": "string", "maxLength": 1}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"$ref": reference}},
+        "additionalProperties": False,
+        "own": target if reference == "#/own" else {"inner": target},
+    }
+    language = detent.json_schema(schema, whitespace="compact")
+    assert [each.name for each in find_reasons(language, b'{"', b"b")] == ["/additionalProperties"]
+    assert [each.name for each in find_reasons(language, b'{"a":"x', b"y")] == [f"{reference[1:]}/maxLength"]
+
+
 def _completed(language: detent.Language, started: bytes, following: bytes) -> Any:
     """Return the value of a text of a language that begins so; the value of the text itself if nothing follows."""
     if not following:

@@ -59,3 +59,11 @@ def test_any_text_and_any_mass() -> None:
     assert len(report.plot().axes) == 2 * 4
     with pytest.raises(ArgumentError, match="no steps"):
         Report().plot()
+
+
+def test_logits_without_probabilities() -> None:
+    """Of NaN there is no entropy, and no cost."""
+    steps = (Step(1, 2, math.nan, math.nan, entropy=math.nan), Step(2, 2, math.nan, math.nan, entropy=math.nan))
+    figure = Report(steps=steps, tokens={1: b"a", 2: b"b"}).plot()
+    assert "the cost of the rule is not known" in figure.get_suptitle()
+    assert len(figure.axes) == 2

@@ -93,12 +93,16 @@ def _draw_masses(axes: Axes, steps: Sequence[Step], rewinds: Sequence[Rewind], f
 
 
 def _draw_entropies(axes: Axes, steps: Sequence[Step]) -> None:
-    known = [(column, step.entropy) for column, step in enumerate(steps) if step.entropy is not None]
+    known = [
+        (column, step.entropy)
+        for column, step in enumerate(steps)
+        if step.entropy is not None and math.isfinite(step.entropy)
+    ]
     if not known:
         return
     beside = axes.twinx()
     beside.plot(*zip(*known, strict=True), "o", markersize=2.5, color=_ENTROPY)
-    beside.set_ylim(0, max(1.0, *(entropy for _, entropy in known if not math.isnan(entropy))) * 1.15)
+    beside.set_ylim(0, max(1.0, *(entropy for _, entropy in known)) * 1.15)
     beside.set_ylabel("entropy, nats", fontsize=8, color=_ENTROPY)
     beside.tick_params(labelsize=7, colors=_ENTROPY)
     beside.spines[["top", "left"]].set_visible(False)
@@ -121,7 +125,9 @@ def _title(report: Report) -> str:
     parts = [
         f"{len(report.steps)} steps, {100 * report.forced_share:.0f} % forced",
         f"{report.model_calls} model calls",
-        f"the rule cost {max(-report.log_mass, 0.0):.2f} nats",
+        "the cost of the rule is not known"
+        if math.isnan(report.log_mass)
+        else f"the rule cost {max(-report.log_mass, 0.0):.2f} nats",
     ]
     if report.budget_bound_at is not None:
         parts.append(f"bound by max_tokens after {report.budget_bound_at}")

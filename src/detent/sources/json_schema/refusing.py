@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from detent.reason import smallest
 from detent.sources.diagnostics import json_pointer
@@ -32,6 +33,11 @@ _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SCHEMAS = ("additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems", "propertyNames")
 _WITH_IF = ("then", "else")
 _WITH_CONTAINS = ("minContains", "maxContains")
+_KNOWN = _ANNOTATIONS.union(_MAPS, _LISTS, _SCHEMAS, _WITH_IF, _WITH_CONTAINS).union(
+    "$ref $dynamicRef $recursiveRef additionalItems const contains dependencies dependentRequired enum "
+    "exclusiveMaximum exclusiveMinimum format if items maxItems maxLength maxProperties maximum minItems "
+    "minLength minProperties minimum multipleOf not pattern required type uniqueItems".split()
+)
 _MOST_TEXT = 200
 
 Path = tuple[str | int, ...]
@@ -50,7 +56,7 @@ class _SpentError(Exception):
 
 def without_keywords(schema: Any) -> Any:
     """Return a schema without its conditions; members that it declares stay declared, in their order."""
-    return _relaxed(schema, (), frozenset())
+    return _Relaxation(schema).keeping(frozenset())
 
 
 def refusing_keywords(schema: Any, near: frozenset[str] | None, refuses: Callable[[Any], bool]) -> list[Keyword] | None:
@@ -66,12 +72,13 @@ def refusing_keywords(schema: Any, near: frozenset[str] | None, refuses: Callabl
     refuses : callable
         Whether another schema refuses it.
     """
-    paths = list(_conditions(schema, ()))
+    relaxation = _Relaxation(schema)
+    paths = list(relaxation.conditions())
     left = _MOST_CHARACTERS
 
     def ask(kept: list[Path]) -> bool:
         nonlocal left
-        relaxed = _relaxed(schema, (), frozenset(kept))
+        relaxed = relaxation.keeping(frozenset(kept))
         left -= len(json.dumps(relaxed, default=str))
         if left < 0:
             raise _SpentError
@@ -99,24 +106,107 @@ def _described(schema: Any, path: Path) -> Keyword:
     return Keyword(json_pointer(path), text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 1] + "…")
 
 
-def _conditions(schema: Any, path: Path) -> Iterator[Path]:
-    """Yield the paths of the conditions in a schema; a path names a keyword, or one of the names it requires."""
-    pending = [(schema, path)]
-    while pending:
-        schema, path = pending.pop()
-        if schema is False:
-            yield path
+class _Relaxation:
+    """A schema, its conditions, and the schemas that some of them leave.
+
+    A keyword that JSON Schema does not know is no condition where a `$ref` leads into it: it holds definitions.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+        self._targets = frozenset(_targets(schema))
+
+    def conditions(self) -> Iterator[Path]:
+        """Yield the paths of the conditions; a path names a keyword, or one of the names it requires."""
+        pending: list[tuple[Any, Path]] = [(self._schema, ())]
+        while pending:
+            schema, path = pending.pop()
+            if schema is False:
+                yield path
+            if not isinstance(schema, dict):
+                continue
+            for keyword, value in schema.items():
+                here = (*path, keyword)
+                if keyword == "required" and isinstance(value, list):
+                    yield from ((*here, index) for index in range(len(value)))
+                elif keyword in ("dependentRequired", "dependencies") and isinstance(value, dict):
+                    yield from ((*here, name) for name in value if isinstance(value[name], list))
+                elif _is_condition(schema, keyword) and not self._is_definition(here):
+                    yield here
+            pending += reversed(list(self._subschemas(schema, path)))
+
+    def keeping(self, kept: frozenset[Path]) -> Any:
+        """Return the schema with the conditions in `kept` alone."""
+        return self._relaxed(self._schema, (), kept)
+
+    def _is_definition(self, path: Path) -> bool:
+        return path[-1] not in _KNOWN and (path in self._targets or self._has_definitions(path))
+
+    def _has_definitions(self, path: Path) -> bool:
+        """Whether a reference leads to a member of what stands there."""
+        return path[-1] not in _KNOWN and any(
+            len(target) > len(path) and target[: len(path)] == path for target in self._targets
+        )
+
+    def _is_map(self, path: Path, value: Any) -> bool:
+        if not isinstance(value, dict):
+            return False
+        return path[-1] in _MAPS or (path not in self._targets and self._has_definitions(path))
+
+    def _is_schema(self, path: Path) -> bool:
+        return path[-1] in (*_SCHEMAS, "items", *_WITH_IF) or (path[-1] not in _KNOWN and path in self._targets)
+
+    def _subschemas(self, schema: dict[str, Any], path: Path) -> Iterator[tuple[Any, Path]]:
+        """Yield the subschemas that may be weakened, and the whole weakened with them."""
+        for keyword, value in schema.items():
+            here = (*path, keyword)
+            if self._is_map(here, value) or (keyword == "dependencies" and isinstance(value, dict)):
+                yield from ((value[name], (*here, name)) for name in value if not isinstance(value[name], list))
+            elif keyword in (*_LISTS, "items") and isinstance(value, list):
+                yield from ((item, (*here, index)) for index, item in enumerate(value))
+            elif self._is_schema(here):
+                yield value, here
+
+    def _relaxed(self, schema: Any, path: Path, kept: frozenset[Path]) -> Any:
         if not isinstance(schema, dict):
-            continue
+            return schema if schema is not False or path in kept else True
+        result: dict[str, Any] = {}
+        dropped: set[str] = set()
         for keyword, value in schema.items():
             here = (*path, keyword)
             if keyword == "required" and isinstance(value, list):
-                yield from ((*here, index) for index in range(len(value)))
+                result[keyword] = [name for index, name in enumerate(value) if (*here, index) in kept]
             elif keyword in ("dependentRequired", "dependencies") and isinstance(value, dict):
-                yield from ((*here, name) for name in value if isinstance(value[name], list))
-            elif _is_condition(schema, keyword):
-                yield here
-        pending += reversed(list(_subschemas(schema, path)))
+                result[keyword] = {
+                    name: ([] if (*here, name) not in kept else each)
+                    if isinstance(each, list)
+                    else self._relaxed(each, (*here, name), kept)
+                    for name, each in value.items()
+                }
+            elif self._is_map(here, value):
+                result[keyword] = {name: self._relaxed(each, (*here, name), kept) for name, each in value.items()}
+            elif keyword in (*_LISTS, "items") and isinstance(value, list):
+                result[keyword] = [self._relaxed(each, (*here, index), kept) for index, each in enumerate(value)]
+            elif self._is_schema(here):
+                result[keyword] = self._relaxed(value, here, kept)
+            elif _is_condition(schema, keyword) and here not in kept:
+                dropped.add(keyword)
+            else:
+                result[keyword] = value
+        return _consistent(result, dropped, (*path, "oneOf") in kept)
+
+
+def _targets(schema: Any) -> Iterator[Path]:
+    """Yield where the references of a schema lead in it, as names from the root."""
+    pending = [schema]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, dict):
+            found = node.get("$ref")
+            if isinstance(found, str) and found.startswith("#/"):
+                names = unquote(found[2:]).split("/")
+                yield tuple(name.replace("~1", "/").replace("~0", "~") for name in names)
+        pending += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
 
 
 def _is_condition(schema: dict[str, Any], keyword: str) -> bool:
@@ -130,47 +220,6 @@ def _is_condition(schema: dict[str, Any], keyword: str) -> bool:
     if keyword in _LISTS:
         return keyword == "oneOf"
     return not (keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool))
-
-
-def _subschemas(schema: dict[str, Any], path: Path) -> Iterator[tuple[Any, Path]]:
-    """Yield the subschemas that may be weakened, and the whole weakened with them."""
-    for keyword, value in schema.items():
-        if keyword in (*_MAPS, "dependencies") and isinstance(value, dict):
-            yield from ((value[name], (*path, keyword, name)) for name in value if not isinstance(value[name], list))
-        elif keyword in (*_LISTS, "items") and isinstance(value, list):
-            yield from ((item, (*path, keyword, index)) for index, item in enumerate(value))
-        elif keyword in (*_SCHEMAS, "items", *_WITH_IF):
-            yield value, (*path, keyword)
-
-
-def _relaxed(schema: Any, path: Path, kept: frozenset[Path]) -> Any:
-    """Return a schema with the conditions in `kept` alone."""
-    if not isinstance(schema, dict):
-        return schema if schema is not False or path in kept else True
-    result: dict[str, Any] = {}
-    dropped: set[str] = set()
-    for keyword, value in schema.items():
-        here = (*path, keyword)
-        if keyword == "required" and isinstance(value, list):
-            result[keyword] = [name for index, name in enumerate(value) if (*here, index) in kept]
-        elif keyword in ("dependentRequired", "dependencies") and isinstance(value, dict):
-            result[keyword] = {
-                name: ([] if (*here, name) not in kept else each)
-                if isinstance(each, list)
-                else _relaxed(each, (*here, name), kept)
-                for name, each in value.items()
-            }
-        elif _is_condition(schema, keyword) and here not in kept and keyword != "oneOf":
-            dropped.add(keyword)
-        elif keyword in _MAPS and isinstance(value, dict):
-            result[keyword] = {name: _relaxed(each, (*here, name), kept) for name, each in value.items()}
-        elif keyword in (*_LISTS, "items") and isinstance(value, list):
-            result[keyword] = [_relaxed(each, (*here, index), kept) for index, each in enumerate(value)]
-        elif keyword in (*_SCHEMAS, "items", *_WITH_IF):
-            result[keyword] = _relaxed(value, here, kept)
-        else:
-            result[keyword] = value
-    return _consistent(result, dropped, (*path, "oneOf") in kept)
 
 
 def _consistent(schema: dict[str, Any], dropped: set[str], is_exclusive: bool) -> dict[str, Any]:
