@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detent.errors import ArgumentError, ModelError
-from detent.models.base import checked_ids, checked_length
+from detent.models.base import checked_ids
+from detent.models.callable import ComputedSession
 from detent.models.chat import Chat, Message
 from detent.models.chat_template import ChatTemplate
 from detent.models.template_tokens import tokenize_chat
@@ -85,12 +86,12 @@ class ContextModel:
             raise ArgumentError("the model has no chat template for a conversation; pass a str as the prompt")
         return tokenize_chat(self._chat_template, Chat.of(chat), self.vocabulary, self.encode)
 
-    def start(self, token_ids: Sequence[int]) -> _ContextSession:
+    def start(self, token_ids: Sequence[int]) -> ComputedSession:
         """Start a session with the ids of a prompt."""
         ids = checked_ids(token_ids, len(self.vocabulary))
         if not ids:
             raise ArgumentError("the prompt has no tokens; the model needs at least one")
-        return _ContextSession(self._shared, ids)
+        return ComputedSession(self._shared.logits, ids, least=1)
 
 
 class _SharedContext:
@@ -127,30 +128,3 @@ class _SharedContext:
             logits[:] = found[: self._width]  # a copy: engines reuse theirs
             self._tokens = list(ids)
         return logits
-
-
-class _ContextSession:
-    """A session; logits are computed when they are first read after a change."""
-
-    def __init__(self, shared: _SharedContext, token_ids: list[int]) -> None:
-        self._shared = shared
-        self._token_ids = token_ids
-        self._logits: NDArray[np.float32] | None = None
-
-    @property
-    def token_ids(self) -> list[int]:
-        return list(self._token_ids)
-
-    @property
-    def logits(self) -> NDArray[np.float32]:
-        if self._logits is None:
-            self._logits = self._shared.logits(self._token_ids)
-        return self._logits
-
-    def append(self, token_ids: Sequence[int]) -> None:
-        self._token_ids.extend(checked_ids(token_ids))
-        self._logits = None
-
-    def crop(self, length: int) -> None:
-        del self._token_ids[checked_length(length, len(self._token_ids), least=1) :]
-        self._logits = None

@@ -99,16 +99,18 @@ class CallableModel:
 
     def start(self, token_ids: Sequence[int]) -> Session:
         """Start a session with the ids of a prompt."""
-        return _CallableSession(self._function, len(self.vocabulary), token_ids)
+        return ComputedSession(lambda ids: _checked(self._function(ids), len(self.vocabulary)), token_ids)
 
 
-class _CallableSession:
-    """A session; logits are computed when they are first read after a change."""
+class ComputedSession:
+    """A session whose logits a function of all its ids computes, when they are first read after a change."""
 
-    def __init__(self, function: Callable[[Sequence[int]], ArrayLike], width: int, token_ids: Sequence[int]) -> None:
-        self._function = function
-        self._width = width
+    def __init__(
+        self, compute: Callable[[list[int]], NDArray[np.float32]], token_ids: Sequence[int], *, least: int = 0
+    ) -> None:
+        self._compute = compute
         self._token_ids = checked_ids(token_ids)
+        self._least = least
         self._logits: NDArray[np.float32] | None = None
 
     @property
@@ -118,7 +120,7 @@ class _CallableSession:
     @property
     def logits(self) -> NDArray[np.float32]:
         if self._logits is None:
-            self._logits = _checked(self._function(list(self._token_ids)), self._width)
+            self._logits = self._compute(list(self._token_ids))
         return self._logits
 
     def append(self, token_ids: Sequence[int]) -> None:
@@ -126,8 +128,7 @@ class _CallableSession:
         self._logits = None
 
     def crop(self, length: int) -> None:
-        length = checked_length(length, len(self._token_ids), least=0)
-        del self._token_ids[length:]
+        del self._token_ids[checked_length(length, len(self._token_ids), least=self._least) :]
         self._logits = None
 
 
