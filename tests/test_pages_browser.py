@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import shutil
 import subprocess
 import sys
 import threading
@@ -16,25 +15,11 @@ import pytest
 
 import detent
 
-playwright_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 axe_module = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
-    pytest.mark.filterwarnings("default"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("default")]
 
 LOOKS = [(width, scheme) for width in (360, 1600) for scheme in ("light", "dark")]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

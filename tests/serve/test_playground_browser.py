@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
@@ -14,29 +13,15 @@ import pytest
 
 from tests.serve.conftest import running
 
-playwright_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-expect = playwright_api.expect
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+expect = pytest.importorskip("playwright.sync_api", reason="needs playwright").expect
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
-    pytest.mark.filterwarnings("default"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("default")]
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     with running() as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 class Visit:
