@@ -312,6 +312,7 @@ def command(tmp_path: Any) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, where an earlier test has imported it
 def test_sigterm_answers_what_is_in_flight(command: tuple[subprocess.Popen[bytes], str]) -> None:
     process, url = command
     assert post(url, QUICK)[0] == 200
@@ -339,6 +340,7 @@ def test_sigterm_answers_what_is_in_flight(command: tuple[subprocess.Popen[bytes
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, where an earlier test has imported it
 def test_sigterm_and_ctrl_c_end_an_idle_server(command: tuple[subprocess.Popen[bytes], str]) -> None:
     process, url = command
     taken = [sys.executable, "-m", "detent", "serve", "--port", url.rsplit(":", 1)[1]]
