@@ -252,7 +252,7 @@ def calm_and_attacked(server: Server, at_once: int, seconds: float, rounds: int 
         command = [sys.executable, "-m", "benchmarks.server_load", "--attack", str(server.port)]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as bad:
             assert bad.stdout is not None  # noqa: S101 - a pipe
-            bad.stdout.readline()  # it has begun
+            bad.stdout.readline()  # it runs
             asyncio.run(attacked.run(at_once, seconds / rounds))
             bad.kill()
     figures = calm.figures(), attacked.figures()

@@ -60,11 +60,11 @@ def test_the_judges_find_what_is_wrong() -> None:
     assert "cannot read" in judge_pattern(text, "", "x", [a, b, c, d], rng)
     assert "reads the character" in judge_pattern(text, "", "a", [a, b, d], rng)
     age, name = Reason("keyword", "/properties/age/maximum"), Reason("keyword", "/properties/name/maxLength")
-    begun = '{"name":"Ada","age":12'
-    assert judge_schema(PERSON, begun, "1", [age], rng) == ""
-    assert judge_schema(PERSON, begun, "1", [name], rng) != ""
-    assert judge_schema(PERSON, begun, "1", [age, name], rng) != ""
-    assert judge_schema(PERSON, begun, "1", [Reason("syntax", "JSON")], rng) != ""
+    partial = '{"name":"Ada","age":12'
+    assert judge_schema(PERSON, partial, "1", [age], rng) == ""
+    assert judge_schema(PERSON, partial, "1", [name], rng) != ""
+    assert judge_schema(PERSON, partial, "1", [age, name], rng) != ""
+    assert judge_schema(PERSON, partial, "1", [Reason("syntax", "JSON")], rng) != ""
     rows = Rows(GRAMMARS["moves"])
     named = detent.gbnf(GRAMMARS["moves"]).why("Kx!").reasons
     assert judge_grammar(rows, "Kx", "!", named) == ""

@@ -154,21 +154,21 @@ def judge_schema(schema: Any, started: str, following: str, reasons: Sequence[Re
     """
     kinds = {each.kind for each in reasons}
     anything = detent.json_value(whitespace="compact")
-    begun = started + following
+    partial = started + following
     if kinds == {"syntax"}:
-        texts = [begun] if not following else list(_closed(begun))
+        texts = [partial] if not following else list(_closed(partial))
         is_spelling = reasons[0].name.startswith("the spelling")
         return f"JSON texts begin so: {texts}" if any(_is_json(each, is_own=is_spelling) for each in texts) else ""
     if kinds == {"order"}:
         free = detent.json_schema(schema, whitespace="compact", order="any")
-        texts = list(completions(free, begun, rng, 0)) if following else [started]
+        texts = list(completions(free, partial, rng, 0)) if following else [started]
         return "" if texts and _without_formats(schema).is_valid(json.loads(texts[0])) else "no valid value begins so"
     if kinds != {"keyword"}:
         return f"kinds {sorted(kinds)}"
     named = {each.name for each in reasons}
     if any(name.endswith("/format") for name in named):
         raise NotJudgedError
-    texts = list(completions(anything, begun, rng, 25)) if following else [started]
+    texts = list(completions(anything, partial, rng, 25)) if following else [started]
     seen: set[str] = set()
     for text in texts:
         if _is_unusual(text, started):

@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 
+import detent
+from tests.integrations.engines.cases import GRAMMAR, cases
+
 _START_SECONDS = 300
 
 
@@ -53,6 +56,23 @@ class Server:
                 return bool(response.status == 200)
         except (URLError, OSError):
             return False
+
+
+def check_answers(server: Server, rules: dict[str, dict[str, Any]], thinking: str) -> list[bool]:
+    """Check that the answer under each rule is of it; return which messages have text in their field `thinking`.
+
+    The options of each rule are in `rules`, under its name in `cases`.
+    """
+    found = []
+    for name, rule in rules.items():
+        choice = server.chat(**rule)
+        text = choice["message"]["content"]
+        if choice["finish_reason"] == "length":  # these servers hold no budget: a grammar that repeats may be cut off
+            assert name == "grammar" and detent.gbnf(GRAMMAR).why(text + "\x00")
+        else:
+            assert cases()[name].is_right(text), (name, choice)
+        found.append(bool(choice["message"].get(thinking)))
+    return found
 
 
 def _conversation(options: dict[str, Any]) -> dict[str, Any]:
