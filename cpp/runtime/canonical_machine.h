@@ -60,8 +60,10 @@ class CanonicalMachine final : public TokenMachine {
     return {language.value, context.last, context.positions.value};
   }
   static bool is_open(const TokenState& state) { return state.part != 0; }
-  // What a completion of an open state may take, if that of the whole text may take `tokens`.
+  // What a completion may take, if that of the whole text may take `tokens`. A closed part takes none, so that it has
+  // no limit: a limit of 0 would have masks look at each token.
   static CompletionBudget budget_of(const TokenState& state, std::uint32_t tokens) {
+    if (!is_open(state)) return {tokens};
     return {tokens, ExprId{state.part}, state.part_tokens};
   }
   Automaton* part_automaton() { return part_ ? &part_->automaton() : nullptr; }
