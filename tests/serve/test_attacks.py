@@ -175,6 +175,12 @@ def test_values_of_a_wrong_type(url: str, field: str, value: object) -> None:
     assert (status, answer["error"]["param"].split(".")[0]) == (400, field)
 
 
+def test_a_field_of_another_object_is_named(url: str) -> None:
+    status, _, answer = post(url, {"messages": ASK, "max_tokens": 3, "regex": "a+"}, path=CHAT)
+    assert (status, answer["error"]["param"]) == (400, "regex")
+    assert "a field of structured_outputs" in answer["error"]["message"]
+
+
 def test_misspelt_keywords_of_a_schema(url: str) -> None:
     def ask(schema: object) -> tuple[int, Any]:
         status, _, answer = post(url, {"messages": ASK, "max_tokens": 20, "guided_json": schema}, path=CHAT)

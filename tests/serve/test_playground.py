@@ -9,6 +9,7 @@ import socket
 import time
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import product
@@ -18,6 +19,7 @@ import pytest
 
 import detent
 from detent.serve.playground.study import Study
+from detent.serve.rules import refuse_misspelt_keywords
 
 Serve = Callable[..., AbstractContextManager[str]]
 NUMBER = {"parts": [{"kind": "regex", "source": r"([0-9]+)?\.[0-9]+"}]}
@@ -218,6 +220,15 @@ def test_rules_without_texts_parts_or_bounds(url: str) -> None:
     assert found["automaton"] is None
     assert "states" in found["no_automaton"]
     assert all(json.loads(sample)["name"] is not None for sample in found["samples"])
+
+
+def test_warnings_about_a_schema(url: str) -> None:
+    schema = {"type": "object", "propertes": {}, "properties": {"a": {"type": "string", "format": "shoe-size"}}}
+    with warnings.catch_warnings():
+        refuse_misspelt_keywords()  # as `detent serve` does: the page shows them and lets the rule run
+        found = inspect(url, part("schema", json.dumps(schema)))["warnings"]
+    assert len(found) == 2 and "write properties" in found[0] and "shoe-size" in found[1]
+    assert inspect(url, part("regex", "a"))["warnings"] == []
 
 
 def test_tools(url: str) -> None:
@@ -484,7 +495,7 @@ def test_a_rule_whose_shortest_text_is_far_has_a_short_one(url: str) -> None:
 def test_a_rule_that_is_too_large_for_the_page_says_so(url: str) -> None:
     schema = {"type": "string", "allOf": contained(8), "maxLength": 240}
     found = inspect(url, part("schema", json.dumps(schema)))
-    assert list(found) == ["too_large"]
+    assert list(found) == ["too_large", "warnings"]
     walked = ask(url, "walk", {"rule": {"parts": [part("regex", "a")]}, "text": "a"})
     assert walked["accepted"]
 

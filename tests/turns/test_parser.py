@@ -204,7 +204,8 @@ def test_choice_of_tools_and_numbers_of_calls():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"style": "qwen99"}, "there are [a-z]"),
+        ({"style": "no such"}, "there are [a-z]"),
+        ({"style": "qwen99"}, "did you mean 'qwen"),
         ({"style": "qwen3", "tool_choice": "sub"}, "the tools are get_weather"),
         ({"style": "qwen3", "tool_choice": "required", "tools": ()}, "needs tools"),
         ({"style": "qwen3", "max_calls": 0}, "from 1 on"),

@@ -219,6 +219,10 @@ class StructuredOutputs(Fields):
 class RuleFields(Fields):
     """The constraints that engines added to OpenAI's API, for chat and plain completions alike."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ["choice", "json", "regex", "structural_tag"], "structured_outputs"
+    )
+
     structured_outputs: StructuredOutputs | None = None
     guided_json: Schema | str | None = None
     guided_regex: str | None = None

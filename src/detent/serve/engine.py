@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from detent.compiler import CancellationToken
-from detent.errors import ArgumentError, DetentError, LimitError
+from detent.errors import DetentError, LimitError
 from detent.generation import Output, Request
 from detent.generation.asynchronous import write_text
 from detent.generation.request import PreparedRequest, resolve_guide
@@ -32,8 +31,9 @@ from detent.serve.metrics import Metrics
 from detent.serve.rules import Rule
 from detent.serve.settings import ServerSettings
 from detent.single_flight import SingleFlight
-from detent.turns import STYLES, Style
+from detent.turns import Style
 from detent.turns.recognition import recognise_style
+from detent.turns.styles import find_style
 
 __all__ = ["Engine", "Job", "gather", "merge", "style_of"]
 
@@ -271,11 +271,7 @@ class Engine:
 def style_of(model: Model, name: str | None) -> Style | None:
     """Return the notation of a model's turns: by its name, as the model names it, or as its chat template writes."""
     name = name or getattr(model, "style", None) or _recognised(model)
-    if name is not None and name not in STYLES:
-        similar = difflib.get_close_matches(name, STYLES, 1)
-        hint = f"did you mean {similar[0]!r}?" if similar else f"there are {', '.join(sorted(STYLES))}"
-        raise ArgumentError(f"there is no style {name!r}; {hint}")
-    return None if name is None else STYLES[name]
+    return None if name is None else find_style(name, "the server")
 
 
 def _recognised(model: Model) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
+
+from detent.suggestions import did_you_mean
 
 __all__ = ["Body", "Fields", "Inert", "Many", "SamplingFields", "Schema"]
 
@@ -31,11 +32,12 @@ class Fields(BaseModel):
     """An object of a request.
 
     `unsupported` maps the name of a known field that cannot be served to the values that ask for nothing, with which it
-    is accepted.
+    is accepted. `elsewhere` maps a name that a field has in another object to where that is.
     """
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, protected_namespaces=(), populate_by_name=False)
     unsupported: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    elsewhere: ClassVar[Mapping[str, str]] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -48,8 +50,9 @@ class Fields(BaseModel):
             if name in names:
                 kept[name] = value
             elif name not in cls.unsupported:
-                similar = difflib.get_close_matches(name[:_LONGEST_NAME], [*names, *cls.unsupported], 1)
-                hint = f"; did you mean {similar[0]!r}?" if similar else f"; known are {', '.join(sorted(names))}"
+                known = [*names, *cls.unsupported]
+                hint = f"; it is a field of {cls.elsewhere[name]}" if name in cls.elsewhere else ""
+                hint = hint or did_you_mean(name[:_LONGEST_NAME], known) or f"; known are {', '.join(sorted(names))}"
                 shown = {"hint": hint, "field": name[:_LONGEST_NAME]}
                 raise PydanticCustomError("unknown_field", "unknown field{hint}", shown)
             elif value is not None and value not in cls.unsupported[name]:

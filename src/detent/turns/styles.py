@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from detent.errors import ArgumentError
 from detent.sources.nodes import short_repr
+from detent.suggestions import did_you_mean
 from detent.turns.families.bare_calls import BARE_FAMILIES
 from detent.turns.families.json_calls import JSON_FAMILIES
 from detent.turns.families.python_calls import PYTHON_FAMILIES
@@ -23,5 +24,7 @@ def find_style(style: object, asker: str) -> Style:
     if isinstance(style, Style):
         return style
     if not isinstance(style, str) or style not in STYLES:
-        raise ArgumentError(f"{asker} got the style {short_repr(style)}; there are {', '.join(STYLES)}")
+        hint = did_you_mean(style, STYLES) if isinstance(style, str) else ""
+        hint = hint or f"; there are {', '.join(sorted(STYLES))}"
+        raise ArgumentError(f"{asker} got the style {short_repr(style)}{hint}")
     return STYLES[style]

@@ -20,7 +20,7 @@ from detent.reason import Continuation, Reason
 from detent.reason_search import find_reasons
 from detent.sources.calls.function import Function
 from detent.sources.json_schema import json_schema
-from detent.sources.json_schema.assertions.diagnostics import without_warnings
+from detent.sources.json_schema.assertions.diagnostics import collected_warnings
 from detent.sources.json_schema.refusing import refusing_keywords, without_keywords
 from detent.turns.graph import Graph
 from detent.turns.positions import OpenPart, Positions
@@ -99,7 +99,7 @@ class TurnSource:
     def _of_arguments(self, function: Function, refused: Continuation) -> tuple[Reason, ...]:
         """Return what refuses the continuation in arguments; nothing if they allow it, or no reason is found."""
         if self.value.style.arguments == "json":
-            with without_warnings():
+            with collected_warnings():
                 rule = json_schema(function.schema, whitespace="line", formats=function.formats)
             return find_reasons(rule, refused.text, refused.following)
         schema = function.schema
@@ -117,7 +117,7 @@ class TurnSource:
     def _refuse(self, function: Function, schema: Any, refused: Continuation) -> bool:
         """Return whether the arguments of a function with another schema refuse the continuation."""
         try:
-            with without_warnings():
+            with collected_warnings():
                 notation = self.value.notation
                 node = notation.node(notation.weakened(function, schema))
         except DetentError:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import detent
-from detent.sources.json_schema.assertions.diagnostics import without_warnings
+from detent.sources.json_schema.assertions.diagnostics import collected_warnings
 
 _STRINGS = {"type": "array", "items": {"type": "string"}, "contains": {"maxLength": 3}, "uniqueItems": True}
 
@@ -191,7 +191,7 @@ def test_names_are_strings(schema: Any) -> None:
 
 def test_questions_about_a_schema_leave_the_warnings_of_other_threads() -> None:
     misspelt = {"type": "object", "propertes": {}}
-    with without_warnings(), ThreadPoolExecutor(1) as other:
+    with collected_warnings(), ThreadPoolExecutor(1) as other:
         detent.json_schema(misspelt)
         with pytest.raises(detent.SchemaWarning, match="write properties"):
             other.submit(detent.json_schema, misspelt).result()

@@ -21,7 +21,7 @@ from detent.serve.errors import ApiError, from_detent
 from detent.serve.playground.fields import Inspection, RuleBody, Run, Walk, Why
 from detent.serve.playground.json_position import position_of, syntax_error
 from detent.serve.playground.refusals import details_of
-from detent.serve.playground.rule_text import PartError, language_of, language_without_bans
+from detent.serve.playground.rule_text import PartError, language_without_bans, read_parts
 from detent.serve.playground.study import Study, check_wanted
 from detent.serve.playground.trace import Note, Trace
 from detent.serve.rules import Rule
@@ -164,9 +164,9 @@ class Playground:
         engine.admission.check(1)
 
         def make() -> Study:
-            language = language_of(rule, engine.style)
+            language, warnings = read_parts(rule, engine.style)
             check_wanted(stop)
-            return Study(language_without_bans(rule, language), engine.settings.limits, stop)
+            return Study(language_without_bans(rule, language), engine.settings.limits, stop, warnings)
 
         async with engine.admission.slot(client):
             return await engine.in_time(self._studies.get(rule.model_dump_json(), make, stop.cancel))
@@ -174,7 +174,7 @@ class Playground:
     def _rule(self, rule: RuleBody) -> Rule:
         def make() -> Any:
             try:
-                return language_of(rule, self._engine.style)
+                return read_parts(rule, self._engine.style)[0]
             except PartError as error:
                 raise _as_answer(error) from error
 

@@ -12,11 +12,12 @@ from detent.serve.playground.fields import Part, RuleBody
 from detent.serve.playground.python_type import read_type
 from detent.sources.grammar import gbnf, grammar
 from detent.sources.json_schema import json_schema
+from detent.sources.json_schema.assertions.diagnostics import collected_warnings
 from detent.sources.regex import regex
 from detent.sources.words import choice, text, without
 from detent.turns import Style, calls
 
-__all__ = ["PartError", "is_gbnf", "language_of", "language_without_bans"]
+__all__ = ["PartError", "is_gbnf", "language_without_bans", "read_parts"]
 
 
 class PartError(Exception):
@@ -36,8 +37,8 @@ class PartError(Exception):
         self.error = error
 
 
-def language_of(rule: RuleBody, style: Style | None) -> Language[Any] | None:
-    """Return the language of the parts of a rule, without its bans; None if there are none.
+def read_parts(rule: RuleBody, style: Style | None) -> tuple[Language[Any] | None, list[str]]:
+    """Return the language of the parts of a rule, without its bans, and the warnings; None if there are no parts.
 
     Raises
     ------
@@ -45,14 +46,15 @@ def language_of(rule: RuleBody, style: Style | None) -> Language[Any] | None:
         A part has an error.
     """
     whole: Language[Any] | None = None
-    for index, part in enumerate(rule.parts):
-        try:
-            right = _part(part, style)
-            right = ~right if part.negated else right
-            whole = right if whole is None else _joined(whole, part.operator, right)
-        except DetentError as error:
-            raise PartError(index, error) from error
-    return whole
+    with collected_warnings() as warnings:
+        for index, part in enumerate(rule.parts):
+            try:
+                right = _part(part, style)
+                right = ~right if part.negated else right
+                whole = right if whole is None else _joined(whole, part.operator, right)
+            except DetentError as error:
+                raise PartError(index, error) from error
+    return whole, warnings
 
 
 def language_without_bans(rule: RuleBody, language: Language[Any] | None) -> Language[Any]:

@@ -61,6 +61,8 @@ class Study:
         bounds, which take about a second in all.
     stop : CancellationToken
         Asks for `CancelledError`, between two parts of the answer.
+    warnings : sequence of str
+        What reading the rule warned of.
 
     Attributes
     ----------
@@ -68,14 +70,16 @@ class Study:
         What the page shows of the rule.
     """
 
-    def __init__(self, language: Language[Any], limits: Limits, stop: CancellationToken) -> None:
+    def __init__(
+        self, language: Language[Any], limits: Limits, stop: CancellationToken, warnings: Sequence[str] = ()
+    ) -> None:
         self.language = language
         self._limits = limits
         self._node = language._text_node()
         self._table: TokenDfa | None = None
         self._numbers: dict[int, int] = {}
         self._no_table = ""
-        self.facts = self._find_facts(stop)
+        self.facts = {**self._find_facts(stop), "warnings": list(warnings)}
 
     @cached_property
     def dfa(self) -> ByteDfa:

@@ -11,7 +11,7 @@ from detent.errors import DetentError
 from detent.language import Language
 from detent.queries import ByteDfa
 from detent.reason import Continuation, Reason
-from detent.sources.json_schema.assertions.diagnostics import without_warnings
+from detent.sources.json_schema.assertions.diagnostics import collected_warnings
 from detent.sources.json_schema.conflict import find_conflict
 from detent.sources.json_schema.position import Position, locate
 from detent.sources.json_schema.refusing import refusing_keywords
@@ -66,7 +66,7 @@ class SchemaSource:
             if all(self.options[name] == value for name, value in changes.items()):
                 continue
             try:
-                with without_warnings():
+                with collected_warnings():
                     is_wider = self.build(self.schema, **{**self.options, **changes}).accepts(text)
             except DetentError:
                 continue
@@ -101,7 +101,7 @@ class SchemaSource:
 
     def _refuses(self, schema: Any, refused: Continuation, options: Mapping[str, Any]) -> bool:
         try:
-            with without_warnings():
+            with collected_warnings():
                 return refused.is_refused_by(self.build(schema, **options)._node)
         except DetentError:
             return False
@@ -112,7 +112,7 @@ class SchemaSource:
 
     def _is_empty(self, schema: Any) -> bool:
         try:
-            with without_warnings():
+            with collected_warnings():
                 return self.build(schema, **self.options).is_empty()
         except DetentError:
             return False

@@ -114,23 +114,24 @@ function showMeaning(answer) {
     return;
   }
   meaning.dataset.stale = "false";
+  const warnings = answer.warnings.map((text) => [element("dt", {}, "warning"), element("dd", {}, text)]).flat();
   if (answer.empty) {
     byId("count").textContent = "No text at all";
-    replace(byId("texts"), element("dt", {}, "why"), element("dd", {}, answer.empty));
+    replace(byId("texts"), ...warnings, element("dt", {}, "why"), element("dd", {}, answer.empty));
     automaton.show(null, "");
     walk.clear();
     return;
   }
   if (answer.too_large) {
     byId("count").textContent = "Too large for this page";
-    replace(byId("texts"), element("dt", {}, "note"), element("dd", {}, answer.too_large));
+    replace(byId("texts"), ...warnings, element("dt", {}, "note"), element("dd", {}, answer.too_large));
     automaton.show(null, "");
     askWalk(0);
     return;
   }
   byId("count").textContent = answer.count === "1" ? "1 text" : `${capital(answer.count)}${/^[\d,]+$|^about/.test(answer.count) ? " texts" : ""}`;
   const isShortest = answer.shortest !== null; // another short text, where the search would take too long
-  replace(byId("texts"), element("dt", {}, isShortest ? "shortest" : "a short text"), element("dd", {}, sample(isShortest ? answer.shortest : answer.short)),
+  replace(byId("texts"), ...warnings, element("dt", {}, isShortest ? "shortest" : "a short text"), element("dd", {}, sample(isShortest ? answer.shortest : answer.short)),
     element("dt", {}, "for example"), element("dd", {}, ...answer.samples.map(sample)));
   automaton.show(answer.automaton, answer.no_automaton);
   askWalk(0);

@@ -12,20 +12,24 @@ from detent.errors import SchemaError, SchemaWarning, UnsupportedSchemaError
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.nodes import short_repr
 
-__all__ = ["Diagnostics", "self_reference", "summary", "without_warnings"]
+__all__ = ["Diagnostics", "collected_warnings", "self_reference", "summary"]
 
 _PACKAGE = __name__.partition(".")[0]
-_is_silent: ContextVar[bool] = ContextVar("_is_silent", default=False)
+_collected: ContextVar[list[str] | None] = ContextVar("_collected", default=None)
 
 
 @contextmanager
-def without_warnings() -> Iterator[None]:
-    """Read schemas without warnings, in this thread: `warnings.catch_warnings` would change the filters of all."""
-    token = _is_silent.set(True)
+def collected_warnings() -> Iterator[list[str]]:
+    """Collect the warnings about schemas that this thread reads, in place of issuing them.
+
+    `warnings.catch_warnings` would change the filters of all threads.
+    """
+    messages: list[str] = []
+    token = _collected.set(messages)
     try:
-        yield
+        yield messages
     finally:
-        _is_silent.reset(token)
+        _collected.reset(token)
 
 
 class Diagnostics:
@@ -53,9 +57,14 @@ class Diagnostics:
 
     def warn(self, message: str) -> None:
         """Warn, once for each message."""
-        if message not in self._warned and not _is_silent.get():
-            self._warned.add(message)
+        if message in self._warned:
+            return
+        self._warned.add(message)
+        collected = _collected.get()
+        if collected is None:
             warnings.warn(SchemaWarning(message), stacklevel=_frames_to_caller())
+        else:
+            collected.append(message)
 
 
 def _frames_to_caller() -> int:
