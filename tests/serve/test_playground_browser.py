@@ -165,6 +165,26 @@ def test_a_run_its_choices_and_a_branch(chromium: Any, site: str) -> None:
     visit.close()
 
 
+def test_a_token_clicked_before_the_reasons_came_shows_them(chromium: Any, site: str) -> None:
+    visit = Visit(chromium, site)
+    page = visit.open()
+    visit.run()
+    asked: list[Any] = []
+
+    def answer_the_second(route: Any) -> None:
+        asked.append(route)
+        if len(asked) > 1:
+            route.continue_()
+
+    page.route("**/playground/why", answer_the_second)
+    with page.expect_request("**/playground/why"):
+        page.locator("#held .token").nth(2).hover()
+    page.locator("#held .token").nth(2).click()
+    expect(page.locator("#choices .by").first).to_contain_text("at character")
+    visit.complaints.clear()  # the browser's own line about the request that was given up
+    visit.close()
+
+
 def test_banned_words_are_crossed_out(chromium: Any, site: str) -> None:
     visit = Visit(chromium, site)
     page = visit.open()

@@ -33,18 +33,18 @@ export function showChoices(token, force, details, point) {
     element("thead", {}, head), element("tbody", {}, ...rows)));
 }
 
-/** Ask what refuses the candidates, once the token has been looked at for a moment; a token asks once. */
+/** Ask what refuses the candidates, once the token has been looked at for a moment; what was answered is kept. */
 async function fillDetails(token, rows, details, point) {
   const refused = token.candidates.filter((each) => !each.allowed && each.reason.kind !== "banned").map((each) => each.id);
   if (!refused.length) return;
   if (!token.details) {
     await new Promise((resolve) => setTimeout(resolve, 150));
     if (shown !== token) return;
-    token.details = details(refused);
   }
-  const found = await token.details;
-  if (!found) token.details = null;
-  if (shown !== token || !found) return;
+  const found = token.details ?? (await details(refused));
+  if (!found) return;
+  token.details = found;
+  if (shown !== token) return;
   token.candidates.forEach((candidate, index) => {
     const known = found[candidate.id];
     if (!known) return;
