@@ -3,12 +3,15 @@ r"""The first way to match, against `re.match` itself: what it takes is the long
 from __future__ import annotations
 
 import re
+from random import Random
 
 import pytest
 
 import detent
+from detent import _core
 from detent.language import Language
 from detent.limits import Limits
+from detent.sources.grammar.leftmost_first import leftmost_first
 from detent.sources.grammar.leftmost_match import leftmost_match
 from detent.sources.regex.parser import parse_with_widths
 from tests.support.derivation import strings
@@ -102,3 +105,58 @@ def test_what_cannot_be_held(pattern):
 def test_nesting():
     deep = "(" * 200 + "a" + ")" * 200 + "*"
     assert Language(leftmost_match(parse_with_widths(deep, Limits())).tentative, "").accepts("aaa")
+
+
+def tentative_texts(pattern, letters, length):
+    found = {text: re.match(pattern, text) for text in strings(letters, length)}
+    return [text for text, match in found.items() if match and match.end() == len(text)]
+
+
+# Without an automaton: rounds that may be empty, possessive repeats, and atomic groups.
+@pytest.mark.parametrize("pattern", sorted({*PATTERNS} - {"((a|ab)*c?)*?b", "(a?b?)*c", "a++b", "a*+b?c", "(?>a+)b"}))
+def test_the_automaton_of_threads_accepts_the_tentative_texts(pattern):
+    parsed = parse_with_widths(pattern, Limits())
+    node = leftmost_first(parsed.tree, parsed.flags)
+    assert node is not None
+    language = Language(node, "")
+    assert [text for text in strings("abc", 5) if language.accepts(text)] == tentative_texts(pattern, "abc", 5)
+
+
+def random_pattern(rng, depth=3):
+    kind = rng.randrange(9) if depth else 0
+    if kind <= 2:
+        return rng.choice(["a", "b", "c", ".", "[ab]", "[^a]", "ab", "a(?!b)", "(?<=a)b", "b(?=[ac])"])
+    first, second = (random_pattern(rng, depth - 1) for _ in range(2))
+    if kind <= 4:
+        return f"(?:{first}|{second})"
+    if kind <= 6:
+        return first + second
+    return f"(?:{first})" + rng.choice(["*", "*?", "+", "+?", "?", "??", "{1,3}", "{2}?", "{0,2}?"])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_automaton_of_threads_on_random_patterns(seed):
+    pattern = random_pattern(Random(seed)) + "c"
+    parsed = parse_with_widths(pattern, Limits())
+    node = leftmost_first(parsed.tree, parsed.flags)
+    if node is not None:
+        language = Language(node, "")
+        assert [text for text in strings("abc", 5) if language.accepts(text)] == tentative_texts(pattern, "abc", 5)
+
+
+def states_of(node):
+    automaton = _core.Automaton(node, 1_000, 1 << 26, 1_000_000)
+    waiting = [automaton.start]
+    seen = set(waiting)
+    for state in waiting:
+        new = {target for target in automaton.row(state) if target} - seen
+        seen |= new
+        waiting += sorted(new)
+    return len(seen)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"/\*(?:.|\r|\n)*?\*/", r"/(?!/)(\\/|\\\\|[^/])*?/[imslux]*", r'""".*?(?<!\\)(\\\\)*?"""']
+)
+def test_ambiguous_loops_have_few_states(pattern):
+    assert states_of(leftmost_match(parse_with_widths(pattern, Limits())).tentative) <= 20
