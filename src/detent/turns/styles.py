@@ -24,7 +24,7 @@ def find_style(style: object, asker: str) -> Style:
     if isinstance(style, Style):
         return style
     if not isinstance(style, str) or style not in STYLES:
-        hint = did_you_mean(style, STYLES) if isinstance(style, str) else ""
-        hint = hint or f"; there are {', '.join(sorted(STYLES))}"
-        raise ArgumentError(f"{asker} got the style {short_repr(style)}{hint}")
+        name = style if isinstance(style, str) else ""
+        hint = did_you_mean(name, [each for each in STYLES if each.startswith(name[:3])])
+        raise ArgumentError(f"{asker} got the style {short_repr(style)}{hint}; there are {', '.join(STYLES)}")
     return STYLES[style]
