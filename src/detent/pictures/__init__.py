@@ -5,7 +5,7 @@ by CSS, and every text is escaped. `document` frames a body as a page, or as a p
 """
 
 from detent.pictures.bundle import mime_bundle
-from detent.pictures.document import framed, page, shown_text, token_html
+from detent.pictures.document import framed, page, shown_text, title_of, token_html
 from detent.pictures.language import guide_body, language_body, language_svg, matcher_body
 from detent.pictures.report import report_body
 from detent.pictures.turn import turn_body
@@ -20,6 +20,7 @@ __all__ = [
     "page",
     "report_body",
     "shown_text",
+    "title_of",
     "token_html",
     "turn_body",
 ]

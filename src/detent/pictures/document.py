@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-__all__ = ["fact_list", "framed", "page", "percent", "plain", "shown_text", "token_html"]
+__all__ = ["fact_list", "framed", "page", "percent", "plain", "shown_text", "title_of", "token_html"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -125,6 +125,16 @@ def shown_text(text: bytes | str, most: int = 2000) -> str:
 def plain(text: str) -> str:
     """Return a short text as it stands; characters that are not printable become escapes."""
     return "".join(escape(each) if each.isprintable() else escape(repr(each)[1:-1]) for each in text)
+
+
+def title_of(description: str) -> str:
+    r"""Return the description of a language with the backslashes of patterns as they were written, not doubled.
+
+    >>> import detent
+    >>> print(title_of(detent.regex(r"\d").description))
+    regex '\d'
+    """
+    return description.replace("\\\\", "\\")
 
 
 def percent(logarithm: float | None) -> str:

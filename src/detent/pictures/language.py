@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from detent.errors import DetentError
 from detent.limits import Limits
 from detent.pictures.automaton import automaton_svg, automaton_table
-from detent.pictures.document import fact_list, plain, shown_text, token_html
+from detent.pictures.document import fact_list, plain, shown_text, title_of, token_html
 from detent.pictures.samples import readable_samples
 from detent.queries import ByteDfa
 from detent.reason import listed
@@ -42,7 +42,7 @@ def language_body(language: Language[Any], text: str | bytes | None = None) -> s
     text : str or bytes, optional
         A text that is walked through the automaton.
     """
-    parts = [f"<h1>{plain(language.description)}</h1>", fact_list(_facts(language))]
+    parts = [f"<h1>{plain(title_of(language.description))}</h1>", fact_list(_facts(language))]
     if text is not None:
         parts.append(_reading(language, text))
     parts.append(_automaton(language))
@@ -143,7 +143,7 @@ def matcher_body(matcher: Matcher) -> str:
     )
     tokens = " ".join(f"<code>{token_html(each, 24)}</code>" for each in names[:_SHOWN_TOKENS])
     facts = [
-        ("rule", plain(matcher.guide.language.description)),
+        ("rule", plain(title_of(matcher.guide.language.description))),
         ("text so far", f"<code>{token_html(matcher._text()[-_LONGEST:], _LONGEST)}</code>, {len(matcher)} steps"),
         ("the text", state),
         (
