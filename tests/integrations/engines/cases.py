@@ -39,6 +39,16 @@ TOOL = {
         },
     },
 }
+TAG = {
+    "type": "structural_tag",
+    "format": {
+        "type": "sequence",
+        "elements": [
+            {"type": "tag", "begin": "<t>", "content": {"type": "regex", "pattern": "[a-z]{3}"}, "end": "</t>"},
+            {"type": "json_schema", "json_schema": SCHEMA},
+        ],
+    },
+}
 PROMPTS = ["Pick a number.", "Can we talk?", "Who is William?", "Make up a person.", "List three colours."]
 
 
@@ -142,3 +152,18 @@ def refused() -> Iterator[None]:
     """Expect a typed error."""
     with pytest.raises(detent.DetentError):
         yield
+
+
+def break_third_mask(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let the third mask that is filled raise an error; return a list that grows by one with each mask."""
+    calls: list[int] = []
+
+    def fill(self: object, row: object) -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise RuntimeError("broken")
+        original(self, row)
+
+    original = detent.Matcher.fill_mask
+    monkeypatch.setattr(detent.Matcher, "fill_mask", fill)
+    return calls

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import detent
-from tests.integrations.engines.cases import PROMPTS, cases, chat_ids, check_model, check_text
+from tests.integrations.engines.cases import PROMPTS, break_third_mask, cases, chat_ids, check_model, check_text
 
 pytestmark = pytest.mark.engines
 llama_cpp = pytest.importorskip("llama_cpp")
@@ -57,16 +57,7 @@ def test_its_own_loop(llama: Any, name: str) -> None:
 
 def test_an_error_lets_nothing_through(llama: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     processor = LogitsProcessor(detent.regex("[0-9]{8}"), LlamaCpp(llama).vocabulary)
-    calls = []
-
-    def fill(self: object, row: object) -> None:
-        calls.append(1)
-        if len(calls) == 3:
-            raise RuntimeError("broken")
-        original(self, row)
-
-    original = detent.Matcher.fill_mask
-    monkeypatch.setattr(detent.Matcher, "fill_mask", fill)
+    calls = break_third_mask(monkeypatch)
     out = llama("Q:", max_tokens=20, logits_processor=llama_cpp.LogitsProcessorList([processor]))["choices"][0]
     assert out["text"].isdigit()
     assert len(calls) == 3

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import detent
-from tests.integrations.engines.cases import PROMPTS, cases, chat_ids, check_model, check_text
+from tests.integrations.engines.cases import PROMPTS, break_third_mask, cases, chat_ids, check_model, check_text
 
 pytestmark = pytest.mark.engines
 mlx_lm = pytest.importorskip("mlx_lm")
@@ -47,16 +47,7 @@ def test_its_own_loop(loaded: Any, name: str) -> None:
 
 def test_an_error_lets_nothing_through(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     processor = LogitsProcessor(detent.regex("[0-9]{8}"), MlxModel(*loaded).vocabulary)
-    calls = []
-
-    def fill(self: object, row: object) -> None:
-        calls.append(1)
-        if len(calls) == 3:
-            raise RuntimeError("broken")
-        original(self, row)
-
-    original = detent.Matcher.fill_mask
-    monkeypatch.setattr(detent.Matcher, "fill_mask", fill)
+    break_third_mask(monkeypatch)
     text = mlx_lm.generate(*loaded, [5, 6], max_tokens=20, logits_processors=[processor])
     assert text.isdigit()
     with pytest.raises(detent.DetentError, match="broken"):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import detent
-from tests.integrations.engines.cases import GRAMMAR, SCHEMA, WORDS, cases
+from tests.integrations.engines.cases import GRAMMAR, SCHEMA, TAG, WORDS, cases
 from tests.integrations.engines.server import Server, check_answers, running
 from tests.integrations.engines.thinking import write_thinking
 from write_transformers import write_transformers
@@ -20,16 +20,6 @@ pytestmark = pytest.mark.engines
 torch = pytest.importorskip("torch")
 pytest.importorskip("sglang")
 
-TAG = {
-    "type": "structural_tag",
-    "format": {
-        "type": "sequence",
-        "elements": [
-            {"type": "tag", "begin": "<t>", "content": {"type": "regex", "pattern": "[a-z]{3}"}, "end": "</t>"},
-            {"type": "json_schema", "json_schema": SCHEMA},
-        ],
-    },
-}
 RULES: dict[str, dict[str, Any]] = {
     "json": {"response_format": {"type": "json_schema", "json_schema": {"name": "person", "schema": SCHEMA}}},
     "regex": {"regex": WORDS},

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import detent
-from tests.integrations.engines.cases import GRAMMAR, PROMPTS, SCHEMA, TOOL, WORDS, cases, chat_ids, check_text
+from tests.integrations.engines.cases import GRAMMAR, PROMPTS, SCHEMA, TAG, TOOL, WORDS, cases, chat_ids, check_text
 
 pytestmark = pytest.mark.engines
 os.environ |= {"VLLM_PLUGINS": "detent", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_CPU_KVCACHE_SPACE": "1"}
@@ -24,16 +24,6 @@ from vllm.sampling_params import StructuredOutputsParams  # noqa: E402
 from write_transformers import write_transformers  # noqa: E402
 
 TURN = {"style": "detent", "tools": [TOOL], "tool_choice": "required", "max_calls": 1}
-TAG = {
-    "type": "structural_tag",
-    "format": {
-        "type": "sequence",
-        "elements": [
-            {"type": "tag", "begin": "<t>", "content": {"type": "regex", "pattern": "[a-z]{3}"}, "end": "</t>"},
-            {"type": "json_schema", "json_schema": SCHEMA},
-        ],
-    },
-}
 
 
 def _engine(folder: Path, **options: Any) -> Any:
