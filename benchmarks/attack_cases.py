@@ -134,6 +134,73 @@ def _keywords(size: int) -> str:
     return f'start: (item _NL)*\n{item}\nNAME: /[a-z]+/\n_NL: /\\n+/\n{tokens}\n%ignore " "'
 
 
+def _lengths(size: int) -> str:
+    return "".join(rf"(?=(?:.{{{prime}}})*$)" for prime in (2, 3, 5, 7, 11, 13, 17, 19)[:size]) + "[a-z]*"
+
+
+def _echoes(size: int) -> str:
+    return rf"(?:(?:a[ab]{{{size}}}a|b[ab]{{{size}}}b),)*;"
+
+
+def _windows(size: int) -> str:
+    return rf"(?:.*x.{{{size}}}y.*|.*y.{{{size}}}x.*)(?:z|.x){{{size},}}"
+
+
+def _forbidden_pairs(size: int) -> str:
+    return rf"(?:.(?<!a.{{{min(size, 200)}}}b))*"
+
+
+def _nested_options(size: int) -> str:
+    return "(?:" + "".join(f"(?:{LETTERS[i % 26]}[a-z]{{0,3}}" for i in range(size)) + ")?" * size + ")*"
+
+
+def _words_of_classes(size: int) -> str:
+    return rf"(?:\w{{1,{size}}}\s?[^\W\d]{{{size}}})*\d"
+
+
+def _dates(size: int) -> dict[str, Any]:
+    return {"type": "string", "format": "date-time", "not": {"pattern": f"1.{{{size}}}2"}, "pattern": f"3.{{{size}}}4"}
+
+
+def _multiples(size: int) -> dict[str, Any]:
+    return {"type": "integer", "multipleOf": size, "not": {"multipleOf": size + 1}, "minimum": -(10**size % 10**40)}
+
+
+def _tuples(size: int) -> dict[str, Any]:
+    items = [{"type": ["string", "integer"], "maxLength": i + 1} for i in range(size)]
+    return {
+        "type": "array",
+        "prefixItems": items,
+        "contains": {"minimum": 3},
+        "minContains": 2,
+        "maxContains": size // 2,
+    }
+
+
+def _named_patterns(size: int) -> dict[str, Any]:
+    names = [{"pattern": f"{LETTERS[i]}.{{{i}}}$"} for i in range(size)]
+    return {"type": "object", "propertyNames": {"anyOf": names}, "minProperties": size}
+
+
+def _pieces(size: int) -> str:
+    return f'root ::= piece{{0,{size}}} tail\npiece ::= [a-z]{{1,{size}}} " "?\ntail ::= [a-z ]{{{size}}} "."'
+
+
+def _doubled(size: int) -> str:
+    rules = "\n".join(f'd{i} ::= d{i + 1} d{i + 1} | "{LETTERS[i % 26]}"' for i in range(size))
+    return f'root ::= d0 "!"\n{rules}\nd{size} ::= "z" | ""'
+
+
+def _ignored(size: int) -> str:
+    ignored = "\n".join(rf"%ignore /{LETTERS[i]}[^{LETTERS[i + 1]}\n]*{LETTERS[i + 1]}/" for i in range(0, size, 2))
+    return f"start: item+\nitem: NAME /[0-9]+/ NAME?\nNAME: /[A-Z][a-zA-Z]*/\n{ignored}"
+
+
+def _long_names(size: int) -> str:
+    tokens = "\n".join(f"T{i}: /[a-z]{{{i + 1},{2 * i + 2}}}[0-9]/" for i in range(size))
+    return f"start: ({' | '.join(f'T{i}' for i in range(size))})+\n{tokens}"
+
+
 FAMILIES: dict[str, Family] = {
     "counted_words": ("regex", _counted_words, (10, 100, 1000)),
     "distances": ("regex", _distances, (8, 30, 200)),
@@ -157,6 +224,20 @@ FAMILIES: dict[str, Family] = {
     "dangling": ("lark", _dangling, (2, 8, 24)),
     "copies": ("lark", _copies, (3, 10, 40)),
     "keywords": ("lark", _keywords, (10, 100, 500)),
+    "lengths": ("regex", _lengths, (3, 5, 8)),
+    "echoes": ("regex", _echoes, (4, 12, 60)),
+    "windows": ("regex", _windows, (3, 12, 60)),
+    "forbidden_pairs": ("regex", _forbidden_pairs, (3, 20, 200)),
+    "nested_options": ("regex", _nested_options, (5, 20, 80)),
+    "words_of_classes": ("regex", _words_of_classes, (3, 12, 60)),
+    "dates": ("json_schema", _dates, (1, 4, 9)),
+    "multiples": ("json_schema", _multiples, (7, 96, 991)),
+    "tuples": ("json_schema", _tuples, (4, 12, 40)),
+    "named_patterns": ("json_schema", _named_patterns, (2, 5, 12)),
+    "pieces": ("gbnf", _pieces, (3, 12, 60)),
+    "doubled": ("gbnf", _doubled, (5, 20, 60)),
+    "ignored": ("lark", _ignored, (4, 10, 24)),
+    "long_names": ("lark", _long_names, (4, 16, 64)),
 }
 
 

@@ -18,7 +18,6 @@ import operator
 import os
 import random
 import resource
-import signal
 import sys
 import traceback
 import warnings
@@ -113,10 +112,20 @@ class Measured:
     query: int = 0
     canonical: int = 0
     error: str = ""
+    message: str = ""
+    stage: str = "compile"
     late: list[str] = field(default_factory=list)
+    tell: Callable[[], None] = lambda: None
+    """Writes what was measured so far, and the stage that begins."""
+
+    def begin(self, stage: str) -> None:
+        """Note and tell which stage begins."""
+        self.stage = stage
+        self.tell()
 
     def ask(self, name: str, call: Callable[[], Any]) -> None:
         """Time a query; note a limit that it reaches."""
+        self.begin(name)
         start = process_time_ns()
         try:
             call()
@@ -126,19 +135,20 @@ class Measured:
             pass
         self.query = max(self.query, process_time_ns() - start)
 
-    def worst_step(self, guide: detent.Guide, vocabulary: detent.Vocabulary, seeds: int) -> int:
-        """Return the CPU time of the slowest step of some walks, with and without a budget; note limits reached."""
+    def worst_step(self, guide: detent.Guide, vocabulary: detent.Vocabulary, seeds: int, stage: str) -> None:
+        """Note the CPU time of the slowest step of some walks, with and without a budget, and limits reached."""
         worst = 0
         for seed in range(seeds):
             for max_tokens in (None, 30):
+                self.begin(f"{stage}, walk {seed}, budget {max_tokens}")
                 try:
                     worst = max(worst, walk(guide.matcher(max_tokens), vocabulary, seed))
                 except detent.UnsupportedError:  # a budget of canonical tokens with lists of distinct items
                     assert max_tokens is not None  # noqa: S101
                 except detent.LimitError as error:
                     if "max_tokens" not in str(error):
-                        self.late.append(f"step, budget {max_tokens}: {error}"[:160])
-        return worst
+                        self.late.append(f"{stage}, budget {max_tokens}: {error}"[:160])
+                setattr(self, stage, worst)
 
 
 def walk(matcher: detent.Matcher, vocabulary: detent.Vocabulary, seed: int) -> int:
@@ -162,32 +172,32 @@ def walk(matcher: detent.Matcher, vocabulary: detent.Vocabulary, seed: int) -> i
     return worst
 
 
-def measure(case: dict[str, Any], vocabulary: detent.Vocabulary) -> Measured:
+def measure(case: dict[str, Any], vocabulary: detent.Vocabulary, found: Measured) -> None:
     """Compile a case, walk it and ask it."""
-    found = Measured()
     start = process_time_ns()
     try:
         language = build(case["kind"], case["input"])
         guide = detent.compile(language, vocabulary)
         guide.matcher().fill_mask(detent.allocate_mask(1, len(vocabulary))[0])
     except detent.DetentError as error:
-        found.error = type(error).__name__
+        found.error, found.message = type(error).__name__, str(error)[:300]
     found.compile = process_time_ns() - start
     if found.error:
-        return found
-    found.step = found.worst_step(guide, vocabulary, WALKS)
+        return
+    found.worst_step(guide, vocabulary, WALKS, "step")
     matcher = guide.matcher()
     found.ask("completion", matcher.completion)
     found.ask("forced", matcher.forced)
     found.ask("explain", lambda: matcher.explain(7))
     found.ask("min_tokens", lambda: language.min_tokens(vocabulary))
     found.ask("sample", lambda: language.sample(random.Random(1)))
+    found.begin("canonical compile")
     try:
         canonical = detent.compile(language, vocabulary, canonical=True)
     except detent.DetentError:
-        return found
-    found.canonical = found.worst_step(canonical, vocabulary, 2)
-    return found
+        return
+    found.worst_step(canonical, vocabulary, 2, "canonical")
+    found.begin("")
 
 
 def child(case: dict[str, Any], vocabulary: detent.Vocabulary, limit_s: int) -> dict[str, Any]:
@@ -197,33 +207,40 @@ def child(case: dict[str, Any], vocabulary: detent.Vocabulary, limit_s: int) -> 
     if process == 0:
         os.close(reader)
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 1))
+        reset_peak()
+        before = memory("VmRSS")
+        found = Measured()
+
+        def tell() -> None:
+            told = {**vars(found), "tell": None, "bytes": memory("VmHWM") - before}
+            os.write(writer, json.dumps(told).encode() + b"\n")
+
+        found.tell = tell
         try:
-            reset_peak()
-            before = memory("VmRSS")
-            found = measure(case, vocabulary)
-            answer = {**vars(found), "bytes": memory("VmHWM") - before}
+            measure(case, vocabulary, found)
+            found.stage = ""
         except BaseException:
-            answer = {"crash": traceback.format_exc()[-400:]}
-        os.write(writer, json.dumps(answer).encode())
+            found.stage = traceback.format_exc()[-400:]
+        tell()
         os._exit(0)
     os.close(writer)
-    data = os.read(reader, 1 << 16)  # empty once the child is dead
-    os.close(reader)
-    _, status = os.waitpid(process, 0)
-    if data:
-        return {"id": case["id"], "kind": case["kind"], **json.loads(data)}
-    is_late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
-    crash = f"no answer in {limit_s} s of CPU" if is_late else f"died: {status}"
-    return {"id": case["id"], "kind": case["kind"], "crash": crash}
+    with os.fdopen(reader, "rb") as pipe:
+        lines = pipe.read().split(b"\n")
+    os.waitpid(process, 0)
+    told = [json.loads(line) for line in lines if line.endswith(b"}")]
+    row = {"id": case["id"], "kind": case["kind"], **vars(Measured()), "bytes": 0, **(told[-1] if told else {})}
+    stage = row.pop("stage")
+    del row["tell"]
+    return {**row, "crash": f"no answer in {limit_s} s of CPU: {stage}"} if stage else row
 
 
 def report(rows: list[dict[str, Any]], conditions: str) -> str:
     """Compose the page."""
-    measured = [row for row in rows if "crash" not in row]
+    measured = rows
     parts = [f"# Hostile constraints\n\n{conditions}\n\n{__doc__.split('    python')[0].strip()}\n"]
     late = [row for row in measured if row["late"]]
     refused = sum(bool(row["error"]) for row in measured)
-    crashed = len(rows) - len(measured)
+    crashed = sum("crash" in row for row in rows)
     parts.append(f"{len(rows)} cases: {refused} refused, {len(late)} fail late, {crashed} crashed or timed out.\n")
     for figure, unit, form in (
         ("compile", 1e6, "ms"),
@@ -251,6 +268,7 @@ def main() -> None:
     parser.add_argument("--kind", action="append", default=[])
     parser.add_argument("--id", nargs="*", default=[])
     parser.add_argument("--limit", type=int, default=30, help="seconds of CPU a case")
+    parser.add_argument("--part", default="1/1", help="2/3: the second third of the cases")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -258,7 +276,8 @@ def main() -> None:
     vocabulary = detent.Vocabulary.from_file(folder / "tokenizer.json")
     detent.compile(detent.text(), vocabulary, canonical=True)  # its tables are the vocabulary's, not a case's
     rows = []
-    for case in cases(options.kind, options.id):
+    part, parts = map(int, options.part.split("/"))
+    for case in list(cases(options.kind, options.id))[part - 1 :: parts]:
         rows.append(child(case, vocabulary, options.limit))
         sys.stderr.write(json.dumps(rows[-1]) + "\n")
     page = report(rows, f"{machine()}, {date.today()}, tokenizer {options.tokenizer}.")
