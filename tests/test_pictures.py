@@ -149,7 +149,7 @@ def test_the_drawing_of_a_language_has_all_its_states() -> None:
 def test_titles_show_patterns_with_their_own_backslashes() -> None:
     language = detent.regex(r"[0-9]+\.[0-9]")
     matcher = detent.compile(language, detent.Vocabulary([b"1", b".", b""], eos_token_ids=[2])).matcher()
-    for picture in (language._repr_html_(), matcher._repr_html_()):
+    for picture in (language.to_html(), matcher._repr_html_()):
         assert [part in picture for part in (r"[0-9]+\.[0-9]", r"[0-9]+\\.[0-9]")] == [True, False]
 
 

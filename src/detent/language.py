@@ -465,7 +465,7 @@ class Language(Generic[T_co]):
             second are left out, and the page says so. In notebooks a language shows itself so.
         """
         pictures = import_module("detent.pictures")
-        return str(pictures.page(self.description, pictures.language_body(self, text)))
+        return str(pictures.page(pictures.title_of(self.description), pictures.language_body(self, text)))
 
     def _repr_html_(self) -> str:
         pictures = import_module("detent.pictures")

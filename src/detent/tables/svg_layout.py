@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from html import escape
+from itertools import pairwise
 from math import hypot
 from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["Arrow", "Layout", "Node", "layout", "svg"]
 
 _RADIUS = 18.0
 _CHARACTER, _LINE = 7.3, 14.0  # of the 12 px monospace font
 _GAP = 56.0  # between circles
+_SWEEPS = 3  # over the labels
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]  # left, top, width, height
@@ -67,14 +72,11 @@ def layout(names: Sequence[str], accepting: Set[int], edges: Edges) -> Layout:
     """
     at = _points(names, edges)
     corners: list[Point] = []
-    taken: list[Box] = [
-        (x - _RADIUS, y - _RADIUS, 2 * _RADIUS, 2 * _RADIUS) for x, y in at
-    ] * 4  # to cover one is worse
+    curves = {edge: _curve(at, *edge) for edge in edges}
+    boxes = _label_boxes(at, curves, edges)
     arrows = []
     for edge, lines in edges.items():
-        curve = _curve(at, *edge)
-        box = _box(curve, lines, taken)
-        taken.append(box)
+        curve, box = curves[edge], boxes[edge]
         arrows.append(Arrow(*edge, curve.path, _head(curve.bend, curve.end), tuple(map(_visible, lines)), box))
         corners += [(box[0], box[1]), (box[0] + box[2], box[1] + box[3])]
     x, y = at[0]
@@ -133,22 +135,57 @@ class _Curve(NamedTuple):
     end: Point
     label: tuple[Point, ...]  # where it may be, best first
     side: Literal["above", "on", "below"]
+    points: tuple[Point, ...]  # of the curve, a few pixels from one to the next
 
 
-def _box(curve: _Curve, lines: Sequence[str], taken: Sequence[Box]) -> Box:
-    """Return where a label goes: the first of its candidate positions that covers the least of other labels."""
+def _label_boxes(
+    at: Sequence[Point], curves: Mapping[tuple[int, int], _Curve], edges: Edges
+) -> dict[tuple[int, int], Box]:
+    """Return where the labels go: each covers as little as possible of nodes, other labels and other edges.
+
+    Labels are placed one after another, then again while this helps, since the positions of all are then known.
+    """
+    circles = np.array([(x - _RADIUS, y - _RADIUS, 2 * _RADIUS, 2 * _RADIUS) for x, y in at])
+    points = np.array([curve.points for curve in curves.values()]).reshape(len(curves), -1, 2)
+    boxes = np.zeros((len(curves), 4))  # of no size until they are placed
+    for _ in range(_SWEEPS):
+        is_clear = True
+        for number, (edge, curve) in enumerate(curves.items()):
+            boxes[number] = 0
+            candidates = np.array(_candidates(curve, edges[edge]))
+            covered = 4 * _overlaps(candidates, circles) + _overlaps(candidates, boxes)
+            covered += 40 * _counts(candidates, np.delete(points, number, axis=0).reshape(-1, 2))
+            best = int(covered.argmin())
+            boxes[number], is_clear = candidates[best], is_clear and not covered[best]
+        if is_clear:
+            break
+    return {edge: (*map(float, box),) for edge, box in zip(curves, boxes, strict=True)}  # type: ignore[misc]
+
+
+def _candidates(curve: _Curve, lines: Sequence[str]) -> list[Box]:
+    """Return the boxes where a label may be, best first."""
     width, height = max(map(len, lines)) * _CHARACTER, _LINE * len(lines)
-    boxes: list[Box] = []
-    for x, y in curve.label:
-        top = {"above": y - height - 4, "on": y - height / 2, "below": y + 4}[curve.side]
-        boxes.append((x - width / 2, top, width, height))
-    return min(boxes, key=lambda box: sum(_overlap(box, other) for other in taken))
+    rise = {"above": -height - 4, "on": -height / 2, "below": 4}
+    sides = [curve.side, *(side for side in rise if side != curve.side)]
+    found = [(x - width / 2, y + rise[side], width, height) for side in sides for x, y in curve.label]
+    return found + [(left, y - height / 2, width, height) for x, y in curve.label for left in (x + 5, x - width - 5)]
 
 
-def _overlap(a: Box, b: Box) -> float:
-    wide = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    high = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    return max(wide, 0.0) * max(high, 0.0)
+def _overlaps(boxes: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each box the area that it shares with the others."""
+    ends, other_ends = boxes[:, :2] + boxes[:, 2:], others[:, :2] + others[:, 2:]
+    sizes = np.minimum(ends[:, None], other_ends) - np.maximum(boxes[:, None, :2], others[:, :2])
+    areas: NDArray[np.float64] = sizes.clip(0).prod(axis=2).sum(axis=1)
+    return areas
+
+
+def _counts(boxes: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return for each box the number of points in it."""
+    starts, ends = boxes[:, :2], boxes[:, :2] + boxes[:, 2:]
+    in_box = (points[:, 0] > starts[:, :1]) & (points[:, 0] < ends[:, :1])
+    in_box &= (points[:, 1] > starts[:, 1:]) & (points[:, 1] < ends[:, 1:])
+    counts: NDArray[np.int64] = np.count_nonzero(in_box, axis=1)
+    return counts
 
 
 def _head(before: Point, tip: Point) -> tuple[Point, ...]:
@@ -234,7 +271,8 @@ def _curve(at: Sequence[Point], source: int, target: int) -> _Curve:
         side, rise = _RADIUS * 0.55, _RADIUS * 0.83
         bend, end = (x1 + 26, y1 - 52), (x1 + side, y1 - rise)
         path = f"M{x1 - side:.0f} {y1 - rise:.0f}C{x1 - 26:.0f} {y1 - 52:.0f} {bend[0]:.0f} {bend[1]:.0f} "
-        return _Curve(f"{path}{end[0]:.0f} {end[1]:.0f}", bend, end, ((x1, y1 - 43),), "above")
+        controls = (x1 - side, y1 - rise), (x1 - 26, y1 - 52), bend, end
+        return _Curve(f"{path}{end[0]:.0f} {end[1]:.0f}", bend, end, ((x1, y1 - 43),), "above", _sampled(controls))
     where: Literal["above", "on", "below"]
     if x2 > x1:
         bend, where = ((x1 + x2) / 2, (y1 + y2) / 2), "above" if abs(y2 - y1) < 1 else "on"
@@ -245,20 +283,26 @@ def _curve(at: Sequence[Point], source: int, target: int) -> _Curve:
         bend, where = ((x1 + x2) / 2, max(y1, y2) + 50 + (x1 - x2) / 5), "below"
         others = [point for point in at if point not in (at[source], at[target])]
         for _ in range(24):  # deeper, until the curve is clear of other nodes
-            curve = [_along(at[source], bend, at[target], part / 24) for part in range(1, 24)]
+            curve = _sampled((at[source], bend, at[target]))[1:-1]
             if all(hypot(x - a, y - b) > _RADIUS + 6 for x, y in curve for a, b in others):
                 break
             bend = bend[0], bend[1] + 20
     start, end = _towards(at[source], bend), _towards(at[target], bend)
-    spots = [_along(start, bend, end, part) for part in (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)]
+    spots = [_along((start, bend, end), part) for part in (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78, 0.14, 0.86)]
     path = f"M{start[0]:.0f} {start[1]:.0f}Q{bend[0]:.0f} {bend[1]:.0f} {end[0]:.0f} {end[1]:.0f}"
-    return _Curve(path, bend, end, tuple(spots), where)
+    return _Curve(path, bend, end, tuple(spots), where, _sampled((start, bend, end)))
 
 
-def _along(start: Point, bend: Point, end: Point, part: float) -> Point:
-    """Return the point of a quadratic curve that is so far along it."""
-    near, middle, far = (1 - part) ** 2, 2 * part * (1 - part), part**2
-    return near * start[0] + middle * bend[0] + far * end[0], near * start[1] + middle * bend[1] + far * end[1]
+def _along(controls: Sequence[Point], part: float) -> Point:
+    """Return the point of a Bézier curve that is so far along it (de Casteljau)."""
+    points = list(controls)
+    while len(points) > 1:
+        points = [((1 - part) * x1 + part * x2, (1 - part) * y1 + part * y2) for (x1, y1), (x2, y2) in pairwise(points)]
+    return points[0]
+
+
+def _sampled(controls: Sequence[Point]) -> tuple[Point, ...]:
+    return tuple(_along(controls, part / 24) for part in range(25))
 
 
 def _towards(centre: Point, to: Point) -> Point:
