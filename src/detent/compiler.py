@@ -162,11 +162,10 @@ def compile(
     vocabulary : Vocabulary
         The model's tokens.
     canonical : bool or "approximate"
-        Allow only the tokens that the tokenizer itself would write: a token is allowed exactly when the sequence so far
+        Allow only the tokens that the tokenizer itself would write. A token is allowed exactly when the sequence so far
         with it begins ``vocabulary.encode_canonical(text)`` for some text of the language. After a prompt's tokens
         (``Guide.matcher(prompt_tokens=...)``), the two are encoded together. Each text between special tokens is
-        encoded by itself.
-        "approximate" is the same where that can be exact, and comes near it for other tokenizers.
+        encoded by itself. "approximate" is the same where that can be exact, and comes near it for other tokenizers.
     limits : Limits, optional
         Bounds on what the guide may cost; `Limits()` by default.
     cancel : CancellationToken, optional
@@ -176,7 +175,7 @@ def compile(
     -------
     Guide
         Shared by threads. Compiling builds the first state only; the GIL is released. A `token_table` over tokens,
-        alone or narrowed by languages, becomes a `TokenDfa`, which is a guide with all its states, within the `states`
+        alone or narrowed by languages, becomes a `TokenDfa`. This is a guide with all its states, within the `states`
         of `limits` (4096 if none are given).
 
     Raises
@@ -186,8 +185,8 @@ def compile(
     VocabularyError
         The rule asks for a special token that the vocabulary does not have.
     UnsupportedError
-        With `canonical`: the vocabulary's tokenizer cannot be followed, or not exactly and that is not "approximate";
-        or it finds a special token that the rule asks for only as a word of its own.
+        With ``canonical=True``, the vocabulary's tokenizer cannot be followed exactly; with "approximate", not at all.
+        Or the tokenizer finds a special token of the rule only as a separate word.
     LimitError
         A limit was reached.
     CancelledError

@@ -237,8 +237,8 @@ class Language(Generic[T_co]):
         >>> answer.parse("<think>6 times 7</think>42")
         {'answer': 42}
 
-        Where a text can be cut in several ways, a part that a single text follows ends where that text occurs first;
-        any other part is as long as possible.
+        Some texts can be cut into parts in several ways. A part that a single text follows then ends where that text
+        occurs first. Any other part is as long as possible.
         """
         if not isinstance(name, str) or not name:
             raise ArgumentError(f"capture needs a name, got {name!r}")

@@ -38,10 +38,10 @@ class FilledSlots(NamedTuple):
 class MaskSlots:
     """Rows that keep the masks of recent states, for a server with many sequences.
 
-    Sequences with the same mask share a row, and a row keeps its mask for later steps. A warm step therefore writes few
-    rows or none, where `BatchMatcher.fill_mask` writes one for each sequence, and an engine copies only the written
-    rows to its device. There the mask of sequence i is ``rows[slots[i]]``, for instance by `torch.index_select`. Row 0
-    allows nothing.
+    Sequences with the same mask share a row, and a row keeps its mask for later steps. `BatchMatcher.fill_mask` writes
+    a row for each sequence; a warm step of slots writes few rows or none. An engine copies only the written rows to its
+    device. There the mask of sequence i is ``rows[slots[i]]``, for instance by `torch.index_select`. Row 0 allows
+    nothing.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
@@ -94,8 +94,8 @@ class MaskSlots:
         threads : int, optional
             At most this many, for masks that take more than a look-up; the number of usable cores by default.
         wait : float, optional
-            The seconds to wait for masks that take more than a look-up, on one thread of the slots; without it, the
-            call waits for all. A sequence whose mask is not computed in time gets row 0, which allows nothing: leave it
+            The seconds to wait for masks that take more than a look-up, on one thread of the slots. Without it, the
+            call waits for all. A sequence whose mask is not computed in time gets row 0, which allows nothing. Leave it
             out of the step, without advancing its matcher, and ask again at the next one. So a new schema does not hold
             up the others. Near a token limit, masks are computed at once.
 

@@ -61,12 +61,12 @@ class Matcher(_core.Matcher):
     A matcher belongs to one thread at a time; `fork` gives another thread its own. A call that raises leaves the
     state as it was. Made by `Guide.matcher`.
 
-    ``fill_mask(row)`` writes the tokens that are allowed next to an int32[ceil(V / 32)] row on the CPU, a NumPy array
-    or a torch tensor: bit ``t & 31`` of word ``t >> 5`` is 1 for each allowed token id t. End-of-text is allowed just
+    ``fill_mask(row)`` writes the tokens that are allowed next. The row is int32[ceil(V / 32)] on the CPU, a NumPy array
+    or a torch tensor. Bit ``t & 31`` of word ``t >> 5`` is 1 for each allowed token id t. End-of-text is allowed just
     where the text may end; after it, nothing else is. ``advance(token_id)`` takes a token, ``advance_bytes(text)``
     takes bytes as one step that is no token; both raise `StateError` where the step is not allowed.
-    ``rollback(steps=1)`` undoes steps, end-of-text included. ``forced()`` returns the token ids that every way on
-    begins with, to be taken without asking the model; it does not take them.
+    ``rollback(steps=1)`` undoes steps, end-of-text included. ``forced()`` returns the token ids with which every
+    continuation begins. They can be taken without asking the model; `forced` does not take them.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])

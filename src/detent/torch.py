@@ -7,9 +7,9 @@
     state = processor.rollback(state, steps)         # back, as far as the history reaches
 
 Shapes never change and nothing depends on values: a loop around these compiles into one graph (`torch.compile` with
-`fullgraph=True`) and can be captured as a CUDA graph. Nothing can be raised on a device, so that what is wrong (a token
-that the state does not allow, an id outside the vocabulary, more taken back than is remembered) leads to state 0, which
-allows nothing. `detent.tables.reference` says the same in NumPy.
+`fullgraph=True`) and can be captured as a CUDA graph. Nothing can be raised on a device, so wrong input leads to state
+0, which allows nothing. Wrong are a token that the state does not allow, an id outside the vocabulary, and a rollback
+beyond the history. `detent.tables.reference` says the same in NumPy.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ def stream(
     is one or more whole characters; it is never taken back. Arguments are checked and the language is compiled at the
     call; the model runs during iteration.
 
-    With ``partial=True``, for languages of JSON texts and languages with captures, the stream yields values: each is
-    the value of the text so far, with strings and containers as far as they are written, and other values when they are
+    With ``partial=True``, for languages of JSON texts and languages with captures, the stream yields values. Each is
+    the value of the text so far: strings and containers as far as they are written, other values when they are
     complete.
 
     >>> pieces = detent.stream(detent.load_model(), "Go!", detent.literal('{"a": [1, 2]}'), partial=True, seed=0)

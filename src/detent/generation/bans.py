@@ -53,13 +53,13 @@ class Ban:
     Parameters
     ----------
     words : sequence of str, bytes or compiled pattern
-        The text contains none of them, however tokens divide them, alone or inside a longer word, and no match of a
+        The text contains no word, however tokens divide it, alone or inside a longer word. It contains no match of a
         pattern, as by `re.search`. In a text with strings in quotes, such as JSON, the decoded strings contain none of
         them either. Anchors and other assertions of a pattern see the whole string.
     mode : "rewind" or "mask"
-        "rewind": when a banned word is complete, return to the token in which the word began, ban that token at that
-        position, and go on; the model then writes something else. "mask": never write a token that completes a word.
-        No token is wasted, but the model may be left inside a word that it must not complete.
+        "rewind": when a banned word is complete, return to the token in which the word began, and ban that token at
+        that position. The model then writes something else. "mask": never write a token that completes a word. No token
+        is wasted, but the model may be left inside a word that it must not complete.
     ignore_case, whole_words : bool
         As in `detent.containing`; patterns have flags instead.
     across_prompt : bool

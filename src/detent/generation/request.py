@@ -111,10 +111,10 @@ class Request:
     top_k, top_p, min_p, seed
         See `Sampler`.
     stop : str or sequence of str, optional
-        The text ends before the first of these; only without a language, which defines the end of its texts.
+        The text ends before the first of these. Only without a language, which defines the end of its texts.
     ban : sequence of str, bytes or compiled pattern, or Ban, optional
-        Words that the text must not contain, however tokens divide them, alone or inside a longer word, and patterns
-        that must not match anywhere in it.
+        Words that the text must not contain, however tokens divide them, alone or inside a longer word. Patterns must
+        not match anywhere in the text.
     ban_mode : "rewind" or "mask", optional
         The `Ban.mode` of a list of words; "rewind" by default.
     retries : int

@@ -61,20 +61,20 @@ class LogitsProcessor:
     ids past the guide's vocabulary (padding of the logits) are banned too. A finished row allows end-of-text alone.
 
     A call costs one matcher step and one mask a row, a copy of the scores, and a comparison of the ids with those of
-    the last call; nothing that grows with the length is copied.
+    the last call. Nothing that grows with the length is copied.
 
     Parameters
     ----------
     guides : Guide or rule, or sequence of them
-        One guide for all rows, or one a prompt: with beams or `num_return_sequences`, each is for that prompt's rows.
-        A rule is what `detent.generate` takes: a language, a type, a schema or a list of choices. It is compiled for
+        One guide for all rows, or one a prompt. With beams or `num_return_sequences`, each is for that prompt's rows. A
+        rule is what `detent.generate` takes: a language, a type, a schema or a list of choices. It is compiled for
         canonical tokens, if these can be followed exactly; a guide is taken as it was compiled.
     vocabulary : Vocabulary or None
         The vocabulary of the model, for rules.
     prompt_length : int or None
         How many leading ids of a row are the prompt, padding included: ``inputs["input_ids"].shape[1]``, or 1 for most
-        encoder-decoders. None tells it from the calls, which is right except where a prompt is the last call's ids and
-        one more (see `PromptTracker`); the number, or `reset()` before such a call, rules that out.
+        encoder-decoders. None: the processor tells it from the calls. That is wrong only where a prompt is the last
+        call's ids and one more (see `PromptTracker`). Pass the number, or call `reset()` before such a call.
     max_new_tokens : int, GenerationConfig or None
         The budget of each row, as given to `generate`: the text is complete when this many tokens are written. Or the
         generation config that `generate` uses, such as ``model.generation_config``: its ``max_new_tokens``, else its

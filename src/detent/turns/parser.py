@@ -39,8 +39,8 @@ class Parser:
     CallStarted(index=0, name='add')
     ArgumentsDelta(index=0, text='{"a": 2, "b"', value={'a': 2})
 
-    The events come from the state of the rule. What is not certain yet, such as the beginning of a tag, is held back;
-    so the events of a text do not depend on how it is cut into pieces, but for the sizes of deltas.
+    The events come from the state of the rule. Text that is not certain yet, such as the beginning of a tag, is held
+    back. So the events of a text do not depend on how it is cut into pieces, except for the sizes of deltas.
 
     The text may come from elsewhere, such as a service that does not hold its model to the rule. Where it leaves the
     rule, the last event is a `TurnFinished` with the position and what was expected; its turn has all that was valid

@@ -66,8 +66,8 @@ def turn(
         Whether the turn begins with thinking. "open" is for prompts that end with the opening tag. By default
         "optional" where the family thinks.
     thinking_tokens : int, optional
-        The largest number of tokens from the start of the turn to the end of the closing tag of thinking, the tags
-        included. The budget of the whole text (`max_tokens`) holds besides: what thinking leaves suffices.
+        The largest number of tokens from the start of the turn to the end of thinking's closing tag, tags included. The
+        budget of the whole text (`max_tokens`) holds besides: what thinking leaves suffices.
 
     Returns
     -------

@@ -44,8 +44,8 @@ class Vocabulary:
     (4, b'ab', b'aba')
 
     The bytes of a token are what it adds in the middle of a text. Decoders of SentencePiece and WordPiece tokenizers
-    strip one space from the start of a whole text; here the token keeps it (`leading_space` is then true), since a mask
-    continues a prompt. WordPiece texts are those before any clean-up: words separated by one space.
+    strip one space from the start of a whole text. Here the token keeps it, since a mask continues a prompt;
+    `leading_space` is then true. WordPiece texts are those before any clean-up: words separated by one space.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ class Vocabulary:
         >>> Vocabulary.load(path)
         <Vocabulary of 3 ids, 1 special, end of text 2>
 
-        The file has the tokens, the trie and the core's encoder, which canonical tokens need; not the tokenizer of
+        The file has the tokens, the trie and the core's encoder, which canonical tokens need. It lacks the tokenizer of
         another package, so a loaded vocabulary has `encode_canonical` and no `encode`.
 
         Parameters
@@ -433,8 +433,8 @@ class Vocabulary:
     def encode(self, text: str) -> list[int]:
         """Encode a text with the attached tokenizer, adding no special tokens.
 
-        Special tokens that are written in the text are treated as the tokenizer itself treats them: those of the
-        packages tokenizers and transformers read them, the others encode them as plain text.
+        The tokenizer itself decides about special tokens that are written in the text. The packages tokenizers and
+        transformers read them as tokens; the others encode them as plain text.
 
         Parameters
         ----------

@@ -123,18 +123,18 @@ def json_schema(
     Parameters
     ----------
     source : dict or other mapping, bool, str or type
-        A schema, its JSON text, or a Python type: a pydantic model, dataclass, TypedDict, Enum, Literal, a union of
-        such, or a function, whose parameters are meant.
+        A schema, its JSON text, or a Python type: a pydantic model, dataclass, TypedDict, Enum, Literal, or a union of
+        such. Of a function, the parameters are meant.
     order : "schema" or "any"
         The order of members.
     spelling : "written" or "any"
         The texts of values: those that serialisers write, or all of JSON. `Language.parse` and `accepts` take the same
         texts as `generate` writes; parse foreign texts with a language of ``spelling="any"``.
     whitespace : "written", "line", "bounded", "compact", "single", str or Language, optional
-        Between the tokens of the text: a space after a comma or colon, or a line break and up to 96 spaces or tabs
-        after a comma or bracket (the default); at most a space after a comma or colon, as in arguments of calls; at
-        most a space or such a line break between any two tokens (the default of ``spelling="any"``); none; a space
-        after each comma and colon; or any of a pattern or language of white space.
+        The white space between the tokens of the text. "written", the default: a space after a comma or colon, or a
+        line break and up to 96 spaces or tabs after a comma or bracket. "line": at most a space after a comma or colon.
+        "bounded", the default of ``spelling="any"``: at most a space or such a line break between any two tokens.
+        "compact": none. "single": a space after each comma and colon. Or a pattern or language of white space.
     lenient : bool
         Drop what cannot be held exactly, with a `SchemaWarning` for each, in the place of an error.
     formats : Mapping[str, Language], optional
@@ -152,8 +152,8 @@ def json_schema(
     SchemaError
         The schema is malformed, or a reference leads nowhere; `pointer` says where.
     UnsupportedSchemaError
-        A keyword cannot be held exactly: uniqueItems of items with many values beside contains, minProperties above 1
-        that undeclared members would have to meet, the negation of a schema for undeclared members.
+        A keyword cannot be held exactly, such as uniqueItems of items with many values beside contains, or a pattern
+        that is not regular.
     LimitError
         A limit was reached, or schemas combine in too many ways.
     ArgumentError
