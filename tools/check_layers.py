@@ -83,6 +83,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "single_pretoken_completions",
             "split_positions",
             "token_bounds",
+            "token_shapes",
             "tokenized_language",
         },
         {"masks"},

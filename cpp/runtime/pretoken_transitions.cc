@@ -106,7 +106,8 @@ CharacterDfa::Step PretokenTransitions::step_special(std::uint16_t node, std::ui
   return {next, CharacterDfa::kNoClass, !opens && !closes && (byte & 0xC0) != 0x80};
 }
 
-// Computes the row of a position by one walk over the trie of the vocabulary.
+// Computes the row of a position by one walk over the trie of the vocabulary: inside a character, where few tokens
+// begin, and where there are no shapes.
 class PretokenTransitions::RowBuilder {
  public:
   RowBuilder(const PretokenTransitions& transitions, PositionId from)
@@ -114,7 +115,6 @@ class PretokenTransitions::RowBuilder {
     if (!start_.inside_character()) row_.dense.assign(vocabulary_.size(), TransitionRow::kRefused);
     walk();
     std::ranges::sort(row_.sparse);
-    if (transitions.has_special_ && !start_.inside_character()) add_special(transitions);
   }
   TransitionRow finish() { return std::move(row_); }
 
@@ -186,14 +186,6 @@ class PretokenTransitions::RowBuilder {
     }
   }
 
-  void add_special(const PretokenTransitions& transitions) {
-    if (!start_.starts_pretoken || !encoder_.pretokenizer().may_end(start_.state)) return;
-    for (std::uint32_t token = 0; token < vocabulary_.size(); ++token) {
-      if (transitions.is_special(token)) row_.dense[token] = static_cast<std::uint16_t>(row_.targets.size());
-    }
-    row_.targets.push_back(PositionId::inside(PreTokenizer::kTextStart));
-  }
-
   const Vocabulary& vocabulary_;
   const Encoder& encoder_;
   PretokenPosition start_;
@@ -205,8 +197,32 @@ const TransitionRow& PretokenTransitions::row(PositionId from) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   std::unique_ptr<const TransitionRow>& known = rows_[from.value];
-  if (!known) known = std::make_unique<const TransitionRow>(RowBuilder(*this, from).finish());
+  if (!known) known = std::make_unique<const TransitionRow>(make_row(from));
   return *known;
+}
+
+TransitionRow PretokenTransitions::make_row(PositionId from) {
+  const PretokenPosition position = from.decoded();
+  if (position.inside_character()) return RowBuilder(*this, from).finish();
+  if (!shapes_) shapes_ = std::make_unique<const TokenShapes>(*vocabulary_, *encoder_);
+  TransitionRow row;
+  if (shapes_->gave_up()) {
+    row = RowBuilder(*this, from).finish();
+  } else {
+    TokenShapes::Targets found = shapes_->from(position);
+    row.targets = std::move(found.positions);
+    row.dense = std::move(found.of_token);
+  }
+  if (has_special_) add_special(position, row);
+  return row;
+}
+
+void PretokenTransitions::add_special(const PretokenPosition& from, TransitionRow& row) const {
+  if (!from.starts_pretoken || !encoder_->pretokenizer().may_end(from.state)) return;
+  for (std::uint32_t token = 0; token < vocabulary_->size(); ++token) {
+    if (is_special(token)) row.dense[token] = static_cast<std::uint16_t>(row.targets.size());
+  }
+  row.targets.push_back(PositionId::inside(PreTokenizer::kTextStart));
 }
 
 std::vector<std::uint32_t> PretokenTransitions::encode(std::string_view text) const {

@@ -20,6 +20,7 @@
 #include "bpe/encoder.h"
 #include "expr/special.h"
 #include "runtime/pretoken_position.h"
+#include "runtime/token_shapes.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -88,6 +89,8 @@ class PretokenTransitions {
 
  private:
   class RowBuilder;
+  TransitionRow make_row(PositionId from);
+  void add_special(const PretokenPosition& from, TransitionRow& row) const;
   static CharacterDfa::Step step_special(std::uint16_t node, std::uint8_t byte);
   void find_completing_tokens();
   void sort_by_length();
@@ -100,6 +103,7 @@ class PretokenTransitions {
   std::vector<std::uint32_t> by_length_;                                             // text tokens, the longest first
   std::vector<std::size_t> longer_than_;  // by length: how many tokens are longer
   std::mutex mutex_;
+  std::unique_ptr<const TokenShapes> shapes_;  // made with the first row
   std::unordered_map<std::uint32_t, std::unique_ptr<const TransitionRow>> rows_;  // by PositionId
 };
 
