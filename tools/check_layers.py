@@ -77,6 +77,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "completions",
             "greedy_completions",
             "known_completions",
+            "prefix_states",
             "pretoken_endings",
             "pretoken_position",
             "pretoken_transitions",

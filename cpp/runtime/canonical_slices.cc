@@ -10,7 +10,10 @@
 //    repetition, so the bound cannot matter where a token and its completion together have at most that many bytes.
 //    Tokens that are short enough have the verdict of the unbounded prefix. So have longer ones after which the bound
 //    is still large enough.
-// 4. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
+// 4. A prefix that most bytes lead to itself, such as the rest of any string, has verdicts of most tokens at each of
+// some
+//    ten positions. The states after its tokens are the same at all of them: they are kept (prefix_states.h).
+// 5. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
 //    is then encoded as that one. Few tokens can (PretokenTransitions::completes_unsplit). Those for which no other
 //    context-free completion is found become uncertain (without_unsplit).
 #include "runtime/canonical_slices.h"
@@ -24,6 +27,7 @@
 namespace detent {
 namespace {
 
+constexpr int kManyBytes = 64;              // that lead a prefix to itself: most tokens stay inside it
 constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
 
 bool has_bit(const std::vector<std::uint32_t>& row, std::uint32_t token) {
@@ -120,6 +124,27 @@ class CanonicalSlices::SliceWalk {
       visited += walk(root, root + vocabulary_.nodes_below(static_cast<std::uint8_t>(byte)));
     }
     language_.meter.step(visited / 8 + 1);
+    return finish();
+  }
+
+  // The same from the states after the tokens, without a reference.
+  SliceTokens run(ExprId prefix, const PrefixStates& states) {
+    std::vector<ExprId> state_of;
+    std::vector<const std::vector<Verdict>*> verdicts_of;
+    for (std::uint32_t token : states.examples) {
+      state_of.push_back(language_.next(prefix, vocabulary_.bytes(token)));
+      verdicts_of.push_back(&bounds_.targets_of(state_of.back()).verdicts);
+    }
+    for (std::uint32_t token = 0; token < vocabulary_.size(); ++token) {
+      const std::uint8_t index = states.state_of[token];
+      if (index == PrefixStates::kLeaves) continue;
+      const std::size_t target = bounds_.target_of(token);
+      const Verdict known = (*verdicts_of[index])[target];
+      accepted_[count_] = token;
+      count_ += known == Verdict::accepted ? 1 : 0;
+      if (known > Verdict::accepted) add_undecided(token, state_of[index], target);
+    }
+    language_.meter.step(vocabulary_.size() / 64 + 1);
     return finish();
   }
 
@@ -285,11 +310,29 @@ SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from) {
   if (const SliceTokens known = cached(accepted_key, MaskCache::Kind::slice); known.is_known()) return known;
   const std::optional<Reference> reference = find_reference(prefix, from);
   const bool is_equal = reference && language_.vocabulary().max_token_length() <= reference->equal_length;
-  const SliceTokens found =
-      is_equal ? reference->tokens : SliceWalk(*this, reference ? &*reference : nullptr, from).run(prefix);
+  SliceTokens found;
+  if (is_equal) {
+    found = reference->tokens;
+  } else {
+    const std::shared_ptr<const PrefixStates> states = reference ? nullptr : states_after(prefix);
+    SliceWalk walk(*this, reference ? &*reference : nullptr, from);
+    found = states ? walk.run(prefix, *states) : walk.run(prefix);
+  }
   insert(accepted_key, found);
   if (!is_equal) recent_.add(prefix);
   return found;
+}
+
+// The states after the tokens of a prefix inside which most tokens stay, or null.
+std::shared_ptr<const PrefixStates> CanonicalSlices::states_after(ExprId prefix) {
+  Automaton& automaton = language_.automaton;
+  if (automaton.self_loop_bytes(prefix).size() < kManyBytes) return nullptr;
+  RecentPrefixStates& recent = language_.transitions.prefix_states();
+  const Hash128 key = automaton.hash(prefix);
+  if (std::shared_ptr<const PrefixStates> known = recent.find(key)) return known;
+  std::optional<PrefixStates> states = PrefixStates::of(language_.vocabulary(), automaton, prefix);
+  language_.meter.step(language_.vocabulary().size() / 8 + 1);
+  return states ? recent.add(key, *std::move(states)) : nullptr;
 }
 
 // The bound on a context-free completion after a token that does not make the pre-token the text of an unsplit token;

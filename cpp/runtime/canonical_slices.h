@@ -52,6 +52,7 @@ class CanonicalSlices {
   SliceTokens find(ExprId prefix, PositionId from);
   SliceTokens cached(const Hash128& accepted_key, MaskCache::Kind kind) const;
   void insert(const Hash128& accepted_key, const SliceTokens& tokens) const;
+  std::shared_ptr<const PrefixStates> states_after(ExprId prefix);
   UnboundedState without_upper_bounds(ExprId prefix);
   std::optional<Reference> find_reference(ExprId prefix, PositionId from);
   SliceTokens without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,

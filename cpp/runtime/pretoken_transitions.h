@@ -19,6 +19,7 @@
 
 #include "bpe/encoder.h"
 #include "expr/special.h"
+#include "runtime/prefix_states.h"
 #include "runtime/pretoken_position.h"
 #include "runtime/token_shapes.h"
 #include "vocab/vocabulary.h"
@@ -54,6 +55,7 @@ class PretokenTransitions {
   std::uint64_t cache_key() const { return cache_key_; }  // differs between objects: for keys of a shared mask cache
 
   const TransitionRow& row(PositionId from);
+  RecentPrefixStates& prefix_states() { return prefix_states_; }
   // The position after one byte, or kDead. After a whole character, or a special token, it does not start a pre-token.
   PositionId step(PositionId from, std::uint8_t byte) const;
   // As CharacterDfa::step, with special tokens between characters.
@@ -103,6 +105,7 @@ class PretokenTransitions {
   std::vector<std::uint32_t> by_length_;                                             // text tokens, the longest first
   std::vector<std::size_t> longer_than_;  // by length: how many tokens are longer
   std::mutex mutex_;
+  RecentPrefixStates prefix_states_;
   std::unique_ptr<const TokenShapes> shapes_;  // made with the first row
   std::unordered_map<std::uint32_t, std::unique_ptr<const TransitionRow>> rows_;  // by PositionId
 };

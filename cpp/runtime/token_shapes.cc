@@ -91,8 +91,7 @@ TokenShapes::Targets TokenShapes::from(const PretokenPosition& position) const {
     if (state == PreTokenizer::kDead || (shape.only_at_start && !position.starts_pretoken)) continue;
     const bool starts_pretoken = shape.effect == kNoCharacter && position.starts_pretoken;
     const PositionId target = PositionId::of({state, shape.character_node, starts_pretoken});
-    const auto [entry, is_new] =
-        indices.try_emplace(target.value, static_cast<std::uint16_t>(found.positions.size()));
+    const auto [entry, is_new] = indices.try_emplace(target.value, static_cast<std::uint16_t>(found.positions.size()));
     if (is_new) found.positions.push_back(target);
     of_shape[i] = entry->second;
   }

@@ -1,0 +1,59 @@
+#include "runtime/prefix_states.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/fork_guard.h"
+#include "runtime/trie_walk.h"
+
+namespace detent {
+
+std::optional<PrefixStates> PrefixStates::of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix) {
+  PrefixStates found;
+  found.state_of.assign(vocabulary.size(), kLeaves);
+  std::unordered_map<std::uint32_t, std::uint8_t> indices;  // by state
+  ExprId last = ExprSet::kEmpty;
+  std::uint8_t index = 0;
+  const auto add = [&](std::uint32_t token, ExprId next) {
+    if (next != last) {
+      const auto [entry, is_new] = indices.try_emplace(next.value, static_cast<std::uint8_t>(found.examples.size()));
+      if (is_new) found.examples.push_back(token);
+      last = next;
+      index = entry->second;
+    }
+    found.state_of[token] = index;
+    return found.examples.size() >= kLeaves;
+  };
+  walk_tokens(
+      vocabulary, automaton, prefix,
+      [&](const TrieNode& node, ExprId next) {
+        bool too_many = false;
+        for_each_id(vocabulary, node.token, [&](std::uint32_t token) { too_many |= add(token, next); });
+        return too_many;
+      },
+      [&](const Subtree& subtree, ExprId next) {
+        const auto first = vocabulary.ids_in_order().begin();
+        return std::any_of(first + subtree.first, first + subtree.last,
+                           [&](std::uint32_t token) { return add(token, next); });
+      });
+  if (found.examples.size() >= kLeaves) return std::nullopt;
+  return found;
+}
+
+std::shared_ptr<const PrefixStates> RecentPrefixStates::find(const Hash128& prefix) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find(known_, prefix, [](const auto& each) { return each.first; });
+  return known == known_.end() ? nullptr : known->second;
+}
+
+std::shared_ptr<const PrefixStates> RecentPrefixStates::add(const Hash128& prefix, PrefixStates states) {
+  auto added = std::make_shared<const PrefixStates>(std::move(states));
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  if (known_.size() == kMost) known_.pop_front();
+  known_.emplace_back(prefix, added);
+  return added;
+}
+
+}  // namespace detent
