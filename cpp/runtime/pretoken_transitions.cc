@@ -33,6 +33,7 @@ PretokenTransitions::PretokenTransitions(std::shared_ptr<const Vocabulary> vocab
   if (encoder_->characters().node_count() > INT16_MAX) {
     throw Error(ErrorKind::unsupported, "split_states", INT16_MAX, INT16_MAX);
   }
+  shapes_ = std::make_unique<const TokenShapes>(*vocabulary_, *encoder_);
   find_completing_tokens();
   sort_by_length();
 }
@@ -204,7 +205,6 @@ const TransitionRow& PretokenTransitions::row(PositionId from) {
 TransitionRow PretokenTransitions::make_row(PositionId from) {
   const PretokenPosition position = from.decoded();
   if (position.inside_character()) return RowBuilder(*this, from).finish();
-  if (!shapes_) shapes_ = std::make_unique<const TokenShapes>(*vocabulary_, *encoder_);
   TransitionRow row;
   if (shapes_->gave_up()) {
     row = RowBuilder(*this, from).finish();

@@ -99,6 +99,7 @@ class PretokenTransitions {
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::shared_ptr<const Encoder> encoder_;
+  std::unique_ptr<const TokenShapes> shapes_;
   std::uint64_t cache_key_;
   bool has_special_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> completes_unsplit_;  // by UnsplitNode
@@ -106,7 +107,6 @@ class PretokenTransitions {
   std::vector<std::size_t> longer_than_;  // by length: how many tokens are longer
   std::mutex mutex_;
   RecentPrefixStates prefix_states_;
-  std::unique_ptr<const TokenShapes> shapes_;  // made with the first row
   std::unordered_map<std::uint32_t, std::unique_ptr<const TransitionRow>> rows_;  // by PositionId
 };
 
