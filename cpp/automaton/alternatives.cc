@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "automaton/inclusion.h"
 #include "expr/horizon.h"
 
 namespace detent {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::size_t kMaxResiduals = 4096;  // of a state, in all classes; beyond, sequences share their beginnings
 constexpr int kMaxDepth = 4;                 // operators above the union
 constexpr std::uint32_t kLoopReach = 32;     // bytes
+constexpr std::uint32_t kLongestCharacter = 4;
 constexpr std::int64_t kSplitBytes = 128;    // of the entries of a state
 
 std::vector<ExprId> split(ExprSet& exprs, ExprId id, int depth) {
@@ -20,6 +22,7 @@ std::vector<ExprId> split(ExprSet& exprs, ExprId id, int depth) {
   std::vector<ExprId> parts;
   switch (expr.op) {
     case Op::concat:
+      if (exprs[expr.first()].max_length <= kLongestCharacter) return {id};
       parts = split(exprs, expr.first(), depth + 1);
       for (ExprId& part : parts) part = exprs.concat(part, expr.second());
       return parts;
@@ -114,6 +117,23 @@ std::vector<AlternativeId> Alternatives::split(ExprId state) {
   meter_.step(std::ssize(ids));
   meter_.allocate(kSplitBytes + std::ssize(ids) * static_cast<std::int64_t>(sizeof(AlternativeId)));
   return splits_[state.value] = ids;
+}
+
+void Alternatives::drop_included(std::vector<AlternativeId>& set) const {
+  const auto has = [this](AlternativeId large, AlternativeId small) {
+    return includes(exprs_, states_[large.value], states_[small.value]);
+  };
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    const AlternativeId each = set[i];
+    meter_.step(static_cast<std::int64_t>(kept) + 1);
+    const auto end = set.begin() + static_cast<std::ptrdiff_t>(kept);
+    if (std::any_of(set.begin(), end, [&](AlternativeId other) { return has(other, each); })) continue;
+    const auto larger = std::remove_if(set.begin(), end, [&](AlternativeId other) { return has(each, other); });
+    kept = static_cast<std::size_t>(larger - set.begin());
+    set[kept++] = each;
+  }
+  set.resize(kept);
 }
 
 const Alternative& Alternatives::expand(AlternativeId id) {

@@ -62,6 +62,9 @@ class Alternatives {
   // Returns null until `expand` was called.
   const Alternative* find(AlternativeId id) const { return expanded_[id.value].load(std::memory_order_acquire); }
   const Alternative& expand(AlternativeId id);
+  // Drops the alternatives whose texts are, by their form, among those of another one. Cost: a comparison for each
+  // alternative and each one that is kept.
+  void drop_included(std::vector<AlternativeId>& set) const;
 
  private:
   AlternativeId id_of(ExprId state);

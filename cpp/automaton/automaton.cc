@@ -256,6 +256,13 @@ std::vector<AlternativeId> Automaton::split(ExprId state) {
   return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.split(state); });
 }
 
+void Automaton::drop_included(std::vector<AlternativeId>& set) {
+  edit([&](ExprSet&, Derivatives&, Liveness&) {
+    alternatives_.drop_included(set);
+    return 0;
+  });
+}
+
 const Alternative& Automaton::expand(AlternativeId id) {
   return *edit([&](ExprSet&, Derivatives&, Liveness&) { return &alternatives_.expand(id); });
 }

@@ -89,6 +89,8 @@ class Automaton {
 
   // The live states whose union is the live `state`, ascending; and each with its transitions (alternatives.h).
   std::vector<AlternativeId> split(ExprId state);
+  // Drops the alternatives whose texts are, by their form, among those of another one of the set.
+  void drop_included(std::vector<AlternativeId>& set);
   // Where the live `state` begins with a JSON string, and any text inside the string leads to a live state by its form:
   // a bound on the completions there.
   std::optional<std::uint32_t> bound_inside_string(ExprId state);

@@ -74,6 +74,7 @@ class Derivatives {
   bool row_of_lookbehind(ExprId id, ExprId* out);
   void row_of_decimal(ExprId id, ExprId* out);
   bool row_from_linear_form(ExprId id, ExprId* out);
+  bool is_long_choice(ExprId id) const;
 
   // The linear form (linear_form.cc).
   void expand(std::vector<Term>& terms, const Term& term);

@@ -37,11 +37,22 @@ class AlternativeSets {
     }
   }
 
+  // Drops alternatives whose texts are among those of another one, where the set is large. Each of many counted rounds
+  // may begin at each byte of `........`: two of the sets of rounds and bytes include all others.
+  void drop_included(AlternativeSet& set) {
+    constexpr std::size_t kMost = 64;  // beyond, the comparisons cost more than they save
+    if (set.size() <= comparable_ || set.size() > kMost) return;
+    const std::size_t before = set.size();
+    automaton_.drop_included(set);
+    if (set.size() > before / 2) comparable_ = 2 * before;
+  }
+
  private:
   Automaton& automaton_;
   std::vector<const Alternative*> alternatives_;  // by id; null: not asked for yet
   std::vector<std::uint32_t> last_seen_;          // by id: the last set that was found to have it
   std::uint32_t set_count_ = 0;
+  std::size_t comparable_ = 8;  // the size of sets that are not compared: few of larger ones had shrunk
 };
 
 }  // namespace detent

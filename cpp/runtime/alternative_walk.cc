@@ -29,6 +29,7 @@ void AlternativeWalk::run(ExprId state, ExprId reference, std::size_t first, std
       continue;
     }
     alternatives_.find_successors(at.set, byte_class, after.set);
+    alternatives_.drop_included(after.set);
     if (after.set.empty() && after.reference == ExprSet::kEmpty) {
       i = node.next;
       continue;
