@@ -32,7 +32,9 @@ def vocabulary() -> detent.Vocabulary:
     choose = random.Random(0)
     letters = ["a", "b", "z", "e", ".", "-", ":", "/", "0", " ", "\u00c1", "\u0410", "\u2fff", "\U0001f600"]
     tokens = {"".join(part).encode() for count in (1, 2, 3) for part in product(letters[:12], repeat=count)}
-    tokens |= {(one * count).encode() for one in (".", "a.", "ab.", "-", "a", "\u0410.", "::") for count in range(2, 30)}
+    tokens |= {
+        (one * count).encode() for one in (".", "a.", "ab.", "-", "a", "\u0410.", "::") for count in range(2, 30)
+    }
     tokens |= {"".join(choose.choices(letters, k=choose.randint(4, 24))).encode() for _ in range(1500)}
     tokens |= {"".join(choose.choices("ab.", k=choose.randint(4, 30))).encode() for _ in range(500)}
     tokens |= {text.encode()[:-1] for text in ("\u0410", "a\u2fff", "..\U0001f600")}
@@ -67,7 +69,9 @@ def allowed_by_steps(matcher: detent.Matcher) -> list[int]:
 @pytest.mark.parametrize("name", PATTERNS)
 def test_masks_of_many_alternatives_are_those_of_single_steps(name: str, spelling: str) -> None:
     pattern = PATTERNS[name]
-    language = detent.regex(pattern) if spelling == "text" else detent.json_schema({"pattern": pattern, "type": "string"})
+    language = (
+        detent.regex(pattern) if spelling == "text" else detent.json_schema({"pattern": pattern, "type": "string"})
+    )
     guide = detent.compile(language, VOCABULARY)
     choose = random.Random(name)
     for _ in range(2):

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxResiduals = 4096;  // of a state, in all classes; beyo
 constexpr int kMaxDepth = 4;                 // operators above the union
 constexpr std::uint32_t kLoopReach = 32;     // bytes
 constexpr std::uint32_t kLongestCharacter = 4;
-constexpr std::int64_t kSplitBytes = 128;    // of the entries of a state
+constexpr std::int64_t kSplitBytes = 128;  // of the entries of a state
 
 std::vector<ExprId> split(ExprSet& exprs, ExprId id, int depth) {
   const Expr expr = exprs[id];
