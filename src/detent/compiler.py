@@ -11,7 +11,7 @@ from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError, UnsupportedError
 from detent.guide import Canonical, Guide, Ints, check_canonical
 from detent.language import Language
-from detent.limits import Limits
+from detent.limits import Limits, read_limits
 from detent.mismatch import explain_empty
 from detent.rule import AnyRule, read_rule
 from detent.sources.nodes import ANY_BYTES, WHITE_SPACE, concat, short_repr, union
@@ -198,6 +198,8 @@ def compile(
             f"compile needs a detent.Vocabulary as its second argument, got {short_repr(vocabulary)} "
             f"({type(vocabulary).__name__}); write detent.Vocabulary.from_file(path) or model.vocabulary"
         )
+    if cancel is not None and not isinstance(cancel, CancellationToken):
+        raise ArgumentError(f"compile needs a detent.CancellationToken as cancel, got {type(cancel).__name__}")
     rule = read_rule(language, "compile")
     if isinstance(rule, UserDfa):
         rule = TokenConstraint((rule,), None) if rule.over == "tokens" else rule.language()
@@ -213,7 +215,7 @@ def _compile_language(
     limits: Limits | None,
     cancel: CancellationToken | None,
 ) -> LanguageGuide:
-    bounds = limits or Limits()
+    bounds = read_limits(limits)
     costs = (bounds.states, bounds.memory_bytes, bounds.work, cancel._flag if cancel else None)
     tables = _tagged_tables(vocabulary, canonical, language) if canonical else vocabulary._tables
     token_steps = _token_steps(tables, canonical, language._node) if canonical else None
@@ -262,7 +264,7 @@ def _compile_tokens(
     limits: Limits | None,
     cancel: CancellationToken | None,
 ) -> TokenDfa:
-    max_bytes = min((limits or Limits()).memory_bytes, (1 << 31) - 1)
+    max_bytes = min(read_limits(limits).memory_bytes, (1 << 31) - 1)
     max_states = MAX_STATES if limits is None else limits.states
     table, *others = [automaton.table(vocabulary, max_bytes=max_bytes) for automaton in rule.automata]
     for other in others:

@@ -199,7 +199,7 @@ class Guide(ABC):
         prompt_tokens: Sequence[int],
         language: Language | None = None,
     ) -> Matcher:
-        prompt = [self._vocabulary._check_id(token) for token in prompt_tokens]
+        prompt = self._vocabulary._check_ids(prompt_tokens)
         text_tokens = self._text_tokens(machine, max_tokens, count_eos, headroom, prompt)
         matcher = Matcher(machine, text_tokens, prompt)
         matcher.guide = self

@@ -241,7 +241,7 @@ class Language(Generic[T_co]):
         occurs first. Any other part is as long as possible.
         """
         if not isinstance(name, str) or not name:
-            raise ArgumentError(f"capture needs a name, got {name!r}")
+            raise ArgumentError(f"capture needs a name, got {_short_repr(name)}")
         described = f"{_group(self)}.capture({name!r})"
         named = Language(self._node, described, Capture(name, self), _origin=self._origin._replace(form=None))
         return named._with_part_budgets(self._part_budgets)
@@ -369,8 +369,11 @@ class Language(Generic[T_co]):
             length = dfa.length_of_short_text()
             max_bytes = max(64, (len(self.shortest()) if length is None else length) + 16)
         if seed is not None and (not isinstance(seed, (SupportsIndex, Random)) or isinstance(seed, bool)):
-            raise ArgumentError(f"seed must be an int or a random.Random, got {_shorten(repr(seed), 40)}")
-        rng = seed if isinstance(seed, Random) else Random(None if seed is None else index(seed))
+            raise ArgumentError(f"seed must be an int or a random.Random, got {_short_repr(seed)}")
+        try:
+            rng = seed if isinstance(seed, Random) else Random(None if seed is None else index(seed))
+        except TypeError:  # an array has the method of an integer
+            raise ArgumentError(f"seed must be an int or a random.Random, got {_short_repr(seed)}") from None
         text = dfa.sample(rng, _check_count("max_bytes", max_bytes))
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text of at most {max_bytes} bytes")
@@ -557,6 +560,13 @@ def _shorten(text: str, limit: int = 100) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def _short_repr(value: object) -> str:
+    try:
+        return _shorten(repr(value), 40)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
+        return f"a very large {type(value).__name__}"
+
+
 def _language(operand: object, operator: str) -> Any:
     """Return the operand as a language, a string literally; NotImplemented for objects that define the operator."""
     if isinstance(operand, Language):
@@ -573,7 +583,7 @@ def _language(operand: object, operator: str) -> Any:
         return NotImplemented
     raise ArgumentError(
         f"a Language takes a language, str or bytes as the other operand of {operator}, "
-        f"got {_shorten(repr(operand), 40)} ({type(operand).__name__}); {as_language(operand)}"
+        f"got {_short_repr(operand)} ({type(operand).__name__}); {as_language(operand)}"
     )
 
 
@@ -586,12 +596,12 @@ def _bytes(text: str | bytes) -> bytes:
     if isinstance(text, (bytes, bytearray, memoryview)):
         return bytes(text)
     advice = "; write its JSON text, as json.dumps gives it" if isinstance(text, (dict, list)) else ""
-    raise ArgumentError(f"a text is a str or bytes, got {_shorten(repr(text), 40)} ({type(text).__name__}){advice}")
+    raise ArgumentError(f"a text is a str or bytes, got {_short_repr(text)} ({type(text).__name__}){advice}")
 
 
 def _check_count(noun: str, count: int) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < _core.UNBOUNDED:
-        raise ArgumentError(f"{noun} must be an integer from 0 to {_core.UNBOUNDED - 1}, got {count!r}")
+        raise ArgumentError(f"{noun} must be an integer from 0 to {_core.UNBOUNDED - 1}, got {_short_repr(count)}")
     return count
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from detent.errors import ArgumentError
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "read_limits"]
 
 
 @dataclass(frozen=True)
@@ -48,4 +48,18 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 1 << 62:
-                raise ArgumentError(f"Limits.{field.name} must be an integer from 1 to 2**62 - 1, got {value!r}")
+                is_short = type(value) in (float, bool, str) or (type(value) is int and abs(value) < 1 << 64)
+                got = repr(value) if is_short else type(value).__name__
+                raise ArgumentError(f"Limits.{field.name} must be an integer from 1 to 2**62 - 1, got {got:.40}")
+
+
+_DEFAULT = Limits()
+
+
+def read_limits(limits: Limits | None) -> Limits:
+    """Return the limits of a call, which are the default ones without any; raises `ArgumentError` for another type."""
+    if limits is None:
+        return _DEFAULT
+    if not isinstance(limits, Limits):
+        raise ArgumentError(f"limits are detent.Limits(...), got {type(limits).__name__}")
+    return limits

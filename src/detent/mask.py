@@ -53,8 +53,10 @@ def allocate_mask(batch: int, vocab_size: int) -> npt.NDArray[np.int32]:
     int32[batch, ceil(vocab_size / 32)]
         Zeros, on the CPU; `torch.from_numpy` shares it.
     """
-    if batch < 0 or vocab_size < 1:
-        raise ArgumentError(f"allocate_mask needs batch >= 0 and vocab_size >= 1, got {batch} and {vocab_size}")
+    for name, value, least in (("batch", batch, 0), ("vocab_size", vocab_size, 1)):
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value < 1 << 31:
+            got = value if type(value) is int and abs(value) < 1 << 64 else type(value).__name__
+            raise ArgumentError(f"allocate_mask needs {name} from {least} to 2**31 - 1, got {got}")
     return np.zeros((batch, -(-vocab_size // WORD_BITS)), dtype=np.int32)
 
 

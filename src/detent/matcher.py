@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from detent.mask import allocate_mask
 from detent.refusal import Refusal, shown_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from typing import SupportsIndex, TypeAlias
 
     import numpy.typing as npt
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     TokenIds: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 
 __all__ = ["BatchMatcher", "DraftMasks", "Matcher"]
+
+_MAX_THREADS = 1024
 
 
 class DraftMasks(NamedTuple):
@@ -279,7 +282,7 @@ class Matcher(_core.Matcher):
         -----
         Costs a step for each node and a mask for each row that is written.
         """
-        ids, above = np.asarray(tokens, dtype=np.int64), np.asarray(parents, dtype=np.int64)
+        ids, above = _id_array(tokens, "tokens"), _id_array(parents, "parents")
         count = len(ids)
         index, allowed = np.empty(count + 1, dtype=np.int32), np.empty(count, dtype=np.uint8)
         written = self.fill_draft_tree(ids, above, rows, index, allowed)
@@ -293,7 +296,7 @@ class Matcher(_core.Matcher):
         >>> detent.compile(detent.regex("(ab)+"), vocabulary).matcher().validate([2, 0, 0, 1])
         2
         """
-        return self.count_allowed(np.asarray(tokens, dtype=np.int64))
+        return self.count_allowed(_id_array(tokens, "tokens"))
 
     def _repr_html_(self) -> str:
         pictures = import_module("detent.pictures")
@@ -333,10 +336,12 @@ class BatchMatcher:
     __slots__ = ("matchers", "threads")
 
     def __init__(self, matchers: Sequence[Matcher], *, threads: int | None = None) -> None:
-        if threads is not None and threads < 1:
-            raise ArgumentError(f"BatchMatcher needs threads >= 1, got {threads}")
-        if not matchers:
-            raise ArgumentError("BatchMatcher needs at least one matcher")
+        if threads is not None and (not isinstance(threads, int) or not 1 <= threads <= _MAX_THREADS):
+            got = threads if type(threads) is int and abs(threads) < 1 << 64 else type(threads).__name__
+            raise ArgumentError(f"BatchMatcher needs threads from 1 to {_MAX_THREADS}, got {got}")
+        if not isinstance(matchers, Sequence) or not matchers:
+            got = "none" if isinstance(matchers, Sequence) else type(matchers).__name__
+            raise ArgumentError(f"BatchMatcher needs a sequence of at least one matcher, got {got}")
         for matcher in matchers:
             if not isinstance(matcher, _core.Matcher):
                 raise ArgumentError(f"BatchMatcher needs matchers (guide.matcher()), got {type(matcher).__name__}")
@@ -354,6 +359,26 @@ class BatchMatcher:
             NumPy array or torch tensor, overwritten.
         """
         _core.fill_batch(tuple(self.matchers), rows, self.threads)
+
+
+def _short_repr(value: object) -> str:
+    try:
+        text = f"{value!r} of type {type(value).__name__}"
+    except (ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
+        text = ""
+    return text if 0 < len(text) < 80 else f"a {type(value).__name__}"
+
+
+def _id_array(values: TokenIds, what: str) -> npt.NDArray[np.int64]:
+    """Return token ids or indices as an array; raises `ArgumentError` for anything but a sequence of integers."""
+    try:
+        found = np.asarray(values)
+    except (ValueError, RecursionError):  # parts of different lengths, a list in itself
+        found = np.empty((), dtype=object)
+    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size) or found.dtype == np.uint64:
+        got = f"an array of {found.dtype} and shape {found.shape}" if found.ndim else type(values).__name__
+        raise ArgumentError(f"{what} must be a sequence of 64-bit integers, got {got}")
+    return found.astype(np.int64, copy=False)
 
 
 def describe_bytes(values: bytes) -> str:
@@ -385,9 +410,7 @@ def index_of(value: SupportsIndex) -> int:
             raise TypeError
         index = operator.index(value)
     except TypeError:
-        raise StateError(
-            f"expected an integer, got {value!r} of type {type(value).__name__}; the state is unchanged"
-        ) from None
+        raise StateError(f"expected an integer, got {_short_repr(value)}; the state is unchanged") from None
     if not -(1 << 63) <= index < 1 << 63:
-        raise StateError(f"{index} is out of range; the state is unchanged")
+        raise StateError(f"{_short_repr(value)} is out of range; the state is unchanged")
     return index

@@ -133,6 +133,10 @@ def _path(path: object) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"expected the path of a file, got {type(path).__name__}")
     try:
-        return Path(os.fsdecode(path))
+        name = os.fsdecode(path)
+        if "\0" in name:
+            raise ValueError("it has a null character")
+        os.fsencode(name)
+        return Path(name)
     except (ValueError, TypeError) as error:
         raise ArgumentError(f"expected the path of a file: {error}") from None

@@ -81,8 +81,9 @@ class Chat:
         if system is not None:
             messages = [Message(role="system", content=system), *messages]
         self.messages: tuple[dict[str, Any], ...] = tuple(map(_read_message, messages))
+        has_tools = tools is not None and not (isinstance(tools, (list, tuple)) and not tools)
         self.tools: tuple[dict[str, Any], ...] = (
-            tuple(function.as_tool() for function in read_functions(tools)) if tools else ()
+            tuple(function.as_tool() for function in read_functions(tools)) if has_tools else ()
         )
         self.variables: dict[str, Any] = variables
         if self.messages[-1]["role"] == "assistant":
@@ -150,7 +151,9 @@ def _read_message(message: object) -> dict[str, Any]:
 
 def _refuse_unknown(role: str, given: Mapping[str, Any]) -> None:
     for key, value in given.items():
-        if key not in _KEYS and value not in ([], {}):  # the answers of APIs have empty fields
+        if key not in _KEYS and not (
+            isinstance(value, (list, dict)) and not value
+        ):  # the answers of APIs have empty fields
             raise ArgumentError(
                 f"a message of {role!r} has the unknown key {short_repr(key)}; there are {', '.join(_KEYS)}"
             )

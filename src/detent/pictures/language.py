@@ -103,8 +103,8 @@ def _drawing(language: Language[Any]) -> Drawing | None:
 
 
 def _reading(language: Language[Any], text: str | bytes) -> str:
+    mismatch = language.why(text)  # it checks the text
     data = text.encode() if isinstance(text, str) else bytes(text)
-    mismatch = language.why(data)
     if mismatch is None:
         return f"<h2>A text</h2><pre>{shown_text(data)}</pre><p>It is in the language.</p>"
     position, state = language._dfa().longest_prefix(data)

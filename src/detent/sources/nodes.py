@@ -10,6 +10,7 @@ __all__ = [
     "CHARACTER",
     "UTF8",
     "WHITE_SPACE",
+    "check_flag",
     "concat",
     "decimal",
     "encode",
@@ -72,6 +73,12 @@ def encode(text: str, asker: str) -> bytes:
         ) from None
 
 
+def check_flag(value: object, asker: str, name: str) -> None:
+    """Raise `ArgumentError` unless a value is True or False; `asker` is the function that the message names."""
+    if not isinstance(value, (bool, int)) or value not in (0, 1):
+        raise ArgumentError(f"{asker} needs True or False as {name}, got {short_repr(value)}")
+
+
 def decimal(number: int, asker: str) -> str:
     """Return the decimal digits of an integer.
 
@@ -97,6 +104,6 @@ def short_repr(value: object, limit: int = 60) -> str:
     try:
         # A slice first: the repr of a long text costs its length.
         text = repr(value[:limit] if isinstance(value, (str, bytes)) else value)
-    except ValueError:
+    except (ValueError, RecursionError):
         text = f"a very large {type(value).__name__}"
     return text if len(text) <= limit and not is_cut else text[: limit - 1] + "…"

@@ -11,7 +11,7 @@ from detent import _core
 from detent.errors import ArgumentError, LimitError
 from detent.guide import Guide
 from detent.language import Language
-from detent.limits import Limits
+from detent.limits import Limits, read_limits
 from detent.matcher import describe_bytes
 from detent.suggestions import suggests_names
 from detent.tables.explore import explore
@@ -147,6 +147,7 @@ def draw_automaton(
     LimitError
         There are more than `max_states` states.
     """
+    _check_limit(max_states)
     if isinstance(rule, UserDfa):
         return _of_automaton(rule, vocabulary, max_states)
     if isinstance(rule, Language):
@@ -176,7 +177,7 @@ def table_by_bytes(
     names = sorted(set(language._node.special_names))
     tokens = [*(bytes([byte]) for byte in range(256)), b"", *names]
     vocabulary = Vocabulary(tokens, eos_token_ids=[256], special_token_ids=range(257, len(tokens)))
-    limits = limits or Limits()
+    limits = read_limits(limits)
     machine = _core.LanguageMachine(
         *vocabulary._tables.for_language(language._node), limits.states, limits.memory_bytes, limits.work
     )
@@ -230,6 +231,11 @@ def numbered_states(table: TokenDfa, max_states: int) -> dict[int, int]:
         order += [after for after in dict.fromkeys(table.next[state].tolist()) if after >= START and after not in order]
         _check_count(len(order), max_states)
     return {state: index for index, state in enumerate(order)}
+
+
+def _check_limit(max_states: object) -> None:
+    if not isinstance(max_states, int) or isinstance(max_states, bool):
+        raise ArgumentError(f"max_states must be an integer, got {type(max_states).__name__}")
 
 
 def _check_count(count: int, max_states: int) -> None:

@@ -35,7 +35,7 @@ def stack_tables(tables: Sequence[TokenDfa], *, max_bytes: int = MAX_BYTES) -> T
     LimitError
         The arrays would take more than `max_bytes`.
     """
-    if isinstance(tables, TokenDfa) or not tables or not all(isinstance(table, TokenDfa) for table in tables):
+    if not isinstance(tables, Sequence) or not tables or not all(isinstance(table, TokenDfa) for table in tables):
         raise ArgumentError("stack_tables needs a sequence of tables, one at least")
     check_alike(tables)
     token_class, parts = joint_classes(tables)

@@ -10,8 +10,8 @@ import numpy as np
 from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.language import Language
-from detent.limits import Limits
-from detent.sources.nodes import ANY_BYTES
+from detent.limits import Limits, read_limits
+from detent.sources.nodes import ANY_BYTES, short_repr
 from detent.suggestions import suggests_names
 from detent.tables.minimize import FINISHED, START, UNREACHABLE, Dfa, Ints, compress, distances
 from detent.tables.read_transitions import Longs, Over, Transitions, read_transitions, shown_name
@@ -212,9 +212,9 @@ def token_table(
     -----
     Minimised by Hopcroft's method: O(edges x log states).
     """
-    if over not in ("tokens", "characters", "bytes"):
-        raise ArgumentError(f'over must be "tokens", "characters" or "bytes", got {over!r}')
-    bounds = limits or Limits()
+    if not isinstance(over, str) or over not in ("tokens", "characters", "bytes"):
+        raise ArgumentError(f'over must be "tokens", "characters" or "bytes", got {short_repr(over)}')
+    bounds = read_limits(limits)
     given = read_transitions(transitions, over, states, bounds)
     numbers = {name: number for number, name in enumerate(given.names)}
     first = _number(initial, "the initial state", numbers, given, states)

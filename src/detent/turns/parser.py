@@ -60,6 +60,8 @@ class Parser:
     """
 
     def __init__(self, rule: Language[Any], vocabulary: Vocabulary | None = None, *, _is_trusted: bool = False) -> None:
+        if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
+            raise ArgumentError(f"a parser needs a Vocabulary or None, got {short_repr(vocabulary)}")
         value = rule.value
         known: TurnValue | TagsRule | _AnswerRule = _AnswerRule(rule)
         if isinstance(value, TurnValue):

@@ -19,7 +19,7 @@ A template follows four rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias, get_args
 
 from detent.errors import ArgumentError
@@ -120,8 +120,10 @@ class Style:
         Raises
         ------
         ArgumentError
-            A slot is missing or stands twice; a tag occurs in no template, ends the turn or overlaps itself.
+            A field has another type than its annotation says; a slot is missing or stands twice; a tag occurs in no
+            template, ends the turn or overlaps itself.
         """
+        _check_types(self)
         for template in (self.call, *self.call_variants):
             _check_slots(self, "call", template, "{name}", "{arguments}")
         if self.arguments not in get_args(ArgumentNotation):
@@ -170,6 +172,27 @@ def _check_slots(style: Style, field: str, template: str, first: str, second: st
             )
     if template.index(first) > template.index(second):
         raise ArgumentError(f"Style {style.name!r} has {second} before {first} in {field}; write {first} first")
+
+
+_PAIRS = ("thinking", "text", "preamble")
+_FLAGS = ("parallel", "single_call")
+
+
+def _check_types(style: Style) -> None:
+    """Raise `ArgumentError` where a field is no text, pair or tuple of texts, or bool, as it should be."""
+    for field in fields(style):
+        value = getattr(style, field.name)
+        if field.name in _FLAGS:
+            needed, fits = "True or False", isinstance(value, bool)
+        elif field.name in (*_PAIRS, "call_variants", "tags"):
+            needed = "a pair of texts" if field.name in _PAIRS else "a tuple of texts"
+            fits = isinstance(value, tuple) and all(isinstance(text, str) for text in value)
+            fits = fits and (field.name not in _PAIRS or len(value) == 2)
+            fits = fits or (value is None and field.name in ("thinking", "preamble"))
+        else:
+            needed, fits = "a text", isinstance(value, str)
+        if not fits:
+            raise ArgumentError(f"Style needs {needed} as {field.name}, got {short_repr(value)}")
 
 
 def _overlaps_itself(text: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from detent.errors import ArgumentError
 from detent.suggestions import suggests_names
+from detent.vocabulary.loaded_tokens import shown
 from detent.vocabulary.vocabulary import Vocabulary
 
 __all__ = ["tokenizations"]
@@ -46,7 +47,7 @@ def tokenizations(word: str | bytes, vocabulary: Vocabulary) -> Iterator[tuple[i
         The word is empty or not text.
     """
     if not isinstance(word, (str, bytes)) or not word:
-        raise ArgumentError(f"tokenizations needs a word of at least one byte, got {word!r}")
+        raise ArgumentError(f"tokenizations needs a word of at least one byte, got {shown(word)}")
     if not isinstance(vocabulary, Vocabulary):
         raise ArgumentError(f"tokenizations needs a detent.Vocabulary, got {type(vocabulary).__name__}")
     try:

@@ -427,7 +427,7 @@ class Vocabulary:
         VocabularyError
             An id is not in the vocabulary.
         """
-        known = [self._check_id(token) for token in tokens]
+        known = self._check_ids(tokens)
         return b"".join([self._tokens[token] for token in known if token not in self.special_token_ids])
 
     def encode(self, text: str) -> list[int]:
@@ -529,7 +529,7 @@ class Vocabulary:
         Takes a mask for each token, some 20 µs. Source: token healing, https://github.com/guidance-ai/llguidance.
         """
         raw = self._text_bytes(text, "heal")
-        tokens = heal_tokens(self._tables, raw, [self._check_id(token) for token in recent], self.decode)
+        tokens = heal_tokens(self._tables, raw, self._check_ids(recent), self.decode)
         return tokens, raw[len(self.decode(tokens)) :]
 
     def _text_bytes(self, text: object, asker: str) -> bytes:
@@ -573,6 +573,11 @@ class Vocabulary:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a Vocabulary is immutable: cannot delete {name!r}")
+
+    def _check_ids(self, tokens: Iterable[int]) -> list[int]:
+        if not isinstance(tokens, Iterable):
+            raise VocabularyError(f"token ids: expected a sequence of integers, got {shown(tokens)}")
+        return [self._check_id(token) for token in tokens]
 
     def _check_id(self, token: int) -> int:
         number = token if type(token) is int else token_id(token)

@@ -17,6 +17,7 @@ from detent.origin import Origin, Quotes
 from detent.sources.calls.locate import json_end
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, repeat, short_repr, union
+from detent.sources.words.literals import check_counts
 from detent.suggestions import suggests_names
 
 __all__ = ["Tag", "TaggedPart", "TagsValue", "structural_tags"]
@@ -96,11 +97,15 @@ def structural_tags(
         A schema that `detent.json_schema` refuses.
     """
     marks = _triggers(triggers)
+    if not isinstance(tags, Iterable):
+        raise ArgumentError(f"structural_tags needs a list of tags, got {short_repr(tags)}")
     known = tuple(_tag(tag, marks) for tag in tags)
     for mark in marks:
         if all(tag.trigger != mark for tag in known):
             raise ArgumentError(f"structural_tags got the trigger {short_repr(mark)}, which opens no tag; leave it out")
-    if at_most is not None and not 0 <= at_least <= at_most:
+    check_counts("structural_tags", at_least, None)
+    check_counts("structural_tags", 0, at_most)
+    if at_most is not None and at_least > at_most:
         raise ArgumentError(f"structural_tags cannot have at least {at_least!r} and at most {at_most!r} tags")
     seen = concat(ANY_BYTES, union(*marks))
     early = _core.complement(concat(seen, repeat(_BYTE, 1, None)))
@@ -132,7 +137,9 @@ def _stops(stop: Sequence[str]) -> tuple[str, ...]:
 
 
 def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:
-    marks = tuple(dict.fromkeys([triggers] if isinstance(triggers, str) else triggers))
+    if not isinstance(triggers, (str, list, tuple)):
+        raise ArgumentError(f"structural_tags needs a list of triggers, got {short_repr(triggers)}")
+    marks = [triggers] if isinstance(triggers, str) else triggers
     if not marks:
         raise ArgumentError("structural_tags needs at least one trigger, got none")
     for mark in marks:
@@ -144,7 +151,7 @@ def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:
             raise ArgumentError(
                 f"structural_tags got the trigger {short_repr(mark)}, which contains {short_repr(inside)}"
             )
-    return marks
+    return tuple(dict.fromkeys(marks))
 
 
 def _tag(tag: tuple[str, object, str], marks: tuple[str, ...]) -> Tag:

@@ -10,7 +10,7 @@ import re
 
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.limits import Limits
+from detent.limits import Limits, read_limits
 from detent.origin import Origin
 from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.assemble import assemble, check_text
@@ -23,7 +23,6 @@ from detent.suggestions import suggests_names
 
 __all__ = ["ebnf", "gbnf", "grammar"]
 
-_DEFAULT_LIMITS = Limits()
 _FILE_NAME = re.compile(r"[^\s:=|\"']+\.(lark|gbnf|ebnf|bnf|txt)")
 
 
@@ -79,7 +78,7 @@ def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Lim
     ArgumentError
         The grammar is not a str, or there is no such lexer.
     """
-    bounds = _check(text, "grammar", limits)
+    bounds = _check(text, start, "grammar", limits)
     if lexer not in _LEXERS:
         raise ArgumentError(f"lexer is one of {', '.join(map(repr, _LEXERS))}, got {short_repr(lexer)}")
     node, used = read_lark(text, start, lexer, bounds)
@@ -121,7 +120,7 @@ def gbnf(text: str, *, limits: Limits | None = None) -> Language[str]:
     ArgumentError
         The grammar is not a str.
     """
-    bounds = _check(text, "gbnf", limits)
+    bounds = _check(text, "root", "gbnf", limits)
     source = GrammarText(text)
     node = assemble(read_gbnf(source, bounds), "root", source, bounds)
     origin = Origin(source=GrammarSource(text, "gbnf", "root", bounds))
@@ -164,7 +163,7 @@ def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -
     ArgumentError
         The grammar is not a str.
     """
-    bounds = _check(text, "ebnf", limits)
+    bounds = _check(text, start, "ebnf", limits)
     source = GrammarText(text)
     rules = read_ebnf(source, bounds)
     first = next(iter(rules), "start") if start is None else start
@@ -173,7 +172,9 @@ def ebnf(text: str, *, start: str | None = None, limits: Limits | None = None) -
     return Language(node, f"ebnf {short_repr(text)}", _origin=origin)
 
 
-def _check(text: str, asker: str, limits: Limits | None) -> Limits:
+def _check(text: str, start: object, asker: str, limits: Limits | None) -> Limits:
+    if start is not None and not isinstance(start, str):
+        raise ArgumentError(f"{asker} needs the name of a rule as start, got {short_repr(start)}")
     if not isinstance(text, str):
         raise ArgumentError(f"{asker} needs a grammar of type str, got {type(text).__name__}")
     if _FILE_NAME.fullmatch(text):
@@ -181,6 +182,6 @@ def _check(text: str, asker: str, limits: Limits | None) -> Limits:
             f"{asker} takes the text of a grammar, got the file name {short_repr(text)}; write "
             "pathlib.Path(name).read_text()"
         )
-    bounds = limits or _DEFAULT_LIMITS
+    bounds = read_limits(limits)
     check_text(text, asker, bounds)
     return bounds

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, ov
 from detent import _core
 from detent.errors import ArgumentError, SchemaError
 from detent.language import Language
-from detent.limits import Limits
+from detent.limits import Limits, read_limits
 from detent.origin import Origin, Quotes
 from detent.sources.json_schema.assertions.diagnostics import summary
 from detent.sources.json_schema.assertions.document import SchemaDocument
@@ -31,7 +31,7 @@ from detent.sources.json_schema.parse.schema_text import as_dicts, has_one_base,
 from detent.sources.json_schema.python_types import schema_of
 from detent.sources.json_schema.schema_source import SchemaSource
 from detent.sources.json_schema.solve.solver import Solver
-from detent.sources.nodes import short_repr
+from detent.sources.nodes import check_flag, short_repr
 from detent.suggestions import suggests_names
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ __all__ = ["json_schema", "json_value"]
 T_co = TypeVar("T_co", covariant=True)
 _Value = TypeVar("_Value")
 
-_DEFAULT_LIMITS = Limits()
 _SHOWN_KEYWORDS = 4
 
 
@@ -159,12 +158,16 @@ def json_schema(
     ArgumentError
         An argument has the wrong type.
     """
-    if order not in ("schema", "any"):
+    if not isinstance(order, str) or order not in ("schema", "any"):
         raise ArgumentError(f'order must be "schema" or "any", got {short_repr(order)}')
-    bounds = limits or _DEFAULT_LIMITS
+    bounds = read_limits(limits)
     schema, value = _read(source, bounds)
     one_base = isinstance(source, str) and has_one_base(source, schema)
-    for name, language in (formats or {}).items():
+    check_flag(lenient, "json_schema", "lenient")
+    formats = {} if formats is None else formats
+    if not isinstance(formats, Mapping):
+        raise ArgumentError(f"formats must map names to languages, got {short_repr(formats)}")
+    for name, language in formats.items():
         if not isinstance(name, str) or not isinstance(language, Language):
             raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
     options: dict[str, Any] = {
@@ -172,7 +175,7 @@ def json_schema(
         "spelling": spelling,
         "whitespace": whitespace,
         "lenient": lenient,
-        "formats": dict(formats or {}),
+        "formats": dict(formats),
         "limits": bounds,
     }
     origin = Origin(quotes=Quotes.BALANCED, source=SchemaSource(schema, options, _build))

@@ -12,7 +12,7 @@ from functools import cache
 
 from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.language import Language
-from detent.limits import Limits
+from detent.limits import Limits, read_limits
 from detent.origin import Origin
 from detent.sources.diagnostics import pattern_error
 from detent.sources.regex.locations import RegexSource
@@ -25,7 +25,6 @@ __all__ = ["regex"]
 # Plain integers: arithmetic on re.RegexFlag takes microseconds.
 _REFUSED_FLAGS = ~int(re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.ASCII | re.UNICODE)
 _BOTH_ALPHABETS = int(re.ASCII | re.UNICODE)
-_DEFAULT_LIMITS = Limits()
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -78,7 +77,7 @@ def regex(pattern: str, flags: int | re.RegexFlag = 0, *, limits: Limits | None 
     flags = int(flags)
     if flags & _BOTH_ALPHABETS == _BOTH_ALPHABETS:
         raise ArgumentError("the flags ASCII and UNICODE exclude each other; pass one of them")
-    bounds = limits or _DEFAULT_LIMITS
+    bounds = read_limits(limits)
     _check_text(pattern, bounds)
     tree, all_flags = parse(pattern, flags, bounds)
     node = translate(tree, all_flags, bounds.pattern_size)

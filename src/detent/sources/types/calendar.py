@@ -14,7 +14,7 @@ from functools import partial
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.origin import Hint, Origin
-from detent.sources.nodes import short_repr
+from detent.sources.nodes import check_flag, short_repr
 from detent.sources.regex import regex
 from detent.sources.types.date_ranges import date_node, read_format
 from detent.suggestions import suggests_names
@@ -173,6 +173,7 @@ def time(*, offset: bool = False) -> Language[dt.time]:
     Language
         Its value is a `datetime.time`, with a time zone if it has an offset.
     """
+    check_flag(offset, "time", "offset")
     node = regex(_TIME + _OFFSET if offset else _TIME, re.ASCII)._node
     origin = Origin(source=Hint(partial(time, offset=not offset), f"time(offset={not offset}) has this text"))
     return Language(node, "time with offset" if offset else "time", _TimeValue(), _origin=origin)
@@ -199,6 +200,7 @@ def datetime(*, offset: bool = True) -> Language[dt.datetime]:
     Language
         Its value is a `datetime.datetime`, with a time zone if it has an offset.
     """
+    check_flag(offset, "datetime", "offset")
     node = regex(f"{_DATE}T{_TIME}{_OFFSET if offset else ''}", re.ASCII)._node
     origin = Origin(source=Hint(partial(datetime, offset=not offset), f"datetime(offset={not offset}) has this text"))
     return Language(node, "datetime" if offset else "local datetime", _DateTimeValue(), _origin=origin)

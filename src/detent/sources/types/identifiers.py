@@ -7,7 +7,7 @@ from functools import cache
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import short_repr
+from detent.sources.nodes import check_flag, short_repr
 from detent.sources.regex import regex
 from detent.suggestions import suggests_names
 
@@ -94,6 +94,7 @@ def hex_colour(*, alpha: bool = False) -> Language[str]:
     Language
         Its value is the text.
     """
+    check_flag(alpha, "hex_colour", "alpha")
     lengths = "{3}|{4}|{6}|{8}" if alpha else "{3}|{6}"
     pattern = "|".join(f"[0-9A-Fa-f]{length}" for length in lengths.split("|"))
     return Language(regex(f"#(?:{pattern})")._node, "hexadecimal colour")
@@ -129,7 +130,7 @@ def iban(*countries: str) -> Language[str]:
         A country is not known.
     """
     for country in countries:
-        if country not in _COUNTRIES:
+        if not isinstance(country, str) or country not in _COUNTRIES:
             raise ArgumentError(f"iban knows the countries {', '.join(_COUNTRIES)}; got {short_repr(country)}")
     chosen = tuple(dict.fromkeys(countries)) or _COUNTRIES
     described = f"IBAN ({', '.join(chosen)})" if countries else "IBAN"

@@ -10,9 +10,10 @@ from typing import Any
 from detent import _core
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.nodes import concat, repeat, short_repr
+from detent.sources.nodes import concat, encode, repeat, short_repr
 from detent.sources.regex import regex
 from detent.sources.words.containing import without
+from detent.sources.words.literals import check_counts
 from detent.suggestions import suggests_names
 
 __all__ = ["code_block", "markdown_table"]
@@ -70,12 +71,16 @@ def markdown_table(
     ArgumentError
         There is no column, or a name is not a cell or occurs twice.
     """
+    if not isinstance(columns, Iterable):
+        raise ArgumentError(f"markdown_table needs a list of columns, got {short_repr(columns)}")
     names = [columns] if isinstance(columns, str) else list(columns)
-    if not names or len(set(names)) < len(names):
-        raise ArgumentError(f"markdown_table needs columns of different names, got {short_repr(names)}")
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(_CELL, name):
             raise ArgumentError(f"markdown_table needs column names without bars and line ends, got {short_repr(name)}")
+        encode(name, "markdown_table")
+    if not names or len(set(names)) < len(names):
+        raise ArgumentError(f"markdown_table needs columns of different names, got {short_repr(names)}")
+    check_counts("markdown_table", minimum, maximum)
     cells = regex(_CELL)._node
     header = f"| {' | '.join(names)} |\n|{' --- |' * len(names)}"
     row = concat("\n| ", cells, repeat(concat(" | ", cells), len(names) - 1, len(names) - 1), " |")
@@ -114,5 +119,6 @@ def code_block(language: str = "", code: Language[Any] | None = None) -> Languag
     body = without("```")._node
     if code is not None:
         body = _core.intersection([body, code._node])
-    node = concat(f"```{language}\n", body, "\n```")
+    fence = _core.literal(encode(f"```{language}\n", "code_block"))
+    node = concat(fence, body, "\n```")
     return Language(node, f"code block {short_repr(language)}" if language else "code block", _CodeValue())

@@ -20,7 +20,7 @@ from detent.limits import Limits
 from detent.origin import Origin, Quotes
 from detent.queries import ByteDfa
 from detent.reason import Continuation, Reason, smallest
-from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, short_repr, union
+from detent.sources.nodes import ANY_BYTES, UTF8, check_flag, concat, encode, optional, short_repr, union
 from detent.sources.regex import regex
 from detent.sources.regex.characters import category_ranges
 from detent.sources.regex.parser import parse
@@ -224,6 +224,8 @@ def containing_any(
     words: Sequence[str | bytes | re.Pattern[str]], asker: str, ignore_case: bool, whole_words: bool
 ) -> _core.Node:
     """Return the node of the byte strings that contain one of the words, or a match of one of the patterns."""
+    check_flag(ignore_case, asker, "ignore_case")
+    check_flag(whole_words, asker, "whole_words")
     patterns = [word for word in words if isinstance(word, re.Pattern)]
     plain = [word for word in words if not isinstance(word, re.Pattern)]
     nodes = [_search(pattern, asker) for pattern in patterns]

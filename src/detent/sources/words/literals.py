@@ -13,7 +13,7 @@ from detent.sources.nodes import CHARACTER, encode, short_repr
 from detent.suggestions import as_language, suggests_names
 from detent.values import Concatenation, Items
 
-__all__ = ["byte_class", "join", "literal", "text"]
+__all__ = ["byte_class", "check_counts", "join", "literal", "text"]
 
 _LARGEST_COUNT = 2**32 - 2
 
@@ -67,7 +67,7 @@ def text(minimum: int = 0, maximum: int | None = None) -> Language[str]:
     ArgumentError
         A bound is negative or above 2**32 - 2, or the two exclude each other.
     """
-    _check_counts("text", minimum, maximum)
+    check_counts("text", minimum, maximum)
     return Language(_core.repeat(CHARACTER, minimum, maximum), _describe_counts("text", "character", minimum, maximum))
 
 
@@ -182,7 +182,7 @@ def join(
     if len(each) != 1:
         raise ArgumentError(f"join repeats exactly one part when it is given a count, got {len(each)}; join them first")
     least = 0 if minimum is None else minimum
-    _check_counts("join", least, maximum)
+    check_counts("join", least, maximum)
     described = f"{_describe_counts('', '', least, maximum)} of {_name(parts[0])} {by}"
     origin = Origin.of("join", between, each[0], has_form=False)
     value = Items(each[0], between, least, maximum)
@@ -219,7 +219,8 @@ def _literal(text: object, asker: str) -> _core.Node:
     )
 
 
-def _check_counts(asker: str, minimum: object, maximum: object) -> None:
+def check_counts(asker: str, minimum: object, maximum: object) -> None:
+    """Raise `ArgumentError` unless the counts are numbers in order; `asker` is what the message names."""
     for name, count in (("minimum", minimum), ("maximum", maximum)):
         if name == "maximum" and count is None:
             continue

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError
-from detent.limits import Limits
+from detent.limits import Limits, read_limits
 from detent.queries import ByteDfa
 from detent.sources.json_schema.ecma.parser import START, STOP, Body, parse
 from detent.sources.nodes import UTF8
@@ -23,7 +23,6 @@ from detent.sources.regex.translate import translate
 
 __all__ = ["pattern_node"]
 
-_DEFAULT_LIMITS = Limits()
 _ANYTHING: Item = (op.MAX_REPEAT, (0, op.MAXREPEAT, Body([(op.IN, [(op.NEGATE, None)])])))
 _LOOKAHEAD, _LOOKBEHIND = 1, -1
 _LOOKS = re.compile(r"[\^$]|\\[bB]|\(\?(?!:)")
@@ -69,7 +68,7 @@ def pattern_node(pattern: str, *, limits: Limits | None = None) -> _core.Node:
     """
     if not isinstance(pattern, str):
         raise ArgumentError(f"a pattern must be a str, got {type(pattern).__name__}")
-    bounds = limits or _DEFAULT_LIMITS
+    bounds = read_limits(limits)
     build = _cached if len(pattern) <= _CACHED_LENGTH else _build
     return build(pattern, bounds)
 
