@@ -165,3 +165,42 @@ def test_an_ending_that_is_far_away_is_that_of_the_greedy_text() -> None:
             whole = [*matcher.token_ids, *matcher.completion()]
             words = [each for each in whole if each not in guide.vocabulary.eos_token_ids]
             assert guide.vocabulary.encode_canonical(guide.vocabulary.decode(words).decode()) == words
+
+
+def test_compiling_leaves_room_for_decoding_and_names_the_part() -> None:
+    costly = detent.regex(".*a.{9}")
+    for number, letter in enumerate("bcdefghij"):
+        costly &= detent.regex(f".*{letter}.{{{10 + number}}}")
+    rule = detent.literal("x") | costly
+    with pytest.raises(detent.LimitError, match=r"'\.\*a\.\{9\}'.*third of the limit of 66000.*instead of") as found:
+        detent.compile(rule, detent.load_model().vocabulary, limits=detent.Limits(states=66_000))
+    assert not str(found.value).startswith("(literal"), "the message names the part, not the whole rule"
+    assert (found.value.subject, found.value.limit, found.value.given) == ("states", 66_000, 22_001)
+
+
+@pytest.mark.parametrize(
+    "words", [["ab", "aab"] * 50 + ["a", "bba"] * 50, ["a", "bb", "ba"] * 60, ["b"] * 3 + ["a"] * 150 + ["b"]]
+)
+def test_masks_of_many_optional_words(words: list[str]) -> None:
+    """Each text is read in very many ways, which lead to few states."""
+    tokens = [*LETTERS, *(b"{" + letters for letters in LETTERS)]
+    tokens = list(dict.fromkeys(tokens))
+    known = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[len(tokens)])
+    rule = detent.gbnf('root ::= "{" ' + " ".join(f'"{word}"?' for word in words))
+
+    def fits(text: str) -> bool:
+        behind = {"": 0}  # by what is left of the last word: the fewest words that may be behind the text
+        for letter in text:
+            after: dict[str, int] = {}
+            for rest, count in behind.items():
+                choices = [(rest, count)] if rest else [(words[i], i + 1) for i in range(count, len(words))]
+                for word, place in choices:
+                    if word.startswith(letter):
+                        after[word[1:]] = min(place, after.get(word[1:], place))
+            behind = after
+        return bool(behind)
+
+    allowed = mask(detent.compile(rule, known).matcher())
+    wanted = [number for number, token in enumerate(tokens) if token[:1] == b"{" and fits(token[1:].decode())]
+    assert allowed == wanted
+    assert len(wanted) > 10

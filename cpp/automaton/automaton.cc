@@ -74,6 +74,7 @@ Automaton::Automaton(Automaton& other, const std::lock_guard<std::mutex>&)
   connect();
   add_state_slots();
   meter_.mark_base();
+  meter_.begin_decoding();
 }
 
 void Automaton::connect() {

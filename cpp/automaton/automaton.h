@@ -49,6 +49,8 @@ class Automaton {
   explicit Automaton(Automaton& other);
   // Replaces states of `other`, an automaton of the same texts, by those of this one that accept the same texts.
   void adopt(Automaton& other, std::span<ExprId> states);
+  // Ends compiling, which must leave room for decoding (Limits::leaves_room).
+  void begin_decoding() { meter_.begin_decoding(); }
   // Whether decoding has added so many states that a new automaton should take over; no lock.
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
   bool has_grown();

@@ -14,6 +14,9 @@ struct Limits {
   std::int64_t states = 250'000;
   std::int64_t memory_bytes = 256 << 20;
   std::int64_t steps = 20'000'000;
+  // Whether decoding follows. It needs room: until Meter::begin_decoding(), a third of the states and bytes may be
+  // used.
+  bool leaves_room = false;
 };
 
 // Set from any thread; a Meter polls it every kPollInterval steps.
@@ -22,7 +25,10 @@ using CancelFlag = std::atomic<bool>;
 // Counts the work of one call, and the bytes and states of an automaton. Guarded by the automaton's lock.
 class Meter {
  public:
-  explicit Meter(const Limits& limits) : limits_(limits) {}
+  explicit Meter(const Limits& limits)
+      : limits_(limits),
+        max_states_(share(limits, limits.states, kFewStates)),
+        max_bytes_(share(limits, limits.memory_bytes, kFewBytes)) {}
 
   // Starts a new call: resets the steps, not the bytes and states.
   void restart(std::shared_ptr<const CancelFlag> cancel = nullptr) {
@@ -39,10 +45,11 @@ class Meter {
   // Call before the allocation. A negative count returns bytes.
   void allocate(std::int64_t bytes) {
     bytes_ += bytes;
-    if (bytes_ > limits_.memory_bytes) {
+    if (bytes_ > max_bytes_) {
       const std::int64_t asked = bytes_;
       bytes_ -= bytes;
-      throw Error(ErrorKind::limit, "memory_bytes", asked, limits_.memory_bytes);
+      throw Error(ErrorKind::limit, asked > limits_.memory_bytes ? "memory_bytes" : "compiled_bytes", asked,
+                  limits_.memory_bytes);
     }
   }
 
@@ -55,8 +62,17 @@ class Meter {
   }
 
   void add_state() {
-    if (states_ >= limits_.states) throw Error(ErrorKind::limit, "states", states_ + 1, limits_.states);
+    if (states_ >= max_states_) {
+      throw Error(ErrorKind::limit, states_ >= limits_.states ? "states" : "compiled_states", states_ + 1,
+                  limits_.states);
+    }
     ++states_;
+  }
+
+  // From here on, all states and bytes may be used (Limits::leaves_room).
+  void begin_decoding() {
+    max_states_ = limits_.states;
+    max_bytes_ = limits_.memory_bytes;
   }
 
   // Starts the count of what decoding adds; is_full() tells when half of the room that was left then is used.
@@ -80,6 +96,13 @@ class Meter {
 
  private:
   static constexpr std::int64_t kPollInterval = 4096;
+  // So much may be compiled under any limits.
+  static constexpr std::int64_t kFewStates = 20'000;
+  static constexpr std::int64_t kFewBytes = 16 << 20;
+
+  static std::int64_t share(const Limits& limits, std::int64_t limit, std::int64_t few) {
+    return limits.leaves_room ? std::max(limit / 3, std::min(limit, few)) : limit;
+  }
 
   static bool is_full(std::int64_t used, std::int64_t base, std::int64_t limit) {
     return used - base > std::max((limit - base) / 2, limit / 16);
@@ -92,6 +115,8 @@ class Meter {
   }
 
   Limits limits_;
+  std::int64_t max_states_;
+  std::int64_t max_bytes_;
   std::int64_t steps_ = 0;
   std::int64_t next_poll_ = kPollInterval;
   std::int64_t bytes_ = 0;

@@ -43,8 +43,8 @@ std::shared_ptr<LanguageSlot> make_language_machine(const NodeRef& language,
                                                     std::int64_t memory_bytes, std::int64_t steps,
                                                     std::shared_ptr<CancelFlag> cancel) {
   const WithoutGil release;
-  auto machine = std::make_shared<LanguageMachine>(language, std::move(vocabulary), Limits{states, memory_bytes, steps},
-                                                   std::move(cancel));
+  auto machine = std::make_shared<LanguageMachine>(language, std::move(vocabulary),
+                                                   Limits{states, memory_bytes, steps, true}, std::move(cancel));
   machine->compute_first_mask();
   return std::make_shared<LanguageSlot>(std::move(machine));
 }
@@ -60,7 +60,7 @@ std::shared_ptr<CanonicalSlot> make_canonical_machine(const NodeRef& language,
   if (part) budgeted = CanonicalMachine::Part{*part, part_tokens};
   return std::make_shared<CanonicalSlot>(
       std::make_shared<CanonicalMachine>(language, std::move(vocabulary), std::move(transitions), budgeted,
-                                         Limits{states, memory_bytes, steps}, std::move(cancel)));
+                                         Limits{states, memory_bytes, steps, true}, std::move(cancel)));
 }
 
 std::shared_ptr<PartBudgetSlot> make_part_budget_machine(const std::shared_ptr<LanguageSlot>& whole,
@@ -69,7 +69,7 @@ std::shared_ptr<PartBudgetSlot> make_part_budget_machine(const std::shared_ptr<L
                                                          std::shared_ptr<CancelFlag> cancel) {
   const WithoutGil release;
   return std::make_shared<PartBudgetSlot>(std::make_shared<PartBudgetMachine>(
-      whole->language(), part, tokens, Limits{states, memory_bytes, steps}, std::move(cancel)));
+      whole->language(), part, tokens, Limits{states, memory_bytes, steps, true}, std::move(cancel)));
 }
 
 std::shared_ptr<TokenDfa> make_token_dfa(nb::handle next, nb::handle token_class, nb::handle masks,

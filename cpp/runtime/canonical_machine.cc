@@ -30,7 +30,9 @@ CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<cons
   if (constraint_.start(language_.start(), {}).positions == CanonicalConstraint::kRefused) {
     throw Error(ErrorKind::empty, "canonical");
   }
+  language_.begin_decoding();
   if (!part_) return;
+  part_->begin_decoding();
   if (language_.automaton().has_lists()) throw Error(ErrorKind::unsupported, "distinct_canonical_budget");
   check_part(start({}));
 }

@@ -67,8 +67,14 @@ class LanguageMachine final : public TokenMachine {
   MaskComputer& masks() { return masks_; }
   RepeatedItems& repeated() { return repeated_; }
   Budget& budget() { return budget_; }
-  // Computes the mask of the start: usually the slowest one, after which most of the first steps are cached.
-  void compute_first_mask() { mask_of(start()); }
+  // Computes the mask of the start: usually the slowest one, after which most of the first steps are cached. Its states
+  // belong to compiling: a language whose first mask takes most of the memory leaves no room for a second one.
+  void compute_first_mask() {
+    mask_of(start());
+    begin_decoding();
+  }
+  // Ends compiling; no other thread may use the machine yet.
+  void begin_decoding() { automaton_.begin_decoding(); }
 
  private:
   bool has_every_byte() const { return vocabulary_->tokenizable_texts() == nullptr; }

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxChoices = 4096;  // of one state
 constexpr int kFewBytes = 4;               // of a set that counts as literals
+constexpr int kMaxFollowed = 1 << 14;      // choices of all states, at all nodes
 
 // Few tokens go on after such a byte.
 bool is_punctuation(unsigned byte) {
@@ -31,12 +32,20 @@ bool begins_like_literal(const ExprSet& exprs, ExprId state) {
 template <class Trie>
 void LiteralWalk<Trie>::run(ExprId state) {
   if (trie_.size() == 0) return;
+  const std::size_t open_before = open_.size();
+  std::size_t followed = 0;
   pending_.push_back({state, 0, trie_.size()});
   while (!pending_.empty()) {
     const OpenState at = pending_.back();
     pending_.pop_back();
     // A reference to a value of an unordered_map stays valid.
     for (const Choice& choice : choices_of(at.state)) follow(choice, at);
+    followed += choices_of(at.state).size();
+    if (followed <= kMaxFollowed) continue;
+    // Many ways lead to the same states. Unions of these take fewer steps; what is allowed so far stays so.
+    pending_.clear();
+    open_.resize(open_before);
+    open_.push_back({state, 0, trie_.size()});
   }
 }
 

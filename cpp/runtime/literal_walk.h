@@ -81,7 +81,7 @@ class LiteralWalk {
   LiteralWalk(Trie trie, MaskBuilder& builder, ExprSet& exprs, Derivatives& derivatives, Liveness& liveness)
       : trie_(trie), builder_(builder), exprs_(exprs), derivatives_(derivatives), liveness_(liveness) {}
 
-  // Adds the tokens that a state allows to the builder.
+  // Adds the tokens that a state allows to the builder. A state with too many ways to go on is left to the caller.
   void run(ExprId state);
   // What is left to the caller: where the walk came to a state that does not begin with a literal.
   const std::vector<OpenState>& open() const { return open_; }

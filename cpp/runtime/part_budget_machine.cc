@@ -16,6 +16,7 @@ PartBudgetMachine::PartBudgetMachine(std::shared_ptr<LanguageMachine> whole, con
       whole_(std::move(whole)),
       part_(part, vocabulary_, limits, cancel),
       part_tokens_(tokens) {
+  part_.begin_decoding();
   const Node node{whole_->start(), part_.start()};
   if (fits(node, part_tokens_, kNoLimit)) return;
   std::uint32_t needed = tokens;

@@ -354,6 +354,14 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "the constraint needs {given} automaton states, above the limit of {limit}; "
         "simplify it or raise Limits(states=...)"
     ),
+    ("limit", "compiled_bytes"): (
+        "the rule alone takes {given} bytes, and decoding needs room beside it: above a third of the limit of {limit}; "
+        "simplify it or raise Limits(memory_bytes=...)"
+    ),
+    ("limit", "compiled_states"): (
+        "the rule alone takes {given} automaton states, and decoding needs room beside it: above a third of the limit "
+        "of {limit}; simplify it or raise Limits(states=...)"
+    ),
     ("limit", "completion"): (
         "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for "
         "shorter texts"
