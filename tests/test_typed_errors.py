@@ -193,7 +193,7 @@ PATH = st.sampled_from(["", "\x00", "/", "/nowhere/at/all", "a" * 5_000, "\ud800
 USUAL: dict[str, st.SearchStrategy[Any]] = {
     "pattern": PATTERN,
     "flags": st.integers(-2, 1 << 10) | st.sampled_from([re.I | re.X, re.L, re.DEBUG, re.T if hasattr(re, "T") else 1]),
-    "source": SCHEMA | SCHEMA.map(str),
+    "source": SCHEMA | SCHEMA.map(short_repr),
     "limits": st.just(LIMITS),
     "cancel": st.just(detent.CancellationToken()),
     "start": st.sampled_from(["start", "root", "a", "\ud800", ""]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from detent import _core
 from detent.errors import ArgumentError, LimitError
 from detent.language import Language
-from detent.matcher import Matcher
+from detent.matcher import Matcher, short_repr
 from detent.saved_file import write_saved
 from detent.suggestions import suggests_names
 from detent.vocabulary import Vocabulary
@@ -210,14 +210,16 @@ class Guide(ABC):
         self, machine: _core.TokenMachine, max_tokens: int | None, count_eos: bool, headroom: int, prompt: list[int]
     ) -> int | None:
         """Return how many tokens the text may take, end-of-text not counted."""
+        if not isinstance(count_eos, int) or count_eos not in (0, 1):
+            raise ArgumentError(f"count_eos must be True or False, got {type(count_eos).__name__}")
         if max_tokens is None:
             if count_eos or headroom:
                 raise ArgumentError("count_eos and headroom say how max_tokens is spent; pass max_tokens too")
             return None
         if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or not 0 <= max_tokens < 1 << 32:
-            raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {max_tokens!r}")
+            raise ArgumentError(f"max_tokens must be an integer from 0 to 2**32 - 1, got {short_repr(max_tokens)}")
         if not isinstance(headroom, int) or isinstance(headroom, bool) or headroom < 0:
-            raise ArgumentError(f"headroom must be an integer from 0 on, got {headroom!r}")
+            raise ArgumentError(f"headroom must be an integer from 0 on, got {short_repr(headroom)}")
         text_tokens = min(max_tokens - count_eos, (1 << 32) - 2)
         if text_tokens >= 0 and machine.completes_within(text_tokens, prompt):
             planned = text_tokens - headroom

@@ -361,7 +361,8 @@ class BatchMatcher:
         _core.fill_batch(tuple(self.matchers), rows, self.threads)
 
 
-def _short_repr(value: object) -> str:
+def short_repr(value: object) -> str:
+    """Return the `repr` of a value and its type, if they fit into a message; else the type."""
     try:
         text = f"{value!r} of type {type(value).__name__}"
     except (ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
@@ -410,7 +411,7 @@ def index_of(value: SupportsIndex) -> int:
             raise TypeError
         index = operator.index(value)
     except TypeError:
-        raise StateError(f"expected an integer, got {_short_repr(value)}; the state is unchanged") from None
+        raise StateError(f"expected an integer, got {short_repr(value)}; the state is unchanged") from None
     if not -(1 << 63) <= index < 1 << 63:
-        raise StateError(f"{_short_repr(value)} is out of range; the state is unchanged")
+        raise StateError(f"{short_repr(value)} is out of range; the state is unchanged")
     return index

@@ -8,6 +8,7 @@ import re
 from decimal import Decimal
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -179,3 +180,10 @@ def test_wrong_bounds(call):
 def test_bounds_of_thousands_of_digits():
     assert detent.integer(10**4000, 10**4000 + 1).count(4002) == 2
     assert detent.number(Decimal("1e-3999"), 1).accepts("0." + "0" * 3998 + "1")
+
+
+def test_bounds_of_numpy_stand_for_their_shortest_decimals():
+    share = detent.number(np.float64(0.1), np.float64(1.5))
+    assert [share.accepts(text) for text in ("0.1", "0.0999", "1.5", "1.51")] == [True, False, True, False]
+    with pytest.raises(detent.ArgumentError, match="finite"):
+        detent.number(np.float64("nan"))

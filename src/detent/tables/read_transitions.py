@@ -55,7 +55,10 @@ def read_transitions(given: object, over: Over, states: int | None, limits: Limi
 
 def shown_name(name: object) -> str:
     """Show a state's name in a message."""
-    text = repr(name)
+    try:
+        text = repr(name)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
+        text = f"a very large {type(name).__name__}"
     return text if len(text) <= 60 else text[:59] + "…"
 
 

@@ -146,6 +146,7 @@ def _triggers(triggers: Sequence[str]) -> tuple[str, ...]:
         if not isinstance(mark, str) or not mark:
             raise ArgumentError(f"structural_tags got the trigger {short_repr(mark)}; give a text that is not empty")
         encode(mark, "structural_tags")
+    for mark in marks:
         inside = next((other for other in marks if other != mark and other in mark), None)
         if inside is not None:
             raise ArgumentError(

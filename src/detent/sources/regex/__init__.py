@@ -15,6 +15,7 @@ from detent.language import Language
 from detent.limits import Limits, read_limits
 from detent.origin import Origin
 from detent.sources.diagnostics import pattern_error
+from detent.sources.nodes import short_repr
 from detent.sources.regex.locations import RegexSource
 from detent.sources.regex.parser import parse
 from detent.sources.regex.translate import translate
@@ -72,7 +73,8 @@ def regex(pattern: str, flags: int | re.RegexFlag = 0, *, limits: Limits | None 
         raise ArgumentError(f"regex needs a pattern of type str, got {type(pattern).__name__}{_advice(pattern)}")
     if not isinstance(flags, int) or int(flags) & _REFUSED_FLAGS:
         raise ArgumentError(
-            f"regex takes the flags IGNORECASE, MULTILINE, DOTALL, VERBOSE, ASCII and UNICODE of re, got {flags!r}"
+            "regex takes the flags IGNORECASE, MULTILINE, DOTALL, VERBOSE, ASCII and UNICODE of re, "
+            f"got {short_repr(flags)}"
         )
     flags = int(flags)
     if flags & _BOTH_ALPHABETS == _BOTH_ALPHABETS:

@@ -180,7 +180,7 @@ def _read(bound: object, name: str) -> Decimal:
         raise ArgumentError(f"number needs a {name} of type int, float or Decimal, got {short_repr(bound)}")
     if isinstance(bound, int):
         return Decimal(decimal(bound, "number"))
-    exact = Decimal(repr(bound)) if isinstance(bound, float) else bound
+    exact = Decimal(repr(float(bound))) if isinstance(bound, float) else bound
     if not exact.is_finite():
         raise ArgumentError(f"number needs a finite {name}, got {short_repr(bound)}; leave it out for no bound")
     exponent = exact.as_tuple().exponent

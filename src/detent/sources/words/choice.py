@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, overload
 from detent.errors import ArgumentError
 from detent.language import Language
 from detent.origin import Hint, Origin
-from detent.sources.nodes import decimal, encode, short_repr
+from detent.sources.nodes import check_flag, decimal, encode, short_repr
 from detent.sources.words.caseless import CaselessAlphabet
 from detent.sources.words.trie import bytes_trie, trie
 from detent.suggestions import suggests_names
@@ -95,8 +95,10 @@ def choice(*options: object, ignore_case: bool = False) -> Language[Any]:
     Raises
     ------
     ArgumentError
-        There is no option; an option has another type; two different options have the same text.
+        There is no option; an option has another type; two different options have the same text; `ignore_case` is no
+        bool.
     """
+    check_flag(ignore_case, "choice", "ignore_case")
     members = _members(options)
     by_text: dict[str, object] = {}
     for member in members:
