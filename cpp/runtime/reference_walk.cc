@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "expr/json_string.h"
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
 
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kMaxCharacterLength = 4 * kMaxEscapeLength;  // bytes of a character, escaped or not
+constexpr std::uint32_t kMaxMissing = 3;    // bytes of a character after its lead byte; no loop has escapes
 constexpr std::int64_t kMuchWork = 4'000;   // of one walk, before it follows sets of alternatives
 constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
 
@@ -167,7 +166,7 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
   }
   builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
   if (from != noted_) {  // a token may end inside a character
-    builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxCharacterLength));
+    builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxMissing));
   }
   return true;
 }
