@@ -192,6 +192,9 @@ _MANY_ROUNDS: list[dict[str, Any]] = [
     {"pattern": "^[ab]*$", "not": {"pattern": "^(ab?){0,30}$"}},
     {"pattern": r"^(.{0,26}b){2,3}$", "minLength": 60, "maxLength": 70},
     {"pattern": r"^(é{1,26}-)+$"},
+    {"pattern": r"^(?=[^@]{0,48}@)[ab]+([.-][ab]+)*@a$"},
+    {"pattern": r"^[ab]*(\.[ab]+)*(--[ab]{3})?$", "maxLength": 45},
+    {"format": "email"},
 ]
 
 
@@ -210,7 +213,7 @@ def test_masks_of_many_rounds_are_the_naive_ones(spelling: Any, string: dict[str
     automaton = ByteDfa(language._node)._core
     guide = detent.compile(language, vocabulary)
     compared = 0
-    for seed in range(6):
+    for seed in range(4):
         choose = random.Random(seed)
         matcher = guide.matcher()
         state = automaton.start
@@ -227,6 +230,25 @@ def test_masks_of_many_rounds_are_the_naive_ones(spelling: Any, string: dict[str
             matcher.advance(token)
             state = automaton.advance(state, vocabulary.token_bytes(token))
     assert compared > 30
+
+
+@pytest.mark.parametrize("bound", [36, 41, 48, 60])
+@pytest.mark.parametrize("inside", [r"[ab]*(\.[ab]+)*", r"[ab]*(\.[ab]{9})?", r"([ab]+|[ab]*\.\.\.\.b)", "[ab]*"])
+def test_masks_before_a_bound_of_length_are_the_naive_ones(inside: str, bound: int) -> None:
+    """An intersection with a bound of its length, as the local part of an address is one, at each distance."""
+    tokens = {bytes([byte]) for byte in range(128)}
+    tokens |= {piece * count for piece in (b"a", b"b", b"ab") for count in range(1, 34)}
+    tokens |= {b"a" * count + end for count in range(31) for end in (b".", b".a", b"..", b"@", b"@c", b".a@")}
+    vocabulary = detent.Vocabulary([*sorted(tokens), b""], eos_token_ids=[len(tokens)])
+    language = (detent.regex(inside) & detent.regex(f"(?s:.){{0,{bound}}}")) + detent.regex("@c")
+    automaton = ByteDfa(language._node)._core
+    guide = detent.compile(language, vocabulary)
+    for length in range(bound + 1):
+        matcher = guide.matcher()
+        text = b"ab" * (length // 2) + b"a" * (length % 2)
+        matcher.advance_bytes(text)
+        state = automaton.advance(automaton.start, text)
+        assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), length
 
 
 def test_a_mask_does_not_depend_on_earlier_masks() -> None:
