@@ -7,6 +7,7 @@ import pickle
 import warnings
 from collections import ChainMap
 from concurrent.futures import ThreadPoolExecutor
+from time import process_time
 from types import MappingProxyType
 from typing import Any
 
@@ -225,3 +226,16 @@ def test_unique_items_inside_unique_items_with_free_strings_are_compared():
     assert language.accepts('[["a"], ["b"], ["a", "b"]]')
     assert not language.accepts('[["a"], ["b"], ["a"]]')
     assert not language.accepts('[["a", "a"]]')
+
+
+def test_patterns_of_names_that_overlap_in_many_ways_are_refused_soon() -> None:
+    patterns = {f"{letter}.{{{8 + i}}}$": {"enum": [i]} for i, letter in enumerate("abcdefgh")}
+    start = process_time()
+    with pytest.raises(detent.LimitError, match=r"'a\.\{8\}\$', 'b\.\{9\}\$'.*anchor them") as caught:
+        detent.json_schema({"type": "object", "patternProperties": patterns, "additionalProperties": False})
+    assert process_time() - start < 3  # 0.9 s; each search by itself would reach its limit after 4 s in all
+    assert caught.value.subject == "name_classes"
+    apart = {f"^{letter}.{{{8 + i}}}$": {"enum": [i]} for i, letter in enumerate("abcdefgh")}
+    language = detent.json_schema({"type": "object", "patternProperties": apart, "additionalProperties": False})
+    assert language.accepts('{"b123456789": 1}')
+    assert not language.accepts('{"b12345678": 1}')
