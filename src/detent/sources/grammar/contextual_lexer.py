@@ -95,10 +95,10 @@ class Terminals:
         return self._matches[number]
 
     def options(self, number: int) -> list[LeftmostMatch]:
-        """Return the matches of the alternatives of a terminal, if they are together those of the terminal; else none.
+        """Return the matches of the alternatives of a terminal, if what may follow depends on the alternative; or none.
 
-        What may follow depends on the alternative: nothing makes a comment in `/* */` longer, all but a line's end
-        does so with one after `//`.
+        Nothing makes a comment in `/* */` longer, all but a line's end does so with one after `//`. If all alternatives
+        go on, the terminal as a whole takes fewer states. Together the alternatives must be the terminal.
         """
         if number not in self._options:
             match, options = self.match(number), self[number].pattern.options
@@ -108,7 +108,10 @@ class Terminals:
                 union = _core.union([each.tentative for each in found])
                 more = _core.intersection([match.tentative, _core.complement(union)])
                 fewer = _core.intersection([union, _core.complement(match.tentative)])
-                if is_empty(more) and is_empty(fewer):
+                longer = [
+                    _core.intersection([match.tentative, _core.concat([each.tentative, _SOME_BYTES])]) for each in found
+                ]
+                if is_empty(more) and is_empty(fewer) and any(map(is_empty, longer)):
                     self._options[number] = found
         return self._options[number]
 
