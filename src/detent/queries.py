@@ -46,6 +46,11 @@ class ByteDfa:
     def _build(self) -> _core.Automaton:
         return _core.Automaton(self._node, self._limits.states, self._limits.memory_bytes, self._limits.work)
 
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the automaton, as far as it is built."""
+        return self._core.memory_bytes
+
     def _begin_text(self) -> int:
         """Return the state before a text; states of lists of distinct items are those of one text, and given up."""
         if self._node.has_distinct and self._core.memory_bytes > self._limits.memory_bytes // 4:

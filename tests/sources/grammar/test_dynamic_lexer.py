@@ -68,6 +68,43 @@ def test_random_grammars(lexer):
     assert sum(answer is True for answer in answers.values()) > 60
 
 
+COMMENTS = {
+    "line or block": ("start: A+\nA: /a+/\nC: /%[^\\n]*/ | /<.*?>/s\nW: /[ \\n]+/\n%ignore W\n%ignore C", "a%<>\n"),
+    "of which one goes on as the other": ("start: A+\nA: /[ab]/\nC: /%a*/ | /%ab+/\n%ignore C", "ab%"),
+    "ends that differ": ('start: (A | "%")+\nA: /a+/\nC: /<a*>/ | /<a*>%/ | /<a+/\n%ignore C', "a<>%"),
+    "the first of two": ('start: "a" "b"?\nC: /%(a|ab)/ | /%b/\n%ignore C', "ab%"),
+}
+
+
+@pytest.mark.parametrize("lexer", ["contextual", *LEXERS])
+@pytest.mark.parametrize("name", COMMENTS)
+def test_ignored_alternatives_end_as_in_lark(name, lexer):
+    # What may follow a comment depends on the alternative that has read it.
+    text, alphabet = COMMENTS[name]
+    parser = lark.Lark(text, parser="lalr" if lexer == "contextual" else "earley", lexer=lexer)
+    language = grammar(text, lexer=lexer)
+    texts = [
+        "".join(letters) for length in range(8 - len(alphabet) // 2) for letters in product(alphabet, repeat=length)
+    ]
+    accepted = [text for text in texts if accepts(parser, text)]
+    assert [text for text in texts if language.accepts(text)] == accepted
+    assert any("%" in text for text in accepted)
+
+
+def test_comments_leave_no_guards():
+    # With a guard, whether a state is live takes a search of the grammar: 108 states.
+    comments = r"C: /\/\*(.|\n)*?\*\// | /\/\/[^\n]*/"
+    text = 'start: "{" (start | x ";")* "}"\nx: /[a-z]+/ (("+" | "/") x)*\nW: /[ \\n]+/\n' + comments
+    language = grammar(text + "\n%ignore W\n%ignore C", lexer="dynamic_complete")
+    vocabulary = detent.Vocabulary([bytes([byte]) for byte in range(256)], eos_token_ids=None)
+    guide = detent.compile(language, vocabulary)
+    matcher = guide.matcher()
+    for byte in b"{{a+b/c;//x\n/*/ */{}{a;}":
+        matcher.advance(byte)
+        matcher.fill_mask(detent.allocate_mask(1, len(vocabulary))[0])
+    assert guide.state_count < 70
+
+
 def test_a_nested_schema_is_ignored_around():
     language = grammar('start: %json {"type": "integer"} ";"\n%ignore /#[^\\n]*\\n/', lexer="dynamic_complete")
     assert [text for text in ("5;", "#x\n5;", "5#\n;#\n", "#5;", "5#;") if language.accepts(text)] == [

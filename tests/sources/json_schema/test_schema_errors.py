@@ -7,6 +7,7 @@ import pickle
 import warnings
 from collections import ChainMap
 from concurrent.futures import ThreadPoolExecutor
+from time import process_time
 from types import MappingProxyType
 from typing import Any
 
@@ -197,3 +198,44 @@ def test_questions_about_a_schema_leave_the_warnings_of_other_threads() -> None:
             other.submit(detent.json_schema, misspelt).result()
     with pytest.raises(detent.SchemaWarning):
         detent.json_schema(misspelt)
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/set"}}, "the root"),
+        ({"properties": {"a/b": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/set"}}}}, "a~1b"),
+        ({"$ref": "#/$defs/tree"}, "/$defs/tree"),
+    ],
+)
+def test_unique_items_inside_unique_items_that_may_be_few_are_refused_with_their_pointer(schema, pointer):
+    numbers = {"type": "array", "uniqueItems": True, "items": {"type": "integer"}}
+    node = {"type": "object", "properties": {"set": numbers, "next": {"$ref": "#/$defs/tree"}}}
+    tree = {"type": "array", "uniqueItems": True, "items": node}
+    schema = {**schema, "$defs": {"set": numbers, "tree": tree}}
+    with pytest.raises(detent.UnsupportedSchemaError, match=pointer.replace("$", r"\$")) as caught:
+        detent.json_schema(schema)
+    assert caught.value.keyword == "uniqueItems"
+    with pytest.warns(detent.SchemaWarning, match="dropped: uniqueItems"):
+        assert detent.json_schema(schema, lenient=True).shortest()
+
+
+def test_unique_items_inside_unique_items_with_free_strings_are_compared():
+    names = {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
+    language = detent.json_schema({"type": "array", "uniqueItems": True, "items": names})
+    assert language.accepts('[["a"], ["b"], ["a", "b"]]')
+    assert not language.accepts('[["a"], ["b"], ["a"]]')
+    assert not language.accepts('[["a", "a"]]')
+
+
+def test_patterns_of_names_that_overlap_in_many_ways_are_refused_soon() -> None:
+    patterns = {f"{letter}.{{{8 + i}}}$": {"enum": [i]} for i, letter in enumerate("abcdefgh")}
+    start = process_time()
+    with pytest.raises(detent.LimitError, match=r"'a\.\{8\}\$', 'b\.\{9\}\$'.*anchor them") as caught:
+        detent.json_schema({"type": "object", "patternProperties": patterns, "additionalProperties": False})
+    assert process_time() - start < 3  # 0.9 s; each search by itself would reach its limit after 4 s in all
+    assert caught.value.subject == "name_classes"
+    apart = {f"^{letter}.{{{8 + i}}}$": {"enum": [i]} for i, letter in enumerate("abcdefgh")}
+    language = detent.json_schema({"type": "object", "patternProperties": apart, "additionalProperties": False})
+    assert language.accepts('{"b123456789": 1}')
+    assert not language.accepts('{"b12345678": 1}')

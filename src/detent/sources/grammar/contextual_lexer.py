@@ -38,11 +38,15 @@ _DEAD, _ENDS, _GOES_ON = range(3)
 
 
 class Path(NamedTuple):
-    """A way to read a terminal: by which entry, which terminals' texts it must not be, which entries must not match."""
+    """A way to read a terminal: by which entry, which terminals' texts it must not be, which entries must not match.
+
+    With `option`, only the texts of that alternative of the entry (`Terminals.options`).
+    """
 
     entry: int
     others: frozenset[int]
     rivals: frozenset[int]
+    option: int | None = None
 
 
 class Guard(IntEnum):
@@ -59,13 +63,14 @@ class Terminals:
     def __init__(self, rules: LarkRules, limits: Limits) -> None:
         self.rules, self.limits = rules, limits
         self._matches: dict[int, LeftmostMatch] = {}
+        self._options: dict[int, list[LeftmostMatch]] = {}
         self._first: dict[int, bytes] = {}
         self._first_of: dict[frozenset[int], bytes] = {}
         self._tentative: dict[int, ByteDfa] = {}
         self._answers: dict[tuple[object, ...], bool] = {}
         self.guards: list[_core.Node] = [_core.empty()]
         self._guards: dict[tuple[str, object], int] = {}
-        self._extensions: dict[tuple[int, int, frozenset[int]], tuple[set[int], set[int]] | None] = {}
+        self._extensions: dict[tuple[int, Path], tuple[set[int], set[int]] | None] = {}
 
     def __getitem__(self, number: int) -> LarkTerminal:
         return self.rules.terminals[number]
@@ -88,6 +93,32 @@ class Terminals:
                     what, _, remedy = str(error).partition("\n")
                     source.unsupported(f"terminal {terminal.name}: {what}", terminal.offset, remedy)
         return self._matches[number]
+
+    def options(self, number: int) -> list[LeftmostMatch]:
+        """Return the matches of the alternatives of a terminal, if what may follow depends on the alternative; or none.
+
+        Nothing makes a comment in `/* */` longer, all but a line's end does so with one after `//`. If all alternatives
+        go on, the terminal as a whole takes fewer states. Together the alternatives must be the terminal.
+        """
+        if number not in self._options:
+            match, options = self.match(number), self[number].pattern.options
+            found = [leftmost_match(option.parsed) for option in options if not option.is_text]
+            self._options[number] = []
+            if len(found) == len(options) > 1 and all(each.after is None for each in [match, *found]):
+                union = _core.union([each.tentative for each in found])
+                more = _core.intersection([match.tentative, _core.complement(union)])
+                fewer = _core.intersection([union, _core.complement(match.tentative)])
+                longer = [
+                    _core.intersection([match.tentative, _core.concat([each.tentative, _SOME_BYTES])]) for each in found
+                ]
+                if is_empty(more) and is_empty(fewer) and any(map(is_empty, longer)):
+                    self._options[number] = found
+        return self._options[number]
+
+    def ignored_paths(self, number: int, rivals: frozenset[int]) -> list[Path]:
+        """Return the paths of an ignored terminal."""
+        options: list[int | None] = [*range(len(self.options(number)))] or [None]
+        return [Path(number, frozenset(), rivals, option) for option in options]
 
     def order(self, number: int) -> tuple[int, int, int, str]:
         """Return what the lexer sorts by."""
@@ -145,9 +176,13 @@ class Terminals:
         """Return the texts that begin with a terminal."""
         return _core.concat([self.match(number).full, ANY_BYTES])
 
+    def reading(self, path: Path) -> LeftmostMatch:
+        """Return the match of the entry of a path, or of its alternative."""
+        return self.match(path.entry) if path.option is None else self.options(path.entry)[path.option]
+
     def texts(self, terminal: int, path: Path) -> _core.Node:
         """Return the texts of a terminal that a path reads."""
-        tentative = self.match(path.entry).tentative
+        tentative = self.reading(path).tentative
         parts = [tentative]
         if terminal != path.entry:
             full = self.match(terminal).full
@@ -174,7 +209,9 @@ class Terminals:
         for rival in sorted(self.meeting(path.rivals, path.entry)):
             prefixed_by = self.prefixed_by(rival)
             met = _core.intersection([tail, prefixed_by])
-            if self._ask(("tail", terminal, path.entry, path.others, following_bytes, rival), partial(is_empty, met)):
+            if self._ask(
+                ("tail", terminal, path._replace(rivals=frozenset()), following_bytes, rival), partial(is_empty, met)
+            ):
                 continue
             if self.match(rival).after is None and is_empty(_core.intersection([texts, _core.complement(prefixed_by)])):
                 return None
@@ -183,7 +220,7 @@ class Terminals:
 
     def _guard(self, terminal: int, path: Path, following: frozenset[int]) -> int:
         """Return what must not follow the texts of a path, if something that may follow would be read on."""
-        key = (terminal, path.entry, path.others)
+        key = (terminal, path._replace(rivals=frozenset()))
         if key not in self._extensions:
             self._extensions[key] = _extensions(self.texts(terminal, path), self.match(path.entry).tentative)
         extensions = self._extensions[key]
@@ -196,7 +233,7 @@ class Terminals:
         if self.match(path.entry).after is not None:
             self._check_lookahead(path.entry, following)
         if self._ask(("loop", *key), partial(self._reads_on, terminal, path)):
-            return self._guard_number(("loop", path.entry), self.match(path.entry).loop)
+            return self._guard_number(("loop", (path.entry, path.option)), self.reading(path).loop)
         if nexts & goes_on:
             return Guard.MAXIMAL
         return self._guard_number(("bytes", bytes(sorted(ends))), _core.byte_set(bytes(sorted(ends))))
@@ -225,13 +262,13 @@ class Terminals:
 
     def _reads_on(self, terminal: int, path: Path) -> bool:
         """Whether the entry reads on after any of the texts just over the characters that its end repeats."""
-        match = self.match(path.entry)
-        if match.loop is None:
+        loop, tentative = self.reading(path).loop, self.match(path.entry).tentative
+        if loop is None:
             return False
         texts = self.texts(terminal, path)
-        other = _core.intersection([CHARACTER, _core.complement(match.loop)])
-        stops = _core.intersection([_core.concat([texts, match.loop]), _core.complement(match.tentative)])
-        goes = _core.intersection([match.tentative, _core.concat([texts, other, ANY_BYTES])])
+        other = _core.intersection([CHARACTER, _core.complement(loop)])
+        stops = _core.intersection([_core.concat([texts, loop]), _core.complement(tentative)])
+        goes = _core.intersection([tentative, _core.concat([texts, other, ANY_BYTES])])
         return is_empty(stops) and is_empty(goes)
 
     def _guard_number(self, key: tuple[str, object], node: _core.Node | None) -> int:
@@ -343,7 +380,7 @@ class ContextualLexer:
         rivals: set[int] = set()
         for entry, keywords in self.entries:
             if entry in self.terminals.rules.ignored:
-                skipped[entry].append(Path(entry, frozenset(), frozenset(rivals)))
+                skipped[entry].extend(self.terminals.ignored_paths(entry, frozenset(rivals)))
             else:
                 for index, keyword in enumerate(keywords):
                     found[keyword].append(Path(entry, frozenset(keywords[:index]), frozenset(rivals)))

@@ -107,10 +107,11 @@ class DynamicLexer:
             # A second text of a repeatable terminal would be part of the first.
             alone = number if self.terminals.is_repeatable(number) else None
             following = frozenset(first) | frozenset(self.rules.ignored) - {alone}
-            narrowed = self.terminals.narrowed(number, Path(number, frozenset(), frozenset()), following)
-            if narrowed is not None:
-                ignored.append((number, *narrowed))
-                is_regular = is_regular and narrowed[1] >= Guard.NONE and self.terminals.match(number).after is None
+            for path in self.terminals.ignored_paths(number, frozenset()):
+                narrowed = self.terminals.narrowed(number, path, following)
+                if narrowed is not None:
+                    ignored.append((number, *narrowed))
+                    is_regular = is_regular and narrowed[1] >= Guard.NONE and self.terminals.match(number).after is None
         node = solve_ignored(self.terminals, ignored, accept, Guard.NONE)
         assert node is not None  # noqa: S101 - no guard is pending, so the texts themselves are among the result
         return Terminal(node, not first, size, is_regular)

@@ -8,7 +8,7 @@ the lexer tries first, so this module builds the same regex (lark 1.3, `Terminal
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from functools import cached_property
 from typing import TypeAlias
 
@@ -40,7 +40,10 @@ _SIGNS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 
 class Pattern:
-    """A text or a regex with its flags; with `node`, a language that Lark has no pattern for."""
+    """A text or a regex with its flags; with `node`, a language that Lark has no pattern for.
+
+    `options` are the alternatives of which the regex is a union.
+    """
 
     def __init__(
         self,
@@ -49,7 +52,9 @@ class Pattern:
         is_text: bool = False,
         node: _core.Node | None = None,
         limits: Limits = _DEFAULT_LIMITS,
+        options: Iterable[Pattern] = (),
     ) -> None:
+        self.options = tuple(options)
         self.value, self.flags, self.is_text = value, "".join(dict.fromkeys(flags)), is_text
         self._given, self._limits = node, limits
 
@@ -225,7 +230,7 @@ def _sequence(patterns: list[Pattern]) -> Pattern:
 def _union(patterns: list[Pattern]) -> Pattern:
     if all(pattern.is_plain for pattern in patterns):
         patterns = sorted(patterns, key=lambda p: (-p.widths[1], -p.widths[0], -len(p.value)))
-        return Pattern(f"(?:{'|'.join(pattern.regexp for pattern in patterns)})")
+        return Pattern(f"(?:{'|'.join(pattern.regexp for pattern in patterns)})", options=patterns)
     node = _core.union([pattern.node for pattern in patterns])
     return Pattern("|".join(pattern.value for pattern in patterns), node=node)
 

@@ -10,11 +10,13 @@ from detent.sources.json_schema.assertions.formulas import EveryMember
 from detent.sources.json_schema.assertions.property_names import Criterion, NameClass, NameSet
 from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.solver import Solver
-from detent.sources.json_schema.solve.string_sets import StringSet, union_of_strings
+from detent.sources.json_schema.solve.string_sets import SearchRoom, StringSet, union_of_strings
 
 __all__ = ["FreeNames", "name_classes"]
 
 _MAX_CLASSES = 64
+_MAX_SEARCHED = 48 << 20
+"""Bytes of the automata that find which classes have a name: some 0.7 s; real schemas take up to 34 MB."""
 _Verdicts = tuple[tuple[Criterion, bool], ...]
 
 
@@ -38,6 +40,7 @@ def name_classes(
         criteria.update(dict.fromkeys(names.criteria))
     unmentioned = StringSet(excluded=frozenset(mentioned))
     classes: list[tuple[_Verdicts, StringSet]] = [((), unmentioned)]
+    room = SearchRoom(_MAX_SEARCHED)
     for criterion in criteria:
         inside = solver.satisfying(criterion)
         outside = inside.complement()
@@ -49,7 +52,7 @@ def name_classes(
         ]
         classes = [(verdicts, strings) for verdicts, strings in classes if strings.listed is None or strings.listed]
         if len(criteria) > 3 and len(classes) > 3:
-            classes = [(verdicts, strings) for verdicts, strings in classes if not strings.is_empty()]
+            classes = _with_names(classes, room)
         if len(classes) > _MAX_CLASSES:
             raise LimitError(
                 f"{len(criteria)} patterns of names overlap in over {_MAX_CLASSES} ways; "
@@ -60,6 +63,26 @@ def name_classes(
             )
     found = [FreeNames(NameClass(verdicts), strings) for verdicts, strings in classes]
     return _united(solver, found, every, residual_names, unmentioned)
+
+
+def _with_names(classes: list[tuple[_Verdicts, StringSet]], room: SearchRoom) -> list[tuple[_Verdicts, StringSet]]:
+    """Return the classes that have a name; raises `LimitError` with the patterns of the class that is too large."""
+    found = []
+    for verdicts, strings in classes:
+        try:
+            is_empty = strings.is_empty(room)
+        except LimitError as error:
+            patterns = [f"{criterion:.40}" for criterion, _ in verdicts if isinstance(criterion, str)]
+            raise LimitError(
+                f"the patterns of names {', '.join(map(repr, patterns[:4]))} overlap in too many ways to find which "
+                "names match several; anchor them with ^ and $, or begin each with a text of its own",
+                subject="name_classes",
+                limit=_MAX_SEARCHED,
+                given=error.given,
+            ) from error
+        if not is_empty:
+            found.append((verdicts, strings))
+    return found
 
 
 def _is_forbidden(solver: Solver, verdicts: _Verdicts, every: list[EveryMember]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from detent import _core
 from detent.errors import LimitError
+from detent.limits import Limits
 from detent.queries import ByteDfa
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.formulas import (
@@ -24,12 +25,25 @@ from detent.sources.json_schema.assertions.formulas import (
 )
 from detent.sources.nodes import CHARACTER, UTF8
 
-__all__ = ["StringSet", "lower_count", "string_set", "union_of_strings", "upper_count"]
+__all__ = ["SearchRoom", "StringSet", "lower_count", "string_set", "union_of_strings", "upper_count"]
 
 _REPEATED_CHARACTER = re.compile(r"\^(\[(?:[^\]\\]|\\.)+\]|\\[dDwWsS])(\+|\*|\{(\d{1,6})(,(\d{0,6}))?\})\$")
 """A class of characters with a quantifier, from the start of the text to its end."""
 _QUANTIFIERS: dict[str, tuple[int, None]] = {"+": (1, None), "*": (0, None)}
 _LARGEST_COUNT = 1_000_000
+
+
+class SearchRoom:
+    """The bytes that several searches may take together, so that their time is bounded: 10 to 20 ms a MB."""
+
+    def __init__(self, memory_bytes: int) -> None:
+        self._left = memory_bytes
+
+    def search(self, node: _core.Node) -> ByteDfa:
+        """Return the automaton of a node; raises `LimitError` if it needs more than what is left."""
+        dfa = ByteDfa(node, Limits(memory_bytes=max(self._left, 1)))
+        self._left -= dfa.memory_bytes
+        return dfa
 
 
 class StringSet:
@@ -71,9 +85,9 @@ class StringSet:
             self._questions = [ByteDfa(node) for node in self.nodes]
         return all(questions.accepts(text.encode()) for questions in self._questions)
 
-    def is_empty(self) -> bool:
-        """Whether there is no member; searches the automaton."""
-        return not self.listed if self.listed is not None else ByteDfa(self.node()).is_empty()
+    def is_empty(self, room: SearchRoom) -> bool:
+        """Whether there is no member; searches the automaton, within the room that is left."""
+        return not self.listed if self.listed is not None else room.search(self.node()).is_empty()
 
     def intersection(self, other: StringSet) -> StringSet:
         """Return the strings of both sets."""
