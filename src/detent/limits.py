@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from detent.errors import ArgumentError
 
-__all__ = ["Limits", "read_limits"]
+__all__ = ["DEFAULT_LIMITS", "Limits", "read_limits"]
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class Limits:
                 raise ArgumentError(f"Limits.{field.name} must be an integer from 1 to 2**62 - 1, got {got:.40}")
 
 
-_DEFAULT = Limits()
+DEFAULT_LIMITS = Limits()
 
 
 def read_limits(limits: Limits | None) -> Limits:
     """Return the limits of a call, which are the default ones without any; raises `ArgumentError` for another type."""
     if limits is None:
-        return _DEFAULT
+        return DEFAULT_LIMITS
     if not isinstance(limits, Limits):
         raise ArgumentError(f"limits are detent.Limits(...), got {type(limits).__name__}")
     return limits

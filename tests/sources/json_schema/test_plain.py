@@ -18,6 +18,7 @@ from detent.sources.calls.function import read_functions
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.plain import read_plain
 from detent.sources.json_schema.emit import number_automaton, numbers, scalars
+from detent.sources.json_schema.emit.plain import PlainNodes
 from detent.sources.json_schema.parse.dialect import DEFAULT
 from detent.sources.json_schema.parse.references import References
 from detent.sources.json_schema.parse.schema_text import has_one_base
@@ -98,10 +99,17 @@ def outcome(schema: Any, *, style: str | None = None, **options: Any) -> tuple[A
 
 def assert_as_general(schema: Any, *, has_one_fault: bool = True, **options: Any) -> None:
     """Compare with the way that all other schemas go; of several faults, either way may report another one."""
-    found = outcome(schema, **options)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SchemaDocument, "plain_schema", lambda *_: None)
-        expected = outcome(schema, **options)
+    is_document = "style" not in options and not isinstance(schema, str)
+    for source in (schema, json.dumps(schema)) if is_document else (schema,):
+        found = outcome(source, **options)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SchemaDocument, "plain_schema", lambda *_: None)
+            patch.setattr(PlainNodes, "document", lambda *_: None)
+            expected = outcome(source, **options)
+        assert_equal(found, expected, schema, has_one_fault)
+
+
+def assert_equal(found: tuple[Any, ...], expected: tuple[Any, ...], schema: Any, has_one_fault: bool) -> None:
     if not has_one_fault and isinstance(found[0], tuple) and isinstance(expected[0], tuple):
         assert found[0][0] == expected[0][0], schema
     else:
@@ -166,12 +174,53 @@ _SCHEMAS = st.recursive(
 
 
 @settings(max_examples=300, deadline=None)
-@given(_SCHEMAS, st.sampled_from([None, DRAFT_4]))
-def test_random_schemas(schema: Any, draft: str | None) -> None:
+@given(_SCHEMAS, st.sampled_from([None, DRAFT_4]), st.sampled_from(["schema", "any"]))
+def test_random_schemas(schema: Any, draft: str | None, order: str) -> None:
     if isinstance(schema, dict) and draft:
         schema = {"$schema": draft, **schema}
     if isinstance(schema, (dict, bool)):
-        assert_as_general(schema, has_one_fault=False)
+        assert_as_general(schema, has_one_fault=False, order=order)
+
+
+DEFINITIONS: dict[str, Any] = {
+    "plain": {"type": "array", "items": {"$ref": "#/$defs/text"}},
+    "text": {"type": "string", "maxLength": 3},
+    "chain": {"$ref": "#/$defs/plain", "description": "x"},
+    "beside": {"$ref": "#/$defs/text", "minLength": 2},
+    "loop": {"type": "object", "properties": {"loop": {"$ref": "#/$defs/loop"}}},
+    "circle": {"$ref": "#/$defs/circle"},
+    "never": False,
+    "a/b": {"type": "null"},
+    "a~1b": {"type": "boolean"},
+    "other": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/plain"}]},
+}
+
+
+@pytest.mark.parametrize("draft", [None, DRAFT_4])
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("name", [*DEFINITIONS, "a~1b", "a~01b", "missing"])
+def test_references(name: str, order: str, draft: str | None) -> None:
+    head = {"type": "object", "$defs": DEFINITIONS} if draft is None else {"$schema": draft, "$defs": DEFINITIONS}
+    reference = {"$ref": f"#/$defs/{name}"}
+    for properties in ({"a": reference}, {"a": reference, "b": reference, "c": {"$ref": "#/$defs/text"}}):
+        assert_as_general({"type": "object", **head, "properties": properties, "required": ["a"]}, order=order)
+        assert_as_general({"type": "object", **head, "additionalProperties": reference}, order=order)
+
+
+def test_a_document_of_too_many_schemas_goes_the_general_way() -> None:
+    schema: Any = {"type": "string"}
+    for _ in range(5):
+        schema = {"type": "object", "properties": {"a": schema}}
+    for most in (4, 5, 6):
+        assert_as_general(schema, limits=detent.Limits(pattern_size=most))
+
+
+def test_documents_in_use_need_no_general_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SchemaDocument, "__init__", lambda *_, **__: pytest.fail("the general way"))
+    point = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x", "y"]}
+    schema = {"type": "object", "properties": {"points": {"type": "array", "items": {"$ref": "#/$defs/point"}}}}
+    for order in ("schema", "any"):
+        detent.json_schema(json.dumps({**schema, "$defs": {"point": point}}), order=order)
 
 
 def test_custom_formats_and_limits_are_not_shared() -> None:
@@ -226,4 +275,5 @@ def test_the_text_tells_that_a_document_has_one_base(document: dict[str, Any]) -
 def test_schemas_in_use() -> None:
     with gzip.open(FOLDER / "maskbench-dev.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in islice(lines, 0, None, 3):
-            assert_as_general(json.dumps(json.loads(line)["schema"]))
+            for order in ("schema", "any"):
+                assert_as_general(json.dumps(json.loads(line)["schema"]), order=order)

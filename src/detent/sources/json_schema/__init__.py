@@ -23,10 +23,12 @@ from detent.language import Language
 from detent.limits import Limits, read_limits
 from detent.origin import Origin, Quotes
 from detent.sources.json_schema.assertions.diagnostics import summary
-from detent.sources.json_schema.assertions.document import SchemaDocument
+from detent.sources.json_schema.assertions.document import SchemaDocument, has_default_texts
 from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.emit.json_spelling import SpellingName, json_spelling
+from detent.sources.json_schema.emit.plain import PlainNodes
 from detent.sources.json_schema.parse.decoder import loads
+from detent.sources.json_schema.parse.dialect import DEFAULT, find_dialect
 from detent.sources.json_schema.parse.schema_text import as_dicts, has_one_base, read_text
 from detent.sources.json_schema.python_types import schema_of
 from detent.sources.json_schema.schema_source import SchemaSource
@@ -197,8 +199,17 @@ def _node(
     limits: Limits,
     has_one_base: bool = False,
 ) -> _core.Node:
+    written, is_ordered = json_spelling(spelling, whitespace), order == "schema"
+    if has_one_base and isinstance(schema, dict):
+        dialect = find_dialect(str(schema["$schema"])) if "$schema" in schema else DEFAULT
+        nodes = PlainNodes(
+            written, is_ordered=is_ordered, has_default_texts=has_default_texts(lenient, formats, limits)
+        )
+        node = nodes.document(schema, dialect, limits.pattern_size) if dialect else None
+        if node is not None:
+            return node
     document = SchemaDocument(schema, lenient, formats, limits, has_one_base=has_one_base)
-    return Emitter(Solver(document), json_spelling(spelling, whitespace), is_ordered=order == "schema").emit()
+    return Emitter(Solver(document), written, is_ordered=is_ordered).emit()
 
 
 @suggests_names

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from detent.language import Language
-from detent.limits import Limits
+from detent.limits import DEFAULT_LIMITS, Limits
 from detent.sources.json_schema.assertions.assertions import AnyOf, Assertions, Conjunct, Conjunction
 from detent.sources.json_schema.assertions.formulas import Formula
 from detent.sources.json_schema.assertions.keywords import read_assertions
@@ -15,11 +15,15 @@ from detent.sources.json_schema.assertions.plain import PlainSchema, read_plain
 from detent.sources.json_schema.parse.schema_node import NegatedSchema, SchemaNode, SignedSchema, negated
 from detent.sources.json_schema.parse.values import ARRAY, OBJECT, comparison_key, kind_of
 
-__all__ = ["SchemaDocument"]
+__all__ = ["SchemaDocument", "has_default_texts"]
 
 _IN_PLACE = frozenset(("allOf", "anyOf", "oneOf", "not", "$ref", "$dynamicRef", "$recursiveRef"))
 """The keywords that may lead to another schema for the same value."""
-_DEFAULT_LIMITS = Limits()
+
+
+def has_default_texts(lenient: bool, formats: Mapping[str, Language], limits: Limits) -> bool:
+    """Whether patterns and formats have the meaning that they have in any other document."""
+    return not (lenient or formats) and (limits is DEFAULT_LIMITS or limits == DEFAULT_LIMITS)
 
 
 class SchemaDocument:
@@ -44,8 +48,7 @@ class SchemaDocument:
         self.algebra = self.nodes.algebra
         self.names = self.nodes.names
         self.texts = self.nodes.texts
-        self.has_default_texts = not (lenient or formats) and limits == _DEFAULT_LIMITS
-        """Whether patterns and formats have the meaning that they have in any other document."""
+        self.has_default_texts = has_default_texts(lenient, formats, limits)
         self.always = self.nodes.always
         self.never = self.nodes.never
         self.root = self.nodes.root

@@ -18,7 +18,7 @@ from detent.sources.json_schema.assertions.property_names import (
     ValidNames,
 )
 from detent.sources.json_schema.assertions.texts import Texts
-from detent.sources.json_schema.parse.dialect import DEFAULT, DIALECTS, Dialect
+from detent.sources.json_schema.parse.dialect import DEFAULT, Dialect, find_dialect
 from detent.sources.json_schema.parse.references import References
 from detent.sources.json_schema.parse.schema_node import Base, SchemaNode, SignedSchema
 from detent.sources.nodes import short_repr
@@ -100,7 +100,7 @@ class SchemaNodes:
             return DEFAULT
         if not isinstance(named, str):
             raise SchemaError(f"$schema must be a string, got {summary(named)}", keyword="$schema")
-        found = DIALECTS.get(named.rstrip("#")) or DIALECTS.get(named.rstrip("#").replace("https:", "http:", 1))
+        found = find_dialect(named)
         if found is None:
             reason = f"{short_repr(named)} is none of the drafts 4, 6, 7, 2019-09 and 2020-12"
             remedy = "name one of these, or leave $schema out for 2020-12"

@@ -5,14 +5,16 @@ The expressions are those that `objects` and `arrays` emit for the same schema a
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any, TypeAlias
 
 from detent import _core
-from detent.sources.json_schema.assertions.plain import ANNOTATIONS, PlainSchema, listed_strings
+from detent.sources.json_schema.assertions.plain import ANNOTATIONS, PlainSchema, listed_strings, read_plain
 from detent.sources.json_schema.emit.scalars import CONSTRAINTS, constrained_scalar
+from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Request, Task, ValueEmitter, union_of
-from detent.sources.json_schema.parse.schema_node import Base, SchemaNode
+from detent.sources.json_schema.parse.dialect import Dialect
+from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.json_schema.parse.values import (
     ARRAY,
     BOOLEAN,
@@ -24,51 +26,97 @@ from detent.sources.json_schema.parse.values import (
 )
 from detent.sources.json_schema.solve.number_sets import NumberRange
 from detent.sources.json_schema.solve.string_sets import StringSet
-from detent.sources.nodes import concat, repeat
 
-__all__ = ["PlainEmitter"]
+__all__ = ["PlainEmitter", "PlainNodes"]
 
 _TYPED = ANNOTATIONS | {"type"}
+_REFERRING = ANNOTATIONS | {"$ref"}
+_LONGEST_CHAIN = 10
 _CONSTRAINED = ANNOTATIONS | CONSTRAINTS
 _NUMBERS = {INTEGER: [NumberRange(is_integer=True)], NUMBER: [NumberRange()]}
 _Inner: TypeAlias = "Generator[Request, _core.Node, _core.Node | None]"
 _SCALARS = {"null": NULL, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING}
 
 
-class PlainEmitter:
-    """Emits plain schemas of one document; asks `values` for the schemas inside that are not plain."""
+class PlainNodes:
+    """Expressions of plain schemas in one spelling, in or without the order of the schema.
 
-    def __init__(self, values: ValueEmitter) -> None:
-        self._values = values
-        self._document = values.solver.document
-        self._spelling = values.spelling
-        self._types: dict[tuple[str, Base], _core.Node] = {}
+    With `has_default_texts`, patterns and formats have the meaning that they have in any other document.
+    """
 
-    def scalar(self, schema: Any, base: Base) -> _core.Node | None:
-        """Return the expression of a schema of one scalar type; None for any other schema."""
+    def __init__(self, spelling: Spelling, *, is_ordered: bool, has_default_texts: bool) -> None:
+        self._spelling = spelling
+        self._is_ordered = is_ordered
+        self._has_default_texts = has_default_texts
+        self._types: dict[tuple[str, int], _core.Node] = {}
+
+    def document(self, root: Any, dialect: Dialect, most: int) -> _core.Node | None:
+        """Return the expression of a document of plain schemas alone, at most so many; None for any other one."""
+        known: dict[int, _core.Node] = {}
+        plain: dict[int, tuple[PlainSchema, list[Any]]] = {}
+        pending = [root]
+        while pending:
+            schema = pending[-1]
+            if id(schema) in known:
+                pending.pop()
+                continue
+            if id(schema) in plain:
+                known[id(schema)] = self._whole(*plain[id(schema)], known)
+                continue
+            found = read_plain(schema, dialect.year, is_root=schema is root)
+            if found is None or len(plain) >= most:
+                return None
+            inner = [*found.properties.values(), found.additional, found.items]
+            inner = [_referred(one, root, dialect) if type(one) is dict and "$ref" in one else one for one in inner]
+            plain[id(schema)] = found, inner
+            for one in inner:
+                if one is True or one is False or id(one) in known:
+                    continue
+                node = self.scalar(one, dialect)
+                if node is not None:
+                    known[id(one)] = node
+                elif id(one) in plain:
+                    return None  # a schema inside itself
+                else:
+                    pending.append(one)
+        return known[id(root)]
+
+    def _whole(self, plain: PlainSchema, inner: list[Any], known: Mapping[int, _core.Node]) -> _core.Node:
+        """Return the expression of a schema; `inner` are those of its members, other members and items."""
+        anything = self._spelling.anything
+        *values, other, item = [None if one is False else anything if one is True else known[id(one)] for one in inner]
+        parts = self.scalars(plain.kinds)
+        if plain.kinds & ARRAY:
+            parts.append(self.array(plain, None if plain.most == 0 else item))
+        if plain.kinds & OBJECT:
+            parts.append(self.object(plain, dict(zip(plain.properties, values, strict=True)), other))
+        return union_of(parts)
+
+    def scalar(self, schema: Any, dialect: Dialect) -> _core.Node | None:
+        """Return the expression of a schema of one scalar type, or of every value; None for any other schema."""
         if not isinstance(schema, dict):
             return None
         name = schema.get("type")
+        names = schema.keys()
         if isinstance(name, str) and name in _SCALARS:
-            names = schema.keys()
             if names <= _TYPED:
-                known = self._types.get((name, base))
+                known = self._types.get((name, dialect.year))
                 if known is None:
-                    known = self._types[name, base] = self._type(name, base)
+                    known = self._types[name, dialect.year] = self._type(name, dialect)
                 return known
-            if names <= _CONSTRAINED and self._document.has_default_texts:
-                return constrained_scalar(self._spelling, base.dialect.uri, schema)
+            if names <= _CONSTRAINED and self._has_default_texts:
+                return constrained_scalar(self._spelling, dialect.uri, schema)
         if "enum" in schema or "const" in schema:
-            listed = listed_strings(schema, base.dialect.year)
+            listed = listed_strings(schema, dialect.year)
             return None if listed is None else self._spelling.strings(StringSet(dict.fromkeys(listed)))
-        return None
+        return self._spelling.anything if names <= ANNOTATIONS else None
 
-    def _type(self, name: str, base: Base) -> _core.Node:
-        if name == "integer" and base.dialect.year <= 4:
+    def _type(self, name: str, dialect: Dialect) -> _core.Node:
+        if name == "integer" and dialect.year <= 4:
             return self._spelling.numbers([NumberRange(is_integer=True, fraction_part=False)])
-        return union_of(self._scalars(_SCALARS[name]))
+        return union_of(self.scalars(_SCALARS[name]))
 
-    def _scalars(self, kinds: int) -> list[_core.Node]:
+    def scalars(self, kinds: int) -> list[_core.Node]:
         """Return the expressions of all scalars of some kinds."""
         spelling = self._spelling
         parts = [spelling.null] if kinds & NULL else []
@@ -80,9 +128,62 @@ class PlainEmitter:
             parts.append(spelling.strings(StringSet()))
         return parts
 
+    def array(self, plain: PlainSchema, item: _core.Node | None) -> _core.Node:
+        """Return the expression of the arrays of a schema; `item` is None if no item is valid."""
+        spelling, most = self._spelling, plain.most
+        if item is None:
+            return _core.empty() if plain.least else spelling.empty_array
+        upper = None if most is None else most - 1
+        more = _core.repeat(_core.concat([spelling.comma, item]), max(plain.least - 1, 0), upper)
+        whole = _core.concat([spelling.open_array, item, more, spelling.close_array])
+        return whole if plain.least else _core.union([spelling.empty_array, whole])
+
+    def object(
+        self, plain: PlainSchema, values: Mapping[str, _core.Node | None], other: _core.Node | None
+    ) -> _core.Node:
+        """Return the expression of the objects of a schema; None stands for values of which none is valid."""
+        spelling, required, is_ordered = self._spelling, plain.required, self._is_ordered
+        members: list[tuple[_core.Node, bool]] = []
+        for name in (*spelling.member_order(values), *(name for name in required if name not in values)):
+            inner = values.get(name, other)
+            if inner is not None:
+                members.append((self._member(name, inner), name in required))
+            elif name in required:
+                return _core.empty()
+        others = None
+        if other is not None:
+            names = frozenset((*values, *required))
+            others = _core.concat([spelling.free_label(StringSet(excluded=names)), other])
+        if is_ordered:
+            whole = _core.ordered(members, others, spelling.comma, True)
+        elif members or others is not None:
+            whole = _core.unordered(members, others, spelling.comma, 1, None)
+        else:
+            return spelling.empty_object
+        some = _core.concat([spelling.open_object, whole, spelling.close_object])
+        return some if required else _core.union([spelling.empty_object, some])
+
+    def _member(self, name: str, value: _core.Node) -> _core.Node:
+        """Return a member; each order has its own grouping of the same parts."""
+        label, colon = self._spelling.name(name), self._spelling.colon
+        if self._is_ordered:
+            return _core.concat([label, colon, value])
+        return _core.concat([_core.concat([label, colon]), value])
+
+
+class PlainEmitter:
+    """Emits plain schemas of one document; asks `values` for the schemas inside that are not plain."""
+
+    def __init__(self, values: ValueEmitter) -> None:
+        self._values = values
+        self._document = values.solver.document
+        self._nodes = PlainNodes(
+            values.spelling, is_ordered=values.is_ordered, has_default_texts=self._document.has_default_texts
+        )
+
     def emit(self, node: SchemaNode, plain: PlainSchema) -> Task:
         """Emit the values of a plain schema."""
-        parts = self._scalars(plain.kinds)
+        parts = self._nodes.scalars(plain.kinds)
         if plain.kinds & ARRAY:
             parts.append((yield from self._array(node, plain)))
         if plain.kinds & OBJECT:
@@ -92,8 +193,8 @@ class PlainEmitter:
     def _inner(self, node: SchemaNode, schema: Any, *token: object) -> _Inner:
         """Emit the value of a member or item; return None if plainly no value is valid."""
         if schema is True:
-            return self._spelling.anything
-        known = self.scalar(schema, node.base)
+            return self._values.spelling.anything
+        known = self._nodes.scalar(schema, node.base.dialect)
         if known is None:
             value = self._values.solver.values((self._document.inner(node, schema, *token),))
             if value is self._document.nothing:
@@ -102,35 +203,32 @@ class PlainEmitter:
         return known if known is not None else (yield value)
 
     def _array(self, node: SchemaNode, plain: PlainSchema) -> Task:
-        spelling, most = self._spelling, plain.most
-        item = None if most == 0 else (yield from self._inner(node, plain.items, "items"))
-        if item is None:
-            return _core.empty() if plain.least else spelling.empty_array
-        upper = None if most is None else most - 1
-        more = repeat(concat(spelling.comma, item), max(plain.least - 1, 0), upper)
-        whole = concat(spelling.open_array, item, more, spelling.close_array)
-        return whole if plain.least else _core.union([spelling.empty_array, whole])
+        item = None if plain.most == 0 else (yield from self._inner(node, plain.items, "items"))
+        return self._nodes.array(plain, item)
 
     def _object(self, node: SchemaNode, plain: PlainSchema) -> Task:
-        spelling, properties, required = self._spelling, plain.properties, plain.required
-        members: list[tuple[_core.Node, bool]] = []
-        for name in spelling.member_order(properties):
-            inner = yield from self._inner(node, properties[name], "properties", name)
-            if inner is not None:
-                members.append((_core.concat([spelling.name(name), spelling.colon, inner]), name in required))
-            elif name in required:
-                return _core.empty()
+        values: dict[str, _core.Node | None] = {}
+        for name, schema in plain.properties.items():
+            values[name] = yield from self._inner(node, schema, "properties", name)
         other = None
         if plain.additional is not False:
             other = yield from self._inner(node, plain.additional, "additionalProperties")
-        for name in required:
-            if name not in properties:
-                if other is None:
-                    return _core.empty()
-                members.append((_core.concat([spelling.name(name), spelling.colon, other]), True))
-        others = None
-        if other is not None:
-            names = frozenset((*properties, *required))
-            others = concat(spelling.free_label(StringSet(excluded=names)), other)
-        some = concat(spelling.open_object, _core.ordered(members, others, spelling.comma, True), spelling.close_object)
-        return some if required else _core.union([spelling.empty_object, some])
+        return self._nodes.object(plain, values, other)
+
+
+def _referred(schema: Any, root: Any, dialect: Dialect) -> Any:
+    """Return the schema at the end of references inside a document; a schema that is no reference alone, as it is."""
+    for _ in range(_LONGEST_CHAIN):
+        if type(schema) is not dict or "$ref" not in schema:
+            return schema
+        if not (dialect.is_reference_alone or schema.keys() <= _REFERRING):
+            break
+        reference = str(schema["$ref"])
+        first, *tokens = reference.split("/")
+        found = root if first == "#" and "~" not in reference and "%" not in reference else None
+        for token in tokens:
+            found = found.get(token) if type(found) is dict else None
+        if type(found) not in (dict, bool):
+            break
+        schema = found
+    return schema

@@ -8,7 +8,7 @@ from typing import Any
 
 from detent import _core
 from detent.errors import DetentError
-from detent.limits import Limits
+from detent.limits import DEFAULT_LIMITS
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import union_of
@@ -28,7 +28,6 @@ CONSTRAINTS = frozenset(
 _ARGUMENTS = (str, int, bool)
 _LONGEST_PATTERN = 1000
 _LARGEST_BOUND = 1 << 64
-_DEFAULT_LIMITS = Limits()
 
 
 def scalars_of(solver: Solver, spelling: Spelling, merged: MergedAssertions) -> list[_core.Node]:
@@ -69,7 +68,7 @@ def _shared(spelling: Spelling, uri: str, items: tuple[tuple[str, Any, type], ..
     try:
         if name is not None and not is_known_format(name):
             return None  # a warning is due
-        document = SchemaDocument({"$schema": uri, **schema}, False, {}, _DEFAULT_LIMITS)
+        document = SchemaDocument({"$schema": uri, **schema}, False, {}, DEFAULT_LIMITS)
         solver = Solver(document)
         return union_of(scalars_of(solver, spelling, solver.merged(document.conjunction([document.root]))))
     except DetentError:

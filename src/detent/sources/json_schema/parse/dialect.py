@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["DEFAULT", "DIALECTS", "Dialect"]
+__all__ = ["DEFAULT", "DIALECTS", "Dialect", "find_dialect"]
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,9 @@ DIALECTS: dict[str, Dialect] = {
 """By the value of `$schema`, without an empty fragment, `https` for `http` where the draft says so."""
 
 DEFAULT = _DRAFT_2020
+
+
+def find_dialect(named: str) -> Dialect | None:
+    """Return the dialect that a `$schema` names; None if it is no known draft."""
+    named = named.rstrip("#")
+    return DIALECTS.get(named) or DIALECTS.get(named.replace("https:", "http:", 1))
