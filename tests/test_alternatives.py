@@ -8,6 +8,7 @@ these steps take transition rows of unions, and none of the above.
 from __future__ import annotations
 
 import random
+import re
 from itertools import product
 
 import pytest
@@ -84,3 +85,12 @@ def test_masks_of_many_alternatives_are_those_of_single_steps(name: str, spellin
                 break
             longer = [token for token in continuations if len(VOCABULARY.token_bytes(token)) > 3]
             matcher.advance(choose.choice(longer or continuations))
+
+
+def test_masks_of_many_optional_words_are_those_of_single_steps() -> None:
+    words = random.Random(1).choices(["a", "b", "ab", "ba", ".", "a.", "b.", "z", "ez"], k=120)
+    optional = "".join(f"(?:{re.escape(word)})?" for word in words)
+    matcher = detent.compile(detent.regex(optional), VOCABULARY).matcher()
+    for token in (b"a", b"ab.", b"z"):
+        assert sorted(matcher.allowed()) == allowed_by_steps(matcher)
+        matcher.advance(next(token_id for text, token_id in TOKENS if text == token))

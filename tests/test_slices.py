@@ -183,6 +183,74 @@ def test_masks_of_bounded_strings_are_the_naive_ones(spelling: Any, characters: 
             assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), (bounds, text)
 
 
+_MANY_ROUNDS: list[dict[str, Any]] = [
+    {"pattern": r"^(?=.{1,60}$)([ab]{1,30}\.){1,40}[ab]+$"},
+    {"pattern": r"^(?=.{40,50}$)[ab]{0,30}(-[ab]{0,30})*$"},
+    {"pattern": r"^(?!.*aaab)(?=.{1,50}$)[ab.-]{0,30}\.[ab-]+b$"},
+    {"pattern": r"^([ab]+ ){0,16}[ab]+$", "maxLength": 64},
+    {"pattern": r"^$|^((ab|é){1,13}-){0,30}b$"},
+    {"pattern": "^[ab]*$", "not": {"pattern": "^(ab?){0,30}$"}},
+    {"pattern": r"^(.{0,26}b){2,3}$", "minLength": 60, "maxLength": 70},
+    {"pattern": r"^(é{1,26}-)+$"},
+    {"pattern": r"^(?=[^@]{0,48}@)[ab]+([.-][ab]+)*@a$"},
+    {"pattern": r"^[ab]*(\.[ab]+)*(--[ab]{3})?$", "maxLength": 45},
+    {"format": "email"},
+]
+
+
+@pytest.mark.parametrize("spelling", ["written", "any"])
+@pytest.mark.parametrize("string", _MANY_ROUNDS)
+def test_masks_of_many_rounds_are_the_naive_ones(spelling: Any, string: dict[str, Any]) -> None:
+    """Inside intersections, unions and rounds of rounds, at each distance from the bounds."""
+    choose = random.Random(1)
+    pieces = ["a", "b", "ab", "-", ".", " ", "é", 'b"', "\\u00e9", "\\u00"]
+    tokens = {bytes([byte]) for byte in range(256)}
+    tokens |= {piece.encode() * count for piece in ("a", "b", "ab", "é", "a-") for count in range(1, 36)}
+    while len(tokens) < 800:
+        tokens.add("".join(choose.choices(pieces, k=choose.randrange(2, 24))).encode())
+    vocabulary = detent.Vocabulary([*sorted(tokens), b""], eos_token_ids=[len(tokens)])
+    language = detent.json_schema({"type": "string", **string}, spelling=spelling)
+    automaton = ByteDfa(language._node)._core
+    guide = detent.compile(language, vocabulary)
+    compared = 0
+    for seed in range(4):
+        choose = random.Random(seed)
+        matcher = guide.matcher()
+        state = automaton.start
+        for _ in range(60):
+            expected = _naive(automaton, state, vocabulary)
+            assert {int(token) for token in matcher.allowed()} == expected, matcher.token_ids
+            compared += 1
+            text = sorted(expected - {len(vocabulary) - 1})
+            if not text:
+                break
+            inside = [token for token in text if b'"' not in vocabulary.token_bytes(token)]
+            short = [token for token in inside if len(vocabulary.token_bytes(token)) <= 3]
+            token = choose.choice(short or inside or text)
+            matcher.advance(token)
+            state = automaton.advance(state, vocabulary.token_bytes(token))
+    assert compared > 30
+
+
+@pytest.mark.parametrize("bound", [36, 41, 48, 60])
+@pytest.mark.parametrize("inside", [r"[ab]*(\.[ab]+)*", r"[ab]*(\.[ab]{9})?", r"([ab]+|[ab]*\.\.\.\.b)", "[ab]*"])
+def test_masks_before_a_bound_of_length_are_the_naive_ones(inside: str, bound: int) -> None:
+    """An intersection with a bound of its length, as the local part of an address is one, at each distance."""
+    tokens = {bytes([byte]) for byte in range(128)}
+    tokens |= {piece * count for piece in (b"a", b"b", b"ab") for count in range(1, 34)}
+    tokens |= {b"a" * count + end for count in range(31) for end in (b".", b".a", b"..", b"@", b"@c", b".a@")}
+    vocabulary = detent.Vocabulary([*sorted(tokens), b""], eos_token_ids=[len(tokens)])
+    language = (detent.regex(inside) & detent.regex(f"(?s:.){{0,{bound}}}")) + detent.regex("@c")
+    automaton = ByteDfa(language._node)._core
+    guide = detent.compile(language, vocabulary)
+    for length in range(bound + 1):
+        matcher = guide.matcher()
+        text = b"ab" * (length // 2) + b"a" * (length % 2)
+        matcher.advance_bytes(text)
+        state = automaton.advance(automaton.start, text)
+        assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), length
+
+
 def test_a_mask_does_not_depend_on_earlier_masks() -> None:
     """The same states, reached in different orders on fresh vocabularies."""
     schemas = [{"type": "string", **string} for string in _STRINGS]

@@ -152,7 +152,10 @@ ExprId Automaton::clamp(ExprId state, Horizon horizon) {
   const int index = static_cast<int>(horizon);
   const std::uint32_t length = horizon == Horizon::token ? horizon_ : std::min(kNear, horizon_);
   const ExprId clamped = edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
-    return stays_tokenizable(state) ? clamp_counts(exprs, state, length, clamped_parts_[index]) : state;
+    if (!stays_tokenizable(state)) return state;
+    // Masks at the horizon of all tokens are stored, with completion bounds: those of the state itself.
+    const ExprId wide = horizon == Horizon::near ? drop_length_bounds(exprs, state, length) : state;
+    return clamp_counts(exprs, wide, length, clamped_parts_[index]);
   });
   clamped_[index][state.value].store(clamped.value, std::memory_order_release);
   return clamped;

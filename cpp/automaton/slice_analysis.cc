@@ -104,6 +104,88 @@ class UpperBounds {
   std::uint32_t rounds_ = UINT32_MAX;
 };
 
+// Drops the upper bounds of many rounds, wherever they are inside an expression but not below a complement. Lives for
+// one call.
+//
+// A repeat and its unbounded form agree on the texts that are too short for more rounds than the bound. The operators
+// that this class enters are monotone, and each part of a text is as short as the text: so the whole expressions agree
+// on these texts, too.
+class LargeBounds {
+ public:
+  explicit LargeBounds(ExprSet& exprs) : exprs_(exprs) {}
+
+  UnboundedState drop(ExprId state) {
+    const bool has_rest = exprs_[state].op == Op::concat;
+    const ExprId head = has_rest ? exprs_[state].first() : state;
+    const bool is_escaped = exprs_[head].op == Op::json_escaped;
+    UnboundedState found{state};
+    const ExprId texts = is_escaped ? exprs_[head].part() : head;
+    ExprId wide = without_bounds(texts, 0);
+    if (wide == texts || visited_ > kMaxVisited) return found;
+    // One byte may complete a character that was escaped; otherwise no text is longer than what is written of it.
+    found.rounds = is_escaped ? bytes_ - kLongestCharacter : bytes_;
+    found.in_intersection = true;
+    if (is_escaped) wide = exprs_.json_escaped(wide, exprs_[head].escape_position(), exprs_[head].escape_bits());
+    found.state = has_rest ? exprs_.concat(wide, exprs_[state].second()) : wide;
+    return found;
+  }
+
+ private:
+  static constexpr std::uint32_t kFewBytes = 24;  // as above
+  static constexpr std::uint32_t kLongestCharacter = 4;
+  static constexpr int kMaxDepth = 12;
+  static constexpr int kMaxVisited = 2'000;
+
+  ExprId without_bounds(ExprId id, int depth) {
+    const Expr expr = exprs_[id];
+    if (depth == kMaxDepth || ++visited_ > kMaxVisited || expr.has_guard || expr.has_rule) return id;
+    if (expr.nonempty && expr.largest_count < 2) return id;
+    if (const auto known = known_.find(id.value); known != known_.end()) return known->second;
+    ExprId wide = id;
+    switch (expr.op) {
+      case Op::concat: wide = without_bounds_of_sequence(id, depth); break;
+      case Op::union_of:
+      case Op::intersection: {
+        const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
+        std::vector<ExprId> parts = operands;
+        for (ExprId& part : parts) part = without_bounds(part, depth + 1);
+        if (parts == operands) break;
+        wide = expr.op == Op::union_of ? exprs_.union_of(std::move(parts)) : exprs_.intersection(std::move(parts));
+        break;
+      }
+      case Op::repeat: {
+        const std::uint64_t least = std::max<std::uint32_t>(exprs_[expr.part()].min_length, 1);
+        const ExprId part = without_bounds(expr.part(), depth + 1);
+        std::uint32_t maximum = expr.maximum();
+        const bool is_known = exprs_[expr.part()].nonempty && !exprs_[expr.part()].nullable;
+        if (is_known && maximum != ExprSet::kUnbounded && maximum * least >= kFewBytes) {
+          bytes_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes_, maximum * least));
+          maximum = ExprSet::kUnbounded;
+        }
+        if (part != expr.part() || maximum != expr.maximum()) wide = exprs_.repeat(part, expr.minimum(), maximum);
+        break;
+      }
+      default: break;
+    }
+    return known_[id.value] = wide;
+  }
+
+  ExprId without_bounds_of_sequence(ExprId id, int depth) {
+    std::vector<ExprId> parts;
+    for (; exprs_[id].op == Op::concat; id = exprs_[id].second()) parts.push_back(exprs_[id].first());
+    parts.push_back(id);
+    for (ExprId& part : parts) part = without_bounds(part, depth + 1);
+    ExprId wide = parts.back();
+    for (std::size_t i = parts.size() - 1; i-- > 0;) wide = exprs_.concat(parts[i], wide);
+    return wide;
+  }
+
+  ExprSet& exprs_;
+  std::unordered_map<std::uint32_t, ExprId> known_;
+  std::uint32_t bytes_ = UINT32_MAX;
+  int visited_ = 0;
+};
+
 }  // namespace
 
 SlicedState SliceAnalysis::slice(ExprId state) {
@@ -130,6 +212,10 @@ UnboundedState SliceAnalysis::drop_upper_bounds(ExprId state) {
   return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
     return UpperBounds(exprs, UpperBounds::Where::nested).drop(state);
   });
+}
+
+UnboundedState SliceAnalysis::drop_large_upper_bounds(ExprId state) {
+  return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) { return LargeBounds(exprs).drop(state); });
 }
 
 ExprId SliceAnalysis::drop_lower_bound(ExprId prefix) {

@@ -59,6 +59,9 @@ class SliceAnalysis {
   // The same for all repeats that the first part may begin with, inside its unions, intersections and concatenations.
   // The state and the result agree on the texts of at most `rounds` bytes.
   UnboundedState drop_upper_bounds(ExprId state);
+  // The same for all repeats of many rounds, wherever they are but below a complement: `(.{1,63}\.){1,127}` becomes
+  // `(.+\.)+`. The state and the result agree on the texts of at most `rounds` bytes.
+  UnboundedState drop_large_upper_bounds(ExprId state);
   // Returns a prefix "at least n rounds, then one byte" without its lower bound, any other prefix unchanged. Both allow
   // the same tokens up to that byte.
   ExprId drop_lower_bound(ExprId prefix);

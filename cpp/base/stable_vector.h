@@ -1,5 +1,6 @@
 // StableVector: append-only storage whose elements never move, so that readers need no lock while one writer appends.
-// Chunk c holds 256 << c elements. Reading costs one bit scan and two loads; appending is amortised constant time.
+// Chunk c holds 256 << c elements. Reading costs one bit scan and two loads. Appending constructs one element in memory
+// that the operating system provides page by page: it never costs more than an allocation.
 // A reader may read index i once it has received i through a release/acquire pair from the writer.
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 
 namespace detent {
 
@@ -18,7 +20,11 @@ class StableVector {
   StableVector(const StableVector&) = delete;
   StableVector& operator=(const StableVector&) = delete;
   ~StableVector() {
-    for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+    static_assert(std::is_trivially_destructible_v<T>);
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      T* chunk = chunks_[c].load(std::memory_order_relaxed);
+      if (chunk) std::allocator<T>().deallocate(chunk, kFirst << c);
+    }
   }
 
   std::size_t size() const { return size_; }
@@ -33,10 +39,10 @@ class StableVector {
   T& emplace_back() {
     const Location location = locate(size_);
     if (!chunks_[location.chunk].load(std::memory_order_relaxed)) {
-      chunks_[location.chunk].store(new T[kFirst << location.chunk](), std::memory_order_release);
+      chunks_[location.chunk].store(std::allocator<T>().allocate(kFirst << location.chunk), std::memory_order_release);
     }
     ++size_;
-    return chunks_[location.chunk].load(std::memory_order_relaxed)[location.offset];
+    return *std::construct_at(chunks_[location.chunk].load(std::memory_order_relaxed) + location.offset);
   }
 
  private:

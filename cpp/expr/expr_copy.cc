@@ -48,15 +48,12 @@ ExprSet::ExprSet(const ExprSet& other, const Extent& extent, Meter& meter)
       alphabet_star_(other.alphabet_star_),
       alphabet_texts_(other.alphabet_texts_) {
   meter_.allocate(static_cast<std::int64_t>(extent.exprs * sizeof(Expr) + extent.operands * sizeof(ExprId) +
-                                            (table_.size() - kFirstTable) * sizeof(std::uint32_t) + extent.texts +
+                                            (table_.size() - kFirstTable) * sizeof(TableEntry) + extent.texts +
                                             sets_.size() * (sizeof(ByteSet) + 48)));
-  const std::size_t mask = table_.size() - 1;
   for (std::uint32_t id = 0; id < extent.exprs; ++id) {
     exprs_.emplace_back() = other.exprs_[id];
     if (id == 0) continue;  // the empty language is never looked up
-    std::size_t slot = exprs_[id].hash.low & mask;
-    while (table_[slot]) slot = (slot + 1) & mask;
-    table_[slot] = id;
+    insert(table_, {static_cast<std::uint32_t>(exprs_[id].hash.low), id});
     if (exprs_[id].op == Op::distinct) list_state_table_.emplace(exprs_[id].hash.low, exprs_[id].a_);
     if (exprs_[id].op == Op::decimal) decimal_state_table_.emplace(exprs_[id].hash.low, exprs_[id].a_);
   }

@@ -71,15 +71,18 @@ bool ExprSet::same(const Expr& known, const Expr& expr, std::span<const ExprId> 
   return std::equal(operands.begin(), operands.end(), operands_.begin() + known.a_);
 }
 
+void ExprSet::insert(std::vector<TableEntry>& table, TableEntry entry) {
+  const std::size_t mask = table.size() - 1;
+  std::size_t slot = entry.hash & mask;
+  while (table[slot].id) slot = (slot + 1) & mask;
+  table[slot] = entry;
+}
+
 void ExprSet::grow_table() {
-  meter_.allocate(static_cast<std::int64_t>(table_.size() * sizeof(std::uint32_t)));
-  std::vector<std::uint32_t> larger(table_.size() * 2);
-  const std::size_t mask = larger.size() - 1;
-  for (std::uint32_t id : table_) {
-    if (!id) continue;
-    std::size_t slot = exprs_[id].hash.low & mask;
-    while (larger[slot]) slot = (slot + 1) & mask;
-    larger[slot] = id;
+  meter_.allocate(static_cast<std::int64_t>(table_.size() * sizeof(TableEntry)));
+  std::vector<TableEntry> larger(table_.size() * 2);
+  for (const TableEntry& entry : table_) {
+    if (entry.id) insert(larger, entry);
   }
   table_ = std::move(larger);
 }
@@ -87,10 +90,11 @@ void ExprSet::grow_table() {
 ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) {
   if (exprs_.size() * 2 > table_.size()) grow_table();
   const std::size_t mask = table_.size() - 1;
-  std::size_t slot = expr.hash.low & mask;
-  while (table_[slot]) {
-    if (same(exprs_[table_[slot]], expr, operands)) return ExprId{table_[slot]};
-    slot = (slot + 1) & mask;
+  const auto hash = static_cast<std::uint32_t>(expr.hash.low);
+  std::size_t slot = hash & mask;
+  for (; table_[slot].id; slot = (slot + 1) & mask) {
+    const auto [known_hash, known] = table_[slot];
+    if (known_hash == hash && same(exprs_[known], expr, operands)) return ExprId{known};
   }
   meter_.step();
   meter_.allocate(static_cast<std::int64_t>(sizeof(Expr) + operands.size() * sizeof(ExprId)));
@@ -102,7 +106,7 @@ ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) 
     added.a_ = static_cast<std::uint32_t>(operands_.size());
     operands_.insert(operands_.end(), operands.begin(), operands.end());
   }
-  table_[slot] = id.value;
+  table_[slot] = {hash, id.value};
   return id;
 }
 

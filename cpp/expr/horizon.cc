@@ -52,4 +52,49 @@ ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
   return clamped[id.value];
 }
 
+namespace {
+
+// Whether an expression is `[^]{0,n}`, n >= `least`.
+bool is_length_bound(const ExprSet& exprs, ExprId id, std::uint64_t least) {
+  const Expr& expr = exprs[id];
+  if (expr.op != Op::repeat || expr.minimum() != 0 || expr.maximum() < least) return false;
+  const Expr& part = exprs[expr.part()];
+  return part.op == Op::bytes && exprs.alphabet().is_subset_of(exprs.set(part.set_index()));
+}
+
+// After `horizon` bytes, the other operands have a completion within the bound.
+ExprId drop_bounds_of_intersection(ExprSet& exprs, ExprId id, std::uint64_t horizon) {
+  const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
+  std::vector<ExprId> others = operands;
+  std::erase_if(others, [&](ExprId part) { return is_length_bound(exprs, part, horizon); });
+  if (others.size() == operands.size() || others.empty()) return id;
+  const ExprId rest = exprs.intersection(others);
+  if (rest == ExprSet::kEmpty || !exprs[rest].nonempty) return id;
+  const std::uint64_t needed = horizon + exprs[rest].max_completion_bound;
+  const auto may_matter = [&](ExprId part) {
+    return is_length_bound(exprs, part, horizon) && !is_length_bound(exprs, part, needed);
+  };
+  return std::ranges::any_of(operands, may_matter) ? id : rest;
+}
+
+}  // namespace
+
+ExprId drop_length_bounds(ExprSet& exprs, ExprId id, std::uint32_t horizon) {
+  constexpr std::uint64_t kLongestCharacter = 4;  // one byte may complete a character that was escaped
+  const Expr state = exprs[id];
+  const ExprId head = state.op == Op::concat ? state.first() : id;
+  const Expr string = exprs[head];
+  const ExprId texts = string.op == Op::json_escaped ? string.part() : head;
+  const Expr sequence = exprs[texts];
+  const ExprId first = sequence.op == Op::concat ? sequence.first() : texts;
+  if (exprs[first].op != Op::intersection) return id;
+  ExprId wide = drop_bounds_of_intersection(exprs, first, horizon + kLongestCharacter);
+  if (wide == first) return id;
+  if (sequence.op == Op::concat) wide = exprs.concat(wide, sequence.second());
+  if (string.op == Op::json_escaped) {
+    wide = exprs.json_escaped(wide, string.escape_position(), string.escape_bits());
+  }
+  return state.op == Op::concat ? exprs.concat(wide, state.second()) : wide;
+}
+
 }  // namespace detent

@@ -15,4 +15,9 @@ namespace detent {
 ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
                     std::unordered_map<std::uint32_t, ExprId>& clamped);
 
+// Returns an expression whose strings have the same prefixes of up to `horizon` bytes: an intersection at its head,
+// also inside a JSON string, without the bounds of its length in bytes that no completion reaches. The local part of an
+// address is such an intersection. Nothing else changes, unlike in clamp_counts.
+ExprId drop_length_bounds(ExprSet& exprs, ExprId id, std::uint32_t horizon);
+
 }  // namespace detent

@@ -20,6 +20,10 @@ void AlternativeWalk::run(ExprId state, ExprId reference, std::size_t first, std
   path_[0] = {automaton_.split(state), reference};
   for (std::size_t i = first; i < end;) {
     const TrieNode& node = trie_[i];
+    if (is_shorter_below(vocabulary_, i, equal_below_)) {
+      i = node.next;
+      continue;
+    }
     const std::uint8_t byte_class = class_of[node.byte];
     const Position& at = path_[node.depth - depth];
     Position& after = path_[node.depth - depth + std::size_t{1}];

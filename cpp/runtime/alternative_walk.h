@@ -22,12 +22,15 @@ struct ExitDelta;
 
 class AlternativeWalk {
  public:
-  // `exits` is null unless the mask is that of a slice.
-  AlternativeWalk(const Vocabulary& vocabulary, Automaton& automaton, MaskBuilder& builder, ExitDelta* exits)
+  // `exits` is null unless the mask is that of a slice. Tokens of fewer bytes than `equal_below` are those of the
+  // reference mask.
+  AlternativeWalk(const Vocabulary& vocabulary, Automaton& automaton, MaskBuilder& builder, ExitDelta* exits,
+                  std::uint32_t equal_below = 0)
       : vocabulary_(vocabulary),
         automaton_(automaton),
         builder_(builder),
         exits_(exits),
+        equal_below_(equal_below),
         trie_(vocabulary.trie()),
         alternatives_(automaton) {}
 
@@ -49,6 +52,7 @@ class AlternativeWalk {
   Automaton& automaton_;
   MaskBuilder& builder_;
   ExitDelta* exits_;
+  std::uint32_t equal_below_;
   const std::vector<TrieNode>& trie_;
   AlternativeSets alternatives_;
   std::vector<Position> path_;  // path_[d]: after d more bytes than the first node has

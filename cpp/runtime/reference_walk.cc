@@ -2,19 +2,17 @@
 
 #include <algorithm>
 
-#include "expr/json_string.h"
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
 
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kMaxCharacterLength = 4 * kMaxEscapeLength;  // bytes of a character, escaped or not
+constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte; no loop has escapes
 // Work of one walk before it follows sets of alternatives. The unions of a grammar's stacks are few, but for ambiguous
 // grammars, and their rows cost less than a set of stacks at each node.
 constexpr std::int64_t kMuchWork = 4'000;
 constexpr std::int64_t kMuchWorkOfRules = 100'000;
-constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
 
 }  // namespace
 
@@ -41,7 +39,7 @@ ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton,
       trie_(vocabulary.trie()),
       check_tokens_(check == TokenCheck::tokenizable),
       first_work_(automaton.work()),
-      alternative_walk_(vocabulary, automaton, builder, exits),
+      alternative_walk_(vocabulary, automaton, builder, exits, reference.equal_below),
       path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {
   if (reference.equal_inside) exits_ahead_ = reference.mask->context_dependent()->exits;
 }
@@ -71,7 +69,7 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
   const auto& class_of = automaton_.class_of();
   for (std::size_t i = next_after_detours(first); i < end; i = next_after_detours(i)) {
     const TrieNode& node = trie_[i];
-    if (is_equal_below(i)) {
+    if (is_shorter_below(vocabulary_, i, reference_.equal_below)) {
       i = node.next;
       continue;
     }
@@ -126,12 +124,6 @@ std::size_t ReferenceWalk::next_after_detours(std::size_t i) {
   return i;
 }
 
-// Whether every token below node `i` is too short to differ from the reference.
-bool ReferenceWalk::is_equal_below(std::size_t i) const {
-  const std::uint8_t height = vocabulary_.height(i);
-  return std::uint32_t{trie_[i].depth} + height < reference_.equal_below && height < kTallSubtree;
-}
-
 bool ReferenceWalk::has_exit_below(std::size_t i) {
   while (!exits_ahead_.empty() && exits_ahead_.front() < i) exits_ahead_ = exits_ahead_.subspan(1);
   return !exits_ahead_.empty() && exits_ahead_.front() < trie_[i].next;
@@ -174,7 +166,7 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
   }
   builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
   if (from != noted_) {  // a token may end inside a character
-    builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxCharacterLength));
+    builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxMissing));
   }
   return true;
 }

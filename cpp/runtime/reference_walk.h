@@ -79,7 +79,6 @@ class ReferenceWalk {
   // Whether to follow sets of alternatives from the state `next` on.
   bool has_worked_much(ExprId next) const;
   std::size_t next_after_detours(std::size_t i);
-  bool is_equal_below(std::size_t i) const;
   bool has_exit_below(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
   bool take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i);

@@ -202,6 +202,10 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(prefix), prefix, [this](ExprId wide) { return mask_of(wide); });
   if (reference.mask) return reference;
+  constexpr std::uint32_t kFewBytes = 16;  // most tokens are shorter
+  const UnboundedState wide_inside = analysis_.drop_large_upper_bounds(prefix);
+  reference = unbounded_reference(wide_inside, prefix, [this](ExprId wide) { return mask_of(wide); });
+  if (reference.mask && reference.equal_below >= kFewBytes) return reference;
   if (const ExprId wide = analysis_.drop_lower_bound(prefix); wide != prefix) {
     return {wide, mask_of(wide), 0, true, automaton_.completion_bound(prefix)};
   }

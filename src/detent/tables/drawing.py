@@ -213,9 +213,8 @@ def draw_table(table: TokenDfa, max_states: int, *, in_bytes: bool) -> Drawing:
             tokens = np.flatnonzero((row == target)[table.token_class])
             if in_bytes:
                 symbols = byte_runs(tokens[tokens < 256].tolist())
-                symbols += [
-                    table.vocabulary.token_bytes(token).decode(errors="replace") for token in tokens if token > 256
-                ]
+                longer = tokens[tokens > 256].tolist()
+                symbols += [table.vocabulary.token_bytes(token).decode(errors="replace") for token in longer]
             else:
                 symbols = [_shown(table.vocabulary, token) for token in tokens[:_SHOWN].tolist()]
             count = len(symbols) if in_bytes else len(tokens)

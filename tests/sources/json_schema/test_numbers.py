@@ -203,6 +203,35 @@ def test_round_divisors_take_few_states():
     assert number_node(integer=False, multiples=(D("1e-80"),)) is not None
 
 
+@pytest.mark.parametrize("integer", [False, True])
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize(
+    ("multiples", "none_of", "low", "high"),
+    [
+        ((D(13),), (D(2), D(3), D(5), D(7), D(11)), D(100), D(1000)),
+        ((D(65537),), (), D(-200_000), D(200_000)),
+        ((D("13.37"), D("0.7")), (D("534.8"), D(11)), D("-935.9"), D("1871.8")),
+    ],
+)
+def test_few_multiples_of_divisors_with_many_remainders_are_listed(multiples, none_of, low, high, written, integer):
+    bounds = {"exclusive_minimum": low, "maximum": high}
+    node = number_node(integer=integer, multiples=multiples, not_multiples=none_of, written=written, **bounds)
+    language = Language(node, "multiples")
+    count = 0
+    for factor in range(-300, 301):
+        for step in (*multiples, *none_of):
+            value = step * factor
+            holds = low < value <= high and (not integer or value % 1 == 0)
+            holds = holds and not any(value % each for each in multiples) and all(value % each for each in none_of)
+            count += holds
+            text = "0" if not value else format(value.normalize(), "f")
+            assert language.accepts(text) == holds, text
+            if value % 1 == 0 and value:
+                assert language.accepts(f"{text}.0") == (holds and not (written and integer)), text
+                assert language.accepts(f"{text}.00") == (holds and not written), text
+    assert count > 0 or integer
+
+
 @pytest.mark.parametrize(
     "text", ["0", "1", "-1", "1.5", "100", "0.001", "1e-7", "1e16", "2.5E+20", "-1.25e-300", "12e3"]
 )

@@ -197,3 +197,31 @@ def test_questions_about_a_schema_leave_the_warnings_of_other_threads() -> None:
             other.submit(detent.json_schema, misspelt).result()
     with pytest.raises(detent.SchemaWarning):
         detent.json_schema(misspelt)
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/set"}}, "the root"),
+        ({"properties": {"a/b": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/set"}}}}, "a~1b"),
+        ({"$ref": "#/$defs/tree"}, "/$defs/tree"),
+    ],
+)
+def test_unique_items_inside_unique_items_that_may_be_few_are_refused_with_their_pointer(schema, pointer):
+    numbers = {"type": "array", "uniqueItems": True, "items": {"type": "integer"}}
+    node = {"type": "object", "properties": {"set": numbers, "next": {"$ref": "#/$defs/tree"}}}
+    tree = {"type": "array", "uniqueItems": True, "items": node}
+    schema = {**schema, "$defs": {"set": numbers, "tree": tree}}
+    with pytest.raises(detent.UnsupportedSchemaError, match=pointer.replace("$", r"\$")) as caught:
+        detent.json_schema(schema)
+    assert caught.value.keyword == "uniqueItems"
+    with pytest.warns(detent.SchemaWarning, match="dropped: uniqueItems"):
+        assert detent.json_schema(schema, lenient=True).shortest()
+
+
+def test_unique_items_inside_unique_items_with_free_strings_are_compared():
+    names = {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
+    language = detent.json_schema({"type": "array", "uniqueItems": True, "items": names})
+    assert language.accepts('[["a"], ["b"], ["a", "b"]]')
+    assert not language.accepts('[["a"], ["b"], ["a"]]')
+    assert not language.accepts('[["a", "a"]]')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from detent import _core
-from detent.errors import UnsupportedError
+from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.sources.json_schema.assertions.formulas import TRUE, Formula
 from detent.sources.json_schema.emit.tasks import Continuation, Task, ValueEmitter
 from detent.sources.json_schema.parse.schema_node import SchemaNode
@@ -15,6 +15,9 @@ __all__ = ["emit_array"]
 
 _MAX_MEMBERS = 16
 """The number of listed values whose sets are states. A list of distinct items has the states of one text only."""
+_MAX_NESTED_STATES = 10_000
+_MAX_NESTED_BYTES = 1 << 25
+_MAX_NESTED_WORK = 10**6
 
 
 def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
@@ -84,8 +87,25 @@ def _emit_unique(values: ValueEmitter, plan: ArrayPlan) -> Task:
             "leave minItems or uniqueItems out there",
         )
         return (yield from _emit_chain(values, plan))
+    if item.has_distinct and not _is_decided(items):
+        plan.refuse_unique(
+            "the items have lists of unique items or of counted members themselves, and may have few values",
+            "leave one of the two uniqueItems or minProperties out",
+        )
+        return (yield from _emit_chain(values, plan))
     whole = concat(spelling.open_array, items, spelling.close_array)
     return whole if plan.least else _core.union([spelling.empty_array, whole])
+
+
+def _is_decided(items: _core.Node) -> bool:
+    """Whether the core finds that lists nested in these items leave many values."""
+    try:
+        _core.Automaton(items, _MAX_NESTED_STATES, _MAX_NESTED_BYTES, _MAX_NESTED_WORK)
+    except LimitError:
+        return True  # compile decides, under the limits of the constraint
+    except (ArgumentError, UnsupportedError):  # a reference to a rule that is being emitted, whose values are not known
+        return False
+    return True
 
 
 def _refuse_unique(values: ValueEmitter, plan: ArrayPlan) -> None:

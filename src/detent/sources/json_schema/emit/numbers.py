@@ -39,6 +39,7 @@ __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
 _MAX_DIGITS = 4000
 _FEW_DIGITS = 40  # of bounds whose expressions are kept by the hundred
+_MAX_LISTED_MULTIPLES = 10_000
 _MAX_DIVISOR_DIGITS = 100  # of divisors, whose remainders cost the square of it
 
 _FIRST_DIGIT = _core.byte_set(b"123456789")
@@ -370,7 +371,48 @@ def _multiples(
     texts = [zero] if line.has_zero and not is_zero_out else []
     fraction = FractionPart.ANY if not written else FractionPart.NONE if integer else FractionPart.WRITTEN
     for sign, half in (("", line.positive), ("-", line.negative)):
-        found = None if half.is_empty() else magnitudes(half, divisors, fraction=fraction)
+        found = None if half.is_empty() else _multiples_of(half, divisors, fraction)
         if found is not None:
             texts.append(concat(sign, found))
     return union(*texts) if texts else None
+
+
+def _multiples_of(half: HalfLine, divisors: Divisors, fraction: FractionPart) -> _core.Node | None:
+    try:
+        return magnitudes(half, divisors, fraction=fraction)
+    except LimitError:
+        listed = _few_multiples(half, divisors)
+        if listed is None:
+            raise
+    texts = []
+    for value in listed:
+        whole, digits = split(value)
+        if fraction is FractionPart.ANY:
+            texts.append(concat(whole, concat(f".{digits}", _ZEROS) if digits else _NO_FRACTION))
+        elif digits:
+            texts.append(union(f"{whole}.{digits}"))
+        else:
+            texts.append(union(whole) if fraction is FractionPart.NONE else union(whole, f"{whole}.0"))
+    return union(*texts) if texts else None
+
+
+def _few_multiples(half: HalfLine, divisors: Divisors) -> list[Decimal] | None:
+    """Return the magnitudes of a half line one by one; None if they are too many."""
+    if not divisors.of:
+        return None
+    scale = 10**divisors.decimal_places
+    found: list[Decimal] = []
+    tried = 0
+    for low, has_low, high, has_high in half.intervals():
+        if high is None:
+            return None
+        least, most = Fraction(low) * scale / divisors.of, Fraction(high) * scale / divisors.of
+        first = ceil(least) if has_low else floor(least) + 1
+        last = floor(most) if has_high else ceil(most) - 1
+        tried += last - first + 1
+        if tried > _MAX_LISTED_MULTIPLES:
+            return None
+        scaled = (factor * divisors.of for factor in range(first, last + 1))
+        values = [value for value in scaled if all(value % other for other in divisors.none_of)]
+        found += [Decimal(f"{value}E-{divisors.decimal_places}") for value in values]
+    return found
