@@ -8,8 +8,11 @@
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kMaxMissing = 3;   // bytes of a character after its lead byte; no loop has escapes
-constexpr std::int64_t kMuchWork = 4'000;  // of one walk, before it follows sets of alternatives
+constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte; no loop has escapes
+// Work of one walk before it follows sets of alternatives. The unions of a grammar's stacks are few, but for ambiguous
+// grammars, and their rows cost less than a set of stacks at each node.
+constexpr std::int64_t kMuchWork = 4'000;
+constexpr std::int64_t kMuchWorkOfRules = 100'000;
 
 }  // namespace
 
@@ -96,7 +99,7 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
     }
     allow_token(node, next);
     if (++i == node.next) continue;
-    if (automaton_.work() - first_work_ > kMuchWork && !check_tokens_ && !reference_.equal_inside) {
+    if (has_worked_much(next) && !check_tokens_ && !reference_.equal_inside) {
       alternative_walk_.run(next, reference_next, i, node.next);
       i = node.next;
     } else if (reference_next == ExprSet::kEmpty && !check_tokens_ && !exits_ && automaton_.begins_with_literal(next)) {
@@ -107,6 +110,10 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
           reference_next == ExprSet::kEmpty ? nullptr : automaton_.row(reference_next)};
     }
   }
+}
+
+bool ReferenceWalk::has_worked_much(ExprId next) const {
+  return automaton_.work() - first_work_ > (automaton_.has_rule(next) ? kMuchWorkOfRules : kMuchWork);
 }
 
 std::size_t ReferenceWalk::next_after_detours(std::size_t i) {

@@ -76,6 +76,8 @@ class ReferenceWalk {
   };
 
   void walk(std::size_t first, std::size_t end);
+  // Whether to follow sets of alternatives from the state `next` on.
+  bool has_worked_much(ExprId next) const;
   std::size_t next_after_detours(std::size_t i);
   bool has_exit_below(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
