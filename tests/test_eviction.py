@@ -199,3 +199,16 @@ def test_threads_share_a_machine_that_is_replaced() -> None:
         found = list(pool.map(lambda seed: walk(seed % 4, guide), range(8)))
     for seed in range(4):
         assert found[seed] == found[seed + 4] == walk(seed, alone)
+
+
+def test_masks_within_a_budget_do_not_depend_on_texts_before() -> None:
+    made = LANGUAGES["count anywhere"]()
+    fresh, used = (detent.compile(made, vocabulary(), limits=limits) for limits in (None, detent.Limits(states=4000)))
+    for seed in range(60):
+        rng = Random(seed)
+        one, other = fresh.matcher(14), used.matcher(14)
+        while texts := [token for token in allowed(one) if token != EOS]:
+            assert allowed(other) == allowed(one)
+            token = rng.choice(texts)
+            one.advance(token)
+            other.advance(token)

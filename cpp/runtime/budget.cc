@@ -16,7 +16,7 @@ constexpr std::int64_t kNodesPerStep = 8;  // a step of the automaton costs as m
 
 bool Budget::has_every_byte() const { return machine_.vocabulary().tokenizable_texts() == nullptr; }
 
-bool Budget::is_large() const { return machine_.state_count() > max_searched_states_; }
+bool Budget::is_large() const { return machine_.is_full(); }
 
 bool Budget::has_known_completion(ExprId state) const {
   return has_every_byte() && machine_.automaton().completion_bound(state) <= kLongestCompletion;

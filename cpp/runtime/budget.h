@@ -32,8 +32,7 @@ class LanguageMachine;
 
 class Budget {
  public:
-  Budget(LanguageMachine& machine, const Limits& limits)
-      : machine_(machine), meter_(limits), max_searched_states_(limits.states / 4) {}
+  Budget(LanguageMachine& machine, const Limits& limits) : machine_(machine), meter_(limits) {}
   const Limits& limits() const { return meter_.limits(); }
 
   // The work that the searches of one step may do: trie nodes visited, and the work of the automaton on the way.
@@ -44,7 +43,8 @@ class Budget {
   };
   bool completes_within(ExprId state, std::uint32_t tokens, Allowance& allowance);
 
-  // Whether the automaton has so many states that searches, which add more, are left out: decoding needs the rest.
+  // Whether searches, which add states, end here: decoding needs the rest. The next call has a new machine
+  // (MachineSlot), so that no mask depends on what other texts have added.
   bool is_large() const;
 
   // Whether every successor of `state` completes within `tokens`. False may mean "not known".
@@ -107,7 +107,6 @@ class Budget {
   LanguageMachine& machine_;
   std::mutex mutex_;
   Meter meter_;
-  std::int64_t max_searched_states_;
   std::unordered_map<std::uint32_t, Bounds> bounds_;
   std::unordered_map<std::uint32_t, std::vector<ExprId>> successors_;
   std::size_t successor_count_ = 0;  // in all lists of successors_
