@@ -23,9 +23,9 @@ from detent import _core
 from detent.errors import LimitError
 from detent.sources.json_schema.emit.intervals import HalfLine
 
-__all__ = ["Divisors", "FractionPart", "magnitudes", "split"]
+__all__ = ["MAX_STATES", "Divisors", "FractionPart", "magnitudes", "split"]
 
-_MAX_STATES = 5000
+MAX_STATES = 5000
 _DIGITS = b"0123456789"
 _LESS, _EQUAL, _MORE = -1, 0, 1
 _POINT = 10  # the label of the edge by a decimal point, after those of the digits
@@ -130,12 +130,12 @@ class _Builder:
         key = (state.phase, state.count, state.order, remainders, state.ends_in_zero)
         known = self.ids.get(key)
         if known is None:
-            if len(self.states) == _MAX_STATES:
+            if len(self.states) == MAX_STATES:
                 raise LimitError(
-                    f"multipleOf together with the bounds needs over {_MAX_STATES} states of remainders; "
+                    f"multipleOf together with the bounds needs over {MAX_STATES} states of remainders; "
                     "use a smaller or rounder divisor, or leave multipleOf out",
                     subject="remainders",
-                    limit=_MAX_STATES,
+                    limit=MAX_STATES,
                 )
             known = self.ids[key] = len(self.states)
             self.states.append(state)

@@ -16,13 +16,13 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor, gcd
+from math import ceil, floor, gcd, lcm
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError
 from detent.queries import ByteDfa
 from detent.sources.json_schema.emit.intervals import HalfLine, Interval, NumberLine, cut
-from detent.sources.json_schema.emit.number_automaton import Divisors, FractionPart, magnitudes, split
+from detent.sources.json_schema.emit.number_automaton import MAX_STATES, Divisors, FractionPart, magnitudes, split
 from detent.sources.json_schema.emit.written_numbers import (
     WRITTEN_INTEGER,
     WRITTEN_NUMBER,
@@ -378,12 +378,9 @@ def _multiples(
 
 
 def _multiples_of(half: HalfLine, divisors: Divisors, fraction: FractionPart) -> _core.Node | None:
-    try:
+    many = MAX_STATES // 4  # remainders: each may have several states
+    if lcm(divisors.of, *divisors.none_of) <= many or (listed := _few_multiples(half, divisors)) is None:
         return magnitudes(half, divisors, fraction=fraction)
-    except LimitError:
-        listed = _few_multiples(half, divisors)
-        if listed is None:
-            raise
     texts = []
     for value in listed:
         whole, digits = split(value)
