@@ -1,8 +1,7 @@
 """Grammars: context-free languages, in Lark's notation, GBNF and W3C-style EBNF.
 
 A reader turns a text into trees (`tree`; `read_lark`, `read_gbnf`, `read_ebnf`), the trees become productions (`lower`,
-`productions`), their common parts are taken out (`factoring`), left recursion is removed (`left_recursion`), and a node
-of the core comes out (`emit`).
+`productions`), left recursion is removed (`left_recursion`), and a node of the core comes out (`emit`).
 """
 
 from __future__ import annotations
