@@ -21,6 +21,7 @@ namespace detent {
 namespace {
 
 constexpr std::int64_t kManyStates = 1'000;  // that one mask adds; nearly all languages stay far below
+constexpr std::int64_t kMuchWork = 50'000;   // of the automaton for one mask, in steps of its meter
 
 }  // namespace
 
@@ -66,21 +67,22 @@ std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPos
     }
   }
   if (!has_many_states_) {
-    if (std::shared_ptr<const Mask> mask = walk(state, at, kManyStates)) return mask;
+    if (std::shared_ptr<const Mask> mask = walk(state, at)) return mask;
     has_many_states_ = true;
   }
   return CanonicalAlternativeWalk(language_, search_, state, at).run();
 }
 
-// Decides token by token; gives up and returns null where that makes more than `max_states` states of the language.
-std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at, std::int64_t max_states) {
+// Decides token by token; gives up and returns null where the states after the tokens are many, or take much work.
+std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at) {
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
-  const std::int64_t before = language_.automaton.state_count();
+  const std::int64_t states_before = language_.automaton.state_count(), work_before = language_.automaton.work();
   std::size_t visited = 0;
   const bool gave_up = language_.any_token(state, [&](std::uint32_t token, ExprId next) {
     if (const std::uint32_t bound = bounds.of(token, next); bound != kInfinite) tokens.emplace_back(token, bound);
-    return ++visited % 64 == 0 && language_.automaton.state_count() - before > max_states;
+    if (language_.automaton.work() - work_before > kMuchWork) return true;
+    return ++visited % 64 == 0 && language_.automaton.state_count() - states_before > kManyStates;
   });
   if (gave_up) return nullptr;
   MaskBuilder builder(language_.vocabulary().word_count());

@@ -53,7 +53,7 @@ class CanonicalMasks {
 
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
-  std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at, std::int64_t max_states);
+  std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const SlicedState& sliced);
 
   TokenizedLanguage language_;
