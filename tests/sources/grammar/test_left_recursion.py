@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detent import LimitError, _core
+from detent.queries import ByteDfa
 from detent.sources.grammar.left_recursion import left_edges, without_left_recursion
 from detent.sources.grammar.productions import Grammar, RepeatedRule, Terminal
 from detent.sources.grammar.strongly_connected import strongly_connected_components
@@ -16,11 +20,19 @@ LENGTH = 5
 A = Terminal(_core.literal(b"a"), False)
 B = Terminal(_core.literal(b"b"), False)
 MAYBE_A = Terminal(_core.repeat(_core.literal(b"a"), 0, 1), True)
-NOT_EMPTY = "full "
+
+
+WORDS = ["".join(letters) for length in range(LENGTH + 1) for letters in product("ab", repeat=length)]
+
+
+@cache
+def texts_of_node(node):
+    dfa = ByteDfa(node)
+    return {text for text in WORDS if dfa.accepts(text.encode())}
 
 
 def texts_of(terminal):
-    return {A.node: {"a"}, B.node: {"b"}, MAYBE_A.node: {"", "a"}}.get(terminal.node, {"a"})
+    return texts_of_node(terminal.node)
 
 
 def meaning(grammar):

@@ -1,7 +1,8 @@
 """Grammars: context-free languages, in Lark's notation, GBNF and W3C-style EBNF.
 
 A reader turns a text into trees (`tree`; `read_lark`, `read_gbnf`, `read_ebnf`), the trees become productions (`lower`,
-`productions`), left recursion is removed (`left_recursion`), and a node of the core comes out (`emit`).
+`productions`), their common parts are taken out (`factoring`), left recursion is removed (`left_recursion`), and a node
+of the core comes out (`emit`).
 """
 
 from __future__ import annotations

@@ -70,6 +70,7 @@ class Terminals:
         self._answers: dict[tuple[object, ...], bool] = {}
         self.guards: list[_core.Node] = [_core.empty()]
         self._guards: dict[tuple[str, object], int] = {}
+        self._guard_bytes: dict[int, frozenset[int]] = {}
         self._extensions: dict[tuple[int, Path], tuple[set[int], set[int]] | None] = {}
 
     def __getitem__(self, number: int) -> LarkTerminal:
@@ -277,6 +278,12 @@ class Terminals:
             self._guards[key] = len(self.guards)
             self.guards.append(node)
         return self._guards[key]
+
+    def guard_bytes(self, guard: int) -> frozenset[int]:
+        """Return the bytes that may begin what a guard forbids."""
+        if guard not in self._guard_bytes:
+            self._guard_bytes[guard] = frozenset(ByteDfa(self.guards[guard]).first_bytes()[1])
+        return self._guard_bytes[guard]
 
     def after_guard(self, texts: _core.Node, guard: int) -> _core.Node | None:
         """Return the texts that may stand after a guard; None if none may."""

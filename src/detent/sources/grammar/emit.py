@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from detent import _core
+from detent.sources.grammar.factoring import factored
 from detent.sources.grammar.left_recursion import without_left_recursion
 from detent.sources.grammar.lower import alternatives, concatenation, repetition, union
 from detent.sources.grammar.productions import EPSILON, Grammar, Production, RepeatedRule, Symbol, Terminal
@@ -22,7 +23,7 @@ _INLINE = 1000
 
 def emit(grammar: Grammar) -> _core.Node:
     """Return the node of the texts of the start; the grammar must be pruned and have a text."""
-    grammar = simplify(without_left_recursion(simplify(grammar)))
+    grammar = simplify(without_left_recursion(simplify(factored(grammar))))
     only = _as_terminal(grammar.rules[grammar.start])
     if only is not None:
         return only.node

@@ -34,6 +34,8 @@ class Lalr:
         For each state, the complements of the numbers of terminals, or `END`.
     moves : dict
         Each state and rule that leads on from it, numbered.
+    follow : list of set
+        For each of `moves`, what may come after the rule: the complements of the numbers of terminals, or `END`.
     conflicts : set of str
         The kinds of conflicts met: "shift/reduce", "reduce/reduce".
     """
@@ -142,11 +144,11 @@ class Lalr:
                     includes[self.moves[before, part]].append(number)
                     if part not in self.nullable:
                         break
-        follow = closed(closed(read, reads), includes)
+        self.follow = closed(closed(read, reads), includes)
         for state in range(len(self.goto)):
-            self._expect(state, follow, lookback)
+            self._expect(state, lookback)
 
-    def _expect(self, state: int, follow: list[set[int]], lookback: dict[tuple[int, int], list[int]]) -> None:
+    def _expect(self, state: int, lookback: dict[tuple[int, int], list[int]]) -> None:
         """Find what a state expects, and the conflicts in it."""
         shifts = {symbol for symbol in self.goto[state] if symbol < 0}
         reduced: set[int] = set()
@@ -154,7 +156,7 @@ class Lalr:
             if position < len(self.rows[row][1]):
                 continue
             back = lookback.get((state, row), ())
-            ahead: set[int] = {END} if row == 0 else set().union(*(follow[number] for number in back))
+            ahead: set[int] = {END} if row == 0 else set().union(*(self.follow[number] for number in back))
             if ahead & shifts:
                 self.conflicts.add("shift/reduce")
             if ahead & reduced:

@@ -67,6 +67,8 @@ class _Annotation:
         self.known_tokens: dict[tuple[int, int, int, frozenset[int]], _Token] = {}
         self.class_of = self.classify()
         self.exits: dict[_Key, set[_Lexer]] = {}
+        # For moves of the automaton and guards, whether what may come after the rule could break the guard.
+        self.is_kept: dict[tuple[int, int], bool] = {}
         self.readings: dict[_Key, list[tuple[_Lexer, Terminal]]] = {}
 
     def classify(self) -> list[int]:
@@ -199,7 +201,7 @@ class _Annotation:
                             waiting.append(called)
                         after |= self.exits[called]
                     at, lexers = target, after
-                found |= lexers
+                found.update(self.settled(rule, state, left) for left in lexers)
             if not found <= self.exits[key]:
                 self.exits[key] |= found
                 waiting.extend(callers.get(key, ()))
@@ -221,7 +223,19 @@ class _Annotation:
                         longer.append((after, [*row, (symbol, at, current, after)]))
                 self.budget.charge(len(longer))
                 at, alternatives = target, longer
-            yield from (row for current, row in alternatives if current == end)
+            yield from (row for current, row in alternatives if self.settled(number, state, current) == end)
+
+    def settled(self, rule: int, state: int, lexer: _Lexer) -> _Lexer:
+        """Return how a rule leaves the lexer, without a guard that nothing that may come next could break."""
+        guard = lexer[1]
+        if guard == Guard.NONE:
+            return lexer
+        move = self.automaton.moves[state, rule]
+        if (move, guard) not in self.is_kept:
+            following = frozenset(~symbol for symbol in self.automaton.follow[move] if symbol != END)
+            nexts = self.terminals.first_bytes_of(following.union(self.ignored))
+            self.is_kept[move, guard] = not self.terminals.guard_bytes(guard).isdisjoint(nexts)
+        return lexer if self.is_kept[move, guard] else (lexer[0], Guard.NONE)
 
     def terminal(self, symbol: int, token: _Token, pending: int, guard: int) -> Terminal | None:
         """Return what of a terminal leaves a guard, with what is ignored before it, after another guard."""
