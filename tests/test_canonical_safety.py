@@ -219,4 +219,4 @@ def test_a_far_ending_of_the_pretoken_is_not_searched_through_all_states():
     matcher = guide.matcher()
     for _ in range(8):
         matcher.advance(int(matcher.allowed()[0]))
-    assert guide.state_count < 5_000  # 60,000 where 1,000 states are searched before the greedy text is tried
+    assert guide.state_count < 30_000  # 100,000 where 1,000 nodes are searched before the greedy text is tried
