@@ -9,7 +9,7 @@
 namespace detent {
 namespace {
 
-constexpr std::string_view kMagic = "detent node 2\n";
+constexpr std::string_view kMagic = "detent node 3\n";
 
 // FNV-1a: the step of each byte is a bijection, so that one changed byte always changes the sum.
 std::uint64_t checksum(std::string_view bytes) {
