@@ -25,6 +25,9 @@ def _vocabulary(seed: int) -> detent.Vocabulary:
     """Every byte, and tokens of up to 40 bytes from pieces of JSON, some of which end inside a character."""
     choose = random.Random(seed)
     tokens = {bytes([byte]) for byte in range(256)}
+    for name in ("a", "ab", "name", "x1", 'na\\"me', "", "é", "0", "true"):
+        tokens.update(f'{before}"{name}"{after}'.encode() for before in ("", " ", "{") for after in ("", ":", ": 1, "))
+        tokens.update(f'{name}"{after}'.encode() for after in ("", ":", ": 1}"))
     while len(tokens) < 2500:
         parts = choose.choices([*_PIECES, *_WORDS, *_WORDS], k=choose.choice((1, 2, 2, 3, 3, 4, 9)))
         token = "".join(parts).encode()[:40]
@@ -61,6 +64,28 @@ _STRINGS: list[dict[str, Any]] = [
 ]
 
 
+_NAMES = [
+    ["a"],
+    ["name", "alpha"],
+    ["a", "ab", "name", "foo", "x1"],
+    ["é", 'na"me', "", "a"],
+    ["0", "12", "true", "ab"],
+]
+
+
+def _objects() -> list[Any]:
+    """Objects whose undeclared members have other names than the declared ones."""
+    found: list[Any] = []
+    for names in _NAMES:
+        declared: dict[str, Any] = {name: {"type": ["integer", "null", "string"]} for name in names}
+        found.append({"type": "object", "properties": declared})
+        found.append({"type": "object", "properties": declared, "required": names[:1], "minProperties": 1})
+        found.append({"type": "object", "properties": {**declared, names[-1]: {"$ref": "#"}}})
+        found.append({"type": "object", "properties": declared, "additionalProperties": {"type": "integer"}})
+        found.append({"properties": declared, "patternProperties": {"^x": {"$ref": "#"}}, "type": "object"})
+    return found
+
+
 def _schemas() -> list[Any]:
     found: list[Any] = []
     for number, string in enumerate(_STRINGS):
@@ -74,6 +99,50 @@ def _schemas() -> list[Any]:
 
 
 _SCHEMAS = _schemas()
+
+
+_BEGINNINGS = [
+    "",
+    "{",
+    '{"',
+    '{"n',
+    '{"na',
+    '{"name',
+    '{"a',
+    '{"a"',
+    '{"a":',
+    '{"a": 1',
+    '{"a": 1,',
+    '{"a": 1, ',
+    '{"a": 1, "',
+    '{"a": 1, "na',
+]
+_BEGINNINGS += [
+    *(f'{{"name": null, {text[1:]}' for text in _BEGINNINGS[2:]),
+    *(f'{{"z": {text}' for text in _BEGINNINGS),
+]
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("number", range(len(_objects())))
+def test_masks_between_names_are_the_naive_ones(number: int, order: Any) -> None:
+    vocabulary = _VOCABULARIES[number % 2]
+    byte_tokens = {vocabulary.token_bytes(token): token for token in range(len(vocabulary) - 1)}
+    language = detent.json_schema(_objects()[number], order=order)
+    automaton = ByteDfa(language._node)._core
+    guide = detent.compile(language, vocabulary)
+    compared = 0
+    for beginning in _BEGINNINGS:
+        state = automaton.advance(automaton.start, beginning.encode())
+        if state == 0:
+            continue
+        matcher = guide.matcher()
+        for byte in beginning.encode():
+            matcher.advance(byte_tokens[bytes([byte])])
+        actual = {int(token) for token in matcher.allowed()}
+        assert actual == _naive(automaton, state, vocabulary), beginning
+        compared += 1
+    assert compared > 2
 
 
 _PATTERNS = [

@@ -57,6 +57,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "literal_walk",
             "mask_computer",
             "part_walk",
+            "recent_continuations",
             "recent_states",
             "repeated_items",
             "reference_walk",

@@ -104,6 +104,8 @@ class Automaton {
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
   bool has_rule(ExprId state) const { return exprs_[state].has_rule; }
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
+  // Whether the form shows that every string of the state is valid UTF-8.
+  bool is_text(ExprId state) const { return exprs_[state].is_text; }
 
   // Whether a text that the vocabulary can write leads from the live state `state` to acceptance. Known by its form if
   // each byte is a token or the text may avoid the other bytes; searched, and remembered, otherwise.

@@ -18,6 +18,62 @@ bool is_whole_string(const ExprSet& exprs, ExprId prefix) {
          exprs.set(exprs[expr.second()].set_index()) == ByteSet::of('"');
 }
 
+// Whether an expression is one byte, or one that may be missing.
+bool is_byte(const ExprSet& exprs, ExprId id) {
+  const Expr& expr = exprs[id];
+  const Expr& base = expr.op == Op::repeat && expr.maximum() == 1 ? exprs[expr.part()] : expr;
+  return base.op == Op::bytes && exprs.set(base.set_index()).size() == 1;
+}
+
+std::string byte_of(const ExprSet& exprs, const Expr& bytes) {
+  unsigned byte = 0;
+  while (!exprs.set(bytes.set_index()).contains(static_cast<std::uint8_t>(byte))) ++byte;
+  return {static_cast<char>(byte)};
+}
+
+// The texts of unions of literals, where a serialised JSON string has one form for each of them: the text itself.
+std::optional<std::vector<std::string>> plain_texts(const ExprSet& exprs, std::vector<ExprId> unions) {
+  std::vector<std::string> texts;
+  while (!unions.empty()) {
+    const ExprId id = unions.back();
+    unions.pop_back();
+    const Expr& expr = exprs[id];
+    if (expr.op == Op::union_of) {
+      unions.insert(unions.end(), exprs.operands(id).begin(), exprs.operands(id).end());
+      continue;
+    }
+    if (expr.op == Op::text) {
+      texts.emplace_back(exprs.text_of(id));
+    } else if (expr.op == Op::bytes && exprs.set(expr.set_index()).size() == 1) {
+      texts.push_back(byte_of(exprs, expr));
+    } else if (expr.op == Op::epsilon) {
+      texts.emplace_back();
+    } else {
+      return std::nullopt;
+    }
+    const auto is_plain = [](char byte) { return byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\'; };
+    if (!std::ranges::all_of(texts.back(), is_plain)) return std::nullopt;
+  }
+  return texts;
+}
+
+// The texts after each sequence of the bytes, some of which may be missing.
+std::vector<std::string> after_bytes(const ExprSet& exprs, const std::vector<ExprId>& bytes,
+                                     const std::vector<std::string>& texts) {
+  std::vector<std::string> found = texts;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    const Expr& expr = exprs[bytes[i]];
+    const bool is_optional = expr.op == Op::repeat && expr.minimum() == 0;
+    const std::string byte = byte_of(exprs, expr.op == Op::repeat ? exprs[expr.part()] : expr);
+    const std::size_t count = found.size();
+    for (std::size_t k = 0; k < count; ++k) {
+      if (is_optional) found.push_back(found[k]);
+      found[k].insert(0, byte);
+    }
+  }
+  return found;
+}
+
 // Drops the upper bounds of the repeats that an expression may begin with. Lives for one call.
 //
 // A repeat of a part that is not nullable and its unbounded form agree on the texts of at most `maximum` bytes. Unions,
@@ -288,25 +344,39 @@ std::optional<std::uint32_t> SliceAnalysis::characters_to_come(ExprId state) {
 
 std::optional<ExcludingString> SliceAnalysis::excluding_string(ExprId prefix) {
   return automaton_.edit([prefix](ExprSet& exprs, Derivatives&, Liveness& liveness) -> std::optional<ExcludingString> {
-    if (!is_whole_string(exprs, prefix)) return std::nullopt;
-    const Expr& string = exprs[exprs[prefix].first()];
+    std::vector<ExprId> before;  // an opening quotation mark, a space
+    ExprId whole = prefix;
+    for (; exprs[whole].op == Op::concat && is_byte(exprs, exprs[whole].first()); whole = exprs[whole].second()) {
+      before.push_back(exprs[whole].first());
+    }
+    if (!is_whole_string(exprs, whole)) return std::nullopt;
+    const Expr& string = exprs[exprs[whole].first()];
     if (exprs[string.part()].op != Op::intersection) return std::nullopt;
     std::vector<ExprId> parts(exprs.operands(string.part()).begin(), exprs.operands(string.part()).end());
     std::uint32_t longest = 0;
-    const std::size_t count = parts.size();
+    std::vector<ExprId> excluded;
     std::erase_if(parts, [&](ExprId part) {
       if (exprs[part].op != Op::complement || exprs[exprs[part].part()].max_length == UINT32_MAX) return false;
-      longest = std::max(longest, exprs[exprs[part].part()].max_length);
+      excluded.push_back(exprs[part].part());
+      longest = std::max(longest, exprs[excluded.back()].max_length);
       return true;
     });
-    if (parts.size() == count || parts.empty()) return std::nullopt;
+    if (excluded.empty() || parts.empty()) return std::nullopt;
+    std::optional<std::vector<std::string>> written;
+    if (is_serialized(string.escape_position())) written = plain_texts(exprs, excluded);
+    if (!before.empty()) {
+      if (!written) return std::nullopt;
+      written = after_bytes(exprs, before, *written);
+    }
+    const std::uint32_t position = string.escape_position();
     const ExprId texts = exprs.intersection(std::move(parts));
     if (!exprs[texts].infinite) return std::nullopt;
-    const ExprId all = exprs.concat(exprs.json_escaped(texts, string.escape_position(), 0), exprs[prefix].second());
+    ExprId all = exprs.concat(exprs.json_escaped(texts, position, 0), exprs[whole].second());
+    for (std::size_t i = before.size(); i-- > 0;) all = exprs.concat(before[i], all);
     // A completion may have to be longer than each excluded text: some rounds more of the repeat at its end.
     const std::uint64_t more = std::uint64_t{longest} + 1 + exprs[texts].loop_length;
     const std::uint32_t bound = std::max(liveness.bound(all), exprs[all].max_completion_bound);
-    return ExcludingString{all, saturating_add(bound, more * kMaxEscapeLength)};
+    return ExcludingString{all, saturating_add(bound, more * kMaxEscapeLength), std::move(written)};
   });
 }
 

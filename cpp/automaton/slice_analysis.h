@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,9 @@ struct CountedString {
 struct ExcludingString {
   ExprId all;                  // with the excluded texts; each text inside has infinitely many completions
   std::uint32_t inside_bound;  // of the completions after a text inside, in bytes
+  // All forms of the excluded texts, with what stands before the string, without its quotation mark. Nothing where
+  // the expressions do not show them.
+  std::optional<std::vector<std::string>> written;
 };
 
 class SliceAnalysis {
@@ -76,7 +80,8 @@ class SliceAnalysis {
   // The fewest characters of a completion of a state inside a JSON string that its quotation mark ends: those after the
   // character that is being read. Nothing where the form of the state does not show them.
   std::optional<std::uint32_t> characters_to_come(ExprId state);
-  // Where a prefix is a JSON string of texts without finitely many: the string with these.
+  // Where a prefix is a JSON string of texts without finitely many: the string with these. Some bytes may stand before
+  // the string if `written` is known.
   std::optional<ExcludingString> excluding_string(ExprId prefix);
   // Returns a prefix that begins with a constrained JSON string with any string instead, any other prefix unchanged.
   ExprId any_string_like(ExprId prefix);

@@ -18,6 +18,9 @@ bool is_loop(const Expr& expr) {
   return expr.op == Op::json_escaped || (expr.op == Op::repeat && expr.maximum() >= kManyRounds);
 }
 
+// A list of members or items belongs to one language, so that no other state would share the mask of a prefix with it.
+bool is_list(const Expr& expr) { return expr.op == Op::ordered || expr.op == Op::unordered || expr.op == Op::distinct; }
+
 // Finds the slices of one state. Lives for one call, under the automaton's lock.
 class SliceFinder {
  public:
@@ -135,7 +138,7 @@ class SliceFinder {
       rest = after;
       elements.push_back(first);
       const Expr& element = exprs_[first];
-      if (element.has_guard || element.has_rule) return std::nullopt;
+      if (element.has_guard || element.has_rule || is_list(element)) return std::nullopt;
       has_loop = has_loop || is_loop(element);
       if (!has_loop) {  // such as an opening quotation mark
         const bool is_byte =
@@ -267,18 +270,52 @@ class SliceFinder {
     return found;
   }
 
-  // Whether the next of some members in a fixed order has one of a few names.
-  bool has_only_names(ExprId id) const {
+  // How the next of some members in a fixed order begins: with the literal names of declared members; with these or
+  // with an undeclared name, or there is no member; or in another way.
+  enum class Names : std::uint8_t { declared, any, other };
+  Names names_of(ExprId id) const {
     const Expr& ordered = exprs_[id];
     const OrderedMembers& list = exprs_.ordered_members(id);
-    if (static_cast<MemberPosition>(ordered.member_position()) == MemberPosition::after_member) return false;
+    if (static_cast<MemberPosition>(ordered.member_position()) == MemberPosition::after_member) return Names::other;
 
     for (std::size_t i = ordered.next_member(); i < list.members.size(); ++i) {
       const Expr& member = exprs_[list.members[i]];
-      if (exprs_[member.op == Op::concat ? member.first() : list.members[i]].op != Op::text) return false;
-      if (list.required[i]) return true;
+      if (exprs_[member.op == Op::concat ? member.first() : list.members[i]].op != Op::text) return Names::other;
+      if (list.required[i]) return Names::declared;
     }
-    return list.others == ExprSet::kEmpty && !ordered.nullable;
+    return list.others == ExprSet::kEmpty && !ordered.nullable ? Names::declared : Names::any;
+  }
+
+  // Splits members in a fixed order, after an optional byte, into the declared ones, an undeclared one, and none.
+  bool split_members(ExprId state, std::optional<std::uint8_t> before) {
+    const auto [head, rest] = split_first(exprs_, state);
+    if (exprs_[head].op != Op::ordered) return false;
+    const Expr expr = exprs_[head];
+    const auto with_byte = [&](ExprId after) {
+      return before ? exprs_.concat(exprs_.bytes(ByteSet::of(*before)), after) : after;
+    };
+    switch (names_of(head)) {
+      case Names::declared: return false;
+      case Names::any: {
+        const auto count = static_cast<std::uint32_t>(exprs_.ordered_members(head).members.size());
+        const ExprId others = exprs_.ordered_members(head).others;
+        if (expr.next_member() < count) found_.declared.push_back({state, before});
+        if (others != ExprSet::kEmpty) {
+          const ExprId after = exprs_.ordered(expr.members_index(), count, MemberPosition::after_member);
+          pending_.push_back(with_byte(exprs_.concat(others, exprs_.concat(after, rest))));
+        }
+        break;
+      }
+      case Names::other: {
+        if (before) return false;
+        std::vector<Derivatives::Term> terms;
+        derivatives_.expand_ordered(terms, head, rest);
+        for (const auto& [first, second] : terms) pending_.push_back(exprs_.concat(first, second));
+        break;
+      }
+    }
+    if (expr.nullable) pending_.push_back(with_byte(rest));
+    return true;
   }
 
   // Splits an alternative into those that its head can choose from.
@@ -296,13 +333,10 @@ class SliceFinder {
         pending_.push_back(exprs_.concat(expr.part(), rest));
         pending_.push_back(rest);
         return true;
-      case Op::ordered: {
-        if (has_only_names(head)) return false;
-        std::vector<Derivatives::Term> terms;
-        derivatives_.expand_ordered(terms, head, rest);
-        for (const auto& [first, second] : terms) pending_.push_back(exprs_.concat(first, second));
-        if (expr.nullable) pending_.push_back(rest);
-        return true;
+      case Op::ordered: return split_members(alternative, std::nullopt);
+      case Op::bytes: {
+        const ByteSet& set = exprs_.set(expr.set_index());
+        return set.size() == 1 && set.contains(' ') && split_members(rest, ' ');
       }
       default: return false;
     }
@@ -313,7 +347,9 @@ class SliceFinder {
   bool last_byte_is_in_loop(const std::vector<ExprId>& elements) {
     const ByteSet last = exprs_.set(exprs_[elements.back()].set_index());
     for (std::size_t i = 0; i + 1 < elements.size(); ++i) {
-      if (!is_loop(exprs_[elements[i]])) continue;
+      const Expr& element = exprs_[elements[i]];
+      if (!is_loop(element)) continue;
+      if (element.op == Op::json_escaped && last == ByteSet::of('"')) continue;  // but after a backslash: of few tokens
       const ExprId* row = derivatives_.row(elements[i]);
       for (unsigned byte = 0; byte < 256; ++byte) {
         const ExprId next = row[derivatives_.class_of()[byte]];

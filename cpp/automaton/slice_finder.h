@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -18,10 +19,17 @@ struct Slice {
   bool is_value = false;  // found by `split` only; its tokens may leave it at more than one position
 };
 
-// A state as the union of slices and of other alternatives.
+// The declared members that may come next at a list of members with literal names; the undeclared ones left out.
+struct DeclaredMembers {
+  ExprId state;                        // Op::ordered after a separator, and what follows it
+  std::optional<std::uint8_t> before;  // a byte, such as a space
+};
+
+// A state as the union of slices, of declared members and of other alternatives.
 struct SplitState {
   std::vector<Slice> slices;
-  std::vector<ExprId> others;  // live
+  std::vector<DeclaredMembers> declared;  // found by SliceAnalysis::split only
+  std::vector<ExprId> others;             // live
 };
 
 // The operands of a union, or the expression itself.

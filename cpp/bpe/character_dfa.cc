@@ -12,6 +12,11 @@ CharacterDfa::CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8
   if (ranges_.empty() || ranges_[0].first != 0 || !std::ranges::is_sorted(ranges_)) {
     throw Error(ErrorKind::argument, "character_ranges");
   }
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    const std::uint32_t end = i + 1 < ranges_.size() ? ranges_[i + 1].first : 0x110000;
+    const bool only_surrogates = ranges_[i].first >= 0xD800 && end <= 0xE000;
+    if (ranges_[i].second == kNoClass && ranges_[i].first < 0x110000 && !only_surrogates) has_every_character_ = false;
+  }
   std::map<std::string, std::uint16_t> known;  // node by its transitions, serialised
   // Most blocks of 64 or 4,096 code points are of one class: their steps, by class and number of bytes.
   std::map<std::pair<std::uint8_t, int>, Step> uniform;
@@ -70,6 +75,10 @@ CharacterDfa::CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8
 }
 
 void CharacterDfa::forbid(const std::array<bool, 256>& bytes) {
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const bool in_no_character = byte == 0xC0 || byte == 0xC1 || byte > 0xF4;
+    if (bytes[byte] && !in_no_character) has_every_character_ = false;
+  }
   for (Node& node : nodes_) {
     for (unsigned byte = 0; byte < 256; ++byte) {
       if (bytes[byte]) node[byte] = {};

@@ -22,6 +22,8 @@ class CharacterDfa {
   explicit CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8_t>>& ranges);
   // Removes the characters that contain one of these bytes.
   void forbid(const std::array<bool, 256>& bytes);
+  // Whether a text may contain every character.
+  bool has_every_character() const { return has_every_character_; }
 
   struct Step {
     std::uint16_t node = kBorder;  // inside a character, or kBorder after its last byte
@@ -40,6 +42,7 @@ class CharacterDfa {
 
   Ranges ranges_;
   std::vector<Node> nodes_;
+  bool has_every_character_ = true;
 };
 
 }  // namespace detent

@@ -30,6 +30,10 @@ std::shared_ptr<const ContextDependentTokens> ContextDependentTokens::of(std::ve
     last = text;
   }
   close(0);
+  const auto count = static_cast<std::uint32_t>(tokens->nodes.size());
+  tokens->roots.fill(count);
+  for (std::uint32_t node = 0; node < count; node = tokens->nodes[node].next)
+    tokens->roots[tokens->nodes[node].byte] = node;
   tokens->suffixes = std::move(suffixes);
   tokens->exits = std::move(exits);
   return tokens;

@@ -5,6 +5,7 @@
 // first, so that one walk over it decides all of them.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -30,8 +31,9 @@ struct ContextDependentTokens {
 
   std::vector<Node> nodes;
   std::vector<std::uint32_t> ids;
-  std::vector<TokenSuffix> suffixes;  // sorted
-  std::vector<std::uint32_t> exits;   // nodes of the vocabulary's trie where tokens leave, ascending
+  std::vector<TokenSuffix> suffixes;     // sorted
+  std::vector<std::uint32_t> exits;      // nodes of the vocabulary's trie where tokens leave, ascending
+  std::array<std::uint32_t, 256> roots;  // by first byte: its node; the number of nodes if there is none
 
   // Builds the trie of sorted suffixes. Cost: linear in their bytes.
   static std::shared_ptr<const ContextDependentTokens> of(std::vector<TokenSuffix> suffixes,
@@ -39,7 +41,7 @@ struct ContextDependentTokens {
 
   std::size_t bytes() const {
     return nodes.size() * sizeof(Node) + (ids.size() + exits.size()) * sizeof(std::uint32_t) +
-           suffixes.size() * sizeof(TokenSuffix);
+           suffixes.size() * sizeof(TokenSuffix) + sizeof(roots);
   }
 };
 

@@ -20,6 +20,10 @@ std::vector<std::uint32_t> MaskBuilder::row() const {
 }
 
 void MaskBuilder::allow(const std::uint32_t* ids, std::size_t count) {
+  if (!is_dense() && ids_.size() + count <= most_ids()) {
+    ids_.insert(ids_.end(), ids, ids + count);
+    return;
+  }
   make_dense();
   std::uint32_t* const row = words_.data();
   for (std::size_t i = 0; i < count; ++i) row[ids[i] >> 5] |= 1u << (ids[i] & 31);
@@ -35,19 +39,26 @@ void MaskBuilder::refuse(std::uint32_t id) {
   words_[id >> 5] &= ~(1u << (id & 31));
 }
 
-void MaskBuilder::copy_from(const Mask& mask) {
+void MaskBuilder::add(const Mask& mask) {
+  if (!mask.base_ && mask.words_.empty()) return allow(mask.ids_.data(), mask.ids_.size());
   make_dense();
   mask.add_to(words_.data());
+}
+
+void MaskBuilder::copy_from(const Mask& mask) {
+  add(mask);
   note_length(mask.max_completion_bound());
 }
 
 void MaskBuilder::share(std::shared_ptr<const Mask> mask) {
-  if (!base_) {
+  if (mask->base_ && mask->words_.empty() && mask->ids_.empty()) mask = mask->base_;
+  const auto has_few_ids = [](const Mask& other) { return !other.base_ && other.words_.empty(); };
+  if (base_ && has_few_ids(*base_) && !has_few_ids(*mask)) std::swap(base_, mask);
+  if (base_) {
+    add(*mask);
+  } else {
     base_ = std::move(mask);
-    return;
   }
-  make_dense();
-  mask->add_to(words_.data());
 }
 
 std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const ContextDependentTokens> context_dependent) {
@@ -61,7 +72,7 @@ std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const ContextDep
     return mask;
   }
   std::size_t count = 0;
-  const std::size_t most = words_.size() / 4;  // ids that take less memory than the words
+  const std::size_t most = most_ids();
   for (auto word = words_.begin(); word != words_.end() && count <= most; ++word) {
     if (*word) count += static_cast<std::size_t>(std::popcount(*word));
   }

@@ -21,7 +21,7 @@ class MaskBuilder {
       words_[id >> 5] |= 1u << (id & 31);
     } else {
       ids_.push_back(id);
-      if (ids_.size() > word_count_ / 4) make_dense();
+      if (ids_.size() > most_ids()) make_dense();
     }
   }
   void allow(const std::uint32_t* ids, std::size_t count);
@@ -34,9 +34,9 @@ class MaskBuilder {
   // Notes that some completion after an allowed token has at most that many bytes.
   void note_length(std::uint32_t length) { max_completion_bound_ = std::max(max_completion_bound_, length); }
 
-  // Copies the tokens of another mask.
+  // Adds the tokens of another mask.
   void copy_from(const Mask& mask);
-  // Adds the tokens of another mask. The first one is shared, not copied.
+  // As above. One of the masks is shared, not copied; `max_completion_bound` does not change.
   void share(std::shared_ptr<const Mask> mask);
 
   // Returns the mask; the builder is empty afterwards.
@@ -45,6 +45,8 @@ class MaskBuilder {
  private:
   bool is_dense() const { return !words_.empty(); }
   void make_dense();
+  void add(const Mask& mask);
+  std::size_t most_ids() const { return word_count_ / 4; }  // these take less memory than the words
 
   std::size_t word_count_;
   std::vector<std::uint32_t> words_;  // empty while sparse

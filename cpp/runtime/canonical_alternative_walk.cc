@@ -34,6 +34,7 @@ std::shared_ptr<const Mask> CanonicalAlternativeWalk::run() {
 void CanonicalAlternativeWalk::find_successors(const AlternativeSet& set, std::uint8_t byte_class,
                                                AlternativeSet& after) {
   alternatives_.find_successors(set, byte_class, after);
+  alternatives_.drop_included(after);
   language_.meter.step(static_cast<std::int64_t>(set.size()) / 8 + 1);
 }
 
@@ -53,7 +54,7 @@ const ByteSet& CanonicalAlternativeWalk::kept_bytes(AlternativeId id) {
 }
 
 bool CanonicalAlternativeWalk::leads_on(std::uint32_t token, ExprId next) {
-  return bounds_.of(token, next) != kInfinite && language_.automaton.is_tokenizable(next);
+  return bounds_.leads_on(token, next) && language_.automaton.is_tokenizable(next);
 }
 
 // Decides the tokens of a subtree if an alternative stays throughout. Nearly all tokens lead on from there, or from

@@ -21,6 +21,9 @@ namespace detent {
 namespace {
 
 constexpr std::int64_t kManyStates = 1'000;  // that one mask adds; nearly all languages stay far below
+constexpr std::int64_t kMuchWork = 50'000;   // of the automaton for one mask, in steps of its meter
+constexpr int kMostGiveUps = 6;
+constexpr std::int64_t kNoLimit = INT64_MAX;
 
 }  // namespace
 
@@ -65,22 +68,28 @@ std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPos
       return compute_from_slice(state, at, sliced);
     }
   }
-  if (!has_many_states_) {
-    if (std::shared_ptr<const Mask> mask = walk(state, at, kManyStates)) return mask;
-    has_many_states_ = true;
+  if (std::shared_ptr<const Mask> mask = walk(state, at)) {
+    if (give_ups_ > 0) --give_ups_;
+    return mask;
   }
+  if (give_ups_ < kMostGiveUps) ++give_ups_;
   return CanonicalAlternativeWalk(language_, search_, state, at).run();
 }
 
-// Decides token by token; gives up and returns null where that makes more than `max_states` states of the language.
-std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at, std::int64_t max_states) {
+// Decides token by token; gives up and returns null where the states after the tokens are many, or take much work. Each
+// walk that gives up halves what the next may cost, and each other one doubles it. The alternatives of a grammar may be
+// more than its states, so work does not end its walks.
+std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at) {
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
-  const std::int64_t before = language_.automaton.state_count();
+  const std::int64_t states_before = language_.automaton.state_count(), work_before = language_.automaton.work();
+  const std::int64_t most_states = kManyStates >> give_ups_;
+  const std::int64_t most_work = language_.automaton.has_rule(state) ? kNoLimit : kMuchWork >> give_ups_;
   std::size_t visited = 0;
   const bool gave_up = language_.any_token(state, [&](std::uint32_t token, ExprId next) {
     if (const std::uint32_t bound = bounds.of(token, next); bound != kInfinite) tokens.emplace_back(token, bound);
-    return ++visited % 64 == 0 && language_.automaton.state_count() - before > max_states;
+    if (language_.automaton.work() - work_before > most_work) return true;
+    return ++visited % 64 == 0 && language_.automaton.state_count() - states_before > most_states;
   });
   if (gave_up) return nullptr;
   MaskBuilder builder(language_.vocabulary().word_count());

@@ -39,7 +39,7 @@ class CanonicalMasks {
         slices_(language, masks.analysis(), completions, endings, search) {}
 
   // What masks of `other`, of the same language, have shown holds here.
-  void continue_from(const CanonicalMasks& other) { has_many_states_ = other.has_many_states_; }
+  void continue_from(const CanonicalMasks& other) { give_ups_ = other.give_ups_; }
 
   // Writes the row of the text tokens that may follow `last` at a set of positions; with a budget, only those after
   // which a known completion fits it. The part of a budget is at its state before the token, and the counts are of the
@@ -53,7 +53,7 @@ class CanonicalMasks {
 
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
-  std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at, std::int64_t max_states);
+  std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const SlicedState& sliced);
 
   TokenizedLanguage language_;
@@ -64,7 +64,7 @@ class CanonicalMasks {
   CompletionSearch& search_;
   KnownCompletions& known_completions_;
   CanonicalSlices slices_;
-  bool has_many_states_ = false;  // a walk by states has given up
+  int give_ups_ = 0;  // of walks by states, less the other walks since
 };
 
 }  // namespace detent

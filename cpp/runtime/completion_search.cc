@@ -94,6 +94,14 @@ std::optional<std::uint32_t> CompletionSearch::immediate_bound(const CompletionN
   return at.endings->impossible ? std::optional(kInfinite) : std::nullopt;
 }
 
+bool CompletionSearch::leads_on(const CompletionNode& node, Arrival& at) {
+  if (at.may_end && language_.transitions.may_end_pretoken(node.at, node.last)) return true;
+  if (!language_.encoder().may_have_neighbours(node.last)) return false;
+  if (!at.endings) at.endings = &endings_.find(node.state, node.at.position);
+  if (at.endings->impossible) return false;
+  return fitting_ending(node) || completion_bound(node, at) != kInfinite;
+}
+
 // The immediate answer after an edge of `node`.
 std::optional<std::uint32_t> CompletionSearch::immediate_after(const CompletionNode& node, KnownEdge& edge) {
   if (node.at.unsplit != Encoder::kNoUnsplit) return immediate_bound(after(node, edge.edge));

@@ -78,6 +78,8 @@ class CompletionSearch {
   Arrival& arrival(ExprId state, PositionId position);
   // As completion_bound(node), with the arrival at the node's state and position.
   std::uint32_t completion_bound(const CompletionNode& node, Arrival& at);
+  // Whether the node is no dead end, found without the length of its completion where possible.
+  bool leads_on(const CompletionNode& node, Arrival& at);
   // As boundary_bound(state, position), with the arrival there.
   std::uint32_t boundary_bound(ExprId state, PositionId position, Arrival& at);
 

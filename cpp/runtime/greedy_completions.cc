@@ -48,6 +48,7 @@ std::uint32_t GreedyCompletions::length(ExprId state) {
 }
 
 bool GreedyCompletions::exists(ExprId state) {
+  if (language_.encoder().characters().has_every_character() && language_.automaton.is_text(state)) return true;
   if (length(state) != kInfinite) return true;
   if (const auto known = exists_.find(state.value); known != exists_.end()) return known->second;
   const auto key = [](ExprId at, std::uint16_t node) { return std::uint64_t{at.value} << 32 | node; };

@@ -32,9 +32,30 @@ bool begins_like_literal(const ExprSet& exprs, ExprId state) {
 template <class Trie>
 void LiteralWalk<Trie>::run(ExprId state) {
   if (trie_.size() == 0) return;
+  const OpenState start{state, 0, trie_.size()};
+  pending_.push_back(start);
+  follow_pending(start);
+}
+
+template <class Trie>
+void LiteralWalk<Trie>::run(const DeclaredMembers& members) {
+  OpenState at{members.state, 0, trie_.size()};
+  if (members.before) {
+    const std::uint32_t node = trie_.root(*members.before);
+    if (node >= trie_.size()) return;
+    if (allow(node)) builder_.note_length(liveness_.bound(members.state));
+    at = {members.state, node + 1, trie_.node(node).next};
+  }
+  const auto [list, rest] = split_first(exprs_, members.state);
+  follow_members({Choice::Kind::members, list, rest}, at, Undeclared::left_out);
+  follow_pending(at);
+}
+
+// Follows the pending states, which `start` led to.
+template <class Trie>
+void LiteralWalk<Trie>::follow_pending(const OpenState& start) {
   const std::size_t open_before = open_.size();
   std::size_t followed = 0;
-  pending_.push_back({state, 0, trie_.size()});
   while (!pending_.empty()) {
     const OpenState at = pending_.back();
     pending_.pop_back();
@@ -45,7 +66,7 @@ void LiteralWalk<Trie>::run(ExprId state) {
     // Many ways lead to the same states. Unions of these take fewer steps; what is allowed so far stays so.
     pending_.clear();
     open_.resize(open_before);
-    open_.push_back({state, 0, trie_.size()});
+    open_.push_back(start);
   }
 }
 
@@ -142,7 +163,7 @@ void LiteralWalk<Trie>::follow(const Choice& choice, const OpenState& at) {
       }
       break;
     }
-    case Choice::Kind::members: follow_members(choice, at); break;
+    case Choice::Kind::members: follow_members(choice, at, Undeclared::followed); break;
     case Choice::Kind::run: follow_run(exprs_[choice.head], choice.rest, at); break;
     case Choice::Kind::other: open_.push_back({choice.head, at.first, at.end}); break;
   }
@@ -174,7 +195,7 @@ std::optional<OpenState> LiteralWalk<Trie>::read_text(std::string_view text, con
 // The members that may come next, as Derivatives::expand_ordered has them. What follows a member is an expression only
 // where some token begins with the member's name.
 template <class Trie>
-void LiteralWalk<Trie>::follow_members(const Choice& choice, const OpenState& at) {
+void LiteralWalk<Trie>::follow_members(const Choice& choice, const OpenState& at, Undeclared undeclared) {
   const Expr state = exprs_[choice.head];
   const OrderedMembers& list = exprs_.ordered_members(choice.head);
   const auto after = [&](ExprId member, std::size_t next) {
@@ -195,7 +216,8 @@ void LiteralWalk<Trie>::follow_members(const Choice& choice, const OpenState& at
     if (below) pending_.push_back({after(value, i + 1), below->first, below->end});
     if (list.required[i]) return;
   }
-  if (list.others != ExprSet::kEmpty) pending_.push_back({after(list.others, i), at.first, at.end});
+  if (undeclared == Undeclared::left_out || list.others == ExprSet::kEmpty) return;
+  pending_.push_back({after(list.others, i), at.first, at.end});
 }
 
 // Follows a repeat of few bytes, such as an indent, without an expression for each count.
@@ -223,13 +245,13 @@ void LiteralWalk<Trie>::follow_run(const Expr& repeat, ExprId rest, const OpenSt
   if (is_allowed) builder_.note_length(saturating_add(minimum, liveness_.bound(rest)));
 }
 
-// The node of a byte among the siblings from `at.first` on; at least `at.end` if there is none.
+// The node of a byte among the siblings from `at.first` on, whose bytes ascend; at least `at.end` if there is none.
 template <class Trie>
 std::uint32_t LiteralWalk<Trie>::child(const OpenState& at, std::uint8_t byte) const {
   if (at.first == 0) return trie_.root(byte);
   std::uint32_t node = at.first;
-  while (node < at.end && trie_.node(node).byte != byte) node = trie_.node(node).next;
-  return node;
+  while (node < at.end && trie_.node(node).byte < byte) node = trie_.node(node).next;
+  return node < at.end && trie_.node(node).byte == byte ? node : at.end;
 }
 
 template <class Trie>

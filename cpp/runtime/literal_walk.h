@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "automaton/liveness.h"
+#include "automaton/slice_finder.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
 #include "mask/context_dependent_tokens.h"
@@ -46,11 +47,7 @@ class SuffixTrie {
  public:
   explicit SuffixTrie(const ContextDependentTokens& tokens) : tokens_(tokens) {}
   std::uint32_t size() const { return static_cast<std::uint32_t>(tokens_.nodes.size()); }
-  std::uint32_t root(std::uint8_t byte) const {
-    std::uint32_t index = 0;
-    while (index < size() && tokens_.nodes[index].byte != byte) index = tokens_.nodes[index].next;
-    return index;
-  }
+  std::uint32_t root(std::uint8_t byte) const { return tokens_.roots[byte]; }
   const ContextDependentTokens::Node& node(std::uint32_t index) const { return tokens_.nodes[index]; }
   template <class Act>
   void each_id(std::uint32_t index, Act act) const {
@@ -83,6 +80,8 @@ class LiteralWalk {
 
   // Adds the tokens that a state allows to the builder. A state with too many ways to go on is left to the caller.
   void run(ExprId state);
+  // As above, for the declared members alone, at the root of the trie.
+  void run(const DeclaredMembers& members);
   // What is left to the caller: where the walk came to a state that does not begin with a literal.
   const std::vector<OpenState>& open() const { return open_; }
 
@@ -91,7 +90,9 @@ class LiteralWalk {
   void add_choices(ExprId state, std::vector<Choice>& choices, std::vector<ExprId>& pending);
   void follow(const Choice& choice, const OpenState& at);
   void follow_text(std::string_view text, ExprId rest, const OpenState& at);
-  void follow_members(const Choice& choice, const OpenState& at);
+  enum class Undeclared : std::uint8_t { followed, left_out };
+  void follow_members(const Choice& choice, const OpenState& at, Undeclared undeclared);
+  void follow_pending(const OpenState& start);
   std::optional<OpenState> read_text(std::string_view text, const OpenState& at, bool& is_allowed);
   void follow_run(const Expr& repeat, ExprId rest, const OpenState& at);
   std::uint32_t child(const OpenState& at, std::uint8_t byte) const;

@@ -71,8 +71,9 @@ std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
         others.push_back(other);
       }
     }
+    for (const DeclaredMembers& members : split.declared) walk.run(members);
     open = walk.open();
-    literal_count = split.others.size() - others.size();
+    literal_count = split.others.size() - others.size() + split.declared.size();
     return literal_count == 0 && split.slices.empty() ? state : exprs.union_of(std::move(others));
   });
   if (remainder == state) return nullptr;
@@ -88,16 +89,28 @@ std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
 void MaskComputer::add_slice(const Slice& slice, MaskBuilder& builder) {
   const auto& [prefix, continuation, is_value] = slice;
   const std::shared_ptr<const Mask> mask = is_value ? slice_masks_.mask_of_value(prefix) : slice_masks_.mask_of(prefix);
-  const ContextDependentTokens& tokens = *mask->context_dependent();
+  const std::shared_ptr<const ContextDependentTokens>& tokens = mask->context_dependent();
   builder.share(mask);
+  std::shared_ptr<const Mask> allowed = recent_continuations_.find(tokens.get(), continuation);
+  if (!allowed) {
+    allowed = continued(*tokens, continuation);
+    recent_continuations_.add(tokens, continuation, allowed);
+  }
+  builder.copy_from(*allowed);
+  const std::uint32_t bound = automaton_.completion_bound(continuation);
+  builder.note_length(saturating_add(mask->max_completion_bound(), bound));
+}
+
+// The context-dependent tokens whose suffixes a continuation allows.
+std::shared_ptr<const Mask> MaskComputer::continued(const ContextDependentTokens& tokens, ExprId continuation) {
+  MaskBuilder builder(vocabulary_.word_count());
   std::vector<OpenState> open;
-  const std::uint32_t bound = automaton_.edit([&](ExprSet& exprs, Derivatives& derivatives, Liveness& liveness) {
+  automaton_.edit([&](ExprSet& exprs, Derivatives& derivatives, Liveness& liveness) {
     LiteralWalk walk(SuffixTrie(tokens), builder, exprs, derivatives, liveness);
     walk.run(continuation);
     open = walk.open();
-    return liveness.bound(continuation);
+    return 0;
   });
-  builder.note_length(saturating_add(mask->max_completion_bound(), bound));
   ExprId noted = ExprSet::kEmpty;  // the state whose completion was noted last
   for (const auto& [state, first, end] : open) {
     walk_suffixes(tokens, first, end, vocabulary_, automaton_, state, [&](std::uint32_t id, ExprId next) {
@@ -105,6 +118,7 @@ void MaskComputer::add_slice(const Slice& slice, MaskBuilder& builder) {
       if (next != noted) builder.note_length(automaton_.completion_bound(noted = next));
     });
   }
+  return builder.finish();
 }
 
 std::shared_ptr<const Mask> MaskComputer::compute_from_slices(const SlicedState& sliced, TokenCheck check) {

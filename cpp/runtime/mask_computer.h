@@ -19,6 +19,7 @@
 #include "automaton/slice_analysis.h"
 #include "mask/mask.h"
 #include "mask/mask_builder.h"
+#include "runtime/recent_continuations.h"
 #include "runtime/recent_states.h"
 #include "runtime/slice_masks.h"
 #include "vocab/vocabulary.h"
@@ -48,6 +49,7 @@ class MaskComputer {
   std::shared_ptr<const Mask> compute_from_alternatives(ExprId state);
   std::shared_ptr<const Mask> compute_by_form(ExprId state);
   void add_slice(const Slice& slice, MaskBuilder& builder);
+  std::shared_ptr<const Mask> continued(const ContextDependentTokens& tokens, ExprId continuation);
   std::shared_ptr<const Mask> compute_from_slices(const SlicedState& sliced, TokenCheck check);
   std::shared_ptr<const Mask> compute_from_nearest(ExprId state, TokenCheck check);
   std::shared_ptr<const Mask> walk(ExprId state, const ReferenceMask& reference, TokenCheck check);
@@ -58,6 +60,7 @@ class MaskComputer {
   SliceAnalysis analysis_;
   SliceMasks slice_masks_;
   RecentStates recent_;
+  RecentContinuations recent_continuations_;
 };
 
 }  // namespace detent

@@ -10,6 +10,7 @@
 #include "expr/json_string.h"
 #include "expr/lengths.h"
 #include "runtime/free_bytes.h"
+#include "runtime/trie_walk.h"
 #include "runtime/unbounded_reference.h"
 
 namespace detent {
@@ -50,6 +51,10 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   }
   if (const std::optional<CountedString> string = analysis_.counted_string(prefix)) {
     const std::shared_ptr<const Mask> mask = compute_counted(prefix, *string);
+    cache.insert(key, mask, MaskCache::Kind::slice);
+    return mask;
+  }
+  if (const std::shared_ptr<const Mask> mask = compute_excluding(prefix)) {
     cache.insert(key, mask, MaskCache::Kind::slice);
     return mask;
   }
@@ -132,6 +137,34 @@ std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const Cou
     const std::uint32_t characters = StringLengths::count(text);
     return characters >= string.minimum && characters <= string.maximum;
   }));
+}
+
+// A token leaves the string that excludes nothing, too, and is refused if the string is then an excluded text.
+std::shared_ptr<const Mask> SliceMasks::compute_excluding(ExprId prefix) {
+  const std::optional<ExcludingString> string = analysis_.excluding_string(prefix);
+  if (!string || !string->written) return nullptr;
+  const std::vector<TrieNode>& trie = vocabulary_.trie();
+  ExitDelta delta;
+  std::vector<std::uint32_t> refused;
+  for (std::string text : *string->written) {
+    text.push_back('"');
+    const std::optional<std::uint32_t> exit = vocabulary_.find_node(text);
+    if (!exit) continue;
+    delta.removed.emplace_back(*exit, *exit + 1);
+    for_each_id(vocabulary_, trie[*exit].token, [&refused](std::uint32_t id) { refused.push_back(id); });
+  }
+  std::ranges::sort(delta.removed);
+  const std::shared_ptr<const Mask> all = mask_of(string->all);
+  MaskBuilder builder(vocabulary_.word_count());
+  if (refused.empty()) {
+    builder.share(all);
+  } else {
+    builder.copy_from(*all);
+    for (std::uint32_t id : refused) builder.refuse(id);
+  }
+  builder.note_length(saturating_add(string->inside_bound, std::uint64_t{4} * kMaxEscapeLength));
+  return builder.finish(delta.removed.empty() ? all->context_dependent()
+                                              : merge_exits(all->context_dependent().get(), delta));
 }
 
 // A token over free bytes is allowed where any string allows it. The others are followed.

@@ -24,6 +24,15 @@ std::uint32_t TokenBounds::of(std::uint32_t token, ExprId next) {
   return search_.completion_bound({next, after, token}, at);
 }
 
+bool TokenBounds::leads_on(std::uint32_t token, ExprId next) {
+  const std::uint16_t target = row_.target_of(token);
+  if (target == TransitionRow::kRefused) return false;
+  CompletionSearch::Arrival& at = arrival(next, target);
+  if (no_unsplit_ && at.may_end) return true;
+  const SplitPosition after{row_.targets[target], language_.transitions.unsplit_after(at_.unsplit, token)};
+  return search_.leads_on({next, after, token}, at);
+}
+
 CompletionSearch::Arrival& TokenBounds::arrival(ExprId next, std::uint16_t target) {
   if (next != last_next_) {
     last_next_ = next;

@@ -26,6 +26,8 @@ class TokenBounds {
   bool is_refused(std::uint32_t token) const { return row_.target_of(token) == TransitionRow::kRefused; }
   // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end.
   std::uint32_t of(std::uint32_t token, ExprId next);
+  // Whether it leads to no dead end, found without the length of a completion.
+  bool leads_on(std::uint32_t token, ExprId next);
 
  private:
   CompletionSearch::Arrival& arrival(ExprId next, std::uint16_t target);

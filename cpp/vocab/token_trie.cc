@@ -24,6 +24,19 @@ void TokenTrie::find_roots() {
   for (std::uint32_t i = 0; i < nodes_.size(); i = nodes_[i].next) roots_[nodes_[i].byte] = i;
 }
 
+std::optional<std::uint32_t> TokenTrie::find(std::string_view text) const {
+  std::uint32_t first = 0, end = static_cast<std::uint32_t>(nodes_.size()), node = end;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<std::uint8_t>(text[i]);
+    node = i == 0 ? roots_[byte] : first;
+    while (node < end && nodes_[node].byte < byte) node = nodes_[node].next;
+    if (node >= end || nodes_[node].byte != byte) return std::nullopt;
+    first = node + 1;
+    end = nodes_[node].next;
+  }
+  return node;
+}
+
 void TokenTrie::add_nodes(const BytesOf& bytes_of) {
   std::vector<std::uint32_t> path;  // the nodes from the root to the last token
   std::string_view last;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,8 @@ class TokenTrie {
   const std::vector<TrieNode>& nodes() const { return nodes_; }
   // The node of a token's first byte; the size of the trie where no token begins with that byte.
   std::uint32_t root(std::uint8_t byte) const { return roots_[byte]; }
+  // The node after all bytes of a text; nothing if no token begins with the text. Cost: the siblings of its bytes.
+  std::optional<std::uint32_t> find(std::string_view text) const;
   std::uint32_t nodes_below(std::uint8_t byte) const {
     return roots_[byte] == nodes_.size() ? 0 : nodes_[roots_[byte]].next - roots_[byte];
   }
