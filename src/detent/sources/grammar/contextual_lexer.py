@@ -328,6 +328,10 @@ class Terminals:
                 self._used_blanks.clear()
                 raise NoBlankError
 
+    def with_escape(self, terminal: int, path: Path, guard: int) -> tuple[Path, int]:
+        """Return a narrowed path with a guard of the core where it has an escape; rules then need not know of it."""
+        return path, Guard.MAXIMAL if guard > Guard.NONE and self._escape(terminal, path, None) else guard
+
     def _escape(self, terminal: int, path: Path, rivals: _core.Node | None) -> bytes:
         """Return a text that breaks no guard of a path, whatever follows it; empty if there may be none.
 

@@ -123,7 +123,9 @@ class _Annotation:
         if key not in self.narrowed_readings:
             lexer = self.lexers[context]
             paths = lexer.skipped[number] if is_skipped else lexer.paths[number]
-            readings = (self.terminals.narrowed(number, path, following) for path in paths)
+            readings = [self.terminals.narrowed(number, path, following) for path in paths]
+            if not is_skipped:
+                readings = [reading and self.terminals.with_escape(number, *reading) for reading in readings]
             self.narrowed_readings[key] = frozenset(reading for reading in readings if reading is not None)
         return self.narrowed_readings[key]
 
