@@ -159,8 +159,8 @@ class SliceFinder {
     return Slice{prefix, rest};
   }
 
-  // Splits an alternative after its first value that other languages share: a number, `true` or a string, with the
-  // punctuation and the optional white space before it.
+  // Splits an alternative after its first value that other languages share: a number, `true`, or a rule of any value,
+  // with the punctuation and the optional white space before it.
   bool split_after_value(ExprId alternative) {
     if (!is_sliceable(exprs_[alternative])) return false;
     std::vector<ExprId> elements;
@@ -169,12 +169,13 @@ class SliceFinder {
     for (int i = 0; i < kMaxValueElements && !is_complete && rest != ExprSet::kEpsilon; ++i) {
       const auto [first, after] = split_first(exprs_, rest);
       const Expr& element = exprs_[first];
-      if (element.has_guard || element.has_rule || element.has_open_item || element.has_closed_item) return false;
+      if (element.has_guard || element.has_open_item || element.has_closed_item) return false;
+      if (element.has_rule && !is_any_value(first)) return false;
       if (!elements.empty() && split_white_space(elements, first, after)) return true;
       elements.push_back(first);
       rest = after;
       if (is_punctuation(first)) continue;
-      if (is_few_words(first)) {
+      if (is_few_words(first) || element.has_rule) {
         is_complete = true;
       } else if (is_number(first, 0)) {
         is_complete = true;
@@ -227,6 +228,15 @@ class SliceFinder {
     const ByteSet& set = exprs_.set(base.set_index());
     return set.size() == 1 &&
            std::ranges::any_of(kBytes, [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
+  }
+
+  // Whether each text of a rule begins with punctuation, a number or a word, as JSON values do.
+  bool is_any_value(ExprId id) {
+    if (exprs_[id].op != Op::rule) return false;
+    return std::ranges::all_of(alternatives_of(exprs_, exprs_.definition(id)), [this](ExprId alternative) {
+      const ExprId first = split_first(exprs_, alternative).first;
+      return is_punctuation(first) || is_few_words(first) || is_number(first, 0);
+    });
   }
 
   bool is_few_words(ExprId id) const {
