@@ -328,6 +328,17 @@ class SliceFinder {
     return true;
   }
 
+  // Splits a repeat of items that begin with punctuation, such as a comma, into its first item and what follows it.
+  bool split_items(const Expr& items, ExprId rest) {
+    const ExprId first = split_first(exprs_, items.part()).first;
+    if (exprs_[items.part()].nullable || exprs_[first].nullable || !is_punctuation(first)) return false;
+    const std::uint32_t maximum = items.maximum() == ExprSet::kUnbounded ? ExprSet::kUnbounded : items.maximum() - 1;
+    const ExprId more = exprs_.repeat(items.part(), items.minimum() == 0 ? 0 : items.minimum() - 1, maximum);
+    pending_.push_back(exprs_.concat(items.part(), exprs_.concat(more, rest)));
+    if (items.minimum() == 0) pending_.push_back(rest);
+    return true;
+  }
+
   // Splits an alternative into those that its head can choose from.
   bool split_head(ExprId alternative) {
     const auto [head, rest] = split_first(exprs_, alternative);
@@ -339,10 +350,12 @@ class SliceFinder {
         for (ExprId choice : alternatives_of(exprs_, head)) pending_.push_back(exprs_.concat(choice, rest));
         return true;
       case Op::repeat:
-        if (expr.minimum() != 0 || expr.maximum() != 1 || rest == ExprSet::kEpsilon) return false;
-        pending_.push_back(exprs_.concat(expr.part(), rest));
-        pending_.push_back(rest);
-        return true;
+        if (expr.minimum() == 0 && expr.maximum() == 1 && rest != ExprSet::kEpsilon) {
+          pending_.push_back(exprs_.concat(expr.part(), rest));
+          pending_.push_back(rest);
+          return true;
+        }
+        return split_items(expr, rest);
       case Op::ordered: return split_members(alternative, std::nullopt);
       case Op::bytes: {
         const ByteSet& set = exprs_.set(expr.set_index());
