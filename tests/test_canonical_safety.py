@@ -210,3 +210,13 @@ def test_a_union_with_exponentially_many_states_is_the_union_of_its_parts():
     apart = [detent.compile(detent.regex(pattern), vocabulary, canonical=True).matcher() for pattern in patterns]
     allowed = set[int]().union(*(matcher.allowed().tolist() for matcher in apart))
     assert set(union.allowed().tolist()) == allowed
+
+
+@needs_shared
+def test_a_far_ending_of_the_pretoken_is_not_searched_through_all_states():
+    """The nearest end of a run of letters is 30 letters away, behind exponentially many states."""
+    guide = detent.compile(detent.regex("(a|b)*a(a|b){30}"), real_vocabulary("llama3"), canonical=True)
+    matcher = guide.matcher()
+    for _ in range(8):
+        matcher.advance(int(matcher.allowed()[0]))
+    assert guide.state_count < 30_000  # 100,000 where 1,000 nodes are searched before the greedy text is tried

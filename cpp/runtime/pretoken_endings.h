@@ -54,7 +54,7 @@ class PretokenEndings {
 
  private:
   static constexpr std::size_t kMaxEndings = 4;
-  static constexpr std::size_t kManyNodes = 1'000;  // of a search, before it tries the greedy text
+  static constexpr std::size_t kManyNodes = 64;  // of a search, before it tries the greedy text
   struct SearchNode {
     ExprId state;
     PositionId position;

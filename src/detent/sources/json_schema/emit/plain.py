@@ -5,14 +5,29 @@ The expressions are those that `objects` and `arrays` emit for the same schema a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from detent import _core
-from detent.sources.json_schema.assertions.plain import ANNOTATIONS, PlainSchema, listed_strings, read_plain
+from detent.sources.diagnostics import json_pointer
+from detent.sources.json_schema.assertions.diagnostics import Diagnostics
+from detent.sources.json_schema.assertions.keywords import unknown_name
+from detent.sources.json_schema.assertions.plain import (
+    ANNOTATIONS,
+    Advice,
+    PlainSchema,
+    assert_nothing,
+    kinds_of,
+    listed_strings,
+    read_plain,
+)
+from detent.sources.json_schema.assertions.texts import unknown_format
 from detent.sources.json_schema.emit.scalars import CONSTRAINTS, constrained_scalar
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Request, Task, ValueEmitter, union_of
+from detent.sources.json_schema.formats import is_known_format
 from detent.sources.json_schema.parse.dialect import Dialect
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.json_schema.parse.values import (
@@ -31,6 +46,9 @@ __all__ = ["PlainEmitter", "PlainNodes"]
 
 _TYPED = ANNOTATIONS | {"type"}
 _REFERRING = ANNOTATIONS | {"$ref"}
+_WRAPPING = ANNOTATIONS | {"allOf"}
+_UNITING = ANNOTATIONS | {"anyOf", "oneOf"}
+_FEWEST_OPTIONS = 2
 _LONGEST_CHAIN = 10
 _CONSTRAINED = ANNOTATIONS | CONSTRAINTS
 _NUMBERS = {INTEGER: [NumberRange(is_integer=True)], NUMBER: [NumberRange()]}
@@ -38,23 +56,103 @@ _Inner: TypeAlias = "Generator[Request, _core.Node, _core.Node | None]"
 _SCALARS = {"null": NULL, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING}
 
 
+class ClosedSchemas(Protocol):
+    """The function `closed_schema`, which needs plain schemas itself."""
+
+    def __call__(self, spelling: Spelling, uri: str, schema: dict[str, Any], *, is_ordered: bool) -> _core.Node | None:
+        """Return the expression of a schema that is not plain; None if the general way is due."""
+
+
+class _Read(NamedTuple):
+    """A schema of a document: a plain one, or anyOf or oneOf alone."""
+
+    plain: PlainSchema | str
+    """The keywords, or the one keyword."""
+    ends: list[Any]
+    """Where its members, other members and items lead to, or its options."""
+
+
+class _Warnings:
+    """The warnings that are due once a document has turned out to be plain."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self._advice: dict[int, Advice] = {}
+
+    def note(self, schema: Any, advice: Advice | None) -> None:
+        """Note the names in a schema that resemble keywords."""
+        if advice:
+            self._advice[id(schema)] = advice
+
+    def issue(self, root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> bool:
+        """Issue the warnings; return False, and issue none, if the general way may not read all schemas."""
+        if not (self.messages or self._advice):
+            return True
+        if any(_has_unread_parts(each.plain) for each in plain.values()):
+            return False
+        messages = self.messages
+        for schema, pointer in _places(root, plain, dialect) if self._advice else ():
+            where = pointer or "the root"
+            messages += [unknown_name(name, where, intended) for name, intended in self._advice.get(id(schema), ())]
+        diagnostics = Diagnostics(lenient=False)
+        for message in messages:
+            diagnostics.warn(message)
+        return True
+
+
+def _has_unread_parts(plain: PlainSchema | str) -> bool:
+    if isinstance(plain, str):
+        return False
+    return plain.items is False or plain.most == 0 or any(inner is False for inner in plain.properties.values())
+
+
+def _places(root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> Iterator[tuple[Any, str]]:
+    """Yield the schemas of a document, each once, with their JSON pointers."""
+    seen: set[int] = set()
+    pending: list[tuple[Any, str]] = [(root, "")]
+    while pending:
+        schema, pointer = pending.pop()
+        while (following := _following(schema, root, dialect)) is not None:
+            schema, where = following
+            pointer = where[1:] if where.startswith("#") else pointer + where
+        if id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        yield schema, pointer
+        if id(schema) not in plain:
+            continue
+        found = plain[id(schema)].plain
+        if isinstance(found, str):
+            pending += [(one, f"{pointer}/{found}/{index}") for index, one in enumerate(schema[found])]
+            continue
+        inner = [(schema, json_pointer(("properties", name))) for name, schema in found.properties.items()]
+        inner += [(found.additional, "/additionalProperties"), (found.items, "/items")]
+        pending += [(one, pointer + path) for one, path in inner]
+
+
 class PlainNodes:
     """Expressions of plain schemas in one spelling, in or without the order of the schema.
 
-    With `has_default_texts`, patterns and formats have the meaning that they have in any other document.
+    With `has_default_texts`, patterns and formats have the meaning that they have in any other document. Then `closed`,
+    if given, makes the expressions of small schemas that are not plain.
     """
 
-    def __init__(self, spelling: Spelling, *, is_ordered: bool, has_default_texts: bool) -> None:
+    def __init__(
+        self, spelling: Spelling, *, is_ordered: bool, has_default_texts: bool, closed: ClosedSchemas | None = None
+    ) -> None:
         self._spelling = spelling
         self._is_ordered = is_ordered
         self._has_default_texts = has_default_texts
+        self._closed_schemas = closed
         self._types: dict[tuple[str, int], _core.Node] = {}
 
     def document(self, root: Any, dialect: Dialect, most: int) -> _core.Node | None:
         """Return the expression of a document of plain schemas alone, at most so many; None for any other one."""
         known: dict[int, _core.Node] = {}
-        plain: dict[int, tuple[PlainSchema, list[Any]]] = {}
-        pending = [root]
+        plain: dict[int, _Read] = {}
+        start = _end(root, root, dialect)
+        pending = [start]
+        warnings = _Warnings()
         while pending:
             schema = pending[-1]
             if id(schema) in known:
@@ -63,26 +161,59 @@ class PlainNodes:
             if id(schema) in plain:
                 known[id(schema)] = self._whole(*plain[id(schema)], known)
                 continue
-            found = read_plain(schema, dialect.year, is_root=schema is root)
-            if found is None or len(plain) >= most:
+            found = self._read(schema, root, dialect, warnings)
+            if len(plain) >= most:
                 return None
-            inner = [*found.properties.values(), found.additional, found.items]
-            inner = [_referred(one, root, dialect) if type(one) is dict and "$ref" in one else one for one in inner]
-            plain[id(schema)] = found, inner
-            for one in inner:
-                if one is True or one is False or id(one) in known:
-                    continue
-                node = self.scalar(one, dialect)
-                if node is not None:
-                    known[id(one)] = node
-                elif id(one) in plain:
-                    return None  # a schema inside itself
-                else:
-                    pending.append(one)
-        return known[id(root)]
+            if found is None:
+                closed = self._closed(schema, dialect) if schema is not root else None
+                if closed is None:
+                    return None
+                known[id(schema)] = closed
+                continue
+            plain[id(schema)] = found
+            open_schemas = self._note_scalars(found.ends, dialect, warnings, known)
+            if any(id(one) in plain for one in open_schemas):
+                return None  # a schema inside itself
+            pending += open_schemas
+        return known[id(start)] if warnings.issue(root, plain, dialect) else None
 
-    def _whole(self, plain: PlainSchema, inner: list[Any], known: Mapping[int, _core.Node]) -> _core.Node:
-        """Return the expression of a schema; `inner` are those of its members, other members and items."""
+    @staticmethod
+    def _read(schema: Any, root: Any, dialect: Dialect, warnings: _Warnings) -> _Read | None:
+        union = _union(schema, root, dialect)
+        if union is not None:
+            return _Read(*union)
+        advice: Advice = []
+        found = read_plain(schema, dialect.year, is_root=schema is root, advice=advice)
+        if found is None:
+            return None
+        warnings.note(schema, advice)
+        return _Read(found, _ends([*found.properties.values(), found.additional, found.items], root, dialect))
+
+    def _note_scalars(
+        self, schemas: list[Any], dialect: Dialect, warnings: _Warnings, known: dict[int, _core.Node]
+    ) -> list[Any]:
+        """Note the expressions of scalars; return the schemas that have none yet."""
+        found = []
+        for schema in schemas:
+            if schema is True or schema is False or id(schema) in known:
+                continue
+            node = self.scalar(schema, dialect, warnings)
+            if node is None:
+                found.append(schema)
+            else:
+                known[id(schema)] = node
+        return found
+
+    def _closed(self, schema: Any, dialect: Dialect) -> _core.Node | None:
+        """Return the expression of a schema that is not plain if it is small and refers to nothing; else None."""
+        if self._closed_schemas is None or not self._has_default_texts or not isinstance(schema, dict):
+            return None
+        return self._closed_schemas(self._spelling, dialect.uri, schema, is_ordered=self._is_ordered)
+
+    def _whole(self, plain: PlainSchema | str, inner: list[Any], known: Mapping[int, _core.Node]) -> _core.Node:
+        """Return the expression of a schema; `inner` are its options, or its members, other members and items."""
+        if isinstance(plain, str):
+            return union_of([known[id(one)] for one in inner])
         anything = self._spelling.anything
         *values, other, item = [None if one is False else anything if one is True else known[id(one)] for one in inner]
         parts = self.scalars(plain.kinds)
@@ -92,24 +223,50 @@ class PlainNodes:
             parts.append(self.object(plain, dict(zip(plain.properties, values, strict=True)), other))
         return union_of(parts)
 
-    def scalar(self, schema: Any, dialect: Dialect) -> _core.Node | None:
-        """Return the expression of a schema of one scalar type, or of every value; None for any other schema."""
+    def scalar(self, schema: Any, dialect: Dialect, warnings: _Warnings | None = None) -> _core.Node | None:
+        """Return the expression of a schema of one scalar type, or of every value; None for any other schema.
+
+        Without `warnings`, schemas that need one are others.
+        """
         if not isinstance(schema, dict):
             return None
         name = schema.get("type")
         names = schema.keys()
-        if isinstance(name, str) and name in _SCALARS:
-            if names <= _TYPED:
-                known = self._types.get((name, dialect.year))
-                if known is None:
-                    known = self._types[name, dialect.year] = self._type(name, dialect)
-                return known
-            if names <= _CONSTRAINED and self._has_default_texts:
-                return constrained_scalar(self._spelling, dialect.uri, schema)
+        if isinstance(name, str) and name in _SCALARS and names <= _TYPED:
+            known = self._types.get((name, dialect.year))
+            if known is None:
+                known = self._types[name, dialect.year] = self._type(name, dialect)
+            return known
+        if names <= ANNOTATIONS:
+            return self._spelling.anything
+        advice: Advice | None = None if warnings is None else []
         if "enum" in schema or "const" in schema:
-            listed = listed_strings(schema, dialect.year)
-            return None if listed is None else self._spelling.strings(StringSet(dict.fromkeys(listed)))
-        return self._spelling.anything if names <= ANNOTATIONS else None
+            listed = listed_strings(schema, dialect.year, advice)
+            node = None if listed is None else self._spelling.strings(StringSet(dict.fromkeys(listed)))
+        elif isinstance(name, str) and name in _SCALARS:
+            node = self._constrained(schema, dialect, warnings, advice)
+        else:
+            return None
+        if node is not None and warnings is not None:
+            warnings.note(schema, advice)
+        return node
+
+    def _constrained(
+        self, schema: dict[str, Any], dialect: Dialect, warnings: _Warnings | None, advice: Advice | None
+    ) -> _core.Node | None:
+        """Return the expression of a schema of one scalar type with conditions."""
+        names = schema.keys()
+        if not self._has_default_texts:
+            return None
+        if not names <= _CONSTRAINED and not assert_nothing(names - _CONSTRAINED, schema, advice):
+            return None
+        name = schema.get("format")
+        if isinstance(name, str) and not is_known_format(name):
+            if warnings is None:
+                return None
+            warnings.messages.append(unknown_format(name))
+            schema = {keyword: argument for keyword, argument in schema.items() if keyword != "format"}
+        return constrained_scalar(self._spelling, dialect.uri, schema)
 
     def _type(self, name: str, dialect: Dialect) -> _core.Node:
         if name == "integer" and dialect.year <= 4:
@@ -208,27 +365,70 @@ class PlainEmitter:
 
     def _object(self, node: SchemaNode, plain: PlainSchema) -> Task:
         values: dict[str, _core.Node | None] = {}
-        for name, schema in plain.properties.items():
-            values[name] = yield from self._inner(node, schema, "properties", name)
+        for name in self._values.spelling.member_order(plain.properties):
+            values[name] = yield from self._inner(node, plain.properties[name], "properties", name)
+            if values[name] is None and name in plain.required:
+                return _core.empty()
         other = None
         if plain.additional is not False:
             other = yield from self._inner(node, plain.additional, "additionalProperties")
         return self._nodes.object(plain, values, other)
 
 
-def _referred(schema: Any, root: Any, dialect: Dialect) -> Any:
-    """Return the schema at the end of references inside a document; a schema that is no reference alone, as it is."""
+def _following(schema: Any, root: Any, dialect: Dialect) -> tuple[Any, str] | None:
+    """Return the one schema that a schema leads to, with its address, or its JSON pointer from there; else None."""
+    if type(schema) is not dict:
+        return None
+    if "$ref" not in schema:
+        options = schema.get("allOf")
+        if type(options) is not list or len(options) != 1 or not schema.keys() <= _WRAPPING:
+            return None
+        return (options[0], "/allOf/0") if type(options[0]) in (dict, bool) else None
+    names = schema.keys()
+    is_alone = dialect.is_reference_alone or names <= _REFERRING
+    if not is_alone and not (schema is root and assert_nothing(names - _REFERRING, schema, None, is_root=True)):
+        return None
+    reference = str(schema["$ref"])
+    first, *tokens = reference.split("/")
+    found = root if first == "#" and "~" not in reference and "%" not in reference else None
+    for token in tokens:
+        found = found.get(token) if type(found) is dict else None
+    return (found, reference) if type(found) in (dict, bool) else None
+
+
+def _end(schema: Any, root: Any, dialect: Dialect) -> Any:
+    """Return the schema to which a schema leads by references alone; any other schema as it is."""
     for _ in range(_LONGEST_CHAIN):
-        if type(schema) is not dict or "$ref" not in schema:
-            return schema
-        if not (dialect.is_reference_alone or schema.keys() <= _REFERRING):
+        found = _following(schema, root, dialect)
+        if found is None:
             break
-        reference = str(schema["$ref"])
-        first, *tokens = reference.split("/")
-        found = root if first == "#" and "~" not in reference and "%" not in reference else None
-        for token in tokens:
-            found = found.get(token) if type(found) is dict else None
-        if type(found) not in (dict, bool):
-            break
-        schema = found
+        schema, _ = found
     return schema
+
+
+def _ends(schemas: Sequence[Any], root: Any, dialect: Dialect) -> list[Any]:
+    return [
+        _end(one, root, dialect) if type(one) is dict and ("$ref" in one or "allOf" in one) else one for one in schemas
+    ]
+
+
+def _union(schema: Any, root: Any, dialect: Dialect) -> tuple[str, list[Any]] | None:
+    """Return the keyword and the options of a schema that says nothing but anyOf, or oneOf of different kinds."""
+    if type(schema) is not dict or ("anyOf" in schema) is ("oneOf" in schema):
+        return None
+    keyword = "anyOf" if "anyOf" in schema else "oneOf"
+    options, names = schema[keyword], schema.keys() - _UNITING
+    if (
+        type(options) is not list
+        or len(options) < _FEWEST_OPTIONS
+        or not all(type(one) is dict and one for one in options)
+    ):
+        return None
+    if names and not assert_nothing(names, schema, None, is_root=schema is root):
+        return None
+    ends = _ends(options, root, dialect)
+    if keyword == "oneOf":
+        kinds = [kinds_of(end["type"]) if type(end) is dict and "type" in end else 0 for end in ends]
+        return (keyword, ends) if all(kinds) and sum(kinds) == reduce(or_, kinds) else None
+    scalars = [one["type"] for one in options if type(one.get("type")) is str and one["type"] in _SCALARS]
+    return (keyword, ends) if len(scalars) == len(set(scalars)) and all(type(end) is dict for end in ends) else None
