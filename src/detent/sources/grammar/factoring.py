@@ -22,7 +22,7 @@ _END: Any = None
 
 
 def factored(grammar: Grammar) -> Grammar:
-    """Return an equivalent grammar in which no productions of a rule begin alike. Takes linear time.
+    """Return an equivalent grammar in which few productions of a rule begin alike. Takes linear time.
 
     >>> from detent import _core
     >>> a, b, c = (Terminal(_core.literal(text), False) for text in (b"a", b"b", b"c"))
@@ -170,10 +170,11 @@ def _with_repeats(rules: list[list[Production]]) -> list[list[Production]]:
             found = _as_repeat(rows)
             if found is not None and found.rule != rule:
                 known[rule] = found
-        rules = [
+        replaced = [
             [tuple(known.get(symbol, symbol) if isinstance(symbol, int) else symbol for symbol in row) for row in rows]
             for rows in rules
         ]
+        rules = [list(dict.fromkeys(rows)) for rows in replaced]
     return rules
 
 
