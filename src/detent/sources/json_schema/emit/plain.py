@@ -91,7 +91,7 @@ class _Warnings:
         if any(_has_unread_parts(each.plain) for each in plain.values()):
             return False
         messages = self.messages
-        for schema, pointer in _places(root, plain, dialect) if self._advice else ():
+        for schema, pointer in _pointers(root, plain, dialect) if self._advice else ():
             where = pointer or "the root"
             messages += [unknown_name(name, where, intended) for name, intended in self._advice.get(id(schema), ())]
         diagnostics = Diagnostics(lenient=False)
@@ -106,7 +106,7 @@ def _has_unread_parts(plain: PlainSchema | str) -> bool:
     return plain.items is False or plain.most == 0 or any(inner is False for inner in plain.properties.values())
 
 
-def _places(root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> Iterator[tuple[Any, str]]:
+def _pointers(root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> Iterator[tuple[Any, str]]:
     """Yield the schemas of a document, each once, with their JSON pointers."""
     seen: set[int] = set()
     pending: list[tuple[Any, str]] = [(root, "")]
