@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import warnings
+from copy import deepcopy
 from itertools import combinations, islice
 from typing import Any
 
@@ -162,7 +163,7 @@ def test_notations_of_arguments(style: str, inner: Any) -> None:
         assert_as_general(schema, style=style)
 
 
-_SCALARS = st.sampled_from(INNER)
+_SCALARS = st.sampled_from(INNER).map(deepcopy)  # a warning names the first of the positions of one object
 _SCHEMAS = st.recursive(
     _SCALARS,
     lambda inner: st.one_of(
