@@ -329,7 +329,7 @@ class Terminals:
                 continue  # with fewer blanks
 
     def check_blanks(self, before: Iterable[tuple[int, Path, int]]) -> None:
-        """Take note of the ignored terminals before a terminal; `with_blanks` begins anew if a guard rests on another."""
+        """Note what is ignored before a terminal; `with_blanks` begins anew if a guard rests on something else."""
         found = {number for number, path, left in before if left == Guard.NONE and not path.rivals}
         for number in set(self.blanks) - found:
             del self.blanks[number]
