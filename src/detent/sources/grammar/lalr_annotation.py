@@ -68,7 +68,7 @@ class _Annotation:
         self.class_of = self.classify()
         self.exits: dict[_Key, set[_Lexer]] = {}
         # How the lexer is left by a rule at a move of the automaton, and classes that read what may come next alike.
-        self.known_settled: dict[tuple[int, _Lexer], _Lexer] = {}
+        self.known_decided: dict[tuple[int, _Lexer], _Lexer] = {}
         self.alike: dict[tuple[object, ...], int] = {}
         self.readings: dict[_Key, list[tuple[_Lexer, Terminal]]] = {}
 
@@ -208,7 +208,7 @@ class _Annotation:
                             waiting[called] = None
                         after |= self.exits[called]
                     at, lexers = target, after
-                found.update(self.settled(rule, state, left) for left in lexers)
+                found.update(self.decided(rule, state, left) for left in lexers)
             if not found <= self.exits[key]:
                 self.exits[key] |= found
                 waiting.update(dict.fromkeys(callers.get(key, ())))
@@ -230,12 +230,12 @@ class _Annotation:
                         longer.append((after, [*row, (symbol, at, current, after)]))
                 self.budget.charge(len(longer))
                 at, alternatives = target, longer
-            yield from (row for current, row in alternatives if self.settled(number, state, current) == end)
+            yield from (row for current, row in alternatives if self.decided(number, state, current) == end)
 
-    def settled(self, rule: int, state: int, lexer: _Lexer) -> _Lexer:
+    def decided(self, rule: int, state: int, lexer: _Lexer) -> _Lexer:
         """Return how a rule leaves the lexer, as far as what may come next is read differently."""
         move = self.automaton.moves[state, rule]
-        if (move, lexer) not in self.known_settled:
+        if (move, lexer) not in self.known_decided:
             number, guard = lexer
             follow = self.automaton.follow[move]
             view = tuple((symbol, tuple(self.views[number].get(symbol, ()))) for symbol in sorted(follow))
@@ -243,8 +243,8 @@ class _Annotation:
             if guard != Guard.NONE:
                 bytes_after = self.terminals.first_bytes_of(nexts.union(self.ignored))
                 guard = Guard.NONE if self.terminals.guard_bytes(guard).isdisjoint(bytes_after) else guard
-            self.known_settled[move, lexer] = self.alike.setdefault(view, number), guard
-        return self.known_settled[move, lexer]
+            self.known_decided[move, lexer] = self.alike.setdefault(view, number), guard
+        return self.known_decided[move, lexer]
 
     def terminal(self, symbol: int, token: _Token, pending: int, guard: int) -> Terminal | None:
         """Return what of a terminal leaves a guard, with what is ignored before it, after another guard."""

@@ -76,7 +76,7 @@ class _Warnings:
     """The warnings that are due once a document has turned out to be plain."""
 
     def __init__(self) -> None:
-        self.messages: list[str] = []
+        self._formats: dict[int, str] = {}
         self._advice: dict[int, Advice] = {}
 
     def note(self, schema: Any, advice: Advice | None) -> None:
@@ -84,16 +84,24 @@ class _Warnings:
         if advice:
             self._advice[id(schema)] = advice
 
+    def note_format(self, schema: Any, message: str) -> None:
+        """Note the format of a schema that has no effect."""
+        self._formats[id(schema)] = message
+
     def issue(self, root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> bool:
         """Issue the warnings; return False, and issue none, if the general way may not read all schemas."""
-        if not (self.messages or self._advice):
+        if not (self._formats or self._advice):
             return True
         if any(_has_unread_parts(each.plain) for each in plain.values()):
             return False
-        messages = self.messages
-        for schema, pointer in _pointers(root, plain, dialect) if self._advice else ():
+        messages: list[str] = []
+        formats = self._formats.copy()
+        for schema, pointer in _pointers(root, plain, dialect):
             where = pointer or "the root"
+            if id(schema) in formats:
+                messages.append(formats.pop(id(schema)))
             messages += [unknown_name(name, where, intended) for name, intended in self._advice.get(id(schema), ())]
+        messages += formats.values()
         diagnostics = Diagnostics(lenient=False)
         for message in messages:
             diagnostics.warn(message)
@@ -107,7 +115,7 @@ def _has_unread_parts(plain: PlainSchema | str) -> bool:
 
 
 def _pointers(root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> Iterator[tuple[Any, str]]:
-    """Yield the schemas of a document, each once, with their JSON pointers."""
+    """Yield the schemas of a document, each once and in its order, with their JSON pointers."""
     seen: set[int] = set()
     pending: list[tuple[Any, str]] = [(root, "")]
     while pending:
@@ -123,11 +131,12 @@ def _pointers(root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> Iterat
             continue
         found = plain[id(schema)].plain
         if isinstance(found, str):
-            pending += [(one, f"{pointer}/{found}/{index}") for index, one in enumerate(schema[found])]
+            options = [(one, f"{pointer}/{found}/{index}") for index, one in enumerate(schema[found])]
+            pending += reversed(options)
             continue
         inner = [(schema, json_pointer(("properties", name))) for name, schema in found.properties.items()]
         inner += [(found.additional, "/additionalProperties"), (found.items, "/items")]
-        pending += [(one, pointer + path) for one, path in inner]
+        pending += [(one, pointer + path) for one, path in reversed(inner)]
 
 
 class PlainNodes:
@@ -264,7 +273,7 @@ class PlainNodes:
         if isinstance(name, str) and not is_known_format(name):
             if warnings is None:
                 return None
-            warnings.messages.append(unknown_format(name))
+            warnings.note_format(schema, unknown_format(name))
             schema = {keyword: argument for keyword, argument in schema.items() if keyword != "format"}
         return constrained_scalar(self._spelling, dialect.uri, schema)
 
