@@ -1,11 +1,12 @@
-"""Lark grammars: reading beside lark's own constructors, and texts that are walked token by token.
+"""Lark and GBNF grammars: reading beside lark's own constructors, and texts that are walked token by token.
 
     python -m benchmarks.grammars --tokenizer ../shared/data/tokenizers/llama3/tokenizer.json > table.md
 
 Each grammar is read by lark (`Lark(text, parser=...)`) and by detent in turn, five times; the least CPU time counts.
 Compiling includes the first mask. The texts are random derivations of lark's own rules, written by lark's terminals,
 and for Lark's grammar also the grammars that come with lark. A text is taken if the matcher takes each of its tokens,
-after a mask each, and its end.
+after a mask each, and its end. Spaces stand between terminals, so a grammar that ignores none, such as `cron`, refuses
+some derivations, as lark does. The texts of a GBNF grammar are samples of its language.
 """
 
 from __future__ import annotations
@@ -38,8 +39,7 @@ def grammars() -> dict[str, tuple[str, list[str]]]:
     own = [path.read_text() for path in sorted([*LARK.glob("*.lark"), *FOLDER.glob("*.lark")])]
     return {
         "lark.lark": ((LARK / "lark.lark").read_text(), own),
-        "java.lark": ((FOLDER / "java.lark").read_text(), []),
-        "sql.lark": ((FOLDER / "sql.lark").read_text(), []),
+        **{path.name: (path.read_text(), []) for path in sorted(FOLDER.glob("*.lark"))},
         "512 literals": ("start: (" + " | ".join(f'"{word}"' for word in numbered) + ")+\n", []),
         "a terminal of 2,000 texts": ("start: W+\nW: " + " | ".join(f'"{word}"' for word in words) + "\n", []),
         "a regex of 2,000 alternatives": (f"start: W+\nW: /{'|'.join(words)}/\n", []),
@@ -169,6 +169,14 @@ def walk_row(
     )
 
 
+def gbnf_row(path: Path, vocabulary: detent.Vocabulary, options: argparse.Namespace) -> str:
+    """Return the row of walking samples of a GBNF grammar."""
+    language = detent.gbnf(path.read_text())
+    rng = random.Random(3)
+    texts = (language.sample(rng, rng.choice((30, 100, 300))).decode() for _ in range(options.texts))
+    return walk_row(path.name, texts, detent.compile(language, vocabulary), "gbnf", vocabulary, options.seconds)
+
+
 def main() -> None:
     """Write both tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -203,6 +211,9 @@ def main() -> None:
                 continue
             texts = chain(real, map(made.text, range(options.texts)))
             print(walk_row(name, texts, guide, lexer, vocabulary, options.seconds), flush=True)
+    for path in sorted(FOLDER.glob("*.gbnf")):
+        if not options.only or path.name in options.only:
+            print(gbnf_row(path, vocabulary, options), flush=True)
 
 
 if __name__ == "__main__":
