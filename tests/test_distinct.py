@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 from itertools import product
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -289,3 +290,90 @@ def test_tokens_that_end_a_string_inside_an_item(excluded: list[str]) -> None:
         allowed = set(matcher.allowed().tolist())
         for token_id in range(256, len(tokens)):
             assert (token_id in allowed) == (matcher.refusal(token_id) is _core.Refusal.NONE), tokens[token_id]
+
+
+_WHOLE_ITEMS = [
+    '", "": "',
+    '", "":',
+    '"a": 1, "',
+    ', "": 1, "',
+    ",1,",
+    ",1,2",
+    ",1]",
+    ",1,1",
+    ",[1],",
+    '","a",',
+    '","a","',
+    '"a","a',
+]
+_WHOLE_ITEMS += [
+    ',"",',
+    ',{"a":1},',
+    ', "a": 1, ',
+    ',"":0,"',
+    '","a":"',
+    '","a":["',
+    ',"":[["',
+    ',"a":{"b":"',
+    "1,12,1",
+    '","":""}',
+]
+_BEGINNINGS = [
+    "{",
+    '{"',
+    '{"": "',
+    '{"": 1, "x": "a',
+    '{"a": 1, "": "',
+    '{"": "b", "x": "',
+    '{"a":1,"b":2',
+    '{"":1,"b":2',
+    '{"":1,"b":"c"',
+]
+_BEGINNINGS += [
+    "[",
+    "[1",
+    "[1,",
+    "[1,2",
+    "[12,1",
+    '["',
+    '["a',
+    '["a","',
+    '["","b',
+    '["",3',
+    "[[1]",
+    "[[1],2",
+    '[{"a":1}',
+    '[{"a":1},{"b":2}',
+]
+_FREE: list[dict[str, object]] = [
+    {"type": "object", "minProperties": 2},
+    {"type": "object", "minProperties": 2, "additionalProperties": {"type": "string"}},
+    {"type": "object", "minProperties": 3, "properties": {"a": {"type": "integer"}, "": {}}},
+    {"type": "object", "minProperties": 2, "propertyNames": {"pattern": "^a*$"}},
+    {"type": "array", "uniqueItems": True},
+    {"type": "array", "uniqueItems": True, "items": {"type": "integer"}},
+    {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+    {"type": "array", "uniqueItems": True, "minItems": 3, "maxItems": 6, "items": {"type": "object"}},
+]
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("schema", _FREE, ids=str)
+def test_tokens_that_contain_a_whole_item(schema: dict[str, object], order: Any) -> None:
+    texts = [bytes([byte]) for byte in range(256)] + [text.encode() for text in _WHOLE_ITEMS]
+    vocabulary = detent.Vocabulary([*texts, b""], eos_token_ids=[len(texts)])
+    language = detent.json_schema(schema, order=order)
+    guide = detent.compile(language, vocabulary)
+    automaton = _core.Automaton(language._node, 100_000, 1 << 28, 10**9)
+    seen = 0
+    for beginning in _BEGINNINGS:
+        state = automaton.advance(automaton.start, beginning.encode())
+        if state == 0:
+            continue
+        matcher = guide.matcher()
+        for byte in beginning.encode():
+            matcher.advance(byte)
+        allowed = {int(token) for token in matcher.allowed()} - {len(texts)}
+        assert allowed == {token for token, text in enumerate(texts) if automaton.advance(state, text) != 0}, beginning
+        seen += 1
+    assert seen > 2

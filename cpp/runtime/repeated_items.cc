@@ -1,5 +1,7 @@
 #include "runtime/repeated_items.h"
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "base/fork_guard.h"
@@ -18,16 +20,18 @@ const std::vector<std::uint32_t>& RepeatedItems::tokens_with_separator() {
 }
 
 // After a token that ends with the separator, there is a next item, or the row would not lead there; if items have few
-// values, it takes the text to know. Inside a free string, the next item can still become different.
+// values, it takes the text to know. Inside the first string of the next item, which is the item itself, a part of it,
+// or its name, the item can still become different, if that string is free.
 bool RepeatedItems::may_repeat(ExprId state, std::string_view text) {
-  bool is_closed = false;
-  for (char byte : text) {
-    state = automaton_.row(state)[automaton_.class_of()[static_cast<std::uint8_t>(byte)]];
+  std::optional<std::string_view> after_item;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    state = automaton_.row(state)[automaton_.class_of()[static_cast<std::uint8_t>(text[i])]];
     if (state == ExprSet::kEmpty) return false;
-    is_closed = is_closed || automaton_.has_closed_item(state);
+    if (!after_item && automaton_.has_closed_item(state)) after_item = text.substr(i + 1);
   }
-  if (!is_closed) return false;
-  return automaton_.has_closed_item(state) ? automaton_.has_few_keys() : !automaton_.is_in_free_string(state);
+  if (!after_item) return false;
+  if (after_item->find_first_not_of(" \t\r\n") == std::string_view::npos) return automaton_.has_few_keys();
+  return std::ranges::count(*after_item, '"') != 1 || !automaton_.is_in_free_string(state);
 }
 
 std::vector<std::uint32_t> RepeatedItems::find(ExprId state, const std::uint32_t* row) {
