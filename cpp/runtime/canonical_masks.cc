@@ -11,6 +11,8 @@
 //    uncertain ones, and those that cross its end, are decided for each state (compute_from_slice).
 // 5. A union may have exponentially many states after a token, where each of its operands has few. Once a walk makes
 // too many states, the operands are followed instead of their unions (CanonicalAlternativeWalk).
+// 6. Bans have thousands of states, whose tokens lead mostly to the same ones. A walk starts from the mask of a recent
+//    similar state at the same position (walk_beside).
 #include "runtime/canonical_masks.h"
 
 #include <algorithm>
