@@ -118,7 +118,7 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "parents": lambda: np.array([-1, 0]), "allowed": lambda: np.zeros(2, np.uint8),
     "transitions": lambda: _core.PretokenTransitions(vocabulary(), encoder()),
     "kinds": lambda: [(None, _core.literal(b"a")), (_core.literal(b'"a"'), _core.literal(b":0"))],
-    "order": lambda: _core.repeat(_core.byte_set(b"\0\1"), 0, None),
+    "order": lambda: _core.repeat(_core.byte_set(b"\0\1"), 0, None), "escape": lambda: b" ",
 }  # fmt: skip
 #: Where one name stands for two kinds of arguments.
 SPECIAL: dict[tuple[str, str], Callable[[], Any]] = {

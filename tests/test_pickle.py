@@ -158,7 +158,7 @@ def test_every_cut_is_found(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\0", b"detent node 2\n", b"detent node 3\n" + bytes(20), bytes(1000), b"\xff" * 64]
+    "data", [b"", b"\0", b"detent node 3\n", b"detent node 4\n" + bytes(20), bytes(1000), b"\xff" * 64]
 )
 def test_other_bytes_are_refused(data: bytes) -> None:
     _refused(data)
@@ -180,7 +180,7 @@ def test_a_damaged_pickle_is_an_argument_error() -> None:
 
 # --- Bytes with a right checksum that no node has written
 
-_MAGIC = b"detent node 2\n"
+_MAGIC = b"detent node 3\n"
 _EMPTY, _EPSILON, _BYTES, _LITERAL, _CONCAT, _UNION, _INTERSECTION, _COMPLEMENT, _REPEAT, _AHEAD, _BEHIND, _SCOPE = (
     range(12)
 )
@@ -282,7 +282,7 @@ def test_deeply_nested_nodes_are_an_answer_or_an_error() -> None:
         "intersection": [bytes([_INTERSECTION, 2]) + _number(n) + _number(n) for n in range(count)],
         "strings": [bytes([_JSON_STRING, 1]) + _number(n) for n in range(count)],
         "grammars": [bytes([_GRAMMAR, 0, 1]) + _number(n) for n in range(count)],
-        "guards": [bytes([_GREEDY, 2]) + _number(n) + _number(0) for n in range(count)],
+        "guards": [bytes([_GREEDY, 0, 2]) + _number(n) + _number(0) for n in range(count)],
         # Fewer: lists nested in lists cost the square of their depth.
         "lists": [bytes([_ORDERED, 0, 0, 1]) + b"1" + bytes([3, 0, 0]) + _number(n) for n in range(count // 10)],
         "scopes": [
@@ -322,7 +322,7 @@ def test_shuffled_bytes_with_a_right_checksum_do_no_harm(tree: Tree) -> None:
 
 
 def test_the_type_of_the_bytes_is_checked() -> None:
-    for data in ("detent node 2\n", None, 3):
+    for data in ("detent node 3\n", None, 3):
         with pytest.raises((TypeError, detent.ArgumentError)):
             _core.node_from_bytes(data)  # type: ignore[arg-type]
 

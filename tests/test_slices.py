@@ -56,6 +56,8 @@ _STRINGS: list[dict[str, Any]] = [
     {"pattern": "a.*b", "minLength": 3},
     {"pattern": "^(ab)*$", "maxLength": 7},
     {"pattern": "^a{0,45}b?$"},
+    {"pattern": "^([a-z]{1,26}[.-]){1,27}[a-z]{2,25}$"},
+    {"pattern": "^([-a]{1,24}|(foo){0,12}x1?)@([a-b]{1,25}[/-])*[a-z]+$", "maxLength": 48},
     {"not": {"const": "name"}},
     {"not": {"enum": ["a", "name", "foo"]}, "minLength": 2},
     {"not": {"pattern": "foo"}, "maxLength": 100},
@@ -361,3 +363,21 @@ def test_the_masks_of_slices_are_shared() -> None:
     assert walked > 0
     assert counts_of_first_string(["alpha", "x1"]) == (0, 1, 1, 0)  # other things follow
     assert counts_of_first_string(["foo", "x1"]) == (1, 0, 0, 0)  # the rest is the same
+
+
+def test_a_byte_that_is_dead_only_at_the_start_of_a_mask() -> None:
+    """Names such as `k_s` are excluded: after `k_`, the tokens that begin with "s" are refused."""
+    choose = random.Random(0)
+    words = {"".join(choose.choices("abcdefghijlmnoprstuvwy ", k=choose.randrange(2, 9))) for _ in range(3000)}
+    tokens = [*(bytes([byte]) for byte in range(256)), *sorted(word.encode() for word in words)]
+    vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
+    patterns: dict[str, Any] = {"k_[sw]": False, "k_[a-j]z": {"type": "null"}}
+    schema = {"type": "object", "patternProperties": patterns, "additionalProperties": {"type": "boolean"}}
+    language = detent.json_schema(schema)
+    automaton = ByteDfa(language._node)._core
+    for beginning in (b'{"k_', b'{"k_ak_', b'{"k_a', b'{"xk_'):
+        matcher = detent.compile(language, vocabulary).matcher()
+        for byte in beginning:
+            matcher.advance(byte)
+        state = automaton.advance(automaton.start, beginning)
+        assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), beginning

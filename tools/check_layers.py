@@ -62,6 +62,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "repeated_items",
             "reference_walk",
             "slice_masks",
+            "target_nodes",
             "trie_walk",
             "unbounded_reference",
         },

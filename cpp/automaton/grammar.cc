@@ -109,7 +109,7 @@ class GrammarCompiler {
     const Node& node = *part.node;
     if (!node.is_open()) {
       const ExprId id = *interned_.find(&node);
-      const std::uint32_t length = liveness_.length(id);
+      const std::uint32_t length = exprs_[id].has_guard ? liveness_.bound(id) : liveness_.length(id);
       if (length == Liveness::kDead) return {};
       return {true, exprs_[id].nullable, length};
     }
@@ -287,12 +287,13 @@ class GrammarCompiler {
   }
 
   void make_rules() {
-    bool nonempty = true, has_guard = false, completes_by_bytes = true;
+    bool nonempty = true, has_guard = false, has_strict_guard = false, completes_by_bytes = true;
     for (Part& part : parts_) {
       if (part.node->is_open()) continue;
       part.expr = part.facts.has_text ? *interned_.find(part.node) : ExprSet::kEmpty;
       nonempty &= exprs_[part.expr].nonempty;
       has_guard |= exprs_[part.expr].has_guard;
+      has_strict_guard |= exprs_[part.expr].has_strict_guard;
       completes_by_bytes &= exprs_[part.expr].completes_by_bytes && exprs_[part.expr].residuals_complete_by_bytes;
     }
     for (std::uint32_t i = 0; i < definitions_.size(); ++i) {
@@ -305,6 +306,7 @@ class GrammarCompiler {
       traits.nullable = facts.nullable;
       traits.nonempty = nonempty;
       traits.has_guard = has_guard;
+      traits.has_strict_guard = has_strict_guard;
       traits.completes_by_bytes = traits.residuals_complete_by_bytes = completes_by_bytes && !has_guard;
       traits.min_length = facts.min_length;
       traits.max_completion_bound = UINT32_MAX;

@@ -33,7 +33,7 @@ LiveLoops::Loop LiveLoops::find(ExprId state) {
   const Root root = root_of(state);
   if (root.excluded > kMaxExcluded) return {};
   Loop loop = loop_of(root.texts);
-  const std::uint32_t rest = liveness_.length(root.rest);
+  const std::uint32_t rest = exprs_[root.rest].has_guard ? liveness_.bound(root.rest) : liveness_.length(root.rest);
   if (rest == Liveness::kDead) return {};
   loop.completion_bound = saturating_add(std::max(loop.completion_bound, root.excluded + 1), rest);
   return loop;

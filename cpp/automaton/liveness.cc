@@ -87,7 +87,10 @@ std::vector<ExprId> Liveness::alternatives_of(ExprId id) {
 
 bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) {
   const Expr& expr = exprs_[id];
-  if (expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end) return false;
+  if (expr.has_strict_guard || (expr.has_guard && use_ == Use::lengths) || expr.has_lookbehind ||
+      expr.has_lookbehind_end) {
+    return false;
+  }
   switch (expr.op) {
     case Op::concat: parts = {expr.first(), expr.second()}; return true;
     case Op::repeat: parts = {expr.part()}; return true;
@@ -102,7 +105,8 @@ bool Liveness::parts_of(ExprId id, std::vector<ExprId>& parts) {
       parts.insert(parts.end(), exprs_.list_state(id).keys.begin(), exprs_.list_state(id).keys.end());
       for (const ItemKind& kind : exprs_.list(exprs_.list_state(id).list).kinds) parts.push_back(kind.rest);
       return true;
-    case Op::remembered: parts = {expr.part()}; return true;
+    case Op::remembered:
+    case Op::maximal_munch: parts = {expr.part()}; return true;
     case Op::rule:  // live: the grammar compiler drops empty rules
       parts.clear();
       return true;
@@ -144,6 +148,8 @@ std::uint32_t Liveness::combine(ExprId id, std::span<const ExprId> parts) const 
     case Op::ordered: return combine_ordered(id, parts);
     case Op::distinct: return combine_distinct(id);
     case Op::remembered: return known(parts[0]);
+    case Op::maximal_munch:
+      return known(parts[0]) == kDead ? kDead : std::min(saturating_add(known(parts[0]), expr.escape()), kMaxLength);
     default: return std::min(expr.min_length, kMaxLength);
   }
 }

@@ -70,7 +70,7 @@ class Liveness {
     const Expr& expr = exprs_[id];
     if (expr.nullable) return 0;
     if (id == ExprSet::kEmpty) return kDead;
-    if (expr.nonempty) return std::min(expr.min_length, kMaxLength);
+    if (expr.nonempty && !(use == Use::lengths && expr.has_guard)) return std::min(expr.min_length, kMaxLength);
     const std::uint32_t length = id.value < lengths_.size() ? lengths_[id.value] : kUnknown;
     if (length != kUnknown || use == Use::lengths) return length;
     return id.value < bounds_.size() ? bounds_[id.value] : kUnknown;

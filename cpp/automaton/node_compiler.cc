@@ -150,6 +150,13 @@ ExprId NodeCompiler::build_literal(const Task& task, std::string_view text) {
   return restricts(task) && std::ranges::any_of(text, is_missing) ? ExprSet::kEmpty : exprs_.literal(text);
 }
 
+// 0 where the vocabulary cannot write the escape of a guard.
+std::uint32_t NodeCompiler::escape_length(const Task& task) const {
+  const std::string_view text = task.node->text();
+  const auto is_missing = [this](char byte) { return !exprs_.alphabet().contains(static_cast<std::uint8_t>(byte)); };
+  return std::ranges::any_of(text, is_missing) ? 0 : static_cast<std::uint32_t>(text.size());
+}
+
 // The transition rows of a state with a list do not know the text of its items, so that the operators that compare two
 // texts cannot use them.
 void NodeCompiler::refuse_distinct(const Node& node) {
@@ -194,8 +201,8 @@ ExprId NodeCompiler::build(const Task& task, std::vector<ExprId> parts) {
         if (!liveness_.live(part)) part = ExprSet::kEmpty;
       }
       return make_distinct(exprs_, liveness_.derivatives(), liveness_, meter_, node, parts);
-    case NodeKind::maximal_munch: return exprs_.maximal_munch(parts[0], parts[1]);
-    case NodeKind::not_followed_by: return exprs_.not_followed_by(parts[0]);
+    case NodeKind::maximal_munch: return exprs_.maximal_munch(parts[0], parts[1], escape_length(task));
+    case NodeKind::not_followed_by: return exprs_.not_followed_by(parts[0], escape_length(task));
     case NodeKind::special:
       return build_literal(task, special_frame(node.text()));  // an automaton without a vocabulary
     case NodeKind::grammar:

@@ -58,6 +58,7 @@ class NodeCompiler {
   ExprId build(const Task& task, std::vector<ExprId> parts);
   static void refuse_distinct(const Node& node);
   ExprId build_literal(const Task& task, std::string_view text);
+  std::uint32_t escape_length(const Task& task) const;
   ExprId build_intersection(const Task& task, std::vector<ExprId> parts);
 
   ExprSet& exprs_;

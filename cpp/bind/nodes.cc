@@ -144,11 +144,17 @@ void bind_members(nb::module_& m) {
       "Items of several kinds, whose indexes in turn are a text of `order`. No two keys are equal, names of members.");
   m.def(
       "maximal_munch",
-      [](const NodeRef& body, const std::optional<NodeRef>& within) {
-        return Node::maximal_munch(body, within.value_or(body));
+      [](const NodeRef& body, const std::optional<NodeRef>& within, const nb::bytes& escape) {
+        return Node::maximal_munch(body, within.value_or(body), {escape.c_str(), escape.size()});
       },
-      "body"_a, "within"_a.none() = nb::none());
-  m.def("not_followed_by", &Node::not_followed_by, "body"_a);
+      "body"_a, "within"_a.none() = nb::none(), "escape"_a = nb::bytes("", 0),
+      "`escape` is a text that may always come next, and that nothing makes a part of the match.");
+  m.def(
+      "not_followed_by",
+      [](const NodeRef& body, const nb::bytes& escape) {
+        return Node::not_followed_by(body, {escape.c_str(), escape.size()});
+      },
+      "body"_a, "escape"_a = nb::bytes("", 0), "`escape` is a text that may always come next, whatever follows it.");
 }
 
 void bind_special(nb::module_& m) {

@@ -80,7 +80,7 @@ ExprId ExprSet::cons(ExprId head, ExprId tail) {
   expr.min_length = saturating_add(h.min_length, t.min_length);
   expr.max_completion_bound = std::max(saturating_add(h.max_completion_bound, t.min_length), t.max_completion_bound);
   expr.max_length = saturating_add(h.max_length, t.max_length);
-  expr.infinite = h.nonempty && t.infinite;
+  expr.infinite = h.nonempty && !h.has_guard && t.infinite;
   expr.loop_length = t.loop_length;
   expr.a_ = head.value;
   expr.b_ = tail.value;
@@ -132,7 +132,7 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.largest_count = std::max({inner.largest_count, minimum, maximum == kUnbounded ? 0 : maximum});
   expr.largest_minimum = std::max(inner.largest_minimum, minimum);
   expr.max_length = saturating_multiply(inner.max_length, maximum);
-  expr.infinite = maximum == kUnbounded && inner.nonempty && !inner.nullable;
+  expr.infinite = maximum == kUnbounded && inner.nonempty && !inner.nullable && !inner.has_guard;
   expr.loop_length = inner.min_length;
   expr.a_ = part.value;
   expr.b_ = minimum;

@@ -58,6 +58,7 @@ struct Expr {
   bool has_lookbehind_end : 1 = false;  // contains a lookbehind_end
   bool has_rule : 1 = false;            // calls a rule: may have infinitely many residuals
   bool has_guard : 1 = false;           // contains maximal_munch or not_followed_by: depends on the text that follows
+  bool has_strict_guard : 1 = false;    // contains a guard without escape: it may make what follows dead
   bool exact_length : 1 = false;        // min_length is exact, also for each residual
   bool has_open_item : 1 = false;       // contains an open list of distinct items (distinct.h)
   bool has_closed_item : 1 = false;     // contains a closed one
@@ -84,6 +85,7 @@ struct Expr {
   std::uint32_t escape_bits() const { return c_; }       // json_escaped: bits of the escape that were read
   std::uint32_t definition_index() const { return a_; }  // rule, loop
   ExprId munched() const { return ExprId{b_}; }          // maximal_munch
+  std::uint32_t escape() const { return c_; }            // the guards: length of a text that breaks no guard, or 0
   std::uint32_t members_index() const { return a_; }     // ordered
   std::uint32_t next_member() const { return b_; }       // ordered: index of the first member that may still come
   std::uint32_t member_position() const { return c_; }   // ordered: a MemberPosition

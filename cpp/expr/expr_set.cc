@@ -60,6 +60,7 @@ void ExprSet::inherit_flags(Expr& expr, const Expr& part) {
   expr.has_lookbehind_end |= part.has_lookbehind_end;
   expr.has_rule |= part.has_rule;
   expr.has_guard |= part.has_guard;
+  expr.has_strict_guard |= part.has_strict_guard;
   expr.has_open_item |= part.has_open_item;
   expr.has_closed_item |= part.has_closed_item;
 }

@@ -86,8 +86,9 @@ class ExprSet {
   ExprId unordered(const UnorderedState& state, ExprId separator, ExprId others, std::span<const ExprId> members);
   std::uint32_t add_members(OrderedMembers members);
   ExprId ordered(std::uint32_t members, std::uint32_t next, MemberPosition position);
-  ExprId maximal_munch(ExprId part, ExprId munched);
-  ExprId not_followed_by(ExprId part);
+  // With `escape`, a text of so many bytes may always come next and breaks no guard; 0 if there may be none.
+  ExprId maximal_munch(ExprId part, ExprId munched, std::uint32_t escape);
+  ExprId not_followed_by(ExprId part, std::uint32_t escape);
 
   // Lists of distinct items (distinct.cc).
   std::uint32_t add_list(DistinctList list);

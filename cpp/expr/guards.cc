@@ -33,7 +33,8 @@ ExprId ExprSet::json_escaped(ExprId texts, std::uint32_t position, std::uint32_t
   return find_or_add(expr, {});
 }
 
-ExprId ExprSet::maximal_munch(ExprId part, ExprId munched) {
+// The bounds of guards with an escape count it: the text that completes what follows may need it at each guard.
+ExprId ExprSet::maximal_munch(ExprId part, ExprId munched, std::uint32_t escape) {
   if (part == kEmpty || munched == kEmpty || munched == kEpsilon) return part;
   const Expr& inner = exprs_[part.value];
   Expr expr;
@@ -42,15 +43,20 @@ ExprId ExprSet::maximal_munch(ExprId part, ExprId munched) {
   inherit_flags(expr, inner);
   inherit_flags(expr, exprs_[munched.value]);
   expr.has_guard = true;
-  expr.min_length = inner.min_length;
+  expr.has_strict_guard |= escape == 0;
+  expr.nonempty = inner.nonempty && !expr.has_strict_guard;
+  expr.min_length = saturating_add(inner.min_length, escape);
+  expr.max_completion_bound = UINT32_MAX;
   expr.a_ = part.value;
   expr.b_ = munched.value;
+  expr.c_ = escape;
   expr.hash =
       mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::maximal_munch)), inner.hash), exprs_[munched.value].hash);
+  expr.hash = mix(expr.hash, escape);
   return find_or_add(expr, {});
 }
 
-ExprId ExprSet::not_followed_by(ExprId part) {
+ExprId ExprSet::not_followed_by(ExprId part, std::uint32_t escape) {
   if (part == kEmpty) return kEpsilon;
   const Expr& inner = exprs_[part.value];
   if (inner.nullable) return kEmpty;
@@ -59,8 +65,13 @@ ExprId ExprSet::not_followed_by(ExprId part) {
   expr.nullable = true;
   inherit_flags(expr, inner);
   expr.has_guard = true;
+  expr.has_strict_guard |= escape == 0;
+  expr.nonempty = !expr.has_strict_guard;
+  expr.min_length = escape;
+  expr.max_completion_bound = UINT32_MAX;
   expr.a_ = part.value;
-  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::not_followed_by)), inner.hash);
+  expr.c_ = escape;
+  expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::not_followed_by)), inner.hash), escape);
   return find_or_add(expr, {});
 }
 

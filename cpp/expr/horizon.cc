@@ -7,7 +7,9 @@ namespace detent {
 
 ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
                     std::unordered_map<std::uint32_t, ExprId>& clamped) {
-  const auto unchanged = [&](ExprId part) { return !exprs[part].nonempty || exprs[part].largest_count <= horizon; };
+  const auto unchanged = [&](ExprId part) {
+    return !exprs[part].nonempty || exprs[part].has_guard || exprs[part].largest_count <= horizon;
+  };
   if (unchanged(id)) return id;
   std::vector<ExprId> pending{id};
   const auto clamp_part = [&](ExprId part, bool& ready) {

@@ -171,6 +171,7 @@ void Derivatives::expand_concat(std::vector<Term>& terms, const Term& term) {
 
 void Derivatives::expand_maximal_munch(const Term& term) {
   const ExprId part = exprs_[term.head].part(), munched = exprs_[term.head].munched();
+  const std::uint32_t escape = exprs_[term.head].escape();
   const ExprId* row = find_row(part);
   const ExprId* munched_row = find_row(munched);
   if (!row) missing_.push_back(part);
@@ -178,7 +179,7 @@ void Derivatives::expand_maximal_munch(const Term& term) {
   if (!row || !munched_row) return;
   for (std::uint32_t c = 0; c < class_count_; ++c) {
     if (row[c] == ExprSet::kEmpty) continue;
-    const ExprId residual = exprs_.concat(exprs_.maximal_munch(row[c], munched_row[c]), term.tail);
+    const ExprId residual = exprs_.concat(exprs_.maximal_munch(row[c], munched_row[c], escape), term.tail);
     pairs_.emplace_back(static_cast<std::uint8_t>(c), residual);
   }
 }

@@ -266,18 +266,20 @@ bool Node::has_keys() const {
   return false;
 }
 
-NodeRef Node::maximal_munch(NodeRef body, NodeRef munched) {
+NodeRef Node::maximal_munch(NodeRef body, NodeRef munched, std::string escape) {
   check_closed(*body);
   check_closed(*munched);
   Node* node = new Node(NodeKind::maximal_munch);
   node->children_ = {std::move(body), std::move(munched)};
+  node->text_ = std::move(escape);
   return finish(node);
 }
 
-NodeRef Node::not_followed_by(NodeRef body) {
+NodeRef Node::not_followed_by(NodeRef body, std::string escape) {
   check_closed(*body);
   Node* node = new Node(NodeKind::not_followed_by);
   node->children_.push_back(std::move(body));
+  node->text_ = std::move(escape);
   return finish(node);
 }
 

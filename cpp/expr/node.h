@@ -101,8 +101,9 @@ class Node {
   // epsilon.
   static NodeRef ordered_kinds(std::vector<NodeRef> keys_and_rests, const NodeRef& order, NodeRef separator);
   static constexpr std::size_t kMaxItemKinds = 256;
-  static NodeRef maximal_munch(NodeRef body, NodeRef munched);
-  static NodeRef not_followed_by(NodeRef body);
+  // Guards. `escape`, unless empty, is a text that may always come next and breaks no guard, whatever follows it.
+  static NodeRef maximal_munch(NodeRef body, NodeRef munched, std::string escape);
+  static NodeRef not_followed_by(NodeRef body, std::string escape);
   static NodeRef special(std::string name, const NodeRef* fallback);
   // A node like `like` with other children, equally many.
   static NodeRef with_children(const Node& like, std::vector<NodeRef> children);

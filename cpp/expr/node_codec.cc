@@ -9,7 +9,7 @@
 namespace detent {
 namespace {
 
-constexpr std::string_view kMagic = "detent node 2\n";
+constexpr std::string_view kMagic = "detent node 3\n";
 
 // FNV-1a: the step of each byte is a bijection, so that one changed byte always changes the sum.
 std::uint64_t checksum(std::string_view bytes) {
@@ -83,8 +83,8 @@ Layout layout_of(NodeKind kind) {
     case NodeKind::complement:
     case NodeKind::scope:
     case NodeKind::json_string:
-    case NodeKind::serialized_string:
-    case NodeKind::not_followed_by: return {.min_children = 1, .max_children = 1};
+    case NodeKind::serialized_string: return {.min_children = 1, .max_children = 1};
+    case NodeKind::not_followed_by: return {.text = true, .min_children = 1, .max_children = 1};
     case NodeKind::repeat: return {.minimum = true, .maximum = true, .min_children = 1, .max_children = 1};
     case NodeKind::lookahead:
     case NodeKind::lookbehind: return {.flag = true, .min_children = 1, .max_children = 1};
@@ -95,7 +95,7 @@ Layout layout_of(NodeKind kind) {
       return {.minimum = true, .maximum = true, .text = true, .min_children = 2, .max_children = kAnyCount};
     case NodeKind::distinct:
       return {.minimum = true, .maximum = true, .text = true, .min_children = 1, .max_children = kAnyCount};
-    case NodeKind::maximal_munch: return {.min_children = 2, .max_children = 2};
+    case NodeKind::maximal_munch: return {.text = true, .min_children = 2, .max_children = 2};
     case NodeKind::special: return {.text = true, .max_children = 1};
   }
   return {};
@@ -173,8 +173,8 @@ NodeRef make_node(NodeKind kind, Fields fields) {
       if (children.size() != 3) throw Error(ErrorKind::argument, "node_bytes");
       return Node::distinct(children[1], children[2], children[0], fields.minimum, fields.maximum,
                             fields.text == "names");
-    case NodeKind::maximal_munch: return Node::maximal_munch(children[0], children[1]);
-    case NodeKind::not_followed_by: return Node::not_followed_by(children[0]);
+    case NodeKind::maximal_munch: return Node::maximal_munch(children[0], children[1], std::move(fields.text));
+    case NodeKind::not_followed_by: return Node::not_followed_by(children[0], std::move(fields.text));
     case NodeKind::special: return Node::special(std::move(fields.text), children.empty() ? nullptr : &children[0]);
   }
   return Node::empty();

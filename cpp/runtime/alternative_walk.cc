@@ -20,7 +20,8 @@ void AlternativeWalk::run(ExprId state, ExprId reference, std::size_t first, std
   path_[0] = {automaton_.split(state), reference};
   for (std::size_t i = first; i < end;) {
     const TrieNode& node = trie_[i];
-    if (is_shorter_below(vocabulary_, i, equal_below_)) {
+    const bool is_passed = targets_ && !targets_->any_between(i, node.next);
+    if (is_passed || is_shorter_below(vocabulary_, i, equal_below_)) {
       i = node.next;
       continue;
     }

@@ -14,6 +14,7 @@
 #include "automaton/automaton.h"
 #include "mask/mask_builder.h"
 #include "runtime/alternative_sets.h"
+#include "runtime/target_nodes.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -22,14 +23,15 @@ struct ExitDelta;
 
 class AlternativeWalk {
  public:
-  // `exits` is null unless the mask is that of a slice. Tokens of fewer bytes than `equal_below` are those of the
-  // reference mask.
+  // `exits` is null unless the mask is that of a slice; `targets`, unless only these nodes may differ from the
+  // reference. Tokens of fewer bytes than `equal_below` are those of the reference mask.
   AlternativeWalk(const Vocabulary& vocabulary, Automaton& automaton, MaskBuilder& builder, ExitDelta* exits,
-                  std::uint32_t equal_below = 0)
+                  TargetNodes* targets = nullptr, std::uint32_t equal_below = 0)
       : vocabulary_(vocabulary),
         automaton_(automaton),
         builder_(builder),
         exits_(exits),
+        targets_(targets),
         equal_below_(equal_below),
         trie_(vocabulary.trie()),
         alternatives_(automaton) {}
@@ -52,6 +54,7 @@ class AlternativeWalk {
   Automaton& automaton_;
   MaskBuilder& builder_;
   ExitDelta* exits_;
+  TargetNodes* targets_;
   std::uint32_t equal_below_;
   const std::vector<TrieNode>& trie_;
   AlternativeSets alternatives_;

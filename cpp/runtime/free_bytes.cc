@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/trie_walk.h"
+
 namespace detent {
 namespace {
 
@@ -17,7 +19,8 @@ class FreeByteSearch {
       : vocabulary_(vocabulary),
         automaton_(automaton),
         token_counts_(automaton.class_count()),
-        is_free_(automaton.class_count(), true) {
+        is_free_(automaton.class_count(), true),
+        is_dead_at_start_(automaton.class_count(), false) {
     for (unsigned byte = 0; byte < 256; ++byte) {
       const auto tokens = vocabulary.tokens_with(static_cast<std::uint8_t>(byte));
       token_counts_[automaton.class_of()[byte]] += tokens ? tokens->size() : kMany;
@@ -49,13 +52,17 @@ class FreeByteSearch {
   bool search(ExprId state, ExprId larger) {
     steps_ = {{state, larger, 0, 0}};
     const auto key = [](ExprId x, ExprId y) { return std::uint64_t{x.value} << 32 | y.value; };
-    std::unordered_set<std::uint64_t> seen{key(state, larger)};
+    std::unordered_set<std::uint64_t> seen;  // not the start: what is dead there may be live where it comes again
     for (std::size_t i = 0; i < steps_.size() && !is_over(); ++i) {
       ++state_count_;
       const ExprId* row = automaton_.row(steps_[i].state);
       const ExprId* larger_row = automaton_.row(steps_[i].larger);
       for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
         if (!is_free_[c] || larger_row[c] == ExprSet::kEmpty) continue;
+        if (row[c] == ExprSet::kEmpty && i == 0) {
+          refuse_at_start(c);
+          continue;
+        }
         if (row[c] == ExprSet::kEmpty) {
           remove_rarest(i, c);
           return !is_over();
@@ -65,6 +72,20 @@ class FreeByteSearch {
       }
     }
     return false;
+  }
+
+  // A byte that only the start refuses may be free: the tokens that begin with it are few.
+  void refuse_at_start(std::uint32_t byte_class) {
+    if (is_dead_at_start_[byte_class]) return;
+    is_dead_at_start_[byte_class] = true;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      if (automaton_.class_of()[byte] != byte_class) continue;
+      const std::uint32_t nodes = vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
+      if (nodes == 0) continue;
+      const std::uint32_t index = vocabulary_.trie()[vocabulary_.root(static_cast<std::uint8_t>(byte))].subtree;
+      const Subtree& subtree = vocabulary_.subtrees()[index];
+      other_count_ += index ? subtree.last - subtree.first : nodes;
+    }
   }
 
   // Of the bytes on the way to a dead state, the one that the fewest tokens contain is not free.
@@ -80,7 +101,11 @@ class FreeByteSearch {
   FreeBytes found() {
     FreeBytes found;
     for (unsigned byte = 0; byte < 256; ++byte) {
-      if (is_free_[automaton_.class_of()[byte]]) continue;
+      const std::uint8_t byte_class = automaton_.class_of()[byte];
+      if (is_free_[byte_class]) {
+        if (is_dead_at_start_[byte_class]) add_tokens_from(static_cast<std::uint8_t>(byte), found.others);
+        continue;
+      }
       const auto tokens = *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte));
       found.others.insert(found.others.end(), tokens.begin(), tokens.end());
     }
@@ -92,11 +117,19 @@ class FreeByteSearch {
     return found;
   }
 
+  void add_tokens_from(std::uint8_t byte, std::vector<std::uint32_t>& tokens) const {
+    const std::size_t root = vocabulary_.root(byte);
+    for (std::size_t i = root; i < root + vocabulary_.nodes_below(byte); ++i) {
+      for_each_id(vocabulary_, vocabulary_.trie()[i].token, [&tokens](std::uint32_t id) { tokens.push_back(id); });
+    }
+  }
+
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   std::vector<std::uint64_t> token_counts_;  // by class: tokens that contain a byte of it
   std::vector<bool> is_free_;                // by class
-  std::uint64_t other_count_ = 0;            // tokens that contain a byte that is not free, some of them counted twice
+  std::vector<bool> is_dead_at_start_;       // by class: the start refuses the byte
+  std::uint64_t other_count_ = 0;            // at least the tokens that contain a byte that is not free
   std::size_t state_count_ = 0;
   std::vector<Step> steps_;
 };

@@ -3,7 +3,7 @@
 // A name that matches `netdrv_[a-z]+` anywhere, and matches no other pattern, dies only where another pattern matches.
 // So a token without "_" is allowed wherever any string allows it. The states after texts over the free bytes are
 // followed, which are few. Where one of these is dead, the rarest byte on the way to it is not free, and the search
-// starts again.
+// starts again. A byte that is dead at the start alone stays free; the tokens that begin with it are listed.
 //
 // Case: names by the pattern `netdir_(projects|work)` and two others, on Llama 3: 1 ms for a mask instead of 4.
 // Cost: for each byte that is not free, the rows of the states found.
@@ -19,7 +19,7 @@
 namespace detent {
 
 struct FreeBytes {
-  std::vector<std::uint32_t> others;   // the tokens that contain another byte, ascending
+  std::vector<std::uint32_t> others;   // the tokens that contain another byte, or begin with a dead one; ascending
   std::uint32_t completion_bound = 0;  // of each state after a text over free bytes
 };
 

@@ -13,6 +13,14 @@ constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead
 // grammars, and their rows cost less than a set of stacks at each node.
 constexpr std::int64_t kMuchWork = 4'000;
 constexpr std::int64_t kMuchWorkOfRules = 100'000;
+// The states on the way to so few tokens cost less than the sets of alternatives there.
+constexpr std::size_t kFewTargets = 128;
+
+std::optional<TargetNodes> find_targets(const Vocabulary& vocabulary, const ReferenceMask& reference) {
+  if (reference.equal_inside) return TargetNodes(reference.mask->context_dependent()->exits);
+  if (!reference.is_larger || reference.equal_below < TokenTrie::kLongToken) return std::nullopt;
+  return TargetNodes(vocabulary, *reference.mask, reference.equal_below);
+}
 
 }  // namespace
 
@@ -39,10 +47,9 @@ ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton,
       trie_(vocabulary.trie()),
       check_tokens_(check == TokenCheck::tokenizable),
       first_work_(automaton.work()),
-      alternative_walk_(vocabulary, automaton, builder, exits, reference.equal_below),
-      path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {
-  if (reference.equal_inside) exits_ahead_ = reference.mask->context_dependent()->exits;
-}
+      targets_(find_targets(vocabulary, reference)),
+      alternative_walk_(vocabulary, automaton, builder, exits, targets_ ? &*targets_ : nullptr, reference.equal_below),
+      path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {}
 
 void ReferenceWalk::run(ExprId state) {
   if (!check_tokens_ && !reference_.mask && !exits_ && automaton_.begins_with_literal(state)) {
@@ -73,8 +80,8 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
       i = node.next;
       continue;
     }
-    if (reference_.equal_inside && !has_exit_below(i)) {
-      if (exits_ahead_.empty()) return;
+    if (targets_ && !targets_->any_between(i, node.next)) {
+      if (targets_->are_passed()) return;
       i = node.next;
       continue;
     }
@@ -113,6 +120,7 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
 }
 
 bool ReferenceWalk::has_worked_much(ExprId next) const {
+  if (targets_ && targets_->size() <= kFewTargets) return false;
   return automaton_.work() - first_work_ > (automaton_.has_rule(next) ? kMuchWorkOfRules : kMuchWork);
 }
 
@@ -122,11 +130,6 @@ std::size_t ReferenceWalk::next_after_detours(std::size_t i) {
     detours_.pop_back();
   }
   return i;
-}
-
-bool ReferenceWalk::has_exit_below(std::size_t i) {
-  while (!exits_ahead_.empty() && exits_ahead_.front() < i) exits_ahead_ = exits_ahead_.subspan(1);
-  return !exits_ahead_.empty() && exits_ahead_.front() < trie_[i].next;
 }
 
 // Whether both states allow the same tokens from node `i` on, because they are equal, or equal as far as the tokens

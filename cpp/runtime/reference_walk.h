@@ -10,7 +10,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +18,7 @@
 #include "automaton/automaton.h"
 #include "mask/mask_builder.h"
 #include "runtime/alternative_walk.h"
+#include "runtime/target_nodes.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -29,6 +30,7 @@ struct ReferenceMask {
   std::uint32_t equal_below = 0;     // tokens of fewer bytes are allowed, and leave a slice, as in the reference
   bool equal_inside = false;         // all tokens are, up to the position where they leave the slice
   std::uint32_t inside_bound = 0;  // where `equal_inside`: of the completions after a token inside the slice, in bytes
+  bool is_larger = false;          // every text of the state is one of the reference state
 };
 
 // The positions where the tokens of a slice leave it, compared with those of the reference.
@@ -79,7 +81,6 @@ class ReferenceWalk {
   // Whether to follow sets of alternatives from the state `next` on.
   bool has_worked_much(ExprId next) const;
   std::size_t next_after_detours(std::size_t i);
-  bool has_exit_below(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
   bool take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i);
   bool stays_tokenizable_below(ExprId from, const Subtree& subtree);
@@ -97,13 +98,13 @@ class ReferenceWalk {
   ExitDelta* exits_;
   const std::vector<TrieNode>& trie_;
   bool check_tokens_;
-  std::int64_t first_work_;  // of the automaton, before this walk
+  std::int64_t first_work_;             // of the automaton, before this walk
+  std::optional<TargetNodes> targets_;  // the walk skips all other nodes
   AlternativeWalk alternative_walk_;
-  std::unique_ptr<Position[]> path_;            // path_[d]: the position after the first d bytes of the present node
-  std::span<const std::uint32_t> exits_ahead_;  // where `equal_inside`: the exits of the reference not yet passed
-  std::vector<Detour> detours_;                 // nested literals, the innermost last
-  std::string literal_;                         // buffer of follow_literal
-  ExprId noted_ = ExprSet::kEmpty;              // the state whose completion was noted last
+  std::unique_ptr<Position[]> path_;  // path_[d]: the position after the first d bytes of the present node
+  std::vector<Detour> detours_;       // nested literals, the innermost last
+  std::string literal_;               // buffer of follow_literal
+  ExprId noted_ = ExprSet::kEmpty;    // the state whose completion was noted last
 };
 
 }  // namespace detent

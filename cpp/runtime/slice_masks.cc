@@ -89,7 +89,8 @@ std::shared_ptr<const Mask> SliceMasks::mask_with_leaving(ExprId prefix) {
   const Hash128 key = mix(mask_key(automaton_.hash(prefix), MaskKind::slice), kLeavingOnly);
   MaskCache& cache = vocabulary_.cache();
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) return known;
-  const ReferenceMask reference{wide.state, mask_with_leaving(wide.state), wide.rounds};
+  const ReferenceMask reference{
+      .state = wide.state, .mask = mask_with_leaving(wide.state), .equal_below = wide.rounds, .is_larger = true};
   const bool is_equal = reference.equal_below >= vocabulary_.max_token_length();
   std::shared_ptr<const Mask> mask = is_equal ? reference.mask : compute(prefix, reference);
   cache.insert(key, mask, MaskCache::Kind::slice);

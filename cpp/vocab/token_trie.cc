@@ -86,7 +86,10 @@ void TokenTrie::find_heights() {
     for (std::size_t k = i + 1; k < nodes_[i].next; k = nodes_[k].next) {
       heights_[i] = static_cast<std::uint8_t>(std::max<unsigned>(heights_[i], std::min(heights_[k] + 1, 255)));
     }
+    const bool is_long = nodes_[i].depth + std::uint32_t{1} >= kLongToken;
+    if (is_long && nodes_[i].token != TrieNode::kNoToken) long_token_nodes_.push_back(static_cast<std::uint32_t>(i));
   }
+  std::ranges::reverse(long_token_nodes_);
 }
 
 namespace {

@@ -64,6 +64,9 @@ class TokenTrie {
   // Bytes from a node to the end of the longest token below it; 255 stands for 255 or more.
   std::uint8_t height(std::size_t node) const { return heights_[node]; }
   std::uint32_t max_token_length() const { return max_token_length_; }
+  // The nodes of tokens of kLongToken bytes or more, ascending.
+  static constexpr std::uint32_t kLongToken = 16;
+  const std::vector<std::uint32_t>& long_token_nodes() const { return long_token_nodes_; }
 
   const std::vector<std::uint32_t>& shared_ids(std::uint32_t token) const {
     return shared_ids_[token & ~TrieNode::kShared];
@@ -84,6 +87,7 @@ class TokenTrie {
   std::vector<TrieNode> nodes_;
   std::array<std::uint32_t, 256> roots_{};
   std::vector<std::uint8_t> heights_;
+  std::vector<std::uint32_t> long_token_nodes_;
   std::vector<std::vector<std::uint32_t>> shared_ids_;
   std::vector<Subtree> subtrees_{Subtree{}};  // index 0 stands for none
   std::uint32_t max_token_length_ = 0;

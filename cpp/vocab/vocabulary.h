@@ -62,6 +62,7 @@ class Vocabulary {
   std::uint32_t nodes_below(std::uint8_t byte) const { return trie_.nodes_below(byte); }
   std::uint8_t height(std::size_t node) const { return trie_.height(node); }
   std::uint32_t max_token_length() const { return trie_.max_token_length(); }
+  const std::vector<std::uint32_t>& long_token_nodes() const { return trie_.long_token_nodes(); }
   const std::vector<std::uint32_t>& shared_ids(std::uint32_t token) const { return trie_.shared_ids(token); }
   const std::vector<Subtree>& subtrees() const { return trie_.subtrees(); }
   const std::vector<std::uint32_t>& ids_in_order() const { return trie_.ids_in_order(); }

@@ -84,9 +84,13 @@ def ordered_kinds(kinds: Sequence[tuple[Node | None, Node]], order: Node, separa
     Items of several kinds, whose indexes in turn are a text of `order`. No two keys are equal, names of members.
     """
 
-def maximal_munch(body: Node, within: Node | None = None) -> Node: ...
+def maximal_munch(body: Node, within: Node | None = None, escape: bytes = ...) -> Node:
+    """
+    `escape` is a text that may always come next, and that nothing makes a part of the match.
+    """
 
-def not_followed_by(body: Node) -> Node: ...
+def not_followed_by(body: Node, escape: bytes = ...) -> Node:
+    """`escape` is a text that may always come next, whatever follows it."""
 
 def special(name: bytes, otherwise: Node | None = None) -> Node:
     """

@@ -50,6 +50,17 @@ INNER: list[Any] = [
     {"$ref": "#"},
     {"type": "object", "properties": {"in": {"type": "null"}}},
     {"anyOf": [{"type": "null"}, {"type": "object", "required": ["z"]}]},
+    {"oneOf": [{"type": "string", "format": "of no specification"}, {"type": "null"}]},
+    {"type": ["integer", "null"], "enum": [1, None, "x"]},
+    {"type": "object", "patternProperties": {"^p": {"type": "null"}}, "additionalProperties": False},
+    {"type": "array", "uniqueItems": True, "items": {"enum": ["x", "y"]}},
+    {"allOf": [{"type": "string"}, {"type": "integer"}]},
+    {"format": "date"},
+    {"properties": {"in": {"type": "null"}}},
+    {"own": "x"},
+    {"type": "string", "_format": "x", "minimun": 1},
+    {"type": "number", "minimum": 0.5, "maximum": 1e2},
+    {"type": "number", "minimum": 1e-300},
     3,
 ]
 KEYWORDS: dict[str, list[Any]] = {
@@ -69,8 +80,10 @@ KEYWORDS: dict[str, list[Any]] = {
     "$defs": [{}, []],
     "minLength": [2],
     "enum": [["a"], [{}, 1]],
+    "_uniqueItems": [True],
 }
 TYPES: list[Any] = [
+    None,
     "object",
     "array",
     "string",
@@ -119,7 +132,7 @@ def assert_equal(found: tuple[Any, ...], expected: tuple[Any, ...], schema: Any,
 @pytest.mark.parametrize("types", TYPES, ids=str)
 @pytest.mark.parametrize("draft", [None, DRAFT_4])
 def test_all_pairs_of_keywords(types: Any, draft: str | None) -> None:
-    head = {"type": types} if draft is None else {"$schema": draft, "type": types}
+    head = ({} if draft is None else {"$schema": draft}) | ({} if types is None else {"type": types})
     assert_as_general(head)
     assert_as_general({"properties": {"inner": head}, **head})
     for first, second in combinations(KEYWORDS, 2):
@@ -223,6 +236,22 @@ def test_documents_in_use_need_no_general_way(monkeypatch: pytest.MonkeyPatch) -
         detent.json_schema(json.dumps({**schema, "$defs": {"point": point}}), order=order)
 
 
+def test_closed_schemas_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents that share small schemas which are no plain ones need the general way for the first of them alone."""
+    inner = [
+        {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
+        {"type": ["integer", "null"], "enum": [1, 2, None]},
+        {"type": "object", "patternProperties": {"^p": {"type": "null"}}},
+    ]
+    properties = {str(number): schema for number, schema in enumerate(inner)}
+    detent.json_schema(json.dumps({"type": "object", "properties": properties}))
+    monkeypatch.setattr(SchemaDocument, "__init__", lambda *_, **__: pytest.fail("the general way"))
+    detent.json_schema(json.dumps({"type": "object", "properties": properties, "required": ["0"]}))
+    equal_names = {"type": "array", "items": {"type": "string"}, "_minItems": 1}
+    with pytest.warns(detent.errors.SchemaWarning, match="_minItems at /properties/names is no keyword"):
+        detent.json_schema(json.dumps({"type": "object", "properties": {"names": equal_names}}))
+
+
 def test_custom_formats_and_limits_are_not_shared() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "format": "date"}}}
     assert_as_general(schema)
@@ -251,7 +280,7 @@ def test_most_schemas_in_use_are_plain() -> None:
 
 
 _NAMES = st.sampled_from(["$id", "id", "$ref", "$schema", "$dynamicRef", "$recursiveRef", "properties", "a"])
-_TEXTS = st.sampled_from(["#", "#a", "a", "http://json-schema.org/draft-07/schema#", "$id"])
+_TEXTS = st.sampled_from(["#", "#a", "a", '"id": "', "http://json-schema.org/draft-07/schema#", "$id"])
 _DOCUMENTS = st.recursive(
     _TEXTS, lambda inner: st.dictionaries(_NAMES, inner, max_size=3) | st.lists(inner, max_size=2)
 )

@@ -13,7 +13,7 @@ there. It ends where it cannot be read on, which matters only if what may come n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, partial
@@ -27,11 +27,12 @@ from detent.sources.grammar.lark_rules import LarkRules, LarkTerminal
 from detent.sources.grammar.leftmost_match import LeftmostMatch, is_empty, leftmost_match
 from detent.sources.nodes import ANY_BYTES, CHARACTER
 
-__all__ = ["ContextualLexer", "Guard", "Path", "Terminals"]
+__all__ = ["ContextualLexer", "Guard", "NoBlankError", "Path", "Terminals"]
 
 # Answers about single terminals are worth so much; what is larger is taken the general way.
 _STATES = 2_000
 _STEPS = 500_000
+_QUESTION = Limits(states=_STATES, work=_STEPS)
 
 _SOME_BYTES = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
 _DEAD, _ENDS, _GOES_ON = range(3)
@@ -57,6 +58,10 @@ class Guard(IntEnum):
     """The text after the terminal must not make the match longer."""
 
 
+class NoBlankError(Exception):
+    """A terminal without an ignored one before it that guards rest on; the nodes are to be made again."""
+
+
 class Terminals:
     """What each terminal of some rules matches; questions about pairs are answered once."""
 
@@ -70,6 +75,8 @@ class Terminals:
         self._answers: dict[tuple[object, ...], bool] = {}
         self.guards: list[_core.Node] = [_core.empty()]
         self._guards: dict[tuple[str, object], int] = {}
+        self._blanks: dict[int, bytes] | None = None
+        self._used_blanks: set[int] = set()
         self._guard_bytes: dict[int, frozenset[int]] = {}
         self._extensions: dict[tuple[int, Path], tuple[set[int], set[int]] | None] = {}
 
@@ -295,6 +302,61 @@ class Terminals:
         rest = _core.intersection([texts, _core.complement(forbidden)])
         return None if is_empty(rest) else rest
 
+    @property
+    def blanks(self) -> dict[int, bytes]:
+        """The ignored terminals that may come before each terminal and at the end, each with its texts of one byte.
+
+        Texts with one of them after each token show that guards leave something, if they do not forbid it.
+        """
+        if self._blanks is None:
+            self._blanks = {}
+            for number in self.rules.ignored:
+                match = self.match(number)
+                if match.after is None and not self.options(number):
+                    dfa = ByteDfa(match.tentative)
+                    texts = bytes(byte for byte in b" \n\t" + self.first_bytes(number) if dfa.accepts(bytes([byte])))
+                    if texts:
+                        self._blanks[number] = texts
+        return self._blanks
+
+    def check_blanks(self, before: Iterable[tuple[int, Path, int]]) -> None:
+        """Take note of the ignored terminals before a terminal; raises `NoBlankError` if a guard rests on another."""
+        found = {number for number, path, left in before if left == Guard.NONE and not path.rivals}
+        for number in set(self.blanks) - found:
+            del self.blanks[number]
+            if number in self._used_blanks:
+                self._used_blanks.clear()
+                raise NoBlankError
+
+    def _escape(self, terminal: int, path: Path, rivals: _core.Node | None) -> bytes:
+        """Return a text that breaks no guard of a path, whatever follows it; empty if there may be none.
+
+        It is a blank after the terminal; where rivals may match instead, some text of the terminal before that.
+        """
+        extensions = self._extensions.get((terminal, path._replace(rivals=frozenset())))
+        if extensions is None:
+            return b""
+        after = self.match(path.entry).after
+        avoided = extensions[0] | extensions[1] | set(b"" if after is None else ByteDfa(after).first_bytes()[1])
+        found = ((number, byte) for number, texts in self.blanks.items() for byte in texts if byte not in avoided)
+        number, byte = next(found, (-1, 0))
+        if number < 0:
+            return b""
+        self._used_blanks.add(number)
+        escape = bytes([byte])
+        if rivals is None:
+            return escape
+        prefixed = _core.concat([rivals, ANY_BYTES])
+        texts = _core.intersection([self.texts(terminal, path), _core.complement(prefixed)])
+        try:
+            text = ByteDfa(texts, _QUESTION).shortest()
+        except LimitError:
+            return b""
+        if text is None:
+            return b""
+        continued = _core.concat([_core.literal(text + escape), ANY_BYTES])
+        return text + escape if is_empty(_core.intersection([continued, prefixed])) else b""
+
     def node(self, terminal: int, path: Path, guard: int, pending: int = Guard.NONE) -> _core.Node | None:
         """Return the node of a narrowed path after a guard; None if no text of it may stand there."""
         texts = self.after_guard(self.texts(terminal, path), pending)
@@ -309,10 +371,16 @@ class Terminals:
                 continue
             texts, rest = self._against_lookahead(path.entry, rival, texts)
             before.append(rest)
-        parts = [_core.not_followed_by(_core.union(before))] if before else []
-        parts.append(_core.maximal_munch(texts, entry.tentative) if guard == Guard.MAXIMAL else texts)
+        parts: list[_core.Node] = []
+        escape = b""
+        if guard == Guard.MAXIMAL or entry.after is not None:
+            escape = self._escape(terminal, path, None)
+        if before:
+            rest = _core.union(before)
+            parts.append(_core.not_followed_by(rest, self._escape(terminal, path, rest)))
+        parts.append(_core.maximal_munch(texts, entry.tentative, escape) if guard == Guard.MAXIMAL else texts)
         if entry.after is not None:
-            parts.append(_core.not_followed_by(entry.after))
+            parts.append(_core.not_followed_by(entry.after, escape))
         return _core.concat(parts) if len(parts) > 1 else parts[0]
 
     def _against_lookahead(self, entry: int, rival: int, texts: _core.Node) -> tuple[_core.Node, _core.Node]:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from detent import _core
 from detent.limits import Limits
-from detent.sources.grammar.contextual_lexer import Guard, Path, Terminals
+from detent.sources.grammar.contextual_lexer import Guard, NoBlankError, Path, Terminals
 from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
@@ -35,15 +35,19 @@ _SOME_BYTES = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
 
 def dynamic_productions(rules: LarkRules, limits: Limits, *, complete: bool) -> Grammar:
     """Return the productions of the texts that a dynamic lexer accepts; `complete` is "dynamic_complete"."""
-    return DynamicLexer(rules, limits, complete).run()
+    terminals = Terminals(rules, limits)
+    while True:
+        try:
+            return DynamicLexer(rules, limits, terminals, complete).run()
+        except NoBlankError:
+            continue  # with fewer blanks
 
 
 class DynamicLexer:
     """The productions of one grammar, made rule by rule."""
 
-    def __init__(self, rules: LarkRules, limits: Limits, complete: bool) -> None:
-        self.rules, self.limits, self.complete = rules, limits, complete
-        self.terminals = Terminals(rules, limits)
+    def __init__(self, rules: LarkRules, limits: Limits, terminals: Terminals, complete: bool) -> None:
+        self.rules, self.limits, self.terminals, self.complete = rules, limits, terminals, complete
         self.grammar = Grammar(limit=limits.pattern_size)
         self.numbers: dict[int, int] = {}
         self.symbols: dict[int, Terminal] = {}
@@ -112,6 +116,7 @@ class DynamicLexer:
                 if narrowed is not None:
                     ignored.append((number, *narrowed))
                     is_regular = is_regular and narrowed[1] >= Guard.NONE and self.terminals.match(number).after is None
+        self.terminals.check_blanks(ignored)
         node = solve_ignored(self.terminals, ignored, accept, Guard.NONE)
         assert node is not None  # noqa: S101 - no guard is pending, so the texts themselves are among the result
         return Terminal(node, not first, size, is_regular)
@@ -135,6 +140,7 @@ class DynamicLexer:
             from detent.sources.json_schema import json_schema
 
             node = json_schema(nested.text, limits=self.limits)._node
+        self.terminals.check_blanks([])
         # The language may be empty or recursive, so the ignored terminals use the general form of maximal munch.
         paths = [(number, Path(number, frozenset(), frozenset())) for number in self.rules.ignored]
         ignored = union_of_some([self.terminals.node(number, path, Guard.MAXIMAL) for number, path in paths])

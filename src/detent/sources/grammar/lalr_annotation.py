@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from detent import _core
-from detent.sources.grammar.contextual_lexer import ContextualLexer, Guard, Path, Terminals
+from detent.sources.grammar.contextual_lexer import ContextualLexer, Guard, NoBlankError, Path, Terminals
 from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lalr import END, Lalr
 from detent.sources.grammar.productions import Grammar, Production, Symbol, Terminal
@@ -43,7 +43,11 @@ _Body = list["list[_Rule | Terminal]"]
 
 def annotate_lexer_states(automaton: Lalr, terminals: Terminals, limit: int) -> Grammar:
     """Return the productions of the texts that the automaton accepts with its contextual lexer."""
-    return _Annotation(automaton, terminals, limit).run()
+    while True:
+        try:
+            return _Annotation(automaton, terminals, limit).run()
+        except NoBlankError:
+            continue  # with fewer blanks
 
 
 class _Annotation:
@@ -249,6 +253,8 @@ class _Annotation:
                 ((number, path, left) for number, readings in before for path, left in readings),
                 key=lambda edge: (edge[0], edge[1].entry),
             )
+
+            self.terminals.check_blanks(ignored)
 
             def accept(state: int) -> _core.Node | None:
                 if symbol == END:

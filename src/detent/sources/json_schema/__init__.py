@@ -24,6 +24,7 @@ from detent.limits import Limits, read_limits
 from detent.origin import Origin, Quotes
 from detent.sources.json_schema.assertions.diagnostics import summary
 from detent.sources.json_schema.assertions.document import SchemaDocument, has_default_texts
+from detent.sources.json_schema.emit.closed import closed_schema
 from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.emit.json_spelling import SpellingName, json_spelling
 from detent.sources.json_schema.emit.plain import PlainNodes
@@ -202,9 +203,8 @@ def _node(
     written, is_ordered = json_spelling(spelling, whitespace), order == "schema"
     if has_one_base and isinstance(schema, dict):
         dialect = find_dialect(str(schema["$schema"])) if "$schema" in schema else DEFAULT
-        nodes = PlainNodes(
-            written, is_ordered=is_ordered, has_default_texts=has_default_texts(lenient, formats, limits)
-        )
+        has_defaults = has_default_texts(lenient, formats, limits)
+        nodes = PlainNodes(written, is_ordered=is_ordered, has_default_texts=has_defaults, closed=closed_schema)
         node = nodes.document(schema, dialect, limits.pattern_size) if dialect else None
         if node is not None:
             return node

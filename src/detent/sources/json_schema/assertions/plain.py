@@ -7,14 +7,14 @@ schema and for any argument of a type that it does not expect; the general reade
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from detent.sources.json_schema.assertions.keywords import KEYWORDS, SILENT, intended_keyword
 from detent.sources.json_schema.assertions.scalar_keywords import KINDS
 from detent.sources.json_schema.parse.values import ARRAY, EVERY_KIND, INTEGER, NUMBER, OBJECT, is_text
 
-__all__ = ["ANNOTATIONS", "PlainSchema", "listed_strings", "read_plain"]
+__all__ = ["ANNOTATIONS", "Advice", "PlainSchema", "assert_nothing", "listed_strings", "read_plain"]
 
 _OBJECT = frozenset(("properties", "required", "additionalProperties"))
 _ARRAY = frozenset(("items", "additionalItems", "minItems", "maxItems", "uniqueItems"))
@@ -25,7 +25,12 @@ _LARGEST_COUNT = 1 << 31
 ANNOTATIONS = SILENT - _IDENTIFIERS
 """Names that assert nothing, alone."""
 
+_LISTING = ANNOTATIONS | {"type", "enum", "const"}
 _PLAIN = ANNOTATIONS | _OBJECT | _ARRAY | {"type"}
+
+
+Advice: TypeAlias = list[tuple[str, str]]
+"""Names that resemble keywords, and what was probably meant: each needs a warning."""
 
 
 class PlainSchema(NamedTuple):
@@ -43,39 +48,67 @@ class PlainSchema(NamedTuple):
     most: int | None
 
 
-def read_plain(schema: Any, year: int, *, is_root: bool = False) -> PlainSchema | None:
-    """Return the keywords of a plain schema that is about some kinds of values; None for any other one."""
-    kinds = _kinds(schema.get("type")) if isinstance(schema, dict) else 0
-    if kinds in (0, EVERY_KIND) or (kinds & NUMBER == INTEGER and year <= 4):
+def read_plain(schema: Any, year: int, *, is_root: bool = False, advice: Advice | None = None) -> PlainSchema | None:
+    """Return the keywords of a plain schema; None for any other one.
+
+    A name that resembles a keyword needs a warning: it is added to `advice` if that is given.
+    """
+    if not isinstance(schema, dict):
         return None
     names = schema.keys()
-    if not names <= _PLAIN and not all(_asserts_nothing(name, schema, is_root) for name in names - _PLAIN):
+    kinds = _kinds(schema["type"]) if "type" in names else EVERY_KIND
+    if not kinds or (kinds & NUMBER == INTEGER and year <= 4):
         return None
-    properties: Any = {}
-    required: Any = []
-    additional: Any = True
-    if not names.isdisjoint(_OBJECT):
-        properties, required = schema.get("properties", properties), schema.get("required", required)
-        additional = schema.get("additionalProperties", additional)
-        if not kinds & OBJECT or not isinstance(properties, dict) or not isinstance(required, list):
-            return None
-        if not all(isinstance(name, str) and is_text(name) for name in (*properties, *required)):
-            return None
-        if not all(isinstance(inner, (dict, bool)) for inner in (*properties.values(), additional)):
-            return None
-    items, least, most = True, 0, None
-    if not names.isdisjoint(_ARRAY):
-        items, least, most = schema.get("items", items), schema.get("minItems", least), schema.get("maxItems", most)
-        if not kinds & ARRAY or not isinstance(items, (dict, bool)) or schema.get("uniqueItems", False) is not False:
-            return None
-        if not _is_count(least) or not (most is None or (_is_count(most) and most >= least)):
-            return None
-    return PlainSchema(kinds, properties, dict.fromkeys(required), additional, items, least, most)
+    if not names <= _PLAIN and not assert_nothing(names - _PLAIN, schema, advice, is_root=is_root):
+        return None
+    found: PlainSchema | None = PlainSchema(kinds, {}, {}, True, True, 0, None)
+    if found is not None and not names.isdisjoint(_OBJECT):
+        found = _with_members(found, schema)
+    if found is not None and not names.isdisjoint(_ARRAY):
+        found = _with_items(found, schema)
+    if found is None:
+        return None
+    return found if kinds != EVERY_KIND or _has_condition(found) else None
 
 
-def listed_strings(schema: Mapping[str, Any], year: int) -> list[str] | None:
+def _with_members(plain: PlainSchema, schema: Mapping[str, Any]) -> PlainSchema | None:
+    """Add the keywords of objects; return None if they are not plain."""
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    additional = schema.get("additionalProperties", True)
+    if not plain.kinds & OBJECT or not isinstance(properties, dict) or not isinstance(required, list):
+        return None
+    if not all(isinstance(name, str) and is_text(name) for name in (*properties, *required)):
+        return None
+    if not all(isinstance(inner, (dict, bool)) for inner in (*properties.values(), additional)):
+        return None
+    if any(properties.get(name, additional) is False for name in required):
+        return None  # no object is valid
+    return plain._replace(properties=properties, required=dict.fromkeys(required), additional=additional)
+
+
+def _with_items(plain: PlainSchema, schema: Mapping[str, Any]) -> PlainSchema | None:
+    """Add the keywords of arrays; return None if they are not plain."""
+    items, least, most = schema.get("items", True), schema.get("minItems", 0), schema.get("maxItems")
+    if not plain.kinds & ARRAY or not isinstance(items, (dict, bool)) or schema.get("uniqueItems", False) is not False:
+        return None
+    if not _is_count(least) or not (most is None or (_is_count(most) and most >= least)):
+        return None
+    return plain._replace(items=items, least=least, most=most)
+
+
+def _has_condition(plain: PlainSchema) -> bool:
+    """Whether a schema plainly says something about the members or items of a value."""
+    if plain.required or plain.least or plain.most is not None:
+        return True
+    inner = (*plain.properties.values(), plain.additional, plain.items)
+    return not all(schema is True or schema == {} for schema in inner)
+
+
+def listed_strings(schema: Mapping[str, Any], year: int, advice: Advice | None = None) -> list[str] | None:
     """Return the strings that a schema lists, sorted, if it says nothing else; else None."""
-    if schema.get("type", "string") != "string" or not schema.keys() - ANNOTATIONS <= {"type", "enum", "const"}:
+    if schema.get("type", "string") != "string":
+        return None
+    if not schema.keys() <= _LISTING and not assert_nothing(schema.keys() - _LISTING, schema, advice):
         return None
     if "const" not in schema:
         listed = schema.get("enum")
@@ -101,12 +134,21 @@ def _kinds(types: Any) -> int:
     return found
 
 
-def _asserts_nothing(name: object, schema: Mapping[str, Any], is_root: bool) -> bool:
-    if name in _DEFINITIONS:
-        return isinstance(schema[name], dict)
-    if not isinstance(name, str) or name in KEYWORDS:
-        return False
-    return is_root if name in _IDENTIFIERS else not intended_keyword(name)
+def assert_nothing(
+    names: Iterable[object], schema: Mapping[str, Any], advice: Advice | None, *, is_root: bool = False
+) -> bool:
+    """Whether some members of a schema assert nothing, and need no warning; with `advice`, they may need one."""
+    for name in names:
+        if name in _DEFINITIONS:
+            if not isinstance(schema[str(name)], dict):
+                return False
+        elif not isinstance(name, str) or name in KEYWORDS or (name in _IDENTIFIERS and not is_root):
+            return False
+        elif name not in _IDENTIFIERS and (intended := intended_keyword(name)):
+            if advice is None:
+                return False
+            advice.append((name, intended))
+    return True
 
 
 def _is_count(argument: object) -> bool:

@@ -15,7 +15,7 @@ from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.json_schema.parse.values import is_text
 from detent.sources.nodes import UTF8, short_repr
 
-__all__ = ["Texts"]
+__all__ = ["Texts", "unknown_format"]
 
 
 class Texts:
@@ -59,8 +59,13 @@ class Texts:
             self._diagnostics.refuse(node, "format", reason, remedy)
             return None
         if found is None:
-            self._diagnostics.warn(
-                f"format {short_repr(name)} is none that the specification names, so it has no effect; "
-                "pass formats={name: language} to give it a meaning"
-            )
+            self._diagnostics.warn(unknown_format(name))
         return found
+
+
+def unknown_format(name: str) -> str:
+    """Return the warning of a format that has no effect."""
+    return (
+        f"format {short_repr(name)} is none that the specification names, so it has no effect; "
+        "pass formats={name: language} to give it a meaning"
+    )

@@ -5,14 +5,26 @@ The expressions are those that `objects` and `arrays` emit for the same schema a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any, Protocol, TypeAlias
 
 from detent import _core
-from detent.sources.json_schema.assertions.plain import ANNOTATIONS, PlainSchema, listed_strings, read_plain
+from detent.sources.diagnostics import json_pointer
+from detent.sources.json_schema.assertions.diagnostics import Diagnostics
+from detent.sources.json_schema.assertions.keywords import unknown_name
+from detent.sources.json_schema.assertions.plain import (
+    ANNOTATIONS,
+    Advice,
+    PlainSchema,
+    assert_nothing,
+    listed_strings,
+    read_plain,
+)
+from detent.sources.json_schema.assertions.texts import unknown_format
 from detent.sources.json_schema.emit.scalars import CONSTRAINTS, constrained_scalar
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Request, Task, ValueEmitter, union_of
+from detent.sources.json_schema.formats import is_known_format
 from detent.sources.json_schema.parse.dialect import Dialect
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.json_schema.parse.values import (
@@ -38,23 +50,94 @@ _Inner: TypeAlias = "Generator[Request, _core.Node, _core.Node | None]"
 _SCALARS = {"null": NULL, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING}
 
 
+class ClosedSchemas(Protocol):
+    """The function `closed_schema`, which needs plain schemas itself."""
+
+    def __call__(self, spelling: Spelling, uri: str, schema: dict[str, Any], *, is_ordered: bool) -> _core.Node | None:
+        """Return the expression of a schema that is not plain; None if the general way is due."""
+
+
+_Plain: TypeAlias = tuple[PlainSchema, list[Any]]
+"""A schema, and the ends of the references in its members, other members and items."""
+
+
+class _Warnings:
+    """The warnings that are due once a document has turned out to be plain."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self._advice: dict[int, Advice] = {}
+
+    def note(self, schema: Any, advice: Advice | None) -> None:
+        """Note the names in a schema that resemble keywords."""
+        if advice:
+            self._advice[id(schema)] = advice
+
+    def issue(self, root: Any, plain: Mapping[int, _Plain], dialect: Dialect) -> bool:
+        """Issue the warnings; return False, and issue none, if the general way may not read all schemas."""
+        if not (self.messages or self._advice):
+            return True
+        if any(_has_unread_parts(each) for each, _ in plain.values()):
+            return False
+        messages = self.messages
+        for schema, pointer in _places(root, plain, dialect) if self._advice else ():
+            where = pointer or "the root"
+            messages += [unknown_name(name, where, intended) for name, intended in self._advice.get(id(schema), ())]
+        diagnostics = Diagnostics(lenient=False)
+        for message in messages:
+            diagnostics.warn(message)
+        return True
+
+
+def _has_unread_parts(plain: PlainSchema) -> bool:
+    return plain.items is False or plain.most == 0 or any(inner is False for inner in plain.properties.values())
+
+
+def _places(root: Any, plain: Mapping[int, _Plain], dialect: Dialect) -> Iterator[tuple[Any, str]]:
+    """Yield the schemas of a document, each once, with their JSON pointers."""
+    seen: set[int] = set()
+    pending: list[tuple[Any, str]] = [(root, "")]
+    while pending:
+        schema, pointer = pending.pop()
+        if id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        yield schema, pointer
+        if id(schema) not in plain:
+            continue
+        found, inner = plain[id(schema)]
+        tokens = [*(("properties", name) for name in found.properties), ("additionalProperties",), ("items",)]
+        written = [*found.properties.values(), found.additional, found.items]
+        for end, one, path in zip(inner, written, tokens, strict=True):
+            at = pointer + json_pointer(path)
+            while one is not end:
+                at = str(one["$ref"])[1:]
+                one = _referred(one, root, dialect, 1)
+            pending.append((end, at))
+
+
 class PlainNodes:
     """Expressions of plain schemas in one spelling, in or without the order of the schema.
 
-    With `has_default_texts`, patterns and formats have the meaning that they have in any other document.
+    With `has_default_texts`, patterns and formats have the meaning that they have in any other document. Then `closed`,
+    if given, makes the expressions of small schemas that are not plain.
     """
 
-    def __init__(self, spelling: Spelling, *, is_ordered: bool, has_default_texts: bool) -> None:
+    def __init__(
+        self, spelling: Spelling, *, is_ordered: bool, has_default_texts: bool, closed: ClosedSchemas | None = None
+    ) -> None:
         self._spelling = spelling
         self._is_ordered = is_ordered
         self._has_default_texts = has_default_texts
+        self._closed_schemas = closed
         self._types: dict[tuple[str, int], _core.Node] = {}
 
     def document(self, root: Any, dialect: Dialect, most: int) -> _core.Node | None:
         """Return the expression of a document of plain schemas alone, at most so many; None for any other one."""
         known: dict[int, _core.Node] = {}
-        plain: dict[int, tuple[PlainSchema, list[Any]]] = {}
+        plain: dict[int, _Plain] = {}
         pending = [root]
+        warnings = _Warnings()
         while pending:
             schema = pending[-1]
             if id(schema) in known:
@@ -63,23 +146,46 @@ class PlainNodes:
             if id(schema) in plain:
                 known[id(schema)] = self._whole(*plain[id(schema)], known)
                 continue
-            found = read_plain(schema, dialect.year, is_root=schema is root)
-            if found is None or len(plain) >= most:
+            advice: Advice = []
+            found = read_plain(schema, dialect.year, is_root=schema is root, advice=advice)
+            if len(plain) >= most:
                 return None
+            if found is None:
+                closed = self._closed(schema, dialect) if schema is not root else None
+                if closed is None:
+                    return None
+                known[id(schema)] = closed
+                continue
+            warnings.note(schema, advice)
             inner = [*found.properties.values(), found.additional, found.items]
             inner = [_referred(one, root, dialect) if type(one) is dict and "$ref" in one else one for one in inner]
             plain[id(schema)] = found, inner
-            for one in inner:
-                if one is True or one is False or id(one) in known:
-                    continue
-                node = self.scalar(one, dialect)
-                if node is not None:
-                    known[id(one)] = node
-                elif id(one) in plain:
-                    return None  # a schema inside itself
-                else:
-                    pending.append(one)
-        return known[id(root)]
+            open_schemas = self._note_scalars(inner, dialect, warnings, known)
+            if any(id(one) in plain for one in open_schemas):
+                return None  # a schema inside itself
+            pending += open_schemas
+        return known[id(root)] if warnings.issue(root, plain, dialect) else None
+
+    def _note_scalars(
+        self, schemas: list[Any], dialect: Dialect, warnings: _Warnings, known: dict[int, _core.Node]
+    ) -> list[Any]:
+        """Note the expressions of scalars; return the schemas that have none yet."""
+        found = []
+        for schema in schemas:
+            if schema is True or schema is False or id(schema) in known:
+                continue
+            node = self.scalar(schema, dialect, warnings)
+            if node is None:
+                found.append(schema)
+            else:
+                known[id(schema)] = node
+        return found
+
+    def _closed(self, schema: Any, dialect: Dialect) -> _core.Node | None:
+        """Return the expression of a schema that is not plain if it is small and refers to nothing; else None."""
+        if self._closed_schemas is None or not self._has_default_texts or not isinstance(schema, dict):
+            return None
+        return self._closed_schemas(self._spelling, dialect.uri, schema, is_ordered=self._is_ordered)
 
     def _whole(self, plain: PlainSchema, inner: list[Any], known: Mapping[int, _core.Node]) -> _core.Node:
         """Return the expression of a schema; `inner` are those of its members, other members and items."""
@@ -92,24 +198,50 @@ class PlainNodes:
             parts.append(self.object(plain, dict(zip(plain.properties, values, strict=True)), other))
         return union_of(parts)
 
-    def scalar(self, schema: Any, dialect: Dialect) -> _core.Node | None:
-        """Return the expression of a schema of one scalar type, or of every value; None for any other schema."""
+    def scalar(self, schema: Any, dialect: Dialect, warnings: _Warnings | None = None) -> _core.Node | None:
+        """Return the expression of a schema of one scalar type, or of every value; None for any other schema.
+
+        Without `warnings`, schemas that need one are others.
+        """
         if not isinstance(schema, dict):
             return None
         name = schema.get("type")
         names = schema.keys()
-        if isinstance(name, str) and name in _SCALARS:
-            if names <= _TYPED:
-                known = self._types.get((name, dialect.year))
-                if known is None:
-                    known = self._types[name, dialect.year] = self._type(name, dialect)
-                return known
-            if names <= _CONSTRAINED and self._has_default_texts:
-                return constrained_scalar(self._spelling, dialect.uri, schema)
+        if isinstance(name, str) and name in _SCALARS and names <= _TYPED:
+            known = self._types.get((name, dialect.year))
+            if known is None:
+                known = self._types[name, dialect.year] = self._type(name, dialect)
+            return known
+        if names <= ANNOTATIONS:
+            return self._spelling.anything
+        advice: Advice | None = None if warnings is None else []
         if "enum" in schema or "const" in schema:
-            listed = listed_strings(schema, dialect.year)
-            return None if listed is None else self._spelling.strings(StringSet(dict.fromkeys(listed)))
-        return self._spelling.anything if names <= ANNOTATIONS else None
+            listed = listed_strings(schema, dialect.year, advice)
+            node = None if listed is None else self._spelling.strings(StringSet(dict.fromkeys(listed)))
+        elif isinstance(name, str) and name in _SCALARS:
+            node = self._constrained(schema, dialect, warnings, advice)
+        else:
+            return None
+        if node is not None and warnings is not None:
+            warnings.note(schema, advice)
+        return node
+
+    def _constrained(
+        self, schema: dict[str, Any], dialect: Dialect, warnings: _Warnings | None, advice: Advice | None
+    ) -> _core.Node | None:
+        """Return the expression of a schema of one scalar type with conditions."""
+        names = schema.keys()
+        if not self._has_default_texts:
+            return None
+        if not names <= _CONSTRAINED and not assert_nothing(names - _CONSTRAINED, schema, advice):
+            return None
+        name = schema.get("format")
+        if isinstance(name, str) and not is_known_format(name):
+            if warnings is None:
+                return None
+            warnings.messages.append(unknown_format(name))
+            schema = {keyword: argument for keyword, argument in schema.items() if keyword != "format"}
+        return constrained_scalar(self._spelling, dialect.uri, schema)
 
     def _type(self, name: str, dialect: Dialect) -> _core.Node:
         if name == "integer" and dialect.year <= 4:
@@ -208,17 +340,19 @@ class PlainEmitter:
 
     def _object(self, node: SchemaNode, plain: PlainSchema) -> Task:
         values: dict[str, _core.Node | None] = {}
-        for name, schema in plain.properties.items():
-            values[name] = yield from self._inner(node, schema, "properties", name)
+        for name in self._values.spelling.member_order(plain.properties):
+            values[name] = yield from self._inner(node, plain.properties[name], "properties", name)
+            if values[name] is None and name in plain.required:
+                return _core.empty()
         other = None
         if plain.additional is not False:
             other = yield from self._inner(node, plain.additional, "additionalProperties")
         return self._nodes.object(plain, values, other)
 
 
-def _referred(schema: Any, root: Any, dialect: Dialect) -> Any:
+def _referred(schema: Any, root: Any, dialect: Dialect, steps: int = _LONGEST_CHAIN) -> Any:
     """Return the schema at the end of references inside a document; a schema that is no reference alone, as it is."""
-    for _ in range(_LONGEST_CHAIN):
+    for _ in range(steps):
         if type(schema) is not dict or "$ref" not in schema:
             return schema
         if not (dialect.is_reference_alone or schema.keys() <= _REFERRING):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +13,6 @@ from detent.limits import DEFAULT_LIMITS
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import union_of
-from detent.sources.json_schema.formats import is_known_format
 from detent.sources.json_schema.parse.values import BOOLEAN, NULL, NUMBER, STRING
 from detent.sources.json_schema.solve.merged import MergedAssertions
 from detent.sources.json_schema.solve.number_sets import number_sets
@@ -25,7 +25,8 @@ CONSTRAINTS = frozenset(
     "type minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum".split()
 )
 """The keywords of scalars that are shared. Those with `multipleOf` are not: they take megabytes each."""
-_ARGUMENTS = (str, int, bool)
+_ARGUMENTS = (str, int, bool, Decimal)
+_SMALLEST_EXPONENT = -20
 _LONGEST_PATTERN = 1000
 _LARGEST_BOUND = 1 << 64
 
@@ -51,23 +52,25 @@ def scalars_of(solver: Solver, spelling: Spelling, merged: MergedAssertions) -> 
 def constrained_scalar(spelling: Spelling, uri: str, schema: Mapping[str, Any]) -> _core.Node | None:
     """Return the expression of one scalar type with `CONSTRAINTS`, shared by all schemas; None if it is not plain.
 
-    `uri` is that of the dialect. Custom formats, limits and leniency are for the general way.
+    `uri` is that of the dialect. Custom formats, limits and leniency are for the general way, unknown formats for the
+    caller.
     """
-    items = tuple((name, argument, type(argument)) for name, argument in schema.items() if name in CONSTRAINTS)
-    if not all(kind in _ARGUMENTS for _, _, kind in items):
-        return None
-    if any(len(one) > _LONGEST_PATTERN if kind is str else abs(one) > _LARGEST_BOUND for _, one, kind in items):
-        return None
-    return _shared(spelling, uri, items)
+    items = tuple([(name, argument, type(argument)) for name, argument in schema.items() if name in CONSTRAINTS])
+    return _shared(spelling, uri, items) if all(_is_short(argument) for _, argument, _ in items) else None
+
+
+def _is_short(argument: Any) -> bool:
+    if isinstance(argument, str):
+        return len(argument) <= _LONGEST_PATTERN
+    if type(argument) not in _ARGUMENTS or not abs(argument) <= _LARGEST_BOUND:
+        return False
+    return not isinstance(argument, Decimal) or argument.as_tuple().exponent >= _SMALLEST_EXPONENT  # type: ignore[operator]
 
 
 @lru_cache(maxsize=2000)
 def _shared(spelling: Spelling, uri: str, items: tuple[tuple[str, Any, type], ...]) -> _core.Node | None:
     schema = {name: argument for name, argument, _ in items}
-    name = schema.get("format")
     try:
-        if name is not None and not is_known_format(name):
-            return None  # a warning is due
         document = SchemaDocument({"$schema": uri, **schema}, False, {}, DEFAULT_LIMITS)
         solver = Solver(document)
         return union_of(scalars_of(solver, spelling, solver.merged(document.conjunction([document.root]))))

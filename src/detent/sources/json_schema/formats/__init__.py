@@ -45,8 +45,8 @@ _FREE = frozenset({"password", "binary", "byte", "int32", "int64", "float", "dou
 
 
 def is_known_format(name: str) -> bool:
-    """Whether a format has a meaning, or is known to have none."""
-    return name in _FORMATS or name in _FREE
+    """Whether a format has a meaning, is known to have none, or cannot be held."""
+    return name in _FORMATS or name in _FREE or name == "idn-hostname"
 
 
 @cache

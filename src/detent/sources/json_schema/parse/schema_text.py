@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from itertools import accumulate
@@ -16,6 +17,8 @@ __all__ = ["as_dicts", "has_one_base", "read_text"]
 _STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
 _LARGEST_EXPONENT = 9
+_IDENTIFIER = re.compile(r'"\$?id"\s*:\s*"')
+"""A member that may be an identifier; a property of that name has a schema."""
 
 
 def read_text(text: str, limits: Limits) -> Any:
@@ -47,11 +50,13 @@ def has_one_base(text: str, schema: Any) -> bool:
 
     >>> has_one_base('{"$ref": "#/$defs/a"}', {}), has_one_base('{"$defs": {"a": {"$id": "a"}}}', {})
     (True, False)
+    >>> has_one_base('{"properties": {"id": {"type": "string"}}}', {})
+    True
     """
     if "\\u" in text or "\\/" in text or "$dynamicRef" in text or "$recursiveRef" in text:
         return False
     of_root = schema if isinstance(schema, dict) else {}
-    identifiers = text.count('"$id"') + text.count('"id"') - ("$id" in of_root) - ("id" in of_root)
+    identifiers = len(_IDENTIFIER.findall(text)) - sum(isinstance(of_root.get(name), str) for name in ("$id", "id"))
     drafts = text.count("//json-schema.org/") - str(of_root.get("$schema")).count("//json-schema.org/")
     return identifiers <= 0 and drafts <= 0
 
