@@ -258,6 +258,17 @@ SplitState SliceAnalysis::split(ExprId state) {
   });
 }
 
+std::optional<Slice> SliceAnalysis::member_value(ExprId state) {
+  return automaton_.edit([this, state](ExprSet& exprs, Derivatives& derivatives,
+                                       Liveness& liveness) -> std::optional<Slice> {
+    const Expr& first = exprs[split_first(exprs, state).first];
+    if (first.op != Op::bytes || exprs.set(first.set_index()) != ByteSet::of(':')) return std::nullopt;
+    const SplitState split = find_slices(exprs, derivatives, liveness, state, &numbers_);
+    const bool is_value = split.slices.size() == 1 && split.slices[0].is_value;
+    return is_value && split.declared.empty() && split.others.empty() ? std::optional(split.slices[0]) : std::nullopt;
+  });
+}
+
 UnboundedState SliceAnalysis::drop_upper_bound(ExprId state) {
   return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
     return UpperBounds(exprs, UpperBounds::Where::outermost).drop(state);

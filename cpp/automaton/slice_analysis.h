@@ -59,6 +59,8 @@ class SliceAnalysis {
   // As above, with slices for values between punctuation, such as `": 12`, and with one alternative for each choice at
   // the head of the state: the operands of a union, the next members of an object.
   SplitState split(ExprId state);
+  // The slice of a state that is the rest of a member after its name, with a value as above.
+  std::optional<Slice> member_value(ExprId state);
   UnboundedState drop_upper_bound(ExprId state);
   // The same for all repeats that the first part may begin with, inside its unions, intersections and concatenations.
   // The state and the result agree on the texts of at most `rounds` bytes.

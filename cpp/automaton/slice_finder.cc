@@ -159,8 +159,8 @@ class SliceFinder {
     return Slice{prefix, rest};
   }
 
-  // Splits an alternative after its first value that other languages share: a number, `true` or a string, with the
-  // punctuation and the optional white space before it.
+  // Splits an alternative after its first value that other languages share: a number, `true`, or a rule of any value,
+  // with the punctuation and the optional white space before it.
   bool split_after_value(ExprId alternative) {
     if (!is_sliceable(exprs_[alternative])) return false;
     std::vector<ExprId> elements;
@@ -169,12 +169,13 @@ class SliceFinder {
     for (int i = 0; i < kMaxValueElements && !is_complete && rest != ExprSet::kEpsilon; ++i) {
       const auto [first, after] = split_first(exprs_, rest);
       const Expr& element = exprs_[first];
-      if (element.has_guard || element.has_rule || element.has_open_item || element.has_closed_item) return false;
+      if (element.has_guard || element.has_open_item || element.has_closed_item) return false;
+      if (element.has_rule && !is_any_value(first)) return false;
       if (!elements.empty() && split_white_space(elements, first, after)) return true;
       elements.push_back(first);
       rest = after;
       if (is_punctuation(first)) continue;
-      if (is_few_words(first)) {
+      if (is_few_words(first) || element.has_rule) {
         is_complete = true;
       } else if (is_number(first, 0)) {
         is_complete = true;
@@ -227,6 +228,15 @@ class SliceFinder {
     const ByteSet& set = exprs_.set(base.set_index());
     return set.size() == 1 &&
            std::ranges::any_of(kBytes, [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
+  }
+
+  // Whether each text of a rule begins with punctuation, a number or a word, as JSON values do.
+  bool is_any_value(ExprId id) {
+    if (exprs_[id].op != Op::rule) return false;
+    return std::ranges::all_of(alternatives_of(exprs_, exprs_.definition(id)), [this](ExprId alternative) {
+      const ExprId first = split_first(exprs_, alternative).first;
+      return is_punctuation(first) || is_few_words(first) || is_number(first, 0);
+    });
   }
 
   bool is_few_words(ExprId id) const {
@@ -318,6 +328,17 @@ class SliceFinder {
     return true;
   }
 
+  // Splits a repeat of items that begin with punctuation, such as a comma, into its first item and what follows it.
+  bool split_items(const Expr& items, ExprId rest) {
+    const ExprId first = split_first(exprs_, items.part()).first;
+    if (exprs_[items.part()].nullable || exprs_[first].nullable || !is_punctuation(first)) return false;
+    const std::uint32_t maximum = items.maximum() == ExprSet::kUnbounded ? ExprSet::kUnbounded : items.maximum() - 1;
+    const ExprId more = exprs_.repeat(items.part(), items.minimum() == 0 ? 0 : items.minimum() - 1, maximum);
+    pending_.push_back(exprs_.concat(items.part(), exprs_.concat(more, rest)));
+    if (items.minimum() == 0) pending_.push_back(rest);
+    return true;
+  }
+
   // Splits an alternative into those that its head can choose from.
   bool split_head(ExprId alternative) {
     const auto [head, rest] = split_first(exprs_, alternative);
@@ -329,10 +350,12 @@ class SliceFinder {
         for (ExprId choice : alternatives_of(exprs_, head)) pending_.push_back(exprs_.concat(choice, rest));
         return true;
       case Op::repeat:
-        if (expr.minimum() != 0 || expr.maximum() != 1 || rest == ExprSet::kEpsilon) return false;
-        pending_.push_back(exprs_.concat(expr.part(), rest));
-        pending_.push_back(rest);
-        return true;
+        if (expr.minimum() == 0 && expr.maximum() == 1 && rest != ExprSet::kEpsilon) {
+          pending_.push_back(exprs_.concat(expr.part(), rest));
+          pending_.push_back(rest);
+          return true;
+        }
+        return split_items(expr, rest);
       case Op::ordered: return split_members(alternative, std::nullopt);
       case Op::bytes: {
         const ByteSet& set = exprs_.set(expr.set_index());

@@ -1,13 +1,19 @@
 #include "mask/context_dependent_tokens.h"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <utility>
 
 namespace detent {
 
-std::shared_ptr<const ContextDependentTokens> ContextDependentTokens::of(std::vector<TokenSuffix> suffixes,
-                                                                         std::vector<std::uint32_t> exits) {
+namespace {
+
+std::shared_ptr<ContextDependentTokens> trie_of(std::vector<ContextDependentTokens::TokenSuffix> suffixes,
+                                                std::vector<std::uint32_t> exits) {
+  static std::atomic<std::uint64_t> made;
   auto tokens = std::make_shared<ContextDependentTokens>();
+  tokens->serial = made.fetch_add(1, std::memory_order_relaxed);
   std::vector<std::uint32_t> path;  // the nodes from the root to the last suffix
   std::string_view last;
   const auto close = [&](std::size_t depth) {
@@ -36,6 +42,34 @@ std::shared_ptr<const ContextDependentTokens> ContextDependentTokens::of(std::ve
     tokens->roots[tokens->nodes[node].byte] = node;
   tokens->suffixes = std::move(suffixes);
   tokens->exits = std::move(exits);
+  return tokens;
+}
+
+}  // namespace
+
+std::shared_ptr<const ContextDependentTokens> ContextDependentTokens::of(std::vector<TokenSuffix> suffixes,
+                                                                         std::vector<std::uint32_t> exits) {
+  return trie_of(std::move(suffixes), std::move(exits));
+}
+
+std::shared_ptr<const ContextDependentTokens> ContextDependentTokens::without_exits(
+    std::shared_ptr<const ContextDependentTokens> all, const std::vector<std::uint32_t>& removed) {
+  const auto is_removed = [&removed](std::uint32_t exit) { return std::ranges::find(removed, exit) != removed.end(); };
+  std::vector<TokenSuffix> suffixes;
+  suffixes.reserve(all->suffixes.size());
+  std::vector<std::uint32_t> exits, left_out;
+  for (const TokenSuffix& suffix : all->suffixes) {
+    if (is_removed(suffix.exit)) {
+      left_out.push_back(suffix.id);
+    } else {
+      suffixes.push_back(suffix);
+    }
+  }
+  std::ranges::copy_if(all->exits, std::back_inserter(exits), [&](std::uint32_t exit) { return !is_removed(exit); });
+  std::ranges::sort(left_out);
+  const std::shared_ptr<ContextDependentTokens> tokens = trie_of(std::move(suffixes), std::move(exits));
+  tokens->all = std::move(all);
+  tokens->left_out = std::move(left_out);
   return tokens;
 }
 

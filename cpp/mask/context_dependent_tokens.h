@@ -29,18 +29,26 @@ struct ContextDependentTokens {
     auto operator<=>(const TokenSuffix&) const = default;
   };
 
+  std::uint64_t serial;  // no other object of the process has this number
   std::vector<Node> nodes;
   std::vector<std::uint32_t> ids;
-  std::vector<TokenSuffix> suffixes;     // sorted
+  std::vector<TokenSuffix> suffixes;  // sorted
+  // Null, or the tokens of a similar slice, which has the same suffixes and those of the ids in `left_out`.
+  std::shared_ptr<const ContextDependentTokens> all;
+  std::vector<std::uint32_t> left_out;   // ascending
   std::vector<std::uint32_t> exits;      // nodes of the vocabulary's trie where tokens leave, ascending
   std::array<std::uint32_t, 256> roots;  // by first byte: its node; the number of nodes if there is none
 
   // Builds the trie of sorted suffixes. Cost: linear in their bytes.
   static std::shared_ptr<const ContextDependentTokens> of(std::vector<TokenSuffix> suffixes,
                                                           std::vector<std::uint32_t> exits);
+  // Returns the tokens without those that leave at some exits. Each token of `all` leaves at one exit only.
+  static std::shared_ptr<const ContextDependentTokens> without_exits(std::shared_ptr<const ContextDependentTokens> all,
+                                                                     const std::vector<std::uint32_t>& removed);
 
+  // Memory, without that of `all`.
   std::size_t bytes() const {
-    return nodes.size() * sizeof(Node) + (ids.size() + exits.size()) * sizeof(std::uint32_t) +
+    return nodes.size() * sizeof(Node) + (left_out.size() + ids.size() + exits.size()) * sizeof(std::uint32_t) +
            suffixes.size() * sizeof(TokenSuffix) + sizeof(roots);
   }
 };

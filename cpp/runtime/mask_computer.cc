@@ -89,14 +89,22 @@ std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
 void MaskComputer::add_slice(const Slice& slice, MaskBuilder& builder) {
   const auto& [prefix, continuation, is_value] = slice;
   const std::shared_ptr<const Mask> mask = is_value ? slice_masks_.mask_of_value(prefix) : slice_masks_.mask_of(prefix);
-  const std::shared_ptr<const ContextDependentTokens>& tokens = mask->context_dependent();
   builder.share(mask);
+  const ContextDependentTokens& leaving = *mask->context_dependent();
+  const std::shared_ptr<const ContextDependentTokens>& tokens = leaving.all ? leaving.all : mask->context_dependent();
   std::shared_ptr<const Mask> allowed = recent_continuations_.find(tokens.get(), continuation);
   if (!allowed) {
     allowed = continued(*tokens, continuation);
     recent_continuations_.add(tokens, continuation, allowed);
   }
-  builder.copy_from(*allowed);
+  if (leaving.left_out.empty()) {
+    builder.copy_from(*allowed);
+  } else {
+    builder.note_length(allowed->max_completion_bound());
+    allowed->each([&](std::uint32_t id) {
+      if (!std::ranges::binary_search(leaving.left_out, id)) builder.allow(id);
+    });
+  }
   const std::uint32_t bound = automaton_.completion_bound(continuation);
   builder.note_length(saturating_add(mask->max_completion_bound(), bound));
 }
@@ -104,6 +112,14 @@ void MaskComputer::add_slice(const Slice& slice, MaskBuilder& builder) {
 // The context-dependent tokens whose suffixes a continuation allows.
 std::shared_ptr<const Mask> MaskComputer::continued(const ContextDependentTokens& tokens, ExprId continuation) {
   MaskBuilder builder(vocabulary_.word_count());
+  if (const std::optional<Slice> value = analysis_.member_value(continuation)) {
+    const auto& [prefix, rest, is_value] = *value;
+    const std::shared_ptr<const Mask> mask = slice_masks_.mask_of_value(prefix, tokens);
+    builder.share(mask);
+    builder.note_length(saturating_add(mask->max_completion_bound(), automaton_.completion_bound(rest)));
+    if (!mask->context_dependent()->nodes.empty()) builder.copy_from(*continued(*mask->context_dependent(), rest));
+    return builder.finish();
+  }
   std::vector<OpenState> open;
   automaton_.edit([&](ExprSet& exprs, Derivatives& derivatives, Liveness& liveness) {
     LiteralWalk walk(SuffixTrie(tokens), builder, exprs, derivatives, liveness);

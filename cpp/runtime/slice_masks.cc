@@ -145,16 +145,14 @@ std::shared_ptr<const Mask> SliceMasks::compute_excluding(ExprId prefix) {
   const std::optional<ExcludingString> string = analysis_.excluding_string(prefix);
   if (!string || !string->written) return nullptr;
   const std::vector<TrieNode>& trie = vocabulary_.trie();
-  ExitDelta delta;
-  std::vector<std::uint32_t> refused;
+  std::vector<std::uint32_t> exits, refused;
   for (std::string text : *string->written) {
     text.push_back('"');
     const std::optional<std::uint32_t> exit = vocabulary_.find_node(text);
     if (!exit) continue;
-    delta.removed.emplace_back(*exit, *exit + 1);
+    exits.push_back(*exit);
     for_each_id(vocabulary_, trie[*exit].token, [&refused](std::uint32_t id) { refused.push_back(id); });
   }
-  std::ranges::sort(delta.removed);
   const std::shared_ptr<const Mask> all = mask_of(string->all);
   MaskBuilder builder(vocabulary_.word_count());
   if (refused.empty()) {
@@ -164,8 +162,8 @@ std::shared_ptr<const Mask> SliceMasks::compute_excluding(ExprId prefix) {
     for (std::uint32_t id : refused) builder.refuse(id);
   }
   builder.note_length(saturating_add(string->inside_bound, std::uint64_t{4} * kMaxEscapeLength));
-  return builder.finish(delta.removed.empty() ? all->context_dependent()
-                                              : merge_exits(all->context_dependent().get(), delta));
+  const std::shared_ptr<const ContextDependentTokens>& tokens = all->context_dependent();
+  return builder.finish(exits.empty() ? tokens : ContextDependentTokens::without_exits(tokens, exits));
 }
 
 // A token over free bytes is allowed where any string allows it. The others are followed.
@@ -226,6 +224,46 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix) {
   std::erase_if(suffixes, [&row](const auto& suffix) { return row[suffix.id >> 5] >> (suffix.id & 31) & 1; });
   const std::shared_ptr<const Mask> mask =
       builder.finish(ContextDependentTokens::of(std::move(suffixes), std::move(exits.added)));
+  cache.insert(key, mask, MaskCache::Kind::slice);
+  return mask;
+}
+
+std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix, const ContextDependentTokens& tokens) {
+  const Hash128 key = mix(mask_key(automaton_.hash(prefix), MaskKind::value), tokens.serial);
+  MaskCache& cache = vocabulary_.cache();
+  if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) return known;
+  MaskBuilder builder(vocabulary_.word_count());
+  std::vector<ContextDependentTokens::TokenSuffix> suffixes;
+  std::vector<std::uint32_t> allowed;
+  const auto& class_of = automaton_.class_of();
+  std::vector<ExprId> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: the state after d bytes
+  path[0] = prefix;
+  for (std::uint32_t i = 0; i < tokens.nodes.size();) {
+    const ContextDependentTokens::Node& node = tokens.nodes[i];
+    const ExprId next = automaton_.row(path[node.depth])[class_of[node.byte]];
+    if (next == ExprSet::kEmpty) {
+      i = node.next;
+      continue;
+    }
+    for (std::uint32_t k = node.first; k < node.last; ++k) {
+      builder.allow(tokens.ids[k]);
+      allowed.push_back(tokens.ids[k]);
+    }
+    builder.note_length(automaton_.completion_bound(next));
+    path[node.depth + std::size_t{1}] = next;
+    if (automaton_.accepting(next)) {
+      for (std::uint32_t below = i + 1; below < node.next; ++below) {
+        for (std::uint32_t k = tokens.nodes[below].first; k < tokens.nodes[below].last; ++k) {
+          suffixes.push_back({tokens.suffixes[k].text.substr(node.depth + std::size_t{1}), tokens.ids[k], 0});
+        }
+      }
+    }
+    ++i;
+  }
+  std::ranges::sort(allowed);
+  std::erase_if(suffixes, [&](const auto& suffix) { return std::ranges::binary_search(allowed, suffix.id); });
+  std::ranges::sort(suffixes);
+  const std::shared_ptr<const Mask> mask = builder.finish(ContextDependentTokens::of(std::move(suffixes), {}));
   cache.insert(key, mask, MaskCache::Kind::slice);
   return mask;
 }

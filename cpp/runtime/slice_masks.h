@@ -30,6 +30,9 @@ class SliceMasks {
   // As above, for a prefix that ends in a value (Slice::is_value). Leaves out the context-dependent tokens that may
   // also stay inside the prefix: `12` after `1`.
   std::shared_ptr<const Mask> mask_of_value(ExprId prefix);
+  // As above, for the context-dependent tokens of another slice whose continuation begins with the prefix. Cost: a
+  // cache look-up; at the first visit a walk over the suffixes of these tokens.
+  std::shared_ptr<const Mask> mask_of_value(ExprId prefix, const ContextDependentTokens& tokens);
 
  private:
   ReferenceMask find_reference(ExprId prefix);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import warnings
+from copy import deepcopy
 from itertools import combinations, islice
 from typing import Any
 
@@ -162,7 +163,7 @@ def test_notations_of_arguments(style: str, inner: Any) -> None:
         assert_as_general(schema, style=style)
 
 
-_SCALARS = st.sampled_from(INNER)
+_SCALARS = st.sampled_from(INNER).map(deepcopy)  # a warning names the first of the positions of one object
 _SCHEMAS = st.recursive(
     _SCALARS,
     lambda inner: st.one_of(
@@ -206,6 +207,15 @@ DEFINITIONS: dict[str, Any] = {
     "a/b": {"type": "null"},
     "a~1b": {"type": "boolean"},
     "other": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/plain"}]},
+    "twice": {"anyOf": [{"$ref": "#/$defs/text"}, {"$ref": "#/$defs/text"}]},
+    "equal": {"anyOf": [{"type": "null"}, {"type": "null", "title": "x"}]},
+    "wrapped": {"allOf": [{"$ref": "#/$defs/advised"}], "description": "x"},
+    "advised": {"type": "object", "properties": {"a": {"type": "string", "_format": "x"}}, "_minItems": 1},
+    "kinds": {"oneOf": [{"$ref": "#/$defs/plain"}, {"$ref": "#/$defs/advised"}, {"type": ["null", "string"]}]},
+    "overlapping": {"oneOf": [{"type": "integer"}, {"type": "number"}]},
+    "everything": {"anyOf": [{"$ref": "#/$defs/anything"}, {"type": "null"}]},
+    "anything": {},
+    "again": {"anyOf": [{"$ref": "#/$defs/again"}, {"type": "null"}]},
 }
 
 
@@ -218,6 +228,8 @@ def test_references(name: str, order: str, draft: str | None) -> None:
     for properties in ({"a": reference}, {"a": reference, "b": reference, "c": {"$ref": "#/$defs/text"}}):
         assert_as_general({"type": "object", **head, "properties": properties, "required": ["a"]}, order=order)
         assert_as_general({"type": "object", **head, "additionalProperties": reference}, order=order)
+    for root in (reference, {"anyOf": [reference, {"type": "boolean"}]}, {"oneOf": [{"type": "boolean"}, reference]}):
+        assert_as_general({**head, **root, "definitions": {}}, order=order)
 
 
 def test_a_document_of_too_many_schemas_goes_the_general_way() -> None:
@@ -245,6 +257,7 @@ def test_closed_schemas_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     properties = {str(number): schema for number, schema in enumerate(inner)}
     detent.json_schema(json.dumps({"type": "object", "properties": properties}))
+    detent.json_schema(json.dumps({"type": "object", "properties": properties}), order="any")
     monkeypatch.setattr(SchemaDocument, "__init__", lambda *_, **__: pytest.fail("the general way"))
     detent.json_schema(json.dumps({"type": "object", "properties": properties, "required": ["0"]}))
     equal_names = {"type": "array", "items": {"type": "string"}, "_minItems": 1}

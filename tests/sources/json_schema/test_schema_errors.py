@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import pickle
 import warnings
@@ -12,9 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import detent
 from detent.sources.json_schema.assertions.diagnostics import collected_warnings
+from detent.sources.json_schema.assertions.keywords import KEYWORDS, SILENT, intended_keyword
 
 _STRINGS = {"type": "array", "items": {"type": "string"}, "contains": {"maxLength": 3}, "uniqueItems": True}
 
@@ -239,3 +243,16 @@ def test_patterns_of_names_that_overlap_in_many_ways_are_refused_soon() -> None:
     language = detent.json_schema({"type": "object", "patternProperties": apart, "additionalProperties": False})
     assert language.accepts('{"b123456789": 1}')
     assert not language.accepts('{"b12345678": 1}')
+
+
+@given(
+    st.sampled_from(sorted({*KEYWORDS, *SILENT})), st.text("aeimnoprst$I", max_size=3), st.integers(0, 12), st.data()
+)
+def test_advice_is_that_of_the_nearest_name(keyword: str, inserted: str, place: int, data: st.DataObject) -> None:
+    removed = data.draw(st.integers(0, 3))
+    name = keyword[:place] + inserted + keyword[place + removed :]
+    if name in ("nullable", "divisibleBy", "disallow", "extends"):  # of other dialects
+        return
+    nearest = difflib.get_close_matches(name, [*KEYWORDS, *SILENT], n=1, cutoff=0.8)
+    expected = f"write {nearest[0]}" if nearest and nearest[0] in KEYWORDS else ""
+    assert intended_keyword.__wrapped__(name) == expected

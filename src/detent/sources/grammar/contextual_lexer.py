@@ -25,9 +25,10 @@ from detent.limits import Limits
 from detent.queries import ByteDfa
 from detent.sources.grammar.lark_rules import LarkRules, LarkTerminal
 from detent.sources.grammar.leftmost_match import LeftmostMatch, is_empty, leftmost_match
+from detent.sources.grammar.productions import Grammar
 from detent.sources.nodes import ANY_BYTES, CHARACTER
 
-__all__ = ["ContextualLexer", "Guard", "NoBlankError", "Path", "Terminals"]
+__all__ = ["ContextualLexer", "Guard", "Path", "Terminals"]
 
 # Answers about single terminals are worth so much; what is larger is taken the general way.
 _STATES = 2_000
@@ -58,7 +59,7 @@ class Guard(IntEnum):
     """The text after the terminal must not make the match longer."""
 
 
-class NoBlankError(Exception):
+class _NoBlankError(Exception):
     """A terminal without an ignored one before it that guards rest on; the nodes are to be made again."""
 
 
@@ -319,14 +320,26 @@ class Terminals:
                         self._blanks[number] = texts
         return self._blanks
 
+    def with_blanks(self, make: Callable[[], Grammar]) -> Grammar:
+        """Return what a function makes; it is called again if guards rest on a blank that a terminal lacks."""
+        while True:
+            try:
+                return make()
+            except _NoBlankError:
+                continue  # with fewer blanks
+
     def check_blanks(self, before: Iterable[tuple[int, Path, int]]) -> None:
-        """Take note of the ignored terminals before a terminal; raises `NoBlankError` if a guard rests on another."""
+        """Note what is ignored before a terminal; `with_blanks` begins anew if a guard rests on something else."""
         found = {number for number, path, left in before if left == Guard.NONE and not path.rivals}
         for number in set(self.blanks) - found:
             del self.blanks[number]
             if number in self._used_blanks:
                 self._used_blanks.clear()
-                raise NoBlankError
+                raise _NoBlankError
+
+    def with_escape(self, terminal: int, path: Path, guard: int) -> tuple[Path, int]:
+        """Return a narrowed path with a guard of the core where it has an escape; rules then need not know of it."""
+        return path, Guard.MAXIMAL if guard > Guard.NONE and self._escape(terminal, path, None) else guard
 
     def _escape(self, terminal: int, path: Path, rivals: _core.Node | None) -> bytes:
         """Return a text that breaks no guard of a path, whatever follows it; empty if there may be none.

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from detent import _core
 from detent.limits import Limits
-from detent.sources.grammar.contextual_lexer import Guard, NoBlankError, Path, Terminals
+from detent.sources.grammar.contextual_lexer import Guard, Path, Terminals
 from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
@@ -36,11 +36,7 @@ _SOME_BYTES = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
 def dynamic_productions(rules: LarkRules, limits: Limits, *, complete: bool) -> Grammar:
     """Return the productions of the texts that a dynamic lexer accepts; `complete` is "dynamic_complete"."""
     terminals = Terminals(rules, limits)
-    while True:
-        try:
-            return DynamicLexer(rules, limits, terminals, complete).run()
-        except NoBlankError:
-            continue  # with fewer blanks
+    return terminals.with_blanks(lambda: DynamicLexer(rules, limits, terminals, complete).run())
 
 
 class DynamicLexer:

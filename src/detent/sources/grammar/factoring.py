@@ -22,7 +22,7 @@ _END: Any = None
 
 
 def factored(grammar: Grammar) -> Grammar:
-    """Return an equivalent grammar in which no productions of a rule begin alike. Takes linear time.
+    """Return an equivalent grammar in which few productions of a rule begin alike. Takes linear time.
 
     >>> from detent import _core
     >>> a, b, c = (Terminal(_core.literal(text), False) for text in (b"a", b"b", b"c"))
@@ -96,9 +96,9 @@ class _Factoring:
 
     def options(self, rows: list[Production]) -> list[Production]:
         """Return rows with common beginnings and ends taken out."""
-        return self.ends_apart(self.begins_apart(rows))
+        return self.without_common_ends(self.without_common_beginnings(rows))
 
-    def begins_apart(self, rows: list[Production]) -> list[Production]:
+    def without_common_beginnings(self, rows: list[Production]) -> list[Production]:
         """Return rows of which no two begin alike."""
         if len({row[:1] for row in rows}) == len(rows):
             return rows
@@ -106,12 +106,12 @@ class _Factoring:
         made: dict[int, list[Production]] = {}
         for node, chains in reversed(branches):
             made[node] = [
-                tuple(chain) if then is None else (*chain, *self.joined(self.ends_apart(made[then])))
+                tuple(chain) if then is None else (*chain, *self.joined(self.without_common_ends(made[then])))
                 for chain, then in chains
             ]
         return made[branches[0][0]]
 
-    def ends_apart(self, rows: list[Production]) -> list[Production]:
+    def without_common_ends(self, rows: list[Production]) -> list[Production]:
         """Return rows of which no two end alike."""
         if len({row[-1:] for row in rows}) == len(rows):
             return rows
@@ -170,10 +170,11 @@ def _with_repeats(rules: list[list[Production]]) -> list[list[Production]]:
             found = _as_repeat(rows)
             if found is not None and found.rule != rule:
                 known[rule] = found
-        rules = [
+        replaced = [
             [tuple(known.get(symbol, symbol) if isinstance(symbol, int) else symbol for symbol in row) for row in rows]
             for rows in rules
         ]
+        rules = [list(dict.fromkeys(rows)) for rows in replaced]
     return rules
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from detent import _core
-from detent.sources.grammar.contextual_lexer import ContextualLexer, Guard, NoBlankError, Path, Terminals
+from detent.sources.grammar.contextual_lexer import ContextualLexer, Guard, Path, Terminals
 from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lalr import END, Lalr
 from detent.sources.grammar.productions import Grammar, Production, Symbol, Terminal
@@ -43,11 +43,7 @@ _Body = list["list[_Rule | Terminal]"]
 
 def annotate_lexer_states(automaton: Lalr, terminals: Terminals, limit: int) -> Grammar:
     """Return the productions of the texts that the automaton accepts with its contextual lexer."""
-    while True:
-        try:
-            return _Annotation(automaton, terminals, limit).run()
-        except NoBlankError:
-            continue  # with fewer blanks
+    return terminals.with_blanks(lambda: _Annotation(automaton, terminals, limit).run())
 
 
 class _Annotation:
@@ -71,14 +67,15 @@ class _Annotation:
         self.known_tokens: dict[tuple[int, int, int, frozenset[int]], _Token] = {}
         self.class_of = self.classify()
         self.exits: dict[_Key, set[_Lexer]] = {}
-        # For moves of the automaton and guards, whether what may come after the rule could break the guard.
-        self.is_kept: dict[tuple[int, int], bool] = {}
+        # How the lexer is left by a rule at a move of the automaton, and classes that read what may come next alike.
+        self.known_decided: dict[tuple[int, _Lexer], _Lexer] = {}
+        self.alike: dict[tuple[object, ...], int] = {}
         self.readings: dict[_Key, list[tuple[_Lexer, Terminal]]] = {}
 
     def classify(self) -> list[int]:
         """Find how terminals are read, and return the class of each state's context."""
         automaton = self.automaton
-        views: list[list[object]] = [[] for _ in self.contexts]
+        views: list[list[tuple[int, int, _Token]]] = [[] for _ in self.contexts]
         split: list[tuple[int, int, dict[int, _Token]]] = []
         for state, lexed_in in enumerate(_contexts_before(automaton, self.context_of)):
             symbols = [symbol for symbol in automaton.goto[state] if symbol < 0]
@@ -94,8 +91,12 @@ class _Annotation:
                 split.append((state, symbol, tokens))
                 for context, token in tokens.items():
                     views[context].append((state, symbol, token))
-        numbers: dict[tuple[object, ...], int] = {}
+        numbers: dict[tuple[tuple[int, int, _Token], ...], int] = {}
         classes = [numbers.setdefault(tuple(view), len(numbers)) for view in views]
+        self.views = [dict[int, list[object]]() for _ in numbers]
+        for view, number in numbers.items():
+            for state, symbol, token in view:
+                self.views[number].setdefault(symbol, []).append((state, token))
         for state, symbol, tokens in split:
             self.tokens[state, symbol] = {classes[context]: token for context, token in tokens.items()}
         return [classes[context] for context in self.context_of]
@@ -123,7 +124,9 @@ class _Annotation:
         if key not in self.narrowed_readings:
             lexer = self.lexers[context]
             paths = lexer.skipped[number] if is_skipped else lexer.paths[number]
-            readings = (self.terminals.narrowed(number, path, following) for path in paths)
+            readings = [self.terminals.narrowed(number, path, following) for path in paths]
+            if not is_skipped:
+                readings = [reading and self.terminals.with_escape(number, *reading) for reading in readings]
             self.narrowed_readings[key] = frozenset(reading for reading in readings if reading is not None)
         return self.narrowed_readings[key]
 
@@ -183,9 +186,9 @@ class _Annotation:
         """Find in which classes the lexer may be after each annotated rule: the least sets, by a work list."""
         callers: dict[_Key, set[_Key]] = {}
         self.exits[start] = set()
-        waiting = [start]
+        waiting = {start: None}
         while waiting:
-            key = waiting.pop()
+            key, _ = waiting.popitem()
             rule, state, lexer = key
             found: set[_Lexer] = set()
             for number in self.automaton.rows_of[rule]:
@@ -202,13 +205,13 @@ class _Annotation:
                         if called not in self.exits:
                             self.budget.charge(1)
                             self.exits[called] = set()
-                            waiting.append(called)
+                            waiting[called] = None
                         after |= self.exits[called]
                     at, lexers = target, after
-                found.update(self.settled(rule, state, left) for left in lexers)
+                found.update(self.decided(rule, state, left) for left in lexers)
             if not found <= self.exits[key]:
                 self.exits[key] |= found
-                waiting.extend(callers.get(key, ()))
+                waiting.update(dict.fromkeys(callers.get(key, ())))
 
     def rows(self, rule: _Rule) -> Iterator[list[_Rule | Terminal]]:
         """Yield the rows of an annotated rule: one for each way in which the lexer may go through them."""
@@ -227,19 +230,21 @@ class _Annotation:
                         longer.append((after, [*row, (symbol, at, current, after)]))
                 self.budget.charge(len(longer))
                 at, alternatives = target, longer
-            yield from (row for current, row in alternatives if self.settled(number, state, current) == end)
+            yield from (row for current, row in alternatives if self.decided(number, state, current) == end)
 
-    def settled(self, rule: int, state: int, lexer: _Lexer) -> _Lexer:
-        """Return how a rule leaves the lexer, without a guard that nothing that may come next could break."""
-        guard = lexer[1]
-        if guard == Guard.NONE:
-            return lexer
+    def decided(self, rule: int, state: int, lexer: _Lexer) -> _Lexer:
+        """Return how a rule leaves the lexer, as far as what may come next is read differently."""
         move = self.automaton.moves[state, rule]
-        if (move, guard) not in self.is_kept:
-            following = frozenset(~symbol for symbol in self.automaton.follow[move] if symbol != END)
-            nexts = self.terminals.first_bytes_of(following.union(self.ignored))
-            self.is_kept[move, guard] = not self.terminals.guard_bytes(guard).isdisjoint(nexts)
-        return lexer if self.is_kept[move, guard] else (lexer[0], Guard.NONE)
+        if (move, lexer) not in self.known_decided:
+            number, guard = lexer
+            follow = self.automaton.follow[move]
+            view = tuple((symbol, tuple(self.views[number].get(symbol, ()))) for symbol in sorted(follow))
+            nexts = frozenset(~symbol for symbol in follow if symbol != END)
+            if guard != Guard.NONE:
+                bytes_after = self.terminals.first_bytes_of(nexts.union(self.ignored))
+                guard = Guard.NONE if self.terminals.guard_bytes(guard).isdisjoint(bytes_after) else guard
+            self.known_decided[move, lexer] = self.alike.setdefault(view, number), guard
+        return self.known_decided[move, lexer]
 
     def terminal(self, symbol: int, token: _Token, pending: int, guard: int) -> Terminal | None:
         """Return what of a terminal leaves a guard, with what is ignored before it, after another guard."""

@@ -21,6 +21,7 @@ from detent.queries import ByteDfa
 from detent.reason import Continuation, Marks, Reason, ReasonKind, smallest
 from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.assemble import assemble, finish
+from detent.sources.grammar.contextual_lexer import Terminals
 from detent.sources.grammar.dynamic_lexer import DynamicLexer
 from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_rules import LarkRules
@@ -230,7 +231,9 @@ class _LarkSearch(_Search):
         self._rules.start(source.start)
 
     def marked(self) -> _core.Node:
-        return finish(_MarkedLexer(self, self._rules, self._limits).run(), self._start)
+        terminals = Terminals(self._rules, self._limits)
+        grammar = terminals.with_blanks(lambda: _MarkedLexer(self, self._rules, self._limits, terminals).run())
+        return finish(grammar, self._start)
 
     def taken_away(self, refused: Continuation, reading: list[_Occurrence]) -> _Found:
         return "lexer", reading
@@ -239,8 +242,9 @@ class _LarkSearch(_Search):
 class _MarkedLexer(DynamicLexer):
     """The productions of a grammar with a mark before each terminal of its rules."""
 
-    def __init__(self, search: _LarkSearch, rules: LarkRules, limits: Limits) -> None:
-        super().__init__(rules, limits, complete=True)
+    def __init__(self, search: _LarkSearch, rules: LarkRules, limits: Limits, terminals: Terminals) -> None:
+        super().__init__(rules, limits, terminals, complete=True)
+        search.found.clear()  # of an attempt before
         self._search = search
 
     def symbol(self, tree: RuleName | TerminalNode) -> Symbol:

@@ -17,7 +17,6 @@ from detent.sources.nodes import short_repr
 __all__ = ["KEYWORDS", "SILENT", "intended_keyword", "read_assertions", "unknown_name"]
 
 KEYWORDS = {**SCALAR_KEYWORDS, **OBJECT_KEYWORDS, **ARRAY_KEYWORDS, **IN_PLACE_KEYWORDS}
-_MIN_SIMILARITY = 0.8
 
 # Keywords that other keywords read, annotations, and keywords of a later draft than the schema's own.
 SILENT = frozenset(
@@ -25,6 +24,10 @@ SILENT = frozenset(
     "title description default example examples deprecated readOnly writeOnly contentEncoding "
     "contentMediaType contentSchema discriminator externalDocs xml".split()
 )
+_LETTERS = [(name, len(name), frozenset(name)) for name in (*KEYWORDS, *SILENT)]
+_MIN_SIMILARITY = 0.8
+"""Twice the characters that match, of those of both names."""
+_ROUNDING = 1e-9
 _FOREIGN = {
     "nullable": 'it is OpenAPI\'s: add "null" to the type',
     "divisibleBy": "it is of draft 3: write multipleOf",
@@ -72,10 +75,20 @@ def _is_extension(name: str) -> bool:
     return name.startswith(("x-", "$"))
 
 
+def _similar_names(keyword: str) -> list[str]:
+    """Return the names that `get_close_matches` may choose, which takes long: few characters are in one name alone."""
+    size, letters, found = len(keyword), set(keyword), []
+    for name, length, known in _LETTERS:
+        least = _MIN_SIMILARITY / 2 * (size + length) - _ROUNDING
+        if least <= min(size, length) and least <= size - len(letters - known):
+            found.append(name)
+    return found
+
+
 @lru_cache(maxsize=1000)
 def intended_keyword(keyword: str) -> str:
     """Return the advice for a name that resembles a keyword, and "" for other names."""
     if keyword in _FOREIGN:
         return _FOREIGN[keyword]
-    nearest = get_close_matches(keyword, [*KEYWORDS, *SILENT], n=1, cutoff=_MIN_SIMILARITY)
+    nearest = get_close_matches(keyword, _similar_names(keyword), n=1, cutoff=_MIN_SIMILARITY)
     return f"write {nearest[0]}" if nearest and nearest[0] in KEYWORDS else ""

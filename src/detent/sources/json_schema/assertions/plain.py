@@ -14,7 +14,7 @@ from detent.sources.json_schema.assertions.keywords import KEYWORDS, SILENT, int
 from detent.sources.json_schema.assertions.scalar_keywords import KINDS
 from detent.sources.json_schema.parse.values import ARRAY, EVERY_KIND, INTEGER, NUMBER, OBJECT, is_text
 
-__all__ = ["ANNOTATIONS", "Advice", "PlainSchema", "assert_nothing", "listed_strings", "read_plain"]
+__all__ = ["ANNOTATIONS", "Advice", "PlainSchema", "assert_nothing", "kinds_of", "listed_strings", "read_plain"]
 
 _OBJECT = frozenset(("properties", "required", "additionalProperties"))
 _ARRAY = frozenset(("items", "additionalItems", "minItems", "maxItems", "uniqueItems"))
@@ -56,7 +56,7 @@ def read_plain(schema: Any, year: int, *, is_root: bool = False, advice: Advice 
     if not isinstance(schema, dict):
         return None
     names = schema.keys()
-    kinds = _kinds(schema["type"]) if "type" in names else EVERY_KIND
+    kinds = kinds_of(schema["type"]) if "type" in names else EVERY_KIND
     if not kinds or (kinds & NUMBER == INTEGER and year <= 4):
         return None
     if not names <= _PLAIN and not assert_nothing(names - _PLAIN, schema, advice, is_root=is_root):
@@ -121,7 +121,7 @@ def listed_strings(schema: Mapping[str, Any], year: int, advice: Advice | None =
     return sorted(set(listed))
 
 
-def _kinds(types: Any) -> int:
+def kinds_of(types: Any) -> int:
     """Return the kinds of values of a type, or of several; 0 if the argument is malformed."""
     if isinstance(types, str):
         return KINDS.get(types, 0)

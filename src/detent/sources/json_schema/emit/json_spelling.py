@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Literal
 
@@ -105,8 +105,13 @@ def json_spelling(spelling: str, whitespace: object) -> JsonSpelling:
     if spelling not in ("written", "any"):
         raise ArgumentError(f'spelling must be "written" or "any", got {short_repr(spelling)}')
     if whitespace is None:
-        whitespace = "written" if spelling == "written" else "bounded"
+        return _default(spelling)
     return _cached(white_space(whitespace), spelling == "written")
+
+
+@cache
+def _default(spelling: str) -> JsonSpelling:
+    return _cached(white_space("written" if spelling == "written" else "bounded"), spelling == "written")
 
 
 @lru_cache(maxsize=16)

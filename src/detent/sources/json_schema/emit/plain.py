@@ -5,8 +5,10 @@ The expressions are those that `objects` and `arrays` emit for the same schema a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from detent import _core
 from detent.sources.diagnostics import json_pointer
@@ -17,6 +19,7 @@ from detent.sources.json_schema.assertions.plain import (
     Advice,
     PlainSchema,
     assert_nothing,
+    kinds_of,
     listed_strings,
     read_plain,
 )
@@ -43,6 +46,9 @@ __all__ = ["PlainEmitter", "PlainNodes"]
 
 _TYPED = ANNOTATIONS | {"type"}
 _REFERRING = ANNOTATIONS | {"$ref"}
+_WRAPPING = ANNOTATIONS | {"allOf"}
+_UNITING = ANNOTATIONS | {"anyOf", "oneOf"}
+_FEWEST_OPTIONS = 2
 _LONGEST_CHAIN = 10
 _CONSTRAINED = ANNOTATIONS | CONSTRAINTS
 _NUMBERS = {INTEGER: [NumberRange(is_integer=True)], NUMBER: [NumberRange()]}
@@ -57,15 +63,20 @@ class ClosedSchemas(Protocol):
         """Return the expression of a schema that is not plain; None if the general way is due."""
 
 
-_Plain: TypeAlias = tuple[PlainSchema, list[Any]]
-"""A schema, and the ends of the references in its members, other members and items."""
+class _Read(NamedTuple):
+    """A schema of a document: a plain one, or anyOf or oneOf alone."""
+
+    plain: PlainSchema | str
+    """The keywords, or the one keyword."""
+    ends: list[Any]
+    """Where its members, other members and items lead to, or its options."""
 
 
 class _Warnings:
     """The warnings that are due once a document has turned out to be plain."""
 
     def __init__(self) -> None:
-        self.messages: list[str] = []
+        self._formats: dict[int, str] = {}
         self._advice: dict[int, Advice] = {}
 
     def note(self, schema: Any, advice: Advice | None) -> None:
@@ -73,47 +84,59 @@ class _Warnings:
         if advice:
             self._advice[id(schema)] = advice
 
-    def issue(self, root: Any, plain: Mapping[int, _Plain], dialect: Dialect) -> bool:
+    def note_format(self, schema: Any, message: str) -> None:
+        """Note the format of a schema that has no effect."""
+        self._formats[id(schema)] = message
+
+    def issue(self, root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> bool:
         """Issue the warnings; return False, and issue none, if the general way may not read all schemas."""
-        if not (self.messages or self._advice):
+        if not (self._formats or self._advice):
             return True
-        if any(_has_unread_parts(each) for each, _ in plain.values()):
+        if any(_has_unread_parts(each.plain) for each in plain.values()):
             return False
-        messages = self.messages
-        for schema, pointer in _places(root, plain, dialect) if self._advice else ():
+        messages: list[str] = []
+        formats = self._formats.copy()
+        for schema, pointer in _pointers(root, plain, dialect):
             where = pointer or "the root"
+            if id(schema) in formats:
+                messages.append(formats.pop(id(schema)))
             messages += [unknown_name(name, where, intended) for name, intended in self._advice.get(id(schema), ())]
+        messages += formats.values()
         diagnostics = Diagnostics(lenient=False)
         for message in messages:
             diagnostics.warn(message)
         return True
 
 
-def _has_unread_parts(plain: PlainSchema) -> bool:
+def _has_unread_parts(plain: PlainSchema | str) -> bool:
+    if isinstance(plain, str):
+        return False
     return plain.items is False or plain.most == 0 or any(inner is False for inner in plain.properties.values())
 
 
-def _places(root: Any, plain: Mapping[int, _Plain], dialect: Dialect) -> Iterator[tuple[Any, str]]:
-    """Yield the schemas of a document, each once, with their JSON pointers."""
+def _pointers(root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> Iterator[tuple[Any, str]]:
+    """Yield the schemas of a document, each once and in its order, with their JSON pointers."""
     seen: set[int] = set()
     pending: list[tuple[Any, str]] = [(root, "")]
     while pending:
         schema, pointer = pending.pop()
+        while (following := _following(schema, root, dialect)) is not None:
+            schema, where = following
+            pointer = where[1:] if where.startswith("#") else pointer + where
         if id(schema) in seen:
             continue
         seen.add(id(schema))
         yield schema, pointer
         if id(schema) not in plain:
             continue
-        found, inner = plain[id(schema)]
-        tokens = [*(("properties", name) for name in found.properties), ("additionalProperties",), ("items",)]
-        written = [*found.properties.values(), found.additional, found.items]
-        for end, one, path in zip(inner, written, tokens, strict=True):
-            at = pointer + json_pointer(path)
-            while one is not end:
-                at = str(one["$ref"])[1:]
-                one = _referred(one, root, dialect, 1)
-            pending.append((end, at))
+        found = plain[id(schema)].plain
+        if isinstance(found, str):
+            options = [(one, f"{pointer}/{found}/{index}") for index, one in enumerate(schema[found])]
+            pending += reversed(options)
+            continue
+        inner = [(schema, json_pointer(("properties", name))) for name, schema in found.properties.items()]
+        inner += [(found.additional, "/additionalProperties"), (found.items, "/items")]
+        pending += [(one, pointer + path) for one, path in reversed(inner)]
 
 
 class PlainNodes:
@@ -135,8 +158,9 @@ class PlainNodes:
     def document(self, root: Any, dialect: Dialect, most: int) -> _core.Node | None:
         """Return the expression of a document of plain schemas alone, at most so many; None for any other one."""
         known: dict[int, _core.Node] = {}
-        plain: dict[int, _Plain] = {}
-        pending = [root]
+        plain: dict[int, _Read] = {}
+        start = _end(root, root, dialect)
+        pending = [start]
         warnings = _Warnings()
         while pending:
             schema = pending[-1]
@@ -146,8 +170,7 @@ class PlainNodes:
             if id(schema) in plain:
                 known[id(schema)] = self._whole(*plain[id(schema)], known)
                 continue
-            advice: Advice = []
-            found = read_plain(schema, dialect.year, is_root=schema is root, advice=advice)
+            found = self._read(schema, root, dialect, warnings)
             if len(plain) >= most:
                 return None
             if found is None:
@@ -156,15 +179,24 @@ class PlainNodes:
                     return None
                 known[id(schema)] = closed
                 continue
-            warnings.note(schema, advice)
-            inner = [*found.properties.values(), found.additional, found.items]
-            inner = [_referred(one, root, dialect) if type(one) is dict and "$ref" in one else one for one in inner]
-            plain[id(schema)] = found, inner
-            open_schemas = self._note_scalars(inner, dialect, warnings, known)
+            plain[id(schema)] = found
+            open_schemas = self._note_scalars(found.ends, dialect, warnings, known)
             if any(id(one) in plain for one in open_schemas):
                 return None  # a schema inside itself
             pending += open_schemas
-        return known[id(root)] if warnings.issue(root, plain, dialect) else None
+        return known[id(start)] if warnings.issue(root, plain, dialect) else None
+
+    @staticmethod
+    def _read(schema: Any, root: Any, dialect: Dialect, warnings: _Warnings) -> _Read | None:
+        union = _union(schema, root, dialect)
+        if union is not None:
+            return _Read(*union)
+        advice: Advice = []
+        found = read_plain(schema, dialect.year, is_root=schema is root, advice=advice)
+        if found is None:
+            return None
+        warnings.note(schema, advice)
+        return _Read(found, _ends([*found.properties.values(), found.additional, found.items], root, dialect))
 
     def _note_scalars(
         self, schemas: list[Any], dialect: Dialect, warnings: _Warnings, known: dict[int, _core.Node]
@@ -187,8 +219,10 @@ class PlainNodes:
             return None
         return self._closed_schemas(self._spelling, dialect.uri, schema, is_ordered=self._is_ordered)
 
-    def _whole(self, plain: PlainSchema, inner: list[Any], known: Mapping[int, _core.Node]) -> _core.Node:
-        """Return the expression of a schema; `inner` are those of its members, other members and items."""
+    def _whole(self, plain: PlainSchema | str, inner: list[Any], known: Mapping[int, _core.Node]) -> _core.Node:
+        """Return the expression of a schema; `inner` are its options, or its members, other members and items."""
+        if isinstance(plain, str):
+            return union_of([known[id(one)] for one in inner])
         anything = self._spelling.anything
         *values, other, item = [None if one is False else anything if one is True else known[id(one)] for one in inner]
         parts = self.scalars(plain.kinds)
@@ -239,7 +273,7 @@ class PlainNodes:
         if isinstance(name, str) and not is_known_format(name):
             if warnings is None:
                 return None
-            warnings.messages.append(unknown_format(name))
+            warnings.note_format(schema, unknown_format(name))
             schema = {keyword: argument for keyword, argument in schema.items() if keyword != "format"}
         return constrained_scalar(self._spelling, dialect.uri, schema)
 
@@ -350,19 +384,60 @@ class PlainEmitter:
         return self._nodes.object(plain, values, other)
 
 
-def _referred(schema: Any, root: Any, dialect: Dialect, steps: int = _LONGEST_CHAIN) -> Any:
-    """Return the schema at the end of references inside a document; a schema that is no reference alone, as it is."""
-    for _ in range(steps):
-        if type(schema) is not dict or "$ref" not in schema:
-            return schema
-        if not (dialect.is_reference_alone or schema.keys() <= _REFERRING):
+def _following(schema: Any, root: Any, dialect: Dialect) -> tuple[Any, str] | None:
+    """Return the one schema that a schema leads to, with its address, or its JSON pointer from there; else None."""
+    if type(schema) is not dict:
+        return None
+    if "$ref" not in schema:
+        options = schema.get("allOf")
+        if type(options) is not list or len(options) != 1 or not schema.keys() <= _WRAPPING:
+            return None
+        return (options[0], "/allOf/0") if type(options[0]) in (dict, bool) else None
+    names = schema.keys()
+    is_alone = dialect.is_reference_alone or names <= _REFERRING
+    if not is_alone and not (schema is root and assert_nothing(names - _REFERRING, schema, None, is_root=True)):
+        return None
+    reference = str(schema["$ref"])
+    first, *tokens = reference.split("/")
+    found = root if first == "#" and "~" not in reference and "%" not in reference else None
+    for token in tokens:
+        found = found.get(token) if type(found) is dict else None
+    return (found, reference) if type(found) in (dict, bool) else None
+
+
+def _end(schema: Any, root: Any, dialect: Dialect) -> Any:
+    """Return the schema to which a schema leads by references alone; any other schema as it is."""
+    for _ in range(_LONGEST_CHAIN):
+        found = _following(schema, root, dialect)
+        if found is None:
             break
-        reference = str(schema["$ref"])
-        first, *tokens = reference.split("/")
-        found = root if first == "#" and "~" not in reference and "%" not in reference else None
-        for token in tokens:
-            found = found.get(token) if type(found) is dict else None
-        if type(found) not in (dict, bool):
-            break
-        schema = found
+        schema, _ = found
     return schema
+
+
+def _ends(schemas: Sequence[Any], root: Any, dialect: Dialect) -> list[Any]:
+    return [
+        _end(one, root, dialect) if type(one) is dict and ("$ref" in one or "allOf" in one) else one for one in schemas
+    ]
+
+
+def _union(schema: Any, root: Any, dialect: Dialect) -> tuple[str, list[Any]] | None:
+    """Return the keyword and the options of a schema that says nothing but anyOf, or oneOf of different kinds."""
+    if type(schema) is not dict or ("anyOf" in schema) is ("oneOf" in schema):
+        return None
+    keyword = "anyOf" if "anyOf" in schema else "oneOf"
+    options, names = schema[keyword], schema.keys() - _UNITING
+    if (
+        type(options) is not list
+        or len(options) < _FEWEST_OPTIONS
+        or not all(type(one) is dict and one for one in options)
+    ):
+        return None
+    if names and not assert_nothing(names, schema, None, is_root=schema is root):
+        return None
+    ends = _ends(options, root, dialect)
+    if keyword == "oneOf":
+        kinds = [kinds_of(end["type"]) if type(end) is dict and "type" in end else 0 for end in ends]
+        return (keyword, ends) if all(kinds) and sum(kinds) == reduce(or_, kinds) else None
+    scalars = [one["type"] for one in options if type(one.get("type")) is str and one["type"] in _SCALARS]
+    return (keyword, ends) if len(scalars) == len(set(scalars)) and all(type(end) is dict for end in ends) else None
