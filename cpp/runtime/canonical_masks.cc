@@ -11,6 +11,8 @@
 //    uncertain ones, and those that cross its end, are decided for each state (compute_from_slice).
 // 5. A union may have exponentially many states after a token, where each of its operands has few. Once a walk makes
 // too many states, the operands are followed instead of their unions (CanonicalAlternativeWalk).
+// 6. Bans have thousands of states, whose tokens lead mostly to the same ones. A walk starts from the mask of a recent
+//    similar state at the same position (walk_beside).
 #include "runtime/canonical_masks.h"
 
 #include <algorithm>
@@ -50,13 +52,16 @@ bool CanonicalMasks::fill(ExprId state, const SplitPositionSets::Set& set, std::
   return removed;
 }
 
-std::shared_ptr<const Mask> CanonicalMasks::mask_of(ExprId state, const SplitPosition& at) {
+Hash128 CanonicalMasks::key(ExprId state, const SplitPosition& at) const {
   const std::uint64_t position = std::uint64_t{at.position.value} << 32 | at.unsplit.value;
-  const Hash128 key = mix(mix(language_.automaton.hash(state), language_.transitions.cache_key()), position);
+  return mix(mix(language_.automaton.hash(state), language_.transitions.cache_key()), position);
+}
+
+std::shared_ptr<const Mask> CanonicalMasks::mask_of(ExprId state, const SplitPosition& at) {
   MaskCache& cache = language_.vocabulary().cache();
-  if (std::shared_ptr<const Mask> known = cache.find(key)) return known;
+  if (std::shared_ptr<const Mask> known = cache.find(key(state, at))) return known;
   std::shared_ptr<const Mask> mask = compute(state, at);
-  cache.insert(key, mask);
+  cache.insert(key(state, at), mask);
   return mask;
 }
 
@@ -68,7 +73,9 @@ std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPos
       return compute_from_slice(state, at, sliced);
     }
   }
+  if (std::shared_ptr<const Mask> mask = walk_beside_similar(state, at)) return mask;
   if (std::shared_ptr<const Mask> mask = walk(state, at)) {
+    recent_.add(state);
     if (give_ups_ > 0) --give_ups_;
     return mask;
   }
@@ -96,6 +103,65 @@ std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPositi
   for (const auto& [token, bound] : tokens) {
     builder.allow(token);
     builder.note_length(bound);
+  }
+  return builder.finish();
+}
+
+// Null where no recent state is similar, or its mask at this position is not known.
+std::shared_ptr<const Mask> CanonicalMasks::walk_beside_similar(ExprId state, const SplitPosition& at) {
+  if (give_ups_ > 0) return nullptr;
+  for (ExprId other : recent_.similar_states(state)) {
+    const auto known = language_.vocabulary().cache().find(key(other, at), MaskCache::Kind::reference);
+    if (known && other != state) return walk_beside(other, *known, state, at);
+  }
+  return nullptr;
+}
+
+// Decides only the tokens that lead the two states to different ones: where they lead to the same state, from the same
+// position, what follows is the same.
+std::shared_ptr<const Mask> CanonicalMasks::walk_beside(ExprId other, const Mask& reference, ExprId state,
+                                                        const SplitPosition& at) {
+  const Vocabulary& vocabulary = language_.vocabulary();
+  Automaton& automaton = language_.automaton;
+  const std::vector<TrieNode>& trie = vocabulary.trie();
+  TokenBounds bounds(language_, search_, state, at);
+  BoundedTokens tokens;  // with kInfinite: refused
+  std::vector<std::pair<ExprId, ExprId>> path(vocabulary.max_token_length() + std::size_t{1});
+  path[0] = {state, other};
+  std::int64_t visited = 0;
+  for (std::size_t i = 0; i < trie.size(); ++visited) {
+    const TrieNode& node = trie[i];
+    const auto [from, from_there] = path[node.depth];
+    const std::uint8_t byte_class = automaton.class_of()[node.byte];
+    const ExprId next = automaton.row(from)[byte_class];
+    const ExprId there = from_there == ExprSet::kEmpty ? from_there : automaton.row(from_there)[byte_class];
+    if (next == there) {
+      i = node.next;
+      continue;
+    }
+    if (next == ExprSet::kEmpty) {
+      for (; i < node.next; ++i) {
+        for_each_id(vocabulary, trie[i].token, [&](std::uint32_t token) { tokens.emplace_back(token, kInfinite); });
+      }
+      continue;
+    }
+    const bool is_tokenizable = node.token != TrieNode::kNoToken && automaton.is_tokenizable(next);
+    for_each_id(vocabulary, node.token, [&](std::uint32_t token) {
+      tokens.emplace_back(token, is_tokenizable ? bounds.of(token, next) : kInfinite);
+    });
+    path[node.depth + std::size_t{1}] = {next, there};
+    ++i;
+  }
+  language_.meter.step(visited / 8 + 1);
+  MaskBuilder builder(vocabulary.word_count());
+  builder.copy_from(reference);
+  for (const auto& [token, bound] : tokens) {
+    if (bound == kInfinite) {
+      builder.refuse(token);
+    } else {
+      builder.allow(token);
+      builder.note_length(bound);
+    }
   }
   return builder.finish();
 }

@@ -18,6 +18,7 @@
 #include "runtime/completion_search.h"
 #include "runtime/known_completions.h"
 #include "runtime/mask_computer.h"
+#include "runtime/recent_states.h"
 #include "runtime/split_positions.h"
 #include "runtime/token_bounds.h"
 #include "runtime/tokenized_language.h"
@@ -36,7 +37,8 @@ class CanonicalMasks {
         endings_(endings),
         search_(search),
         known_completions_(known_completions),
-        slices_(language, masks.analysis(), completions, endings, search) {}
+        slices_(language, masks.analysis(), completions, endings, search),
+        recent_(language.vocabulary(), language.automaton, MaskKind::state) {}
 
   // What masks of `other`, of the same language, have shown holds here.
   void continue_from(const CanonicalMasks& other) { give_ups_ = other.give_ups_; }
@@ -51,9 +53,12 @@ class CanonicalMasks {
  private:
   using BoundedTokens = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // token, bound on its completion
 
+  Hash128 key(ExprId state, const SplitPosition& at) const;
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at);
+  std::shared_ptr<const Mask> walk_beside_similar(ExprId state, const SplitPosition& at);
+  std::shared_ptr<const Mask> walk_beside(ExprId other, const Mask& reference, ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const SlicedState& sliced);
 
   TokenizedLanguage language_;
@@ -64,7 +69,8 @@ class CanonicalMasks {
   CompletionSearch& search_;
   KnownCompletions& known_completions_;
   CanonicalSlices slices_;
-  int give_ups_ = 0;  // of walks by states, less the other walks since
+  RecentStates recent_;  // whose masks a walk by states has found
+  int give_ups_ = 0;     // of walks by states, less the other walks since
 };
 
 }  // namespace detent
