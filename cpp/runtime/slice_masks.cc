@@ -40,6 +40,24 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
   return ContextDependentTokens::of(std::move(suffixes), std::move(exits));
 }
 
+// The suffixes of the tokens below these nodes whose ids are such that keep(id), sorted.
+template <class Keep>
+std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(const std::vector<std::uint32_t>& exits,
+                                                                            Keep keep) const {
+  std::vector<ContextDependentTokens::TokenSuffix> suffixes;
+  const std::vector<TrieNode>& trie = vocabulary_.trie();
+  for (std::uint32_t exit : exits) {
+    const std::size_t read = trie[exit].depth + std::size_t{1};
+    for (std::uint32_t i = exit + 1; i < trie[exit].next; ++i) {
+      for_each_id(vocabulary_, trie[i].token, [&](std::uint32_t id) {
+        if (keep(id)) suffixes.push_back({vocabulary_.bytes(id).substr(read), id, exit});
+      });
+    }
+  }
+  std::ranges::sort(suffixes);
+  return suffixes;
+}
+
 std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   const Hash128 key = mask_key(automaton_.hash(prefix), MaskKind::slice);
   MaskCache& cache = vocabulary_.cache();
@@ -219,9 +237,9 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix) {
   MaskBuilder builder(vocabulary_.word_count());
   ExitDelta exits;
   ReferenceWalk(vocabulary_, automaton_, {}, builder, &exits, TokenCheck::none).run(prefix);
-  std::vector<ContextDependentTokens::TokenSuffix> suffixes = suffixes_after(exits.added);
   const std::vector<std::uint32_t> row = builder.row();
-  std::erase_if(suffixes, [&row](const auto& suffix) { return row[suffix.id >> 5] >> (suffix.id & 31) & 1; });
+  std::vector<ContextDependentTokens::TokenSuffix> suffixes =
+      suffixes_after(exits.added, [&row](std::uint32_t id) { return (row[id >> 5] >> (id & 31) & 1) == 0; });
   const std::shared_ptr<const Mask> mask =
       builder.finish(ContextDependentTokens::of(std::move(suffixes), std::move(exits.added)));
   cache.insert(key, mask, MaskCache::Kind::slice);
@@ -308,34 +326,11 @@ std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMa
   return builder.finish(std::move(tokens));
 }
 
-// The suffixes of all tokens below these nodes, sorted.
-std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(
-    const std::vector<std::uint32_t>& exits) const {
-  std::vector<ContextDependentTokens::TokenSuffix> suffixes;
-  const std::vector<TrieNode>& trie = vocabulary_.trie();
-  for (std::uint32_t exit : exits) {
-    const std::size_t read = trie[exit].depth + std::size_t{1};
-    for (std::uint32_t i = exit + 1; i < trie[exit].next; ++i) {
-      const std::uint32_t token = trie[i].token;
-      if (token == TrieNode::kNoToken) continue;
-      if (token & TrieNode::kShared) {
-        for (std::uint32_t id : vocabulary_.shared_ids(token)) {
-          suffixes.push_back({vocabulary_.bytes(id).substr(read), id, exit});
-        }
-      } else {
-        suffixes.push_back({vocabulary_.bytes(token).substr(read), token, exit});
-      }
-    }
-  }
-  std::sort(suffixes.begin(), suffixes.end());
-  return suffixes;
-}
-
 // The context-dependent tokens of the reference, without those at removed exits, with those at added exits.
 std::shared_ptr<const ContextDependentTokens> SliceMasks::merge_exits(const ContextDependentTokens* reference,
                                                                       const ExitDelta& delta) const {
   using TokenSuffix = ContextDependentTokens::TokenSuffix;
-  std::vector<TokenSuffix> added = suffixes_after(delta.added);
+  std::vector<TokenSuffix> added = suffixes_after(delta.added, [](std::uint32_t) { return true; });
   if (!reference) return ContextDependentTokens::of(std::move(added), delta.added);
   const auto is_removed = [&delta](std::uint32_t exit) {
     const auto after = std::ranges::upper_bound(delta.removed, exit, {}, [](const auto& range) { return range.first; });

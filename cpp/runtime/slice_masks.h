@@ -48,7 +48,9 @@ class SliceMasks {
   std::shared_ptr<const ContextDependentTokens> keep_exits(const std::shared_ptr<const ContextDependentTokens>& tokens,
                                                            Keep keep) const;
   std::shared_ptr<const Mask> compute(ExprId prefix, const ReferenceMask& reference);
-  std::vector<ContextDependentTokens::TokenSuffix> suffixes_after(const std::vector<std::uint32_t>& exits) const;
+  template <class Keep>
+  std::vector<ContextDependentTokens::TokenSuffix> suffixes_after(const std::vector<std::uint32_t>& exits,
+                                                                  Keep keep) const;
   std::shared_ptr<const ContextDependentTokens> merge_exits(const ContextDependentTokens* reference,
                                                             const ExitDelta& delta) const;
 
