@@ -1,9 +1,29 @@
 #include "mask/mask_builder.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
 namespace detent {
+namespace {
+
+// The number of set bits; any larger number than `most` where there are more. Most blocks of most masks are zero.
+std::size_t count_ids(std::span<const std::uint32_t> words, std::size_t most) {
+  constexpr std::size_t kBlock = 64;
+  std::size_t count = 0;
+  for (; !words.empty() && count <= most; words = words.subspan(std::min(kBlock, words.size()))) {
+    const std::span<const std::uint32_t> block = words.first(std::min(kBlock, words.size()));
+    std::uint32_t any = 0;
+    for (std::uint32_t word : block) any |= word;
+    if (any == 0) continue;
+    for (std::uint32_t word : block) {
+      if (word != 0) count += static_cast<std::size_t>(std::popcount(word));
+    }
+  }
+  return count;
+}
+
+}  // namespace
 
 void MaskBuilder::make_dense() {
   if (is_dense()) return;
@@ -71,17 +91,14 @@ std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const ContextDep
     mask->ids_.shrink_to_fit();
     return mask;
   }
-  std::size_t count = 0;
   const std::size_t most = most_ids();
-  for (auto word = words_.begin(); word != words_.end() && count <= most; ++word) {
-    if (*word) count += static_cast<std::size_t>(std::popcount(*word));
-  }
+  const std::size_t count = count_ids(words_, most);
   if (count > most) {
     mask->words_ = std::exchange(words_, {});
     return mask;
   }
   mask->ids_.reserve(count);
-  for (std::size_t i = 0; i < words_.size(); ++i) {
+  for (std::size_t i = 0; mask->ids_.size() < count; ++i) {
     for (std::uint32_t word = words_[i]; word; word &= word - 1) {
       mask->ids_.push_back(static_cast<std::uint32_t>(i * 32) + static_cast<std::uint32_t>(std::countr_zero(word)));
     }

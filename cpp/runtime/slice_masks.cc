@@ -20,6 +20,24 @@ constexpr std::uint64_t kLeavingOnly = 0x6C6561766573;  // in keys of masks
 
 }  // namespace
 
+template <class FindSuffixes>
+std::shared_ptr<const ContextDependentTokens> SliceMasks::leaving_at(std::vector<std::uint32_t> exits,
+                                                                     FindSuffixes find_suffixes) const {
+  Hash128 hash{};
+  for (std::uint32_t exit : exits) hash = mix(hash, exit);
+  const Hash128 key = mask_key(hash, MaskKind::exits);
+  MaskCache& cache = vocabulary_.cache();
+  if (const std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) {
+    return known->context_dependent();
+  }
+  std::vector<ContextDependentTokens::TokenSuffix> suffixes = find_suffixes(exits);
+  std::shared_ptr<const ContextDependentTokens> tokens =
+      ContextDependentTokens::of(std::move(suffixes), std::move(exits));
+  MaskBuilder builder(vocabulary_.word_count());
+  cache.insert(key, builder.finish(tokens), MaskCache::Kind::slice);
+  return tokens;
+}
+
 // The context-dependent tokens whose bytes before the byte where they leave are such that keep(bytes).
 template <class Keep>
 std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
@@ -34,10 +52,12 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
     if (keep(vocabulary_.bytes(id).substr(0, trie[exit].depth))) exits.push_back(exit);
   }
   if (exits.size() == tokens->exits.size()) return tokens;
-  std::vector<ContextDependentTokens::TokenSuffix> suffixes;
-  std::ranges::copy_if(tokens->suffixes, std::back_inserter(suffixes),
-                       [&exits](const auto& suffix) { return std::ranges::binary_search(exits, suffix.exit); });
-  return ContextDependentTokens::of(std::move(suffixes), std::move(exits));
+  return leaving_at(std::move(exits), [&tokens](const std::vector<std::uint32_t>& kept) {
+    std::vector<ContextDependentTokens::TokenSuffix> suffixes;
+    std::ranges::copy_if(tokens->suffixes, std::back_inserter(suffixes),
+                         [&kept](const auto& suffix) { return std::ranges::binary_search(kept, suffix.exit); });
+    return suffixes;
+  });
 }
 
 // The suffixes of the tokens below these nodes whose ids are such that keep(id), sorted.
@@ -54,7 +74,7 @@ std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(cons
       });
     }
   }
-  std::ranges::sort(suffixes);
+  if (exits.size() > 1) std::ranges::sort(suffixes);  // the trie's order is that of the bytes
   return suffixes;
 }
 
@@ -330,8 +350,10 @@ std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMa
 std::shared_ptr<const ContextDependentTokens> SliceMasks::merge_exits(const ContextDependentTokens* reference,
                                                                       const ExitDelta& delta) const {
   using TokenSuffix = ContextDependentTokens::TokenSuffix;
-  std::vector<TokenSuffix> added = suffixes_after(delta.added, [](std::uint32_t) { return true; });
-  if (!reference) return ContextDependentTokens::of(std::move(added), delta.added);
+  const auto suffixes_of = [this](const std::vector<std::uint32_t>& exits) {
+    return suffixes_after(exits, [](std::uint32_t) { return true; });
+  };
+  if (!reference) return leaving_at(delta.added, suffixes_of);
   const auto is_removed = [&delta](std::uint32_t exit) {
     const auto after = std::ranges::upper_bound(delta.removed, exit, {}, [](const auto& range) { return range.first; });
     return after != delta.removed.begin() && exit < std::prev(after)->second;
@@ -344,8 +366,9 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::merge_exits(const Cont
     std::ranges::merge(remaining, more, all.begin());
     return all;
   };
-  return ContextDependentTokens::of(merged(reference->suffixes, added, &TokenSuffix::exit),
-                                    merged(reference->exits, delta.added, std::identity{}));
+  return leaving_at(merged(reference->exits, delta.added, std::identity{}), [&](const std::vector<std::uint32_t>&) {
+    return merged(reference->suffixes, suffixes_of(delta.added), &TokenSuffix::exit);
+  });
 }
 
 }  // namespace detent

@@ -51,6 +51,11 @@ class SliceMasks {
   template <class Keep>
   std::vector<ContextDependentTokens::TokenSuffix> suffixes_after(const std::vector<std::uint32_t>& exits,
                                                                   Keep keep) const;
+  // The tokens that leave at these exits, one object for all slices with the same exits; `find_suffixes` is called where
+  // there is none yet.
+  template <class FindSuffixes>
+  std::shared_ptr<const ContextDependentTokens> leaving_at(std::vector<std::uint32_t> exits,
+                                                           FindSuffixes find_suffixes) const;
   std::shared_ptr<const ContextDependentTokens> merge_exits(const ContextDependentTokens* reference,
                                                             const ExitDelta& delta) const;
 
