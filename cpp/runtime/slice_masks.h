@@ -51,8 +51,8 @@ class SliceMasks {
   template <class Keep>
   std::vector<ContextDependentTokens::TokenSuffix> suffixes_after(const std::vector<std::uint32_t>& exits,
                                                                   Keep keep) const;
-  // The tokens that leave at these exits, one object for all slices with the same exits; `find_suffixes` is called where
-  // there is none yet.
+  // The tokens that leave at these exits: one object for all slices with the same exits. `find_suffixes` is called
+  // where none is known.
   template <class FindSuffixes>
   std::shared_ptr<const ContextDependentTokens> leaving_at(std::vector<std::uint32_t> exits,
                                                            FindSuffixes find_suffixes) const;
