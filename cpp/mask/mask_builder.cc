@@ -2,25 +2,30 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace detent {
 namespace {
 
-// The number of set bits; any larger number than `most` where there are more. Most blocks of most masks are zero.
-std::size_t count_ids(std::span<const std::uint32_t> words, std::size_t most) {
+// The ids of a row of bits; nothing where there are more than `most`. Most blocks of words of most masks are zero.
+std::optional<std::vector<std::uint32_t>> ids_of(const std::vector<std::uint32_t>& words, std::size_t most) {
   constexpr std::size_t kBlock = 64;
-  std::size_t count = 0;
-  for (; !words.empty() && count <= most; words = words.subspan(std::min(kBlock, words.size()))) {
-    const std::span<const std::uint32_t> block = words.first(std::min(kBlock, words.size()));
+  std::vector<std::uint32_t> ids;
+  for (std::size_t first = 0; first < words.size(); first += kBlock) {
+    const std::size_t last = std::min(first + kBlock, words.size());
     std::uint32_t any = 0;
-    for (std::uint32_t word : block) any |= word;
+    for (std::size_t i = first; i < last; ++i) any |= words[i];
     if (any == 0) continue;
-    for (std::uint32_t word : block) {
-      if (word != 0) count += static_cast<std::size_t>(std::popcount(word));
+    for (std::size_t i = first; i < last; ++i) {
+      for (std::uint32_t word = words[i]; word != 0; word &= word - 1) {
+        ids.push_back(static_cast<std::uint32_t>(i * 32) + static_cast<std::uint32_t>(std::countr_zero(word)));
+      }
     }
+    if (ids.size() > most) return std::nullopt;
   }
-  return count;
+  ids.shrink_to_fit();
+  return ids;
 }
 
 }  // namespace
@@ -91,19 +96,12 @@ std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const ContextDep
     mask->ids_.shrink_to_fit();
     return mask;
   }
-  const std::size_t most = most_ids();
-  const std::size_t count = count_ids(words_, most);
-  if (count > most) {
+  if (std::optional<std::vector<std::uint32_t>> ids = ids_of(words_, most_ids())) {
+    mask->ids_ = std::move(*ids);
+    words_.clear();
+  } else {
     mask->words_ = std::exchange(words_, {});
-    return mask;
   }
-  mask->ids_.reserve(count);
-  for (std::size_t i = 0; mask->ids_.size() < count; ++i) {
-    for (std::uint32_t word = words_[i]; word; word &= word - 1) {
-      mask->ids_.push_back(static_cast<std::uint32_t>(i * 32) + static_cast<std::uint32_t>(std::countr_zero(word)));
-    }
-  }
-  words_.clear();
   return mask;
 }
 

@@ -184,7 +184,9 @@ template <class Trie>
 std::optional<OpenState> LiteralWalk<Trie>::read_text(std::string_view text, const OpenState& at, bool& is_allowed) {
   OpenState to = at;
   for (char byte : text) {
-    const std::uint32_t node = to.first < to.end ? child(to, static_cast<std::uint8_t>(byte)) : to.end;
+    if (to.first >= to.end) return std::nullopt;
+    const auto next = static_cast<std::uint8_t>(byte);
+    const std::uint32_t node = to.first == 0 ? trie_.root(next) : trie_.child(to.first - 1, next);
     if (node >= to.end) return std::nullopt;
     is_allowed |= allow(node);
     to = {to.state, node + 1, trie_.node(node).next};
@@ -243,15 +245,6 @@ void LiteralWalk<Trie>::follow_run(const Expr& repeat, ExprId rest, const OpenSt
     }
   }
   if (is_allowed) builder_.note_length(saturating_add(minimum, liveness_.bound(rest)));
-}
-
-// The node of a byte among the siblings from `at.first` on, whose bytes ascend; at least `at.end` if there is none.
-template <class Trie>
-std::uint32_t LiteralWalk<Trie>::child(const OpenState& at, std::uint8_t byte) const {
-  if (at.first == 0) return trie_.root(byte);
-  std::uint32_t node = at.first;
-  while (node < at.end && trie_.node(node).byte < byte) node = trie_.node(node).next;
-  return node < at.end && trie_.node(node).byte == byte ? node : at.end;
 }
 
 template <class Trie>

@@ -32,6 +32,7 @@ class VocabularyTrie {
   explicit VocabularyTrie(const Vocabulary& vocabulary) : vocabulary_(vocabulary), nodes_(vocabulary.trie()) {}
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   std::uint32_t root(std::uint8_t byte) const { return vocabulary_.root(byte); }
+  std::uint32_t child(std::uint32_t node, std::uint8_t byte) const { return vocabulary_.child(node, byte); }
   const TrieNode& node(std::uint32_t index) const { return nodes_[index]; }
   template <class Act>
   void each_id(std::uint32_t index, Act act) const {
@@ -48,6 +49,12 @@ class SuffixTrie {
   explicit SuffixTrie(const ContextDependentTokens& tokens) : tokens_(tokens) {}
   std::uint32_t size() const { return static_cast<std::uint32_t>(tokens_.nodes.size()); }
   std::uint32_t root(std::uint8_t byte) const { return tokens_.roots[byte]; }
+  std::uint32_t child(std::uint32_t node, std::uint8_t byte) const {
+    const std::uint32_t end = tokens_.nodes[node].next;
+    std::uint32_t child = node + 1;
+    while (child < end && tokens_.nodes[child].byte < byte) child = tokens_.nodes[child].next;
+    return child < end && tokens_.nodes[child].byte == byte ? child : end;
+  }
   const ContextDependentTokens::Node& node(std::uint32_t index) const { return tokens_.nodes[index]; }
   template <class Act>
   void each_id(std::uint32_t index, Act act) const {
@@ -95,7 +102,6 @@ class LiteralWalk {
   void follow_pending(const OpenState& start);
   std::optional<OpenState> read_text(std::string_view text, const OpenState& at, bool& is_allowed);
   void follow_run(const Expr& repeat, ExprId rest, const OpenState& at);
-  std::uint32_t child(const OpenState& at, std::uint8_t byte) const;
   bool allow(std::uint32_t node);
 
   Trie trie_;

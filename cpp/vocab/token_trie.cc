@@ -1,6 +1,7 @@
 #include "vocab/token_trie.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -17,6 +18,7 @@ TokenTrie::TokenTrie(std::vector<std::uint32_t> ids, const BytesOf& bytes_of) : 
   find_heights();
   find_subtrees();
   find_roots();
+  find_wide_nodes();
 }
 
 void TokenTrie::find_roots() {
@@ -24,17 +26,49 @@ void TokenTrie::find_roots() {
   for (std::uint32_t i = 0; i < nodes_.size(); i = nodes_[i].next) roots_[nodes_[i].byte] = i;
 }
 
-std::optional<std::uint32_t> TokenTrie::find(std::string_view text) const {
-  std::uint32_t first = 0, end = static_cast<std::uint32_t>(nodes_.size()), node = end;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<std::uint8_t>(text[i]);
-    node = i == 0 ? roots_[byte] : first;
-    while (node < end && nodes_[node].byte < byte) node = nodes_[node].next;
-    if (node >= end || nodes_[node].byte != byte) return std::nullopt;
-    first = node + 1;
-    end = nodes_[node].next;
+// Each child is a jump in memory, so that a search among many takes longer than all else of a walk along a literal.
+void TokenTrie::find_wide_nodes() {
+  wide_of_.assign(nodes_.size(), 0);
+  wide_nodes_.assign(1, {0, 0});
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    const auto first = static_cast<std::uint32_t>(child_nodes_.size());
+    for (std::uint32_t child = node + 1; child < nodes_[node].next; child = nodes_[child].next) {
+      child_bytes_.push_back(static_cast<std::uint8_t>(nodes_[child].byte));
+      child_nodes_.push_back(child);
+    }
+    const auto count = static_cast<std::uint32_t>(child_nodes_.size()) - first;
+    if (count > kFewChildren) {
+      wide_of_[node] = static_cast<std::uint32_t>(wide_nodes_.size());
+      wide_nodes_.push_back({first, count});
+    } else {
+      child_bytes_.resize(first);
+      child_nodes_.resize(first);
+    }
   }
-  return node;
+  child_bytes_.shrink_to_fit();
+  child_nodes_.shrink_to_fit();
+}
+
+std::uint32_t TokenTrie::child(std::uint32_t node, std::uint8_t byte) const {
+  const std::uint32_t end = nodes_[node].next;
+  if (wide_of_[node] != 0) {
+    const auto [first, count] = wide_nodes_[wide_of_[node]];
+    const std::uint8_t* const bytes = child_bytes_.data() + first;
+    const void* const found = std::memchr(bytes, byte, count);
+    return found ? child_nodes_[first + static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes)] : end;
+  }
+  std::uint32_t child = node + 1;
+  while (child < end && nodes_[child].byte < byte) child = nodes_[child].next;
+  return child < end && nodes_[child].byte == byte ? child : end;
+}
+
+std::optional<std::uint32_t> TokenTrie::find(std::string_view text) const {
+  std::uint32_t node = root(static_cast<std::uint8_t>(text[0])), end = static_cast<std::uint32_t>(nodes_.size());
+  for (std::size_t i = 1; i < text.size() && node < end; ++i) {
+    end = nodes_[node].next;
+    node = child(node, static_cast<std::uint8_t>(text[i]));
+  }
+  return node < end ? std::optional(node) : std::nullopt;
 }
 
 void TokenTrie::add_nodes(const BytesOf& bytes_of) {

@@ -56,7 +56,10 @@ class TokenTrie {
   const std::vector<TrieNode>& nodes() const { return nodes_; }
   // The node of a token's first byte; the size of the trie where no token begins with that byte.
   std::uint32_t root(std::uint8_t byte) const { return roots_[byte]; }
-  // The node after all bytes of a text; nothing if no token begins with the text. Cost: the siblings of its bytes.
+  // The child of a node by a byte; the node after its subtree where there is none. Cost: up to kFewChildren nodes, or a
+  // look-up in a table.
+  std::uint32_t child(std::uint32_t node, std::uint8_t byte) const;
+  // The node after all bytes of a text; nothing if no token begins with the text. Cost: that of child() for each byte.
   std::optional<std::uint32_t> find(std::string_view text) const;
   std::uint32_t nodes_below(std::uint8_t byte) const {
     return roots_[byte] == nodes_.size() ? 0 : nodes_[roots_[byte]].next - roots_[byte];
@@ -80,12 +83,21 @@ class TokenTrie {
   void add_token(std::uint32_t node, std::uint32_t id);
   void find_heights();
   void find_roots();
+  void find_wide_nodes();
   void check(const std::vector<bool>& is_text, const BytesOf& bytes_of);
   void find_subtrees();
 
   std::vector<std::uint32_t> ids_in_order_;
   std::vector<TrieNode> nodes_;
   std::array<std::uint32_t, 256> roots_{};
+  static constexpr std::uint32_t kFewChildren = 8;
+  struct WideNode {
+    std::uint32_t first, count;  // its children: child_bytes_ and child_nodes_[first..first + count)
+  };
+  std::vector<std::uint32_t> wide_of_;  // by node: index in wide_nodes_ of a node with more children, or 0
+  std::vector<WideNode> wide_nodes_;
+  std::vector<std::uint8_t> child_bytes_;
+  std::vector<std::uint32_t> child_nodes_;
   std::vector<std::uint8_t> heights_;
   std::vector<std::uint32_t> long_token_nodes_;
   std::vector<std::vector<std::uint32_t>> shared_ids_;

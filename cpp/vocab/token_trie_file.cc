@@ -93,6 +93,7 @@ TokenTrie TokenTrie::load(std::string_view saved, const std::vector<bool>& is_te
   trie.check(is_text, bytes_of);
   trie.find_heights();
   trie.find_roots();
+  trie.find_wide_nodes();
   return trie;
 }
 

@@ -58,6 +58,7 @@ class Vocabulary {
   std::string save_trie() const { return trie_.save(); }
   const std::vector<TrieNode>& trie() const { return trie_.nodes(); }
   std::uint32_t root(std::uint8_t byte) const { return trie_.root(byte); }
+  std::uint32_t child(std::uint32_t node, std::uint8_t byte) const { return trie_.child(node, byte); }
   std::optional<std::uint32_t> find_node(std::string_view text) const { return trie_.find(text); }
   std::uint32_t nodes_below(std::uint8_t byte) const { return trie_.nodes_below(byte); }
   std::uint8_t height(std::size_t node) const { return trie_.height(node); }
