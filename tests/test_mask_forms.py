@@ -7,6 +7,7 @@ bound. The oracle asks the package `regex` whether a token begins a match (`part
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import pytest
 import regex
@@ -45,6 +46,19 @@ def assert_masks(language: detent.Language, vocabulary: detent.Vocabulary, texts
 @pytest.mark.parametrize("pattern", [*RUNS, *CHOICES])
 def test_runs_and_choices(pattern: str) -> None:
     assert_masks(detent.regex(pattern), VOCABULARY, TEXTS, pattern)
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_literals_among_many_siblings(is_saved: bool, tmp_path: Path) -> None:
+    """Nodes of the trie with more than eight children find these in a table."""
+    letters = "abcdefghijkl"
+    vocabulary, texts = vocabulary_of(list(letters), 3)
+    if is_saved:
+        vocabulary.save(tmp_path / "vocabulary")
+        vocabulary = detent.Vocabulary.load(tmp_path / "vocabulary")
+    words = [a + letters[i - 1] + letters[-1 - i] + a for i, a in enumerate(letters)] + ["ab", "aba", "ll"]
+    pattern = f"({'|'.join(words)})(?:gk|l?)"
+    assert_masks(detent.regex(pattern), vocabulary, texts, pattern)
 
 
 def assert_masks_of_bytes(language: detent.Language, tokens: list[bytes], texts: list[bytes]) -> None:
