@@ -55,7 +55,8 @@ std::uint32_t TokenTrie::child(std::uint32_t node, std::uint8_t byte) const {
     const auto [first, count] = wide_nodes_[wide_of_[node]];
     const std::uint8_t* const bytes = child_bytes_.data() + first;
     const void* const found = std::memchr(bytes, byte, count);
-    return found ? child_nodes_[first + static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes)] : end;
+    return found ? child_nodes_[first + static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes)]
+                 : end;
   }
   std::uint32_t child = node + 1;
   while (child < end && nodes_[child].byte < byte) child = nodes_[child].next;
