@@ -181,6 +181,9 @@ class LargeBounds {
     // One byte may complete a character that was escaped; otherwise no text is longer than what is written of it.
     found.rounds = is_escaped ? bytes_ - kLongestCharacter : bytes_;
     found.in_intersection = true;
+    // A token may end inside a character, too.
+    const Expr& unbounded = exprs_[wide];
+    if (unbounded.nonempty) found.needed = unbounded.max_completion_bound + (is_escaped ? kLongestCharacter : 0);
     if (is_escaped) wide = exprs_.json_escaped(wide, exprs_[head].escape_position(), exprs_[head].escape_bits());
     found.state = has_rest ? exprs_.concat(wide, exprs_[state].second()) : wide;
     return found;

@@ -28,6 +28,9 @@ struct UnboundedState {
   ExprId state;  // the given state if it has no such bound
   std::uint32_t rounds = UINT32_MAX;
   bool in_intersection = false;  // another operand may require further rounds
+  // After any text inside, some completion of the unbounded form has at most so many bytes. Nothing where the
+  // expression does not show it.
+  std::optional<std::uint32_t> needed = std::nullopt;
 };
 
 struct BoundedString {
