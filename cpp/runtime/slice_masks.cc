@@ -312,7 +312,7 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(prefix), prefix, [this](ExprId wide) { return mask_of(wide); });
   if (reference.mask) return reference;
-  constexpr std::uint32_t kFewBytes = 16;  // most tokens are shorter
+  constexpr std::uint32_t kFewBytes = 8;  // many tokens are shorter
   const UnboundedState wide_inside = analysis_.drop_large_upper_bounds(prefix);
   reference = unbounded_reference(wide_inside, prefix, [this](ExprId wide) { return mask_of(wide); });
   if (reference.mask && reference.equal_below >= kFewBytes) return reference;
