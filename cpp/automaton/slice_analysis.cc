@@ -165,7 +165,8 @@ class UpperBounds {
 //
 // A repeat and its unbounded form agree on the texts that are too short for more rounds than the bound. The operators
 // that this class enters are monotone, and each part of a text is as short as the text: so the whole expressions agree
-// on these texts, too.
+// on these texts, too. They agree on the beginnings of texts that are as short, unless an intersection was entered: each
+// round that was begun ends with its own completion, and the repeat then needs no other.
 class LargeBounds {
  public:
   explicit LargeBounds(ExprSet& exprs) : exprs_(exprs) {}
@@ -178,19 +179,18 @@ class LargeBounds {
     const ExprId texts = is_escaped ? exprs_[head].part() : head;
     ExprId wide = without_bounds(texts, 0);
     if (wide == texts || visited_ > kMaxVisited) return found;
-    // One byte may complete a character that was escaped; otherwise no text is longer than what is written of it.
-    found.rounds = is_escaped ? bytes_ - kLongestCharacter : bytes_;
-    found.in_intersection = true;
-    // A token may end inside a character, too.
-    const Expr& unbounded = exprs_[wide];
-    if (unbounded.nonempty) found.needed = unbounded.max_completion_bound + (is_escaped ? kLongestCharacter : 0);
+    // One byte may complete a character that was escaped, and a token may end inside another; otherwise no text is
+    // longer than what is written of it.
+    found.rounds = is_escaped ? bytes_ - 2 * kLongestCharacter : bytes_;
+    found.in_intersection = in_intersection_;
+    if (exprs_[wide].nonempty) found.needed = exprs_[wide].max_completion_bound;
     if (is_escaped) wide = exprs_.json_escaped(wide, exprs_[head].escape_position(), exprs_[head].escape_bits());
     found.state = has_rest ? exprs_.concat(wide, exprs_[state].second()) : wide;
     return found;
   }
 
  private:
-  static constexpr std::uint32_t kFewBytes = 18;  // as above
+  static constexpr std::uint32_t kFewBytes = 16;  // as above
   static constexpr std::uint32_t kLongestCharacter = 4;
   static constexpr int kMaxDepth = 12;
   static constexpr int kMaxVisited = 2'000;
@@ -209,6 +209,7 @@ class LargeBounds {
         std::vector<ExprId> parts = operands;
         for (ExprId& part : parts) part = without_bounds(part, depth + 1);
         if (parts == operands) break;
+        in_intersection_ |= expr.op == Op::intersection;
         wide = expr.op == Op::union_of ? exprs_.union_of(std::move(parts)) : exprs_.intersection(std::move(parts));
         break;
       }
@@ -242,6 +243,7 @@ class LargeBounds {
   ExprSet& exprs_;
   std::unordered_map<std::uint32_t, ExprId> known_;
   std::uint32_t bytes_ = UINT32_MAX;
+  bool in_intersection_ = false;  // some bound was dropped inside an operand of an intersection
   int visited_ = 0;
 };
 
