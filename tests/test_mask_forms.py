@@ -135,3 +135,24 @@ def test_tokens_that_leave_a_bounded_string(limits: tuple[int, int]) -> None:
     tokens = [inside.encode() + end for inside in insides for end in (b'"', b'", ', b'", n', b'",x', b'"]')]
     before = [b'["', b'["a', b'["aa', '["\u00e9'.encode(), b'["aaa']
     assert_masks_of_bytes(detent.json_schema(schema), tokens, before)
+
+
+# Bounds inside unions, sequences and intersections: tokens of one letter reach each of them. The texts that `not` takes
+# out leave completions that only a longer text has.
+NESTED_BOUNDS = [
+    ("^(x?(a|ab){0,24}|b)$", None),
+    ("^(x?(aa){0,12}b?|a{3}b{0,20})$", None),
+    ("^(x?a{0,24}|b)$", "^x?a{10,24}$"),
+    ("^(a|x?(aa){0,16})$", "^a{7,32}$"),
+    ("^((a|x){1,20}b){0,2}$", "^a*b?$"),
+]
+BEFORE, AFTER = [b"", b"x", b"b", b"\\u0061"], [b"", b"b", b'"', b"\\", b"\\u00"]
+
+
+@pytest.mark.parametrize("longest", [8, 12, 15, 20, 27, 40])
+@pytest.mark.parametrize(("pattern", "excluded"), NESTED_BOUNDS)
+def test_bounds_inside_other_operators(pattern: str, excluded: str | None, longest: int) -> None:
+    schema = {"type": "string", "pattern": pattern} | ({"not": {"pattern": excluded}} if excluded else {})
+    tokens = [before + b"a" * count + after for count in range(longest) for before in BEFORE for after in AFTER]
+    texts = [b'"', b'"x', b'"a', b'"xaaa', b'"aaaaaaaaab', b'"xaaaaaaaaaaaaaaaaaaaa']
+    assert_masks_of_bytes(detent.json_schema(schema), [token for token in tokens if token], texts)
