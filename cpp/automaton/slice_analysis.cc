@@ -166,7 +166,7 @@ class UpperBounds {
 // A repeat and its unbounded form agree on the texts that are too short for more rounds than the bound. The operators
 // that this class enters are monotone, and each part of a text is as short as the text: so the whole expressions agree
 // on these texts, too. They agree on the beginnings of texts that are as short, unless an intersection was entered:
-// each round that was begun ends with its own completion, and the repeat then needs no other.
+// each round that was started ends with its own completion, and the repeat then needs no other.
 class LargeBounds {
  public:
   explicit LargeBounds(ExprSet& exprs) : exprs_(exprs) {}
