@@ -8,14 +8,13 @@ from __future__ import annotations
 import functools
 import operator
 import random
-import re
 
 import pytest
 
 import detent
 from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
 from tests.support.long_tests import mostly_long
-from tests.support.toy_tokenizers import LLAMA3, of_bytes, opened, split_by, spelled
+from tests.support.toy_tokenizers import LLAMA3, of_bytes, opened, spelled, split_by
 
 LETTERS = "ab "
 LONGEST = 5
