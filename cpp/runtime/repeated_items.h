@@ -39,7 +39,7 @@ class RepeatedItems {
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   std::mutex mutex_;
-  std::vector<std::uint32_t> with_separator_;  // where the vocabulary does not list them
+  std::vector<std::uint32_t> with_separator_;                            // where the vocabulary does not list them
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> found_;  // by state
 };
 
