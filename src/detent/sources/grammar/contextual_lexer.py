@@ -270,6 +270,10 @@ class Terminals:
     def _states_after(self, terminal: int, path: Path, within: ByteDfa) -> frozenset[int]:
         """Return the states of the entry's automaton after the texts of a terminal."""
         literal = self[terminal].pattern.literal
+        if terminal == path.entry and path.option is None:
+            others = [self[other].pattern.literal for other in sorted(path.others)]
+            if None not in others:
+                return _states_besides(within, [other for other in others if other is not None])
         if literal is None or path.option is not None:
             return _states_after(ByteDfa(self.texts(terminal, path), _QUESTION), within)
         if any(ByteDfa(self.match(other).full, _QUESTION).accepts(literal) for other in path.others):
@@ -552,6 +556,35 @@ def _extensions(within: ByteDfa, states: frozenset[int]) -> _Extensions:
     ends = {byte for byte, number in enumerate(within.class_of) if kinds[number] == {_ENDS}}
     goes_on = {byte for byte, number in enumerate(within.class_of) if kinds[number] - {_DEAD}} - ends
     return _Extensions(states, ends, goes_on)
+
+
+def _states_besides(within: ByteDfa, excluded: list[bytes]) -> frozenset[int]:
+    """Return the states of an automaton after its texts, without some."""
+    prefixes = {text[:length] for text in excluded for length in range(len(text))}
+    reached = {within.start} if not prefixes else set()
+    found: set[int] = set()
+    for prefix in prefixes:
+        state = within.after(prefix)
+        if within.is_accepting(state) and prefix not in excluded:
+            found.add(state)
+        following = {text[len(prefix)] for text in excluded if text.startswith(prefix) and len(text) > len(prefix)}
+        row = within.row(state)
+        reached.update(row[number] for byte, number in enumerate(within.class_of) if byte not in following)
+        ends = (prefix + bytes([byte]) for byte in following if prefix + bytes([byte]) not in prefixes)
+        for end in ends:  # the excluded text itself is none, what continues it is
+            reached.update(within.row(within.after(end)))
+    reached.discard(0)
+    waiting = list(reached)
+    for state in waiting:
+        if within.is_accepting(state):
+            found.add(state)
+        new = set(within.row(state)) - reached - {0}
+        if new:
+            if len(reached) > _STATES:
+                raise LimitError("the automaton of a terminal is too large", subject="states", limit=_STATES)
+            reached |= new
+            waiting.extend(new)
+    return frozenset(found)
 
 
 def _states_after(texts: ByteDfa, within: ByteDfa) -> frozenset[int]:
