@@ -53,6 +53,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
         {
             "alternative_sets",
             "alternative_walk",
+            "conjunction_walk",
             "free_bytes",
             "literal_walk",
             "mask_computer",

@@ -49,6 +49,7 @@ ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton,
       first_work_(automaton.work()),
       targets_(find_targets(vocabulary, reference)),
       alternative_walk_(vocabulary, automaton, builder, exits, targets_ ? &*targets_ : nullptr, reference.equal_below),
+      conjunction_walk_(vocabulary, automaton, builder, exits, reference.equal_below),
       path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {}
 
 void ReferenceWalk::run(ExprId state) {
@@ -107,7 +108,9 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
     allow_token(node, next);
     if (++i == node.next) continue;
     if (has_worked_much(next) && !check_tokens_ && !reference_.equal_inside) {
-      alternative_walk_.run(next, reference_next, i, node.next);
+      if (!conjunction_walk_.run(next, reference_next, i, node.next)) {
+        alternative_walk_.run(next, reference_next, i, node.next);
+      }
       i = node.next;
     } else if (reference_next == ExprSet::kEmpty && !check_tokens_ && !exits_ && automaton_.begins_with_literal(next)) {
       i = follow_literal(next, i, node.next);

@@ -18,6 +18,7 @@
 #include "automaton/automaton.h"
 #include "mask/mask_builder.h"
 #include "runtime/alternative_walk.h"
+#include "runtime/conjunction_walk.h"
 #include "runtime/target_nodes.h"
 #include "vocab/vocabulary.h"
 
@@ -78,7 +79,7 @@ class ReferenceWalk {
   };
 
   void walk(std::size_t first, std::size_t end);
-  // Whether to follow sets of alternatives from the state `next` on.
+  // Whether to follow conjuncts or sets of alternatives from the state `next` on.
   bool has_worked_much(ExprId next) const;
   std::size_t next_after_detours(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
@@ -101,6 +102,7 @@ class ReferenceWalk {
   std::int64_t first_work_;             // of the automaton, before this walk
   std::optional<TargetNodes> targets_;  // the walk skips all other nodes
   AlternativeWalk alternative_walk_;
+  ConjunctionWalk conjunction_walk_;
   std::unique_ptr<Position[]> path_;  // path_[d]: the position after the first d bytes of the present node
   std::vector<Detour> detours_;       // nested literals, the innermost last
   std::string literal_;               // buffer of follow_literal

@@ -1,0 +1,83 @@
+"""Masks of intersections whose states are too many: the walk by conjuncts, beside the derivative by each token."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from random import Random
+
+import pytest
+
+import detent
+from detent import _core
+from tests.support.long_tests import mostly_long
+
+_LETTERS = "abcde"
+# Words of up to five letters, and what ends a string or escapes a character. All bytes are tokens.
+_WORDS = ["".join(one) for count in range(1, 6) for one in product(_LETTERS, repeat=count)]
+_ENDS = [
+    word + end for word in _WORDS[:160] for end in ('"', "\\", "\\u00", "\\u0061", "é", "\xe9b", '",', "@d", "@d.e")
+]
+_TOKENS = sorted({*(word.encode() for word in [*_WORDS, *_ENDS]), *(bytes([byte]) for byte in range(256))})
+
+_FORBIDDEN = "|".join(f"{letter}.{{{i}}}{letter}" for i, letter in enumerate(_LETTERS, 1))
+_CONTAINED = [f"{a}.{{{i + 2}}}{b}" for i, (a, b) in enumerate(pairwise(_LETTERS))]
+_LANGUAGES: dict[str, detent.Language] = {
+    "without pairs": detent.regex(f"(?!.*(?:{_FORBIDDEN})).*"),
+    "without pairs, up to a length": detent.regex(f"(?!.*(?:{_FORBIDDEN})).{{6,14}}"),
+    "with all pairs": detent.regex("".join(f"(?=.*{pair})" for pair in _CONTAINED) + ".{1,24}"),
+    "with a pair, without others": detent.regex(f"(?=.*{_CONTAINED[0]})(?!.*(?:{_FORBIDDEN})).{{1,12}}"),
+    "strings with all pairs": detent.json_schema(
+        {"type": "string", "allOf": [{"pattern": pair} for pair in _CONTAINED[:3]], "maxLength": 15}, spelling="any"
+    ),
+    "addresses without pairs": detent.json_schema(
+        {"type": "string", "format": "email", "minLength": 8, "not": {"pattern": _FORBIDDEN}}
+    ),
+    "items without pairs": detent.json_schema(
+        {"type": "array", "items": {"type": "string", "maxLength": 9, "not": {"pattern": _FORBIDDEN}}}
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> detent.Vocabulary:
+    return detent.Vocabulary([*_TOKENS, b""], eos_token_ids=[len(_TOKENS)])
+
+
+def _check_walk(language: detent.Language, vocabulary: detent.Vocabulary, seed: int) -> None:
+    dfa = _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
+    matcher, state, rng = detent.compile(language, vocabulary).matcher(), dfa.start, Random(seed)
+    for _ in range(5):
+        allowed = [i for i in matcher.allowed() if i < len(_TOKENS)]
+        assert allowed == [i for i, token in enumerate(_TOKENS) if dfa.advance(state, token)]
+        if not allowed:
+            return
+        choice = rng.choice([i for i in allowed if len(_TOKENS[i]) < 4] or allowed)
+        matcher.advance(choice)
+        state = dfa.advance(state, _TOKENS[choice])
+
+
+@pytest.mark.parametrize("name", _LANGUAGES)
+@pytest.mark.parametrize("seed", range(3))
+def test_masks_along_walks(name: str, seed: int, vocabulary: detent.Vocabulary) -> None:
+    _check_walk(_LANGUAGES[name], vocabulary, seed)
+
+
+@pytest.mark.parametrize("seed", mostly_long(range(60), always=6))
+def test_random_conjunctions(seed: int, vocabulary: detent.Vocabulary) -> None:
+    rng = Random(seed)
+
+    def patterns(count: int) -> list[str]:
+        return [f"{rng.choice(_LETTERS)}.{{{rng.randrange(6)}}}{rng.choice(_LETTERS)}" for _ in range(count)]
+
+    wanted, unwanted = patterns(rng.randrange(4)), patterns(rng.randrange(5))
+    least, most = rng.choice([(0, 12), (3, 9), (1, 20), (8, 30)])
+    if seed % 2:
+        schema = {"type": "string", "allOf": [{"pattern": each} for each in wanted] + [{"minLength": least}]}
+        schema |= {"maxLength": most, "not": {"anyOf": [{"pattern": each} for each in unwanted] + [{"const": "x"}]}}
+        language = detent.json_schema(schema, spelling=rng.choice(["any", "written"]))
+    else:
+        lookaheads = "".join(f"(?=.*{each})" for each in wanted) + "".join(f"(?!.*{each})" for each in unwanted)
+        language = detent.regex(f"{lookaheads}.{{{least},{most}}}")
+    if language.is_empty():
+        pytest.skip("no text is left")
+    _check_walk(language, vocabulary, seed)
