@@ -77,7 +77,7 @@ def test_masks_are_those_of_a_language_that_is_compiled_whole(name: str, index: 
 
 @pytest.mark.filterwarnings("ignore::detent.SchemaWarning")
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(sorted(VOCABULARIES)))
+@given(st.integers(0, 10**6), st.sampled_from(["all bytes", "ASCII alone"]))
 def test_masks_of_random_schemas(seed: int, name: str) -> None:
     try:
         node = detent.json_schema(RandomSchemas(seed).schema())._node

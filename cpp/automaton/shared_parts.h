@@ -2,7 +2,7 @@
 //
 // An automaton whose language contains a shared node starts from a copy of the expressions of this node, and compiles
 // only the rest. The expressions, and so the states and masks, are those that it would build itself.
-// Case: any JSON value is a part of each open object. Its 60 nodes take 75 us to compile, and 10 us to copy.
+// Case: any JSON value is a part of each open object. It took half of the compilation of such a schema.
 #pragma once
 
 #include <memory>
