@@ -131,6 +131,7 @@ def test_generate_writes_json(run: Any) -> None:
         (["check", "x"], "is required"),
         (["serve", "--host", "0.0.0.0"], "let everybody in"),
         (["serve", "--style", "qwn3"], "qwn3"),
+        (["conformance", "http://127.0.0.1:1"], "no server answers at http://127.0.0.1:1"),
     ],
 )
 def test_a_wrong_command_is_one_sentence(run: Any, arguments: list[str], words: str) -> None:

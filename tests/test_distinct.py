@@ -230,6 +230,31 @@ def test_a_budget_of_the_shortest_text_leaves_a_token(tokens: list[str], items: 
         assert not _equal(one, other)
 
 
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "array", "minItems": 3, "items": {"pattern": "^[a-z]{4}$"}}, '["abcd","bcde","cdef"]'),
+        ({"type": "array", "minItems": 2, "items": {"pattern": "^([a-z]|\\d){2,}$"}}, '["ab","b1"]'),
+        ({"type": "object", "minProperties": 2, "propertyNames": {"pattern": "^[a-z]+$"}}, '{"a":0,"c":1}'),
+        ({"type": "object", "minProperties": 2, "patternProperties": {"^x-": {}}}, '{"x-b":1,"x-c":2}'),
+    ],
+    ids=str,
+)
+def test_a_budget_leaves_items_that_need_no_escapes(schema: dict[str, Any], text: str) -> None:
+    """Each of these texts is as short as the shortest one."""
+    if schema["type"] == "array":
+        schema = schema | {"uniqueItems": True, "items": schema["items"] | {"type": "string"}}
+    else:
+        schema = schema | {"additionalProperties": "patternProperties" not in schema and {"type": "integer"}}
+    every = [bytes([byte]) for byte in range(256)]
+    guide = detent.compile(detent.json_schema(schema), detent.Vocabulary([*every, b""], eos_token_ids=[256]))
+    matcher = guide.matcher(max_tokens=len(text) + 1)
+    for byte in text.encode():
+        assert byte in matcher.allowed(), matcher.token_ids
+        matcher.advance(byte)
+    assert 256 in matcher.allowed()
+
+
 def test_accepts_equals_python() -> None:
     string = concat('"', _core.json_string(repeat(_core.byte_set(b"ab"), 0, None), False), '"')
     language = _array(string)

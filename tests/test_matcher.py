@@ -454,3 +454,9 @@ def test_long_histories_are_freed_without_recursion_on_any_thread() -> None:
     for thread in threads:
         thread.join()
     assert not forks
+
+
+def test_a_batch_of_one_in_place_of_a_row_is_told_the_row() -> None:
+    matcher = detent.compile(detent.regex("a"), _VOCABULARY).matcher()
+    with pytest.raises(detent.ArgumentError, match=r"give the row, mask\[0\]"):
+        matcher.fill_mask(detent.allocate_mask(1, len(_VOCABULARY)))

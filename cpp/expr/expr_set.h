@@ -72,7 +72,7 @@ class ExprSet {
   ExprId intersection(std::vector<ExprId> parts);
   ExprId complement(ExprId part);
   ExprId sigma_star() const { return sigma_star_; }  // all byte strings
-  // Names the expression of all UTF-8 texts, so that unions and intersections absorb it (boolean.cc, rule 4).
+  // Names the expression of all UTF-8 texts, so that unions and intersections absorb it (boolean.cc, rule 5).
   void set_utf8_star(ExprId all_texts);
   // All UTF-8 texts; the empty language where the owner did not name them.
   ExprId all_texts() const { return utf8_star_; }
@@ -171,6 +171,7 @@ class ExprSet {
   void drop_alphabet(std::vector<ExprId>& parts) const;
   void merge_counts(std::vector<ExprId>& parts);
   void left_factor(std::vector<ExprId>& parts);
+  bool shorten_complements(std::vector<ExprId>& parts);
   void bound_infinite_intersection(Expr& expr, std::span<const ExprId> parts) const;
   static void inherit_flags(Expr& expr, const Expr& part);
   static void set_only_token_bytes(Expr& expr, bool only_token_bytes);

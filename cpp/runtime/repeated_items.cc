@@ -9,12 +9,12 @@
 namespace detent {
 
 // JSON separates items by commas.
-const std::vector<std::uint32_t>& RepeatedItems::tokens_with_separator() {
-  if (!has_with_separator_) {
+std::span<const std::uint32_t> RepeatedItems::tokens_with_separator() {
+  if (const auto tokens = vocabulary_.tokens_with(',')) return *tokens;
+  if (with_separator_.empty()) {
     for (std::uint32_t id : vocabulary_.ids_in_order()) {
       if (vocabulary_.bytes(id).find(',') != std::string_view::npos) with_separator_.push_back(id);
     }
-    has_with_separator_ = true;
   }
   return with_separator_;
 }

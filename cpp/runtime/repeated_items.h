@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -30,7 +31,7 @@ class RepeatedItems {
 
  private:
   std::vector<std::uint32_t> candidates(ExprId any_text, const std::uint32_t* row);
-  const std::vector<std::uint32_t>& tokens_with_separator();
+  std::span<const std::uint32_t> tokens_with_separator();
   // The tokens of the row that may repeat an item in a state without text.
   std::vector<std::uint32_t> find(ExprId state, const std::uint32_t* row);
   bool may_repeat(ExprId state, std::string_view text);
@@ -38,8 +39,7 @@ class RepeatedItems {
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   std::mutex mutex_;
-  std::vector<std::uint32_t> with_separator_;
-  bool has_with_separator_ = false;
+  std::vector<std::uint32_t> with_separator_;                            // where the vocabulary does not list them
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> found_;  // by state
 };
 

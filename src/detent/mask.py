@@ -76,9 +76,9 @@ def check_mask(mask: object, shape: tuple[int, ...]) -> npt.NDArray[np.int32]:
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"the mask must be a NumPy array or a torch tensor, got {type(mask).__name__}")
     if array.dtype != np.int32 or array.shape != shape:
-        raise ArgumentError(
-            f"the mask must be int32{list(shape)}, got {array.dtype}{list(array.shape)}; use detent.allocate_mask"
-        )
+        is_batch_of_one = array.dtype == np.int32 and array.shape == (1, *shape)
+        remedy = "give the row, mask[0]" if is_batch_of_one else "use detent.allocate_mask"
+        raise ArgumentError(f"the mask must be int32{list(shape)}, got {array.dtype}{list(array.shape)}; {remedy}")
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
         raise ArgumentError("the mask must be contiguous, aligned and writeable; pass a new array, not a view")
     return array

@@ -353,6 +353,7 @@ def test_sigterm_and_ctrl_c_end_an_idle_server(command: tuple[subprocess.Popen[b
     second = subprocess.run(taken, capture_output=True, timeout=60, check=False)
     assert second.returncode == 2
     assert b"address already in use" in second.stderr
+    assert b"give another --port" in second.stderr
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
     with subprocess.Popen([*taken], stderr=subprocess.PIPE) as third:

@@ -52,6 +52,16 @@ def random_merges(rng, base, tokens, most):
     return merges
 
 
+def split_by(pattern):
+    """Give the pre-tokenizer of a pattern, or one without a split for None."""
+    parts = [
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": pattern == GPT2_PATTERN}
+    ]
+    if pattern not in (None, GPT2_PATTERN):
+        parts.insert(0, {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False})
+    return {"type": "Sequence", "pretokenizers": parts}
+
+
 def of_bytes(rng, letters, missing=b""):
     """Draw a byte-level tokenizer; the bytes in `missing` are no tokens."""
     tokens = [bytes([byte]) for byte in range(256) if byte not in missing]
@@ -62,13 +72,9 @@ def of_bytes(rng, letters, missing=b""):
         token = b"".join(rng.choices(base, k=rng.randint(2, 5)))
         if token not in tokens:
             tokens.append(token)
-    split = rng.choice(SPLITS)
-    parts = [{"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": split == GPT2_PATTERN}]
-    if split not in (None, GPT2_PATTERN):
-        parts.insert(0, {"type": "Split", "pattern": {"Regex": split}, "behavior": "Isolated", "invert": False})
     return {
         "added_tokens": [special(len(tokens), "</s>")],
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": parts},
+        "pre_tokenizer": split_by(rng.choice(SPLITS)),
         "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
         "model": {
             "type": "BPE",

@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from typing import Any
+from urllib.error import URLError
 
 from detent.cli.arguments import Commands, add_command
 from detent.cli.terminal import NO, painted
@@ -48,7 +49,7 @@ def _run(options: Any) -> int:
     if unknown := set(options.kind or ()) - kinds:
         raise ArgumentError(f"--kind {min(unknown)} is unknown; there are {', '.join(sorted(kinds))}")
     key = os.environ.get("OPENAI_API_KEY")
-    model = options.model or _first_model(Client(options.url, "", key))
+    model = options.model or _first_model(options.url, key)
     checks = [check for check in CHECKS if not options.kind or check.kind in options.kind]
     counts: Counter[str] = Counter()
     client = Client(options.url, model, key, schema_in_object=options.schema_in_object)
@@ -61,9 +62,12 @@ def _run(options: Any) -> int:
     return NO if counts["fails"] or counts["error"] else 0
 
 
-def _first_model(client: Client) -> str:
+def _first_model(url: str, key: str | None) -> str:
     try:
-        return client.models()[0]
+        return Client(url, "", key).models()[0]
+    except (URLError, ConnectionError) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        raise ArgumentError(f"no server answers at {url}: {reason}; start it, or correct the address") from None
     except (RefusedError, OSError, ValueError, LookupError, TypeError) as error:
         raise ArgumentError(f"the server does not say its models ({error}); give --model NAME") from None
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from detent.cli.arguments import Commands, add_command
 from detent.cli.models import add_model, open_model
-from detent.cli.terminal import USAGE
 from detent.errors import ArgumentError
 
 __all__ = ["add_to"]
@@ -102,7 +101,10 @@ def _run(options: Any) -> int:
     try:
         server.run()
     except SystemExit:  # uvicorn has said why it cannot listen
-        return USAGE
+        where = f"{options.host}:{options.port}"
+        raise ArgumentError(
+            f"cannot listen at {where}; the line above says why; give another --port or --host"
+        ) from None
     return 0
 
 

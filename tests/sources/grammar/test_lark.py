@@ -243,3 +243,16 @@ def test_many_literals_are_read_in_seconds(rest):
     language = grammar("start: item+\nitem: " + " | ".join(f'"{word}"' for word in words) + name + rest)
     assert language.accepts("a7")
     assert grammar("start: T\nT: " + " | ".join(f'"{word}"' for word in words)).accepts("h49")
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "advice"),
+    [
+        (detent.grammar, 'root ::= "a"', "detent.gbnf and detent.ebnf read rules with ::="),
+        (detent.gbnf, 'start: "a"', "detent.grammar reads rules with a colon"),
+        (detent.grammar, "", "write start: ..."),
+    ],
+)
+def test_a_grammar_in_another_notation_is_told_its_reader(read, text, advice):
+    with pytest.raises(detent.PatternSyntaxError, match=advice):
+        read(text)

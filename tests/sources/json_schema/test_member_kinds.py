@@ -12,6 +12,7 @@ import pytest
 
 import detent
 
+_VALUES = ["b", "c", "z"]
 _INTEGERS = {"additionalProperties": {"type": "integer"}}
 _SCHEMAS: dict[str, dict[str, Any]] = {
     "some undeclared member is no integer": {"type": "object", "not": _INTEGERS},
@@ -53,6 +54,22 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
         "properties": {"a": {"$ref": "#"}},
         "minProperties": 2,
         "additionalProperties": {"type": "integer"},
+    },
+    "tags that may be missing": {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"a": {"enum": [i]}, _VALUES[i % 3]: {"type": ["integer", "string"][i % 2]}},
+            }
+            for i in range(7)
+        ]
+    },
+    "alternatives that contain others": {
+        "type": "object",
+        "allOf": [
+            {"anyOf": [{"required": ["a"]}, {"required": ["a", "b"]}, {"properties": {"a": {"type": "string"}}}]},
+            {"not": {"required": ["z"], "properties": {"a": {"type": "integer"}, "z": {"type": "integer"}}}},
+        ],
     },
     "ten alternatives of nine pairs": {
         "type": "object",
@@ -129,6 +146,21 @@ def test_walks_end_in_valid_texts(name: str, order: str) -> None:
             text += tokens[i]
         assert len(tokens) in matcher.allowed(), text
         assert judge.is_valid(json.loads(text)), text
+
+
+def test_forty_tags_that_may_be_missing_need_little_work() -> None:
+    """Each tag decides the alternatives of the others, and combinations that imply another one are left out."""
+    alternatives = [
+        {
+            "type": "object",
+            "properties": {"kind": {"enum": [f"k{i}"]}, f"v{i % 5}": {"type": ["integer", "string"][i % 2]}},
+        }
+        for i in range(40)
+    ]
+    language = detent.json_schema({"oneOf": alternatives}, order="any", limits=detent.Limits(pattern_size=5_000))
+    assert language.accepts('{"v0": 1, "kind": "k0"}')
+    assert not language.accepts('{"v0": "x", "kind": "k0"}')
+    assert not language.accepts('{"v0": 1}')
 
 
 def test_names_in_other_spellings_are_the_same() -> None:

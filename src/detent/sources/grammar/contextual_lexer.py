@@ -14,6 +14,7 @@ there. It ends where it cannot be read on, which matters only if what may come n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, partial
@@ -79,7 +80,9 @@ class Terminals:
         self._blanks: dict[int, bytes] | None = None
         self._used_blanks: set[int] = set()
         self._guard_bytes: dict[int, frozenset[int]] = {}
-        self._extensions: dict[tuple[int, Path], tuple[set[int], set[int]] | None] = {}
+        self._extensions: dict[tuple[int, Path], _Extensions | None] = {}
+        self._entries: dict[int, ByteDfa | None] = {}
+        self._after_guard: dict[tuple[int, Path, int], _core.Node | None] = {}
 
     def __getitem__(self, number: int) -> LarkTerminal:
         return self.rules.terminals[number]
@@ -229,23 +232,53 @@ class Terminals:
 
     def _guard(self, terminal: int, path: Path, following: frozenset[int]) -> int:
         """Return what must not follow the texts of a path, if something that may follow would be read on."""
-        key = (terminal, path._replace(rivals=frozenset()))
-        if key not in self._extensions:
-            self._extensions[key] = _extensions(self.texts(terminal, path), self.match(path.entry).tentative)
-        extensions = self._extensions[key]
+        extensions = self.extensions(terminal, path)
         if extensions is None:
             return Guard.MAXIMAL
-        ends, goes_on = extensions
+        ends, goes_on = extensions.ends, extensions.goes_on
         nexts = set(self.first_bytes_of(following))
         if not nexts & (ends | goes_on):
             return Guard.NONE
         if self.match(path.entry).after is not None:
             self._check_lookahead(path.entry, following)
-        if self._ask(("loop", *key), partial(self._reads_on, terminal, path)):
+        key = ("loop", path.entry, path.option, extensions.states)
+        if self._ask(key, partial(self._reads_on, terminal, path)):
             return self._guard_number(("loop", (path.entry, path.option)), self.reading(path).loop)
         if nexts & goes_on:
             return Guard.MAXIMAL
         return self._guard_number(("bytes", bytes(sorted(ends))), _core.byte_set(bytes(sorted(ends))))
+
+    def extensions(self, terminal: int, path: Path) -> _Extensions | None:
+        """Return how the entry of a path reads on after the texts of a terminal; None if that takes too many states."""
+        key = (terminal, path._replace(rivals=frozenset()))
+        if key not in self._extensions:
+            self._extensions[key] = None
+            within = self._automaton(path.entry)
+            with suppress(LimitError):
+                if within is not None:
+                    self._extensions[key] = _extensions(within, self._states_after(terminal, path, within))
+        return self._extensions[key]
+
+    def _automaton(self, entry: int) -> ByteDfa | None:
+        """Return the automaton of what a terminal matches, or None if that is too large."""
+        if entry not in self._entries:
+            self._entries[entry] = None
+            with suppress(LimitError):
+                self._entries[entry] = ByteDfa(self.match(entry).tentative, _QUESTION)
+        return self._entries[entry]
+
+    def _states_after(self, terminal: int, path: Path, within: ByteDfa) -> frozenset[int]:
+        """Return the states of the entry's automaton after the texts of a terminal."""
+        literal = self[terminal].pattern.literal
+        if terminal == path.entry and path.option is None:
+            others = [self[other].pattern.literal for other in sorted(path.others)]
+            if None not in others:
+                return _states_besides(within, [other for other in others if other is not None])
+        if literal is None or path.option is not None:
+            return _states_after(ByteDfa(self.texts(terminal, path), _QUESTION), within)
+        if any(ByteDfa(self.match(other).full, _QUESTION).accepts(literal) for other in path.others):
+            return frozenset()
+        return frozenset([within.after(literal)] if within.accepts(literal) else [])
 
     def _check_lookahead(self, number: int, following: frozenset[int]) -> None:
         """Raise `UnsupportedError` if a terminal may backtrack from a match that its final lookahead refuses.
@@ -293,9 +326,16 @@ class Terminals:
             self._guard_bytes[guard] = frozenset(ByteDfa(self.guards[guard]).first_bytes()[1])
         return self._guard_bytes[guard]
 
-    def after_guard(self, texts: _core.Node, guard: int) -> _core.Node | None:
-        """Return the texts that may stand after a guard; None if none may."""
-        if guard == Guard.NONE:
+    def texts_after_guard(self, terminal: int, path: Path, guard: int) -> _core.Node | None:
+        """Return the texts of a terminal that a path reads after a guard; None if none may stand there."""
+        key = (terminal, path._replace(rivals=frozenset()), guard)
+        if key not in self._after_guard:
+            self._after_guard[key] = self._find_texts_after_guard(*key)
+        return self._after_guard[key]
+
+    def _find_texts_after_guard(self, terminal: int, path: Path, guard: int) -> _core.Node | None:
+        texts = self.texts(terminal, path)
+        if guard == Guard.NONE or self.guard_bytes(guard).isdisjoint(self.first_bytes(terminal)):
             return texts
         forbidden = _core.concat([self.guards[guard], ANY_BYTES])
         if is_empty(_core.intersection([texts, forbidden])):
@@ -350,7 +390,7 @@ class Terminals:
         if extensions is None:
             return b""
         after = self.match(path.entry).after
-        avoided = extensions[0] | extensions[1] | set(b"" if after is None else ByteDfa(after).first_bytes()[1])
+        avoided = extensions.ends | extensions.goes_on | set(b"" if after is None else ByteDfa(after).first_bytes()[1])
         found = ((number, byte) for number, texts in self.blanks.items() for byte in texts if byte not in avoided)
         number, byte = next(found, (-1, 0))
         if number < 0:
@@ -372,7 +412,7 @@ class Terminals:
 
     def node(self, terminal: int, path: Path, guard: int, pending: int = Guard.NONE) -> _core.Node | None:
         """Return the node of a narrowed path after a guard; None if no text of it may stand there."""
-        texts = self.after_guard(self.texts(terminal, path), pending)
+        texts = self.texts_after_guard(terminal, path, pending)
         if texts is None:
             return None
         entry = self.match(path.entry)
@@ -488,31 +528,79 @@ def _begins(following: bytes) -> _core.Node:
     return _core.concat([_core.byte_set(following), ANY_BYTES])
 
 
-def _extensions(texts: _core.Node, within: _core.Node) -> tuple[set[int], set[int]] | None:
-    """Return the bytes that, after any of the texts, make a text of `within`, and those that may make one later.
+class _Extensions(NamedTuple):
+    """How a terminal's entry reads on after its texts.
 
-    None where the automata are too large. Goes through both in step.
+    Attributes
+    ----------
+    states : frozenset of int
+        The states of the entry's automaton after the texts; all below depends on them alone.
+    ends : set of int
+        The bytes that, after any of the texts, make a text of the entry.
+    goes_on : set of int
+        The other bytes that may make one, at once or later.
     """
-    try:
-        left, right = (_core.Automaton(node, _STATES, 1 << 26, _STEPS) for node in (texts, within))
-        classes = {pair: byte for byte, pair in enumerate(zip(left.class_of, right.class_of, strict=True))}
-        seen = {(left.start, right.start)}
-        waiting = list(seen)
-        ends: dict[tuple[int, int], set[int]] = {pair: set() for pair in classes}
-        for first, second in waiting:
-            left_row, right_row = left.row(first), right.row(second)
-            for pair in classes:
-                target = left_row[pair[0]], right_row[pair[1]]
-                if left.accepting(first):
-                    kind = _DEAD if target[1] == 0 else _ENDS if right.accepting(target[1]) else _GOES_ON
-                    ends[pair].add(kind)
-                if target[0] and target not in seen:
-                    if len(seen) > _STATES:
-                        return None
-                    seen.add(target)
-                    waiting.append(target)
-    except LimitError:
-        return None
-    pairs = list(zip(left.class_of, right.class_of, strict=True))
-    certain = {byte for byte in range(256) if ends[pairs[byte]] == {_ENDS}}
-    return certain, {byte for byte in range(256) if byte not in certain and ends[pairs[byte]] - {_DEAD}}
+
+    states: frozenset[int]
+    ends: set[int]
+    goes_on: set[int]
+
+
+def _extensions(within: ByteDfa, states: frozenset[int]) -> _Extensions:
+    kinds: dict[int, set[int]] = {number: set() for number in within.class_of}
+    for state in states:
+        row = within.row(state)
+        for number, found in kinds.items():
+            target = row[number]
+            found.add(_DEAD if target == 0 else _ENDS if within.is_accepting(target) else _GOES_ON)
+    ends = {byte for byte, number in enumerate(within.class_of) if kinds[number] == {_ENDS}}
+    goes_on = {byte for byte, number in enumerate(within.class_of) if kinds[number] - {_DEAD}} - ends
+    return _Extensions(states, ends, goes_on)
+
+
+def _states_besides(within: ByteDfa, excluded: list[bytes]) -> frozenset[int]:
+    """Return the states of an automaton after its texts, without some."""
+    prefixes = {text[:length] for text in excluded for length in range(len(text))}
+    reached = {within.start} if not prefixes else set()
+    found: set[int] = set()
+    for prefix in prefixes:
+        state = within.after(prefix)
+        if within.is_accepting(state) and prefix not in excluded:
+            found.add(state)
+        following = {text[len(prefix)] for text in excluded if text.startswith(prefix) and len(text) > len(prefix)}
+        row = within.row(state)
+        reached.update(row[number] for byte, number in enumerate(within.class_of) if byte not in following)
+        ends = (prefix + bytes([byte]) for byte in following if prefix + bytes([byte]) not in prefixes)
+        for end in ends:  # the excluded text itself is none, what continues it is
+            reached.update(within.row(within.after(end)))
+    reached.discard(0)
+    waiting = list(reached)
+    for state in waiting:
+        if within.is_accepting(state):
+            found.add(state)
+        new = set(within.row(state)) - reached - {0}
+        if new:
+            if len(reached) > _STATES:
+                raise LimitError("the automaton of a terminal is too large", subject="states", limit=_STATES)
+            reached |= new
+            waiting.extend(new)
+    return frozenset(found)
+
+
+def _states_after(texts: ByteDfa, within: ByteDfa) -> frozenset[int]:
+    """Return the states of one automaton after the texts of another; goes through both in step."""
+    pairs = sorted(set(zip(texts.class_of, within.class_of, strict=True)))
+    seen = {(texts.start, within.start)}
+    waiting = list(seen)
+    found: set[int] = set()
+    for first, second in waiting:
+        if texts.is_accepting(first):
+            found.add(second)
+        left, right = texts.row(first), within.row(second)
+        for target in {(left[a], right[b]) for a, b in pairs}:
+            if target[0] and target not in seen:
+                if len(seen) > _STATES:
+                    raise LimitError("the automata of two terminals are too large", subject="states", limit=_STATES)
+                seen.add(target)
+                waiting.append(target)
+    return frozenset(found)

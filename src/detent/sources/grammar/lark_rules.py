@@ -79,7 +79,8 @@ class LarkRules:
         found = self.definitions.all.get(name)
         if found is None or found.is_terminal:
             what = f"the grammar has no rule {name!r}" if self.definitions.all else "the grammar has no rules"
-            raise PatternSyntaxError(f"{what}; define it, or pass start=...", position=0)
+            remedy = "define it, or pass start=..." if self.definitions.all else "write start: ..."
+            raise PatternSyntaxError(f"{what}; {remedy}", position=0)
         if found.parameters:
             self.source.malformed(f"the start {name!r} has parameters", found.offset, "begin with a plain rule")
         return self.rule(RuleName(name, found.offset), {})

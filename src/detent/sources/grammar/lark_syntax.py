@@ -207,6 +207,8 @@ class _LarkParser:
         if character == "/":
             self.source.malformed("a regex is not closed", start, "close it with /")
         what = f"{character!r} has no meaning here"
+        if self.text.startswith("::=", start - 2):
+            self.source.malformed(what, start, "detent.gbnf and detent.ebnf read rules with ::=; Lark writes name: ...")
         self.source.malformed(what, start, 'texts stand in "...", regexes in /.../')
 
     def advance(self) -> _Token:

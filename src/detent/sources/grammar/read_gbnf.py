@@ -66,7 +66,9 @@ class _GbnfParser:
             self.position = name.end()
             self.skip(_SPACE)
             if not self.text.startswith("::=", self.position):
-                self.source.malformed("::= is missing after the rule's name", self.position, "write name ::= ...")
+                is_lark = self.text.startswith(":", self.position)
+                remedy = "write name ::= ..." + ("; detent.grammar reads rules with a colon" if is_lark else "")
+                self.source.malformed("::= is missing after the rule's name", self.position, remedy)
             if name[0] in rules:
                 remedy = "put the alternatives into one rule, with | between them"
                 self.source.malformed(f"rule {name[0]!r} is defined twice", start, remedy)

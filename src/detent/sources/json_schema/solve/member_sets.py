@@ -49,7 +49,7 @@ def member_sets(plan: ObjectPlan) -> list[Formula] | None:
     None if it has too many terms.
     """
     try:
-        return _terms(plan, plan.residual)
+        return _terms(plan, _Case(plan).decided(plan.residual))
     except LimitError as error:
         if error.subject != "combinations":
             raise
@@ -73,9 +73,24 @@ def _terms(plan: ObjectPlan, formula: Formula) -> list[Formula]:
     # Short alternatives first: they decide parts of the long ones.
     for options in sorted((_terms(plan, part) for part in formula.parts), key=len):
         combined = [algebra.conjunction((term, option)) for term in terms for option in options]
-        terms = _checked([term for term in dict.fromkeys(combined) if _is_consistent(plan, term)])
+        consistent = [term for term in dict.fromkeys(combined) if _is_consistent(plan, term)]
+        terms = _checked(_weakest(_checked(consistent, 2 * _MAX_TERMS)))
         plan.solver.spend(len(combined))
     return terms
+
+
+def _weakest(terms: list[Formula]) -> list[Formula]:
+    """Return the terms without those that imply another one."""
+    found: list[frozenset[Formula]] = []
+    kept: set[Formula] = set()
+    for term in sorted(terms, key=lambda term: len(atoms_of(term))):
+        atoms = frozenset(atoms_of(term))
+        if term is TRUE:
+            return [TRUE]
+        if not any(weaker <= atoms for weaker in found):
+            found.append(atoms)
+            kept.add(term)
+    return [term for term in terms if term in kept]
 
 
 def _terms_of_some(plan: ObjectPlan, formula: SomeMember) -> list[Formula]:
@@ -221,8 +236,8 @@ def _is_consistent(plan: ObjectPlan, term: Formula) -> bool:
     return True
 
 
-def _checked(terms: list[Formula]) -> list[Formula]:
-    if len(terms) > _MAX_TERMS:
+def _checked(terms: list[Formula], limit: int = _MAX_TERMS) -> list[Formula]:
+    if len(terms) > limit:
         raise LimitError(
             f"with members in any order, the schema's alternatives combine in over {_MAX_TERMS} ways; "
             'simplify anyOf, oneOf and not, or write order="schema"',

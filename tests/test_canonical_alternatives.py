@@ -1,0 +1,74 @@
+"""Canonical masks of states that are followed by alternatives, beside the tokens of all words of small languages.
+
+The tokenizers have tokens that stay whole although no merges make them: a text that is such a token is no other row.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import random
+
+import pytest
+
+import detent
+from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
+from tests.support.long_tests import mostly_long
+from tests.support.toy_tokenizers import LLAMA3, of_bytes, opened, spelled, split_by
+
+LETTERS = "ab "
+LONGEST = 5
+END = -1
+
+
+def whole_tokens(rng, path):
+    """Draw a tokenizer with many short tokens that stay whole; some of them have merges, too."""
+    data = of_bytes(rng, LETTERS)
+    data["pre_tokenizer"] = split_by(rng.choice((GPT2_PATTERN, LLAMA3, r"\p{L}{1,3}|[^\p{L}]")))
+    data["model"]["ignore_merges"] = True
+    vocab = data["model"]["vocab"]
+    for _ in range(12):
+        token = "".join(rng.choices(LETTERS, weights=(3, 3, 1), k=rng.randint(2, 4)))
+        vocab.setdefault(spelled(token.encode()), len(vocab))
+    data["added_tokens"][0]["id"] = len(vocab)
+    return opened(data, path)
+
+
+def costly(rng, count):
+    """Give a pattern of texts longer than LONGEST, whose derivatives are large unions, new after each letter."""
+    letter = f"[{LETTERS}]"
+    return "|".join(
+        f"{letter}*{rng.choice(LETTERS)}{letter}{{{LONGEST + number}}}{rng.choice(LETTERS)}{letter}{{{number % 7}}}"
+        for number in range(count)
+    )
+
+
+def random_words(rng):
+    return {"".join(rng.choices(LETTERS, k=rng.randint(1, LONGEST))) for _ in range(rng.choice((10, 40, 120)))}
+
+
+@pytest.mark.parametrize("seed", mostly_long(range(24), always=4))
+def test_tokens_that_stay_whole(seed, tmp_path):
+    """Each mask takes much work, so that it is computed by alternatives."""
+    rng = random.Random(seed)
+    vocabulary, encode = whole_tokens(rng, tmp_path / "tokenizer.json")
+    parts = [random_words(rng) for _ in range(rng.randint(1, 3))]
+    words = [detent.choice(sorted(part)) & ~detent.regex(costly(rng, 100)) for part in parts]
+    drain = detent.choice(["!"]) + detent.regex(costly(rng, 600))
+    guide = detent.compile(functools.reduce(operator.or_, [*words, drain]), vocabulary, canonical=True)
+
+    tree: dict[tuple[int, ...], set[int]] = {}
+    for word in sorted(set().union(*parts)):
+        row = (*encode(word), END)
+        for place, token in enumerate(row):
+            tree.setdefault(row[:place], set()).add(token)
+    beside = guide.matcher()
+    beside.advance(ord("!"))
+    for row in sorted(tree, key=lambda each: (len(each), each))[:40]:
+        beside.allowed()  # each of these masks takes more work than one walk may
+        beside.advance(rng.choice([ord(letter) for letter in LETTERS if ord(letter) in beside.allowed().tolist()]))
+        matcher = guide.matcher()
+        for token in row:
+            matcher.advance(token)
+        allowed = {END if token in vocabulary.eos_token_ids else token for token in matcher.allowed().tolist()}
+        assert allowed - {ord("!")} == tree[row], (row, parts)
