@@ -6,6 +6,7 @@ import re
 from itertools import islice, product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -161,3 +162,30 @@ def test_following_completions_token_by_token_ends(canonical: bool, tmp_path: Pa
             assert length is None or len(completion) < length
             length = len(completion)
             matcher.advance(completion[0])
+
+
+_SPELLED = [
+    ("^[a-z]{4}$", True),
+    ("^\\u00e9{2}\\ud83d\\ude00$", True),
+    ("^(ab|c){2}$", True),
+    ("^[^a]{3}$", True),
+    ('^["\\\\]{2}$', False),
+    ('^(a"|b){1,3}$', False),
+    ('^a"b$', False),
+    ("^\\n?x{3}\\t$", False),
+    ("^(\\u00e9|\\n){2}$", False),
+]
+
+
+@pytest.mark.parametrize("spelling", ["any", "written"])
+@pytest.mark.parametrize("unwanted", [None, "^ab|^xx", "^.{1,2}$"])
+@pytest.mark.parametrize(("pattern", "is_plain"), _SPELLED)
+def test_bounds_inside_json_strings(pattern: str, is_plain: bool, unwanted: str | None, spelling: Any) -> None:
+    """A character that needs no escape counts as its own bytes, also where escapes may be written."""
+    schema = {"type": "string", "pattern": pattern} | ({"not": {"pattern": unwanted}} if unwanted else {})
+    dfa = automaton(detent.json_schema(schema, spelling=spelling))
+    for state in states_of(dfa, 400):
+        shortest = dfa.shortest_completion(state)
+        assert len(shortest) <= dfa.completion_bound(state), dfa.state_text(state)
+    if is_plain and not unwanted:
+        assert dfa.completion_bound(dfa.start) == len(dfa.shortest_completion(dfa.start))

@@ -230,6 +230,31 @@ def test_a_budget_of_the_shortest_text_leaves_a_token(tokens: list[str], items: 
         assert not _equal(one, other)
 
 
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "array", "minItems": 3, "items": {"pattern": "^[a-z]{4}$"}}, '["abcd","bcde","cdef"]'),
+        ({"type": "array", "minItems": 2, "items": {"pattern": "^([a-z]|\\d){2,}$"}}, '["ab","b1"]'),
+        ({"type": "object", "minProperties": 2, "propertyNames": {"pattern": "^[a-z]+$"}}, '{"a":0,"c":1}'),
+        ({"type": "object", "minProperties": 2, "patternProperties": {"^x-": {}}}, '{"x-b":1,"x-c":2}'),
+    ],
+    ids=str,
+)
+def test_a_budget_leaves_items_that_need_no_escapes(schema: dict[str, Any], text: str) -> None:
+    """Each of these texts is as short as the shortest one."""
+    if schema["type"] == "array":
+        schema = schema | {"uniqueItems": True, "items": schema["items"] | {"type": "string"}}
+    else:
+        schema = schema | {"additionalProperties": "patternProperties" not in schema and {"type": "integer"}}
+    every = [bytes([byte]) for byte in range(256)]
+    guide = detent.compile(detent.json_schema(schema), detent.Vocabulary([*every, b""], eos_token_ids=[256]))
+    matcher = guide.matcher(max_tokens=len(text) + 1)
+    for byte in text.encode():
+        assert byte in matcher.allowed(), matcher.token_ids
+        matcher.advance(byte)
+    assert 256 in matcher.allowed()
+
+
 def test_accepts_equals_python() -> None:
     string = concat('"', _core.json_string(repeat(_core.byte_set(b"ab"), 0, None), False), '"')
     language = _array(string)
@@ -377,3 +402,35 @@ def test_tokens_that_contain_a_whole_item(schema: dict[str, object], order: Any)
         assert allowed == {token for token, text in enumerate(texts) if automaton.advance(state, text) != 0}, beginning
         seen += 1
     assert seen > 2
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {
+            "type": "object",
+            "minProperties": 2,
+            "propertyNames": {"pattern": "^[a-z]+$"},
+            "additionalProperties": {"type": "integer"},
+        },
+        {"type": "object", "minProperties": 2, "additionalProperties": {"type": "integer"}},
+    ],
+)
+def test_a_budget_allows_names_that_fit(schema: dict[str, object], order: Any) -> None:
+    # States inside a name lack its text, and their completions must hold for all names.
+    pieces = ['{"', '":', ',"', "ab", "abc", " ", "1", "}", '"']
+    every = [bytes([byte]) for byte in range(256)] + [piece.encode() for piece in pieces if len(piece) > 1]
+    vocabulary = detent.Vocabulary([*every, b""], eos_token_ids=[len(every)])
+    for tokens in (
+        ['{"', "abc", '":', "1", ',"', "b", '":', "1", "}"],
+        ['{"', "a", '":', "1", ',"', "b", '":', "1", "}"],
+        ['{"', "b", '":', "1", ',"', "a", '":', "1", "}"],
+        ['{"', "ab", "c", '":', "1", ',"', "ab", '":', "1", "}"],
+    ):
+        ids = [every.index(token.encode()) for token in tokens]
+        matcher = detent.compile(detent.json_schema(schema, order=order), vocabulary).matcher(len(ids))
+        for token in ids:
+            assert token in matcher.allowed(), (tokens, matcher.token_ids)
+            matcher.advance(token)
+        assert matcher.is_accepting

@@ -141,7 +141,7 @@ std::uint32_t Liveness::combine(ExprId id, std::span<const ExprId> parts) const 
     case Op::json_escaped: {
       if (known(parts[0]) == kDead) return kDead;
       constexpr std::uint32_t kRoom = 8;  // bytes that an escape may have left
-      return std::min(product(known(parts[0]), kMaxEscapeLength), kMaxLength - kRoom) +
+      return std::min(product(known(parts[0]), bytes_written(parts[0])), kMaxLength - kRoom) +
              remaining_escape_bytes(expr.escape_position());
     }
     case Op::unordered: return combine_unordered(id, parts);
@@ -289,8 +289,7 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
     } else if (known(next) == kUnknown) {
       goals.push_back(next);
     } else {
-      constexpr std::uint32_t kLongestEscape = 12;  // of a surrogate pair
-      const std::uint64_t rest = std::uint64_t{known(next)} * kMaxEscapeLength;
+      const std::uint64_t rest = std::uint64_t{known(next)} * bytes_written(next);
       remember(goal, std::min(saturating_add(rest, kLongestEscape), kMaxLength), Use::bounds);
     }
   }

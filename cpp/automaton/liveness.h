@@ -18,6 +18,7 @@
 #include "automaton/character_counts.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
+#include "expr/json_string.h"
 
 namespace detent {
 
@@ -88,6 +89,8 @@ class Liveness {
   std::uint32_t combine(ExprId id, std::span<const ExprId> parts) const;
   // Remembers the length of an expression if those of its parts decide it and are known.
   void combine_known_parts(ExprId id);
+  // At most so many bytes of a JSON string for each byte of a shortest text.
+  std::uint32_t bytes_written(ExprId texts) const { return exprs_[texts].needs_no_escapes ? 1 : kMaxEscapeLength; }
   std::uint32_t combine_unordered(ExprId id, std::span<const ExprId> parts) const;
   std::uint32_t combine_distinct(ExprId id) const;
   std::uint32_t combine_ordered(ExprId id, std::span<const ExprId> parts) const;

@@ -305,6 +305,38 @@ ExprId SliceAnalysis::drop_lower_bound(ExprId prefix) {
   });
 }
 
+std::optional<std::vector<std::string>> SliceAnalysis::literals_of(ExprId prefix) {
+  constexpr std::size_t kMaxLiterals = 4'096;
+  return automaton_.edit([prefix](ExprSet& exprs, Derivatives&, Liveness&) -> std::optional<std::vector<std::string>> {
+    std::vector<std::string> literals;
+    std::vector<std::pair<std::string, ExprId>> open{{"", prefix}};  // what was read, and what follows
+    while (!open.empty()) {
+      auto [read, id] = std::move(open.back());
+      open.pop_back();
+      const Expr& expr = exprs[id];
+      if (expr.op == Op::union_of) {
+        for (ExprId operand : exprs.operands(id)) open.emplace_back(read, operand);
+      } else {
+        const ExprId head = expr.op == Op::concat ? expr.first() : id;
+        if (exprs[head].op == Op::text) {
+          read += exprs.text_of(head);
+        } else if (exprs[head].op == Op::bytes && exprs.set(exprs[head].set_index()).size() == 1) {
+          read += byte_of(exprs, exprs[head]);
+        } else {
+          return std::nullopt;
+        }
+        if (head == id) {
+          literals.push_back(std::move(read));
+        } else {
+          open.emplace_back(std::move(read), expr.second());
+        }
+      }
+      if (literals.size() + open.size() > kMaxLiterals) return std::nullopt;
+    }
+    return literals;
+  });
+}
+
 ExprId SliceAnalysis::drop_exclusions(ExprId prefix) {
   return automaton_.edit([prefix](ExprSet& exprs, Derivatives&, Liveness&) {
     if (exprs[prefix].op != Op::intersection) return prefix;

@@ -88,6 +88,8 @@ class SliceAnalysis {
   // Where a prefix is a JSON string of texts without finitely many: the string with these. Some bytes may stand before
   // the string if `written` is known.
   std::optional<ExcludingString> excluding_string(ExprId prefix);
+  // The texts of a prefix that is a choice among literals, such as the rest of an enumeration; nothing of any other.
+  std::optional<std::vector<std::string>> literals_of(ExprId prefix);
   // Returns a prefix that begins with a constrained JSON string with any string instead, any other prefix unchanged.
   ExprId any_string_like(ExprId prefix);
 

@@ -3,13 +3,14 @@
 //   1. Operands form a flat sorted set. Byte sets merge into one; the empty language, sigma star and epsilon are
 //   absorbed.
 //   2. Overlapping counts of one part merge: x{0,5} t | x{0,7} t is x{0,7} t. Without this rule, a counted loop that
-//   may
-//      start anywhere has exponentially many states.
+//   may start anywhere has exponentially many states.
 //   3. Sequences that call rules are left-factored: x y | x z is x (y | z).
-//   4. All UTF-8 texts, T, absorb what is text by its form: x | T is T, x & T is x, and x & ~T is empty. A pattern that
+//   4. A complement in an intersection leaves out what the others say: x & ~(x & y) is x & ~y.
+//   5. All UTF-8 texts, T, absorb what is text by its form: x | T is T, x & T is x, and x & ~T is empty. A pattern that
 //   may match anywhere, T a T, has the residual T a T | T after its first match. Without this rule, a choice of n such
 //   patterns has 2^n states where n would do.
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -139,7 +140,7 @@ void ExprSet::set_utf8_star(ExprId all_texts) {
   not_utf8_star_ = complement(all_texts);
 }
 
-// Rule 4 applies to expressions whose meaning does not depend on the text around them.
+// Rule 5 applies to expressions whose meaning does not depend on the text around them.
 bool ExprSet::is_known_text(ExprId id) const {
   const Expr& expr = exprs_[id.value];
   return expr.is_text && !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end;
@@ -198,7 +199,7 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
   Expr expr;
   expr.op = Op::union_of;
   expr.nonempty = expr.infinite = expr.is_text = expr.in_alphabet = expr.residuals_complete_by_bytes = true;
-  expr.exact_length = true;
+  expr.exact_length = expr.only_unescaped = expr.needs_no_escapes = true;
   bool only_token_bytes = true, all_complete = true;
   expr.max_length = 0;
   expr.min_length = UINT32_MAX;
@@ -209,6 +210,8 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
     expr.nullable |= operand.nullable;
     expr.nonempty &= operand.nonempty;
     expr.exact_length &= operand.exact_length;
+    expr.only_unescaped &= operand.only_unescaped;
+    expr.needs_no_escapes &= operand.needs_no_escapes;
     expr.is_text &= operand.is_text;
     expr.in_alphabet &= operand.in_alphabet;
     only_token_bytes &= operand.only_token_bytes;
@@ -231,8 +234,27 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
   return find_or_add(expr, parts);
 }
 
+// In an intersection, x & ~(x & y) is x & ~y. Returns whether a part became shorter; the order is then to be restored.
+bool ExprSet::shorten_complements(std::vector<ExprId>& parts) {
+  bool is_shorter = false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Expr& expr = exprs_[parts[i].value];
+    if (expr.op != Op::complement || exprs_[expr.part().value].op != Op::intersection) continue;
+    if (expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end) continue;
+    const std::span<const ExprId> inner = operands(expr.part());
+    std::vector<ExprId> others;
+    std::ranges::copy_if(inner, std::back_inserter(others),
+                         [&parts](ExprId part) { return std::ranges::find(parts, part) == parts.end(); });
+    if (others.size() == inner.size()) continue;
+    parts[i] = complement(intersection(std::move(others)));
+    is_shorter = true;
+  }
+  return is_shorter;
+}
+
 ExprId ExprSet::intersection(std::vector<ExprId> parts) {
   flatten(parts, Op::intersection);
+  while (shorten_complements(parts)) flatten(parts, Op::intersection);
   std::erase(parts, sigma_star_);
   if (parts.empty()) return sigma_star_;
   if (parts.size() == 1) return parts[0];
@@ -280,6 +302,7 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
     expr.is_text |= operand.is_text;
     expr.in_alphabet |= operand.in_alphabet;
     only_token_bytes |= operand.only_token_bytes;
+    expr.only_unescaped |= operand.only_unescaped;
     inherit_flags(expr, operand);
     expr.min_length = std::max(expr.min_length, operand.min_length);
     total = sum(total, mix(Hash128{}, operand.hash));
@@ -289,6 +312,7 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
     bound_infinite_intersection(expr, parts);
   }
   set_only_token_bytes(expr, only_token_bytes);
+  expr.needs_no_escapes |= expr.only_unescaped;
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::intersection)), total);
   return find_or_add(expr, parts);
 }
@@ -308,6 +332,7 @@ void ExprSet::bound_infinite_intersection(Expr& expr, std::span<const ExprId> pa
   if (!infinite || longest == UINT32_MAX) return;
   const std::uint32_t more = saturating_multiply(std::uint64_t{longest} + 1, infinite->loop_length);
   expr.nonempty = true;
+  expr.needs_no_escapes |= infinite->needs_no_escapes;
   expr.min_length = saturating_add(infinite->min_length, more);
   expr.max_completion_bound = saturating_add(infinite->max_completion_bound, more);
 }

@@ -69,6 +69,8 @@ ExprId ExprSet::cons(ExprId head, ExprId tail) {
   expr.exact_length = h.exact_length && t.exact_length;
   expr.is_text = h.is_text && t.is_text;
   expr.in_alphabet = h.in_alphabet && t.in_alphabet;
+  expr.only_unescaped = h.only_unescaped && t.only_unescaped;
+  expr.needs_no_escapes = h.needs_no_escapes && t.needs_no_escapes;
   expr.completes_by_bytes = h.completes_by_bytes && t.completes_by_bytes;
   expr.residuals_complete_by_bytes =
       h.residuals_complete_by_bytes && t.completes_by_bytes && t.residuals_complete_by_bytes;
@@ -122,6 +124,8 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
   expr.exact_length = inner.exact_length;
   expr.is_text = inner.is_text;
   expr.in_alphabet = inner.in_alphabet;
+  expr.only_unescaped = inner.only_unescaped;
+  expr.needs_no_escapes = inner.needs_no_escapes;
   expr.completes_by_bytes = minimum == 0 || inner.completes_by_bytes;
   expr.residuals_complete_by_bytes = inner.residuals_complete_by_bytes && (minimum <= 1 || inner.completes_by_bytes);
   set_only_token_bytes(expr, inner.only_token_bytes);

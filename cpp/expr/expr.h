@@ -62,6 +62,9 @@ struct Expr {
   bool exact_length : 1 = false;        // min_length is exact, also for each residual
   bool has_open_item : 1 = false;       // contains an open list of distinct items (distinct.h)
   bool has_closed_item : 1 = false;     // contains a closed one
+  // True only if the form shows it, of what JSON strings write without escapes:
+  bool only_unescaped : 1 = false;    // every string is such
+  bool needs_no_escapes : 1 = false;  // each residual has such a string within the bounds below
   // Where some bytes are no tokens (ExprSet::set_alphabet). True only if the form shows it.
   bool only_token_bytes : 1 = false;             // every string consists of bytes that are tokens
   bool completes_by_bytes : 1 = false;           // some string does, unless the language is empty

@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t kTextChunk = 32;  // bytes of a literal in one expression
 
+// The bytes that every JSON string writes as they are.
+ByteSet unescaped_bytes() {
+  ByteSet bytes = ByteSet::range(0x20, 0x7E) | ByteSet::range(0x80, 0xFF);
+  bytes.remove('"');
+  bytes.remove('\\');
+  return bytes;
+}
+
 bool writes_json_strings(const ByteSet& bytes) {
   return ByteSet::range(0x20, 0x7E).is_subset_of(bytes) && ByteSet::range(0x80, 0xBF).is_subset_of(bytes);
 }
@@ -22,14 +30,14 @@ ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable), item_texts_
   Expr empty;
   empty.nonempty = empty.exact_length = true;
   empty.max_length = 0;
-  empty.is_text = empty.in_alphabet = true;
+  empty.is_text = empty.in_alphabet = empty.only_unescaped = empty.needs_no_escapes = true;
   set_only_token_bytes(empty, true);
   exprs_.emplace_back() = empty;
   Expr epsilon;
   epsilon.op = Op::epsilon;
   epsilon.nullable = epsilon.nonempty = epsilon.exact_length = true;
   epsilon.max_length = 0;
-  epsilon.is_text = epsilon.in_alphabet = true;
+  epsilon.is_text = epsilon.in_alphabet = epsilon.only_unescaped = epsilon.needs_no_escapes = true;
   set_only_token_bytes(epsilon, true);
   epsilon.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::epsilon));
   find_or_add(epsilon, {});
@@ -133,6 +141,9 @@ ExprId ExprSet::bytes(const ByteSet& set) {
   expr.min_length = expr.max_completion_bound = expr.max_length = 1;
   expr.is_text = set.is_subset_of(ByteSet::range(0, 0x7F));
   expr.in_alphabet = set.is_subset_of(alphabet_);
+  const ByteSet unescaped = unescaped_bytes() & alphabet_;
+  expr.only_unescaped = set.is_subset_of(unescaped);
+  expr.needs_no_escapes = !(set & unescaped).empty();
   expr.completes_by_bytes = !(set & token_bytes_).empty();
   expr.residuals_complete_by_bytes = true;
   set_only_token_bytes(expr, set.is_subset_of(token_bytes_));
@@ -170,6 +181,7 @@ ExprId ExprSet::text(std::uint32_t begin, std::uint32_t length) {
                        [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
   };
   expr.in_alphabet = are_in(alphabet_, begin);
+  expr.only_unescaped = expr.needs_no_escapes = are_in(unescaped_bytes() & alphabet_, begin);
   expr.residuals_complete_by_bytes = are_in(token_bytes_, begin + 1);
   set_only_token_bytes(expr, are_in(token_bytes_, begin));
   expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::text)), length);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,7 +72,7 @@ class ExprSet {
   ExprId intersection(std::vector<ExprId> parts);
   ExprId complement(ExprId part);
   ExprId sigma_star() const { return sigma_star_; }  // all byte strings
-  // Names the expression of all UTF-8 texts, so that unions and intersections absorb it (boolean.cc, rule 4).
+  // Names the expression of all UTF-8 texts, so that unions and intersections absorb it (boolean.cc, rule 5).
   void set_utf8_star(ExprId all_texts);
   // All UTF-8 texts; the empty language where the owner did not name them.
   ExprId all_texts() const { return utf8_star_; }
@@ -136,6 +137,8 @@ class ExprSet {
   const Decimal& decimal_number(std::uint32_t index) const { return decimals_[index]; }
   const DecimalState& decimal_state(ExprId id) const { return decimal_states_[(*this)[id].a_]; }
   TextMemory& item_texts() { return item_texts_; }
+  // Whether the open lists of a state are states of one list.
+  bool has_one_open_list(ExprId id) const;
 
   std::string_view text_of(ExprId text) const {
     return std::string_view(texts_).substr(exprs_[text.value].a_, exprs_[text.value].b_);
@@ -168,6 +171,7 @@ class ExprSet {
   void drop_alphabet(std::vector<ExprId>& parts) const;
   void merge_counts(std::vector<ExprId>& parts);
   void left_factor(std::vector<ExprId>& parts);
+  bool shorten_complements(std::vector<ExprId>& parts);
   void bound_infinite_intersection(Expr& expr, std::span<const ExprId> parts) const;
   static void inherit_flags(Expr& expr, const Expr& part);
   static void set_only_token_bytes(Expr& expr, bool only_token_bytes);
@@ -187,6 +191,7 @@ class ExprSet {
   std::uint32_t list_state_index(const Hash128& hash, DistinctState state);
   using OpenLists = std::unordered_map<std::uint32_t, ExprId>;  // by index of the list
   void find_open_lists(ExprId id, OpenLists& lists, int depth) const;
+  void find_all_open_lists(ExprId id, std::set<std::uint32_t>& lists, int depth) const;
   ExprId bind(ExprId id, const OpenLists& lists, TextId text, int depth);
   ExprId bind_list(DistinctState state, const OpenLists& lists, TextId text);
 

@@ -22,9 +22,15 @@ ExprId ExprSet::json_escaped(ExprId texts, std::uint32_t position, std::uint32_t
   inherit_flags(expr, inner);
   expr.largest_count = inner.largest_count;
   expr.largest_minimum = inner.largest_minimum;
-  const std::uint32_t length = is_character_known(position, bits) ? inner.min_length : inner.max_completion_bound;
-  expr.min_length = saturating_add(saturating_multiply(length, kMaxEscapeLength), remaining_escape_bytes(position));
-  expr.max_completion_bound = saturating_multiply(inner.max_completion_bound, kMaxEscapeLength);
+  const bool is_known = is_character_known(position, bits);
+  const std::uint32_t length = is_known ? inner.min_length : inner.max_completion_bound;
+  if (inner.needs_no_escapes) {
+    expr.min_length = saturating_add(length, is_known ? remaining_escape_bytes(position) : kLongestEscape);
+    expr.max_completion_bound = saturating_add(inner.max_completion_bound, kLongestEscape);
+  } else {
+    expr.min_length = saturating_add(saturating_multiply(length, kMaxEscapeLength), remaining_escape_bytes(position));
+    expr.max_completion_bound = saturating_multiply(inner.max_completion_bound, kMaxEscapeLength);
+  }
   expr.a_ = texts.value;
   expr.b_ = position;
   expr.c_ = bits;

@@ -15,6 +15,7 @@
 namespace detent {
 
 inline constexpr std::uint32_t kMaxEscapeLength = 6;   // bytes of the longest escape of a byte, such as \u0041
+inline constexpr std::uint32_t kLongestEscape = 12;    // of a character: a surrogate pair
 inline constexpr std::uint32_t kAnyBits = UINT32_MAX;  // the bits of the escape no longer matter
 
 // A position inside an escape. Expr::escape_bits holds the bits of the digits that were read. Once each character with

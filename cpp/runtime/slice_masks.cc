@@ -96,6 +96,10 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
     cache.insert(key, mask, MaskCache::Kind::slice);
     return mask;
   }
+  if (const std::shared_ptr<const Mask> mask = compute_literals(prefix)) {
+    cache.insert(key, mask, MaskCache::Kind::slice);
+    return mask;
+  }
   ReferenceMask reference = find_reference(prefix);
   if (!reference.mask) {
     if (const std::shared_ptr<const Mask> mask = compute_from_any_string(prefix)) {
@@ -202,6 +206,36 @@ std::shared_ptr<const Mask> SliceMasks::compute_excluding(ExprId prefix) {
   builder.note_length(saturating_add(string->inside_bound, std::uint64_t{4} * kMaxEscapeLength));
   const std::shared_ptr<const ContextDependentTokens>& tokens = all->context_dependent();
   return builder.finish(exits.empty() ? tokens : ContextDependentTokens::without_exits(tokens, exits));
+}
+
+// Each literal is followed in the trie: a state of hundreds of words leads to a new one with nearly every byte.
+std::shared_ptr<const Mask> SliceMasks::compute_literals(ExprId prefix) {
+  const std::optional<std::vector<std::string>> literals = analysis_.literals_of(prefix);
+  if (!literals) return nullptr;
+  const std::vector<TrieNode>& trie = vocabulary_.trie();
+  MaskBuilder builder(vocabulary_.word_count());
+  ExitDelta exits;
+  for (const std::string& literal : *literals) {
+    std::size_t read = 0;
+    std::uint32_t node = vocabulary_.root(static_cast<std::uint8_t>(literal[0]));
+    std::uint32_t end = static_cast<std::uint32_t>(trie.size());
+    while (node < end) {
+      ++read;
+      if (trie[node].token != TrieNode::kNoToken) {
+        for_each_id(vocabulary_, trie[node].token, [&builder](std::uint32_t id) { builder.allow(id); });
+        builder.note_length(static_cast<std::uint32_t>(literal.size() - read));
+      }
+      if (read == literal.size()) {
+        exits.added.push_back(node);
+        break;
+      }
+      end = trie[node].next;
+      node = vocabulary_.child(node, static_cast<std::uint8_t>(literal[read]));
+    }
+  }
+  std::ranges::sort(exits.added);
+  exits.added.erase(std::ranges::unique(exits.added).begin(), exits.added.end());
+  return builder.finish(merge_exits(nullptr, exits));
 }
 
 // A token over free bytes is allowed where any string allows it. The others are followed.

@@ -41,6 +41,8 @@ class SliceMasks {
   std::shared_ptr<const Mask> compute_counted(ExprId prefix, const CountedString& string);
   // The mask of a string that excludes texts, of which all forms are known; null otherwise.
   std::shared_ptr<const Mask> compute_excluding(ExprId prefix);
+  // The mask of a choice among literals; null of any other prefix.
+  std::shared_ptr<const Mask> compute_literals(ExprId prefix);
   // The mask of a string from that of any string, where most tokens have free bytes alone; null otherwise.
   std::shared_ptr<const Mask> compute_from_any_string(ExprId prefix);
   void limit_characters(std::uint32_t minimum, std::uint32_t maximum, MaskBuilder& builder) const;
