@@ -206,6 +206,36 @@ ExprId Automaton::advance(ExprId state, std::string_view text) {
   return edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.remembered(state, read); });
 }
 
+std::string Automaton::item(ExprId state) {
+  if (exprs_[state].op != Op::remembered) return {};
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.item_texts().text(exprs_[state].text()); });
+}
+
+std::optional<std::string> Automaton::item_after(ExprId any_text, std::string item, std::string_view text) {
+  for (char byte : text) {
+    any_text = row(any_text)[class_of()[static_cast<std::uint8_t>(byte)]];
+    if (any_text == ExprSet::kEmpty || exprs_[any_text].has_closed_item) return std::nullopt;
+    if (exprs_[any_text].has_open_item) {
+      item += byte;
+    } else {
+      item.clear();
+    }
+  }
+  return item;
+}
+
+bool Automaton::has_one_open_list(ExprId any_text) {
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.has_one_open_list(any_text); });
+}
+
+ExprId Automaton::with_item(ExprId any_text, std::string_view item) {
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
+    TextId text;
+    for (char byte : item) text = exprs.item_texts().append(text, static_cast<std::uint8_t>(byte));
+    return exprs.remembered(any_text, text);
+  });
+}
+
 bool Automaton::is_in_free_string(ExprId state) {
   const Expr& expr = exprs_[state];
   const Expr& head = exprs_[expr.op == Op::concat ? expr.first() : state];

@@ -94,6 +94,13 @@ class Automaton {
   // some; and whether such an item was read whole.
   bool has_open_item(ExprId state) const { return exprs_[state].has_open_item; }
   bool has_closed_item(ExprId state) const { return exprs_[state].has_closed_item; }
+  // The text of the item that is being read, and what it is after further text; nothing where the item ends.
+  std::string item(ExprId state);
+  std::optional<std::string> item_after(ExprId any_text, std::string item, std::string_view text);
+  // Whether this is an item of one list, and not of a list inside the items of another one.
+  bool has_one_open_list(ExprId any_text);
+  // The state `any_text`, which lacks the text of the item that is being read, with this text.
+  ExprId with_item(ExprId any_text, std::string_view item);
   // Whether a state is inside a free string, which can still become different from any other one.
   bool is_in_free_string(ExprId state);
 
