@@ -32,6 +32,9 @@
 
 namespace detent {
 
+struct CompiledNodes;
+struct SharedPart;
+
 class Automaton {
  public:
   // The texts that a vocabulary can write: those over the alphabet, and among these only `texts`, if not null. Then
@@ -44,6 +47,11 @@ class Automaton {
   // The automaton of the texts of `root` over the alphabet. `horizon` is the length of the vocabulary's longest token.
   Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
             std::shared_ptr<const CancelFlag> cancel);
+  // The same, from a copy of what `known`, unless null, has compiled. Writes the compiled nodes to `compiled`, unless
+  // null.
+  Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
+            std::shared_ptr<const CancelFlag> cancel, const std::shared_ptr<const SharedPart>& known,
+            CompiledNodes* compiled);
   // The automaton of the same texts without the states that decoding has added to `other`. The states of the compiled
   // language have the same ids. Costs a copy of these.
   explicit Automaton(Automaton& other);
