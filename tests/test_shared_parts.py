@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import detent
 from detent import _core
 from detent.sources.json_schema.emit.json_spelling import json_spelling
+from detent.sources.nodes import UTF8
 from tests.support.random_schemas import RandomSchemas
 
 ASCII = [bytes([byte]) for byte in range(32, 127)]
@@ -112,3 +113,11 @@ def test_more_shared_nodes_than_are_kept() -> None:
         _core.share(node)
     for node in quoted:
         check_walks(_core.concat([_core.literal(b"["), node, _core.literal(b"]")]), "ASCII alone", 1, walks=1)
+
+
+def test_each_alphabet_has_its_own_copy() -> None:
+    for names in (("ASCII alone", "all bytes"), ("all bytes", "ASCII alone")):
+        string = _core.concat([_core.literal(b'"'), _core.json_string(UTF8), _core.literal(b'"')])
+        _core.share(string)
+        for name in names:
+            check_walks(_core.concat([_core.literal(b"["), string, _core.literal(b"]")]), name, 3)
