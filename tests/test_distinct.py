@@ -402,3 +402,35 @@ def test_tokens_that_contain_a_whole_item(schema: dict[str, object], order: Any)
         assert allowed == {token for token, text in enumerate(texts) if automaton.advance(state, text) != 0}, beginning
         seen += 1
     assert seen > 2
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {
+            "type": "object",
+            "minProperties": 2,
+            "propertyNames": {"pattern": "^[a-z]+$"},
+            "additionalProperties": {"type": "integer"},
+        },
+        {"type": "object", "minProperties": 2, "additionalProperties": {"type": "integer"}},
+    ],
+)
+def test_a_budget_allows_names_that_fit(schema: dict[str, object], order: Any) -> None:
+    # States inside a name lack its text, and their completions must hold for all names.
+    pieces = ['{"', '":', ',"', "ab", "abc", " ", "1", "}", '"']
+    every = [bytes([byte]) for byte in range(256)] + [piece.encode() for piece in pieces if len(piece) > 1]
+    vocabulary = detent.Vocabulary([*every, b""], eos_token_ids=[len(every)])
+    for tokens in (
+        ['{"', "abc", '":', "1", ',"', "b", '":', "1", "}"],
+        ['{"', "a", '":', "1", ',"', "b", '":', "1", "}"],
+        ['{"', "b", '":', "1", ',"', "a", '":', "1", "}"],
+        ['{"', "ab", "c", '":', "1", ',"', "ab", '":', "1", "}"],
+    ):
+        ids = [every.index(token.encode()) for token in tokens]
+        matcher = detent.compile(detent.json_schema(schema, order=order), vocabulary).matcher(len(ids))
+        for token in ids:
+            assert token in matcher.allowed(), (tokens, matcher.token_ids)
+            matcher.advance(token)
+        assert matcher.is_accepting

@@ -365,17 +365,28 @@ def test_the_masks_of_slices_are_shared() -> None:
     assert counts_of_first_string(["foo", "x1"]) == (1, 0, 0, 0)  # the rest is the same
 
 
-def test_a_byte_that_is_dead_only_at_the_start_of_a_mask() -> None:
+_DEAD_BYTES: dict[str, tuple[dict[str, Any], list[bytes]]] = {
+    "only at the start": ({"k_[sw]": False, "k_[a-j]z": {"type": "null"}}, [b"k_", b"k_ak_", b"k_a", b"xk_"]),
+    "everywhere": ({"[ar]": False, "k_s": False, "k_[a-j]z": {"type": "null"}}, [b"", b"k_", b"xs"]),
+    "up to a byte after which all is allowed": ({"^[^k]*a": False}, [b"", b"x", b"xk"]),
+    "up to another byte": ({"^[^k]*a": False, "k_[sw]": False}, [b"", b"x", b"xk", b"k_"]),
+    "but for one state": ({"^([^k]|kk)*[ar]": False, "x[sw]": {"type": "null"}}, [b"", b"x", b"xk", b"kk"]),
+}
+
+
+@pytest.mark.parametrize("kind", _DEAD_BYTES)
+def test_bytes_that_are_dead_in_names(kind: str) -> None:
     """Names such as `k_s` are excluded: after `k_`, the tokens that begin with "s" are refused."""
     choose = random.Random(0)
-    words = {"".join(choose.choices("abcdefghijlmnoprstuvwy ", k=choose.randrange(2, 9))) for _ in range(3000)}
+    words = {"".join(choose.choices("abcdefghijklmnoprstuvwy ", k=choose.randrange(2, 9))) for _ in range(3000)}
     tokens = [*(bytes([byte]) for byte in range(256)), *sorted(word.encode() for word in words)]
     vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
-    patterns: dict[str, Any] = {"k_[sw]": False, "k_[a-j]z": {"type": "null"}}
+    patterns, beginnings = _DEAD_BYTES[kind]
     schema = {"type": "object", "patternProperties": patterns, "additionalProperties": {"type": "boolean"}}
     language = detent.json_schema(schema)
     automaton = ByteDfa(language._node)._core
-    for beginning in (b'{"k_', b'{"k_ak_', b'{"k_a', b'{"xk_'):
+    for name in beginnings:
+        beginning = b'{"' + name
         matcher = detent.compile(language, vocabulary).matcher()
         for byte in beginning:
             matcher.advance(byte)

@@ -6,26 +6,35 @@
 #include <vector>
 
 #include "automaton/node_compiler.h"
+#include "automaton/shared_parts.h"
 #include "expr/horizon.h"
 
 namespace detent {
 
 Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
                      std::shared_ptr<const CancelFlag> cancel)
+    : Automaton(root, writable, horizon, limits, std::move(cancel),
+                writable.texts ? nullptr : find_shared_part(root, writable.alphabet), nullptr) {}
+
+Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
+                     std::shared_ptr<const CancelFlag> cancel, const std::shared_ptr<const SharedPart>& known,
+                     CompiledNodes* compiled)
     : meter_(limits),
-      exprs_(meter_),
+      exprs_(known ? ExprSet(known->automaton.exprs_, known->automaton.compiled_, meter_) : ExprSet(meter_)),
       derivatives_(exprs_, meter_),
-      liveness_(exprs_, derivatives_, meter_),
+      liveness_(
+          known ? Liveness(exprs_, derivatives_, meter_, known->automaton.liveness_, known->automaton.compiled_.exprs)
+                : Liveness(exprs_, derivatives_, meter_)),
       live_loops_(exprs_, derivatives_, liveness_),
       alternatives_(exprs_, derivatives_, liveness_, live_loops_, meter_),
       completion_paths_(exprs_, derivatives_, liveness_, meter_),
       horizon_(horizon) {
   const ForkGuard guard;
   meter_.restart(std::move(cancel));
-  if (writable.alphabet != ByteSet::all() || writable.texts) {
+  if (!known && (writable.alphabet != ByteSet::all() || writable.texts)) {
     exprs_.set_alphabet(writable.alphabet, writable.texts ? writable.token_bytes : ByteSet::all());
   }
-  NodeCompiler compiler(exprs_, liveness_, meter_);
+  NodeCompiler compiler(exprs_, liveness_, meter_, known ? known->nodes : CompiledNodes{});
   compiler.register_byte_sets(root);
   if (writable.texts) {
     compiler.register_byte_sets(*writable.texts);
@@ -39,6 +48,7 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
   }
   has_lists_ = root->has_distinct();
   start_ = compiler.compile(root, true);
+  if (compiled) *compiled = compiler.nodes();
   if (compiler.has_json_strings()) all_texts_ = compiler.compile(compiler.all_texts(), false);
   if (writable.texts) {
     tokenizable_ = compiler.compile(*writable.texts, true);
@@ -194,6 +204,36 @@ ExprId Automaton::advance(ExprId state, std::string_view text) {
   }
   if (!exprs_[state].has_open_item) return state;
   return edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.remembered(state, read); });
+}
+
+std::string Automaton::item(ExprId state) {
+  if (exprs_[state].op != Op::remembered) return {};
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.item_texts().text(exprs_[state].text()); });
+}
+
+std::optional<std::string> Automaton::item_after(ExprId any_text, std::string item, std::string_view text) {
+  for (char byte : text) {
+    any_text = row(any_text)[class_of()[static_cast<std::uint8_t>(byte)]];
+    if (any_text == ExprSet::kEmpty || exprs_[any_text].has_closed_item) return std::nullopt;
+    if (exprs_[any_text].has_open_item) {
+      item += byte;
+    } else {
+      item.clear();
+    }
+  }
+  return item;
+}
+
+bool Automaton::has_one_open_list(ExprId any_text) {
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.has_one_open_list(any_text); });
+}
+
+ExprId Automaton::with_item(ExprId any_text, std::string_view item) {
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
+    TextId text;
+    for (char byte : item) text = exprs.item_texts().append(text, static_cast<std::uint8_t>(byte));
+    return exprs.remembered(any_text, text);
+  });
 }
 
 bool Automaton::is_in_free_string(ExprId state) {

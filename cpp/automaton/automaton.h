@@ -32,6 +32,9 @@
 
 namespace detent {
 
+struct CompiledNodes;
+struct SharedPart;
+
 class Automaton {
  public:
   // The texts that a vocabulary can write: those over the alphabet, and among these only `texts`, if not null. Then
@@ -44,6 +47,11 @@ class Automaton {
   // The automaton of the texts of `root` over the alphabet. `horizon` is the length of the vocabulary's longest token.
   Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
             std::shared_ptr<const CancelFlag> cancel);
+  // The same, from a copy of what `known`, unless null, has compiled. Writes the compiled nodes to `compiled`, unless
+  // null.
+  Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
+            std::shared_ptr<const CancelFlag> cancel, const std::shared_ptr<const SharedPart>& known,
+            CompiledNodes* compiled);
   // The automaton of the same texts without the states that decoding has added to `other`. The states of the compiled
   // language have the same ids. Costs a copy of these.
   explicit Automaton(Automaton& other);
@@ -86,6 +94,13 @@ class Automaton {
   // some; and whether such an item was read whole.
   bool has_open_item(ExprId state) const { return exprs_[state].has_open_item; }
   bool has_closed_item(ExprId state) const { return exprs_[state].has_closed_item; }
+  // The text of the item that is being read, and what it is after further text; nothing where the item ends.
+  std::string item(ExprId state);
+  std::optional<std::string> item_after(ExprId any_text, std::string item, std::string_view text);
+  // Whether this is an item of one list, and not of a list inside the items of another one.
+  bool has_one_open_list(ExprId any_text);
+  // The state `any_text`, which lacks the text of the item that is being read, with this text.
+  ExprId with_item(ExprId any_text, std::string_view item);
   // Whether a state is inside a free string, which can still become different from any other one.
   bool is_in_free_string(ExprId state);
 

@@ -14,7 +14,7 @@ namespace detent {
 
 void NodeCompiler::register_byte_sets(const NodeRef& root) {
   static const NodeRef utf8 = Node::repeat(utf8_chars({{0, 0x10FFFF}}), 0, Node::kUnbounded);
-  bool has_grammar = false, has_complement = false, has_string = false;
+  bool has_grammar = false, has_complement = false, has_string = nodes_.has_json_strings;
   ByteSet literal_bytes;
   PointerMap<bool> seen;
   seen.insert(root.get(), true);
@@ -25,26 +25,27 @@ void NodeCompiler::register_byte_sets(const NodeRef& root) {
     meter_.step();
     has_grammar |= node->kind() == NodeKind::grammar;
     has_complement |= node->kind() == NodeKind::complement;
-    has_all_texts_ |= node->hash() == utf8->hash();
+    nodes_.has_all_texts |= node->hash() == utf8->hash();
     const bool is_string = node->kind() == NodeKind::json_string || node->kind() == NodeKind::serialized_string;
     if (is_string && !has_string) register_escape_bytes(exprs_);
     has_string |= is_string;
     register_node(*node, literal_bytes);
     for (const NodeRef& child : node->children()) {
-      if (seen.insert(child.get(), true)) pending.push_back(child.get());
+      if (!nodes_.ids[true].find(child.get()) && seen.insert(child.get(), true)) pending.push_back(child.get());
     }
-    if (pending.empty() && ((has_grammar && has_complement) || has_string || has_all_texts_) && !all_texts_.get()) {
-      all_texts_ = utf8;
-      pending.push_back(all_texts_.get());
+    if (pending.empty() && ((has_grammar && has_complement) || has_string || nodes_.has_all_texts) &&
+        !nodes_.all_texts.get()) {
+      nodes_.all_texts = utf8;
+      pending.push_back(nodes_.all_texts.get());
     }
   }
-  has_json_strings_ |= has_string;
+  nodes_.has_json_strings |= has_string;
   for (unsigned byte = 0; byte < 256; ++byte) {
     if (literal_bytes.contains(static_cast<std::uint8_t>(byte))) {
       exprs_.bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
     }
   }
-  if (!all_texts_.get()) all_texts_ = Node::repeat(Node::bytes(ByteSet::all()), 0, Node::kUnbounded);
+  if (!nodes_.all_texts.get()) nodes_.all_texts = Node::repeat(Node::bytes(ByteSet::all()), 0, Node::kUnbounded);
 }
 
 void NodeCompiler::register_node(const Node& node, ByteSet& literal_bytes) {
@@ -88,7 +89,7 @@ ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
   while (!pending.empty()) {
     const Task task = pending.back();
     const Node* const node = task.node;
-    auto& compiled = compiled_[task.is_restricted];
+    auto& compiled = nodes_.ids[task.is_restricted];
     if (compiled.find(node)) {
       pending.pop_back();
       continue;
@@ -104,7 +105,7 @@ ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
     const std::vector<const Node*> operands = is_grammar ? closed_parts(*node) : operands_of(node);
     const bool is_barrier = node->kind() == NodeKind::complement || node->kind() == NodeKind::json_string ||
                             node->kind() == NodeKind::serialized_string;
-    auto& compiled_operands = compiled_[task.is_restricted && !is_barrier];
+    auto& compiled_operands = nodes_.ids[task.is_restricted && !is_barrier];
     const auto part = [&](std::size_t i) { return Task{operands[i], task.is_restricted && !is_barrier}; };
     std::size_t first = 0;  // before it, all operands are built; leaves are built at once, in their order
     for (; first < operands.size(); ++first) {
@@ -126,13 +127,13 @@ ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
     for (const Node* operand : operands) parts.push_back(*compiled_operands.find(operand));
     build_and_note(task, std::move(parts));
   }
-  return *compiled_[is_restricted].find(root.get());
+  return *nodes_.ids[is_restricted].find(root.get());
 }
 
 void NodeCompiler::build_and_note(const Task& task, std::vector<ExprId> parts) {
   const ExprId id = build(task, std::move(parts));
   if (task.node->is_text() && !task.node->has_special() && !task.node->has_assertion()) exprs_.mark_text(id);
-  compiled_[task.is_restricted].insert(task.node, id);
+  nodes_.ids[task.is_restricted].insert(task.node, id);
 }
 
 // `compile_scope` translates the assertions of the scope. It calls back for the parts without assertions; such a part
@@ -219,8 +220,8 @@ ExprId NodeCompiler::build_intersection(const Task& task, std::vector<ExprId> pa
   const auto is_bytes = [](const NodeRef& child) { return !child->is_text(); };
   const auto is_text = [](const NodeRef& child) { return child->is_text() && !child->has_special(); };
   if (std::ranges::any_of(node.children(), is_text) && std::ranges::any_of(node.children(), is_bytes) &&
-      (has_json_strings_ || std::ranges::any_of(parts, has_rule))) {
-    parts.push_back(compile(all_texts_, task.is_restricted));
+      (nodes_.has_json_strings || std::ranges::any_of(parts, has_rule))) {
+    parts.push_back(compile(nodes_.all_texts, task.is_restricted));
   }
   return exprs_.intersection(std::move(parts));
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "automaton/liveness.h"
@@ -22,9 +23,20 @@
 
 namespace detent {
 
+// What a compiler has translated.
+struct CompiledNodes {
+  PointerMap<ExprId> ids[2];  // by whether the expression is restricted
+  NodeRef all_texts;
+  bool has_json_strings = false;
+  bool has_all_texts = false;
+};
+
 class NodeCompiler {
  public:
-  NodeCompiler(ExprSet& exprs, Liveness& liveness, Meter& meter) : exprs_(exprs), liveness_(liveness), meter_(meter) {}
+  // `known` is what was translated to expressions that `exprs` has.
+  NodeCompiler(ExprSet& exprs, Liveness& liveness, Meter& meter, CompiledNodes known)
+      : exprs_(exprs), liveness_(liveness), meter_(meter), nodes_(std::move(known)) {}
+  const CompiledNodes& nodes() const { return nodes_; }
 
   // Makes the byte sets of `root`. Every root must be registered before the byte classes are frozen.
   void register_byte_sets(const NodeRef& root);
@@ -32,12 +44,12 @@ class NodeCompiler {
   // whether a rule is empty may take derivatives.
   ExprId compile(const NodeRef& root, bool is_restricted);
 
-  bool has_json_strings() const { return has_json_strings_; }
+  bool has_json_strings() const { return nodes_.has_json_strings; }
   // Whether all texts are a part of a registered root, or JSON strings are.
-  bool uses_all_texts() const { return has_json_strings_ || has_all_texts_; }
+  bool uses_all_texts() const { return nodes_.has_json_strings || nodes_.has_all_texts; }
   // All texts (valid UTF-8) if they, a JSON string, or a grammar with a complement were registered; else all byte
   // strings.
-  const NodeRef& all_texts() const { return all_texts_; }
+  const NodeRef& all_texts() const { return nodes_.all_texts; }
 
  private:
   // Text scopes inside one another. Each takes up to kMaxDepth levels of stack (lookaround.cc).
@@ -64,10 +76,7 @@ class NodeCompiler {
   ExprSet& exprs_;
   Liveness& liveness_;
   Meter& meter_;
-  PointerMap<ExprId> compiled_[2];  // by `is_restricted`
-  NodeRef all_texts_;
-  bool has_json_strings_ = false;
-  bool has_all_texts_ = false;
+  CompiledNodes nodes_;
   int scope_depth_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "automaton/shared_parts.h"
 #include "base/error.h"
 #include "bind/bindings.h"
 #include "bind/convert.h"
@@ -90,6 +91,7 @@ void bind_operators(nb::module_& m) {
         return Node::grammar(std::move(definitions), static_cast<std::uint32_t>(start));
       },
       "definitions"_a, "start"_a);
+  m.def("share", &share, "node"_a);
 }
 
 void bind_members(nb::module_& m) {

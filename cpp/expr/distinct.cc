@@ -343,6 +343,26 @@ void ExprSet::find_open_lists(ExprId id, OpenLists& lists, int depth) const {
   }
 }
 
+void ExprSet::find_all_open_lists(ExprId id, std::set<std::uint32_t>& lists, int depth) const {
+  const Expr& expr = exprs_[id.value];
+  if (!expr.has_open_item) return;
+  if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
+  if (expr.op == Op::distinct) {
+    lists.insert(list_states_[expr.a_].list);
+  } else if (expr.op == Op::concat) {
+    find_all_open_lists(expr.first(), lists, depth + 1);
+    find_all_open_lists(expr.second(), lists, depth + 1);
+  } else {
+    for (ExprId part : operands(id)) find_all_open_lists(part, lists, depth + 1);
+  }
+}
+
+bool ExprSet::has_one_open_list(ExprId id) const {
+  std::set<std::uint32_t> lists;
+  find_all_open_lists(id, lists, 0);
+  return lists.size() == 1;
+}
+
 // Only expressions that derivatives have changed have closed items: lists, and what is before them.
 ExprId ExprSet::bind(ExprId id, const OpenLists& lists, TextId text, int depth) {
   if (!exprs_[id.value].has_closed_item) return id;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -136,6 +137,8 @@ class ExprSet {
   const Decimal& decimal_number(std::uint32_t index) const { return decimals_[index]; }
   const DecimalState& decimal_state(ExprId id) const { return decimal_states_[(*this)[id].a_]; }
   TextMemory& item_texts() { return item_texts_; }
+  // Whether the open lists of a state are states of one list.
+  bool has_one_open_list(ExprId id) const;
 
   std::string_view text_of(ExprId text) const {
     return std::string_view(texts_).substr(exprs_[text.value].a_, exprs_[text.value].b_);
@@ -188,6 +191,7 @@ class ExprSet {
   std::uint32_t list_state_index(const Hash128& hash, DistinctState state);
   using OpenLists = std::unordered_map<std::uint32_t, ExprId>;  // by index of the list
   void find_open_lists(ExprId id, OpenLists& lists, int depth) const;
+  void find_all_open_lists(ExprId id, std::set<std::uint32_t>& lists, int depth) const;
   ExprId bind(ExprId id, const OpenLists& lists, TextId text, int depth);
   ExprId bind_list(DistinctState state, const OpenLists& lists, TextId text);
 

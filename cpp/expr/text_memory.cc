@@ -93,6 +93,13 @@ TextId TextMemory::append(TextId text, std::uint8_t byte) {
   return TextId{known->second};
 }
 
+std::string TextMemory::text(TextId text) const {
+  std::string reversed;
+  for (; !is_empty(text); text = without_last(text)) reversed += static_cast<char>(last_byte(text));
+  std::reverse(reversed.begin(), reversed.end());
+  return reversed;
+}
+
 std::string TextMemory::last_value(TextId text, bool is_member) const {
   constexpr std::string_view kSpace = " \t\n\r";
   BackwardReader reader(*this, text);

@@ -28,6 +28,7 @@ class TextMemory {
   TextId without_last(TextId text) const { return nodes_[text.value].before; }
   const Hash128& hash(TextId text) const { return nodes_[text.value].hash; }
 
+  std::string text(TextId text) const;
   // The JSON value that a text ends with, or, if `is_member`, the name of the member that it ends with, as it is
   // written. White space after it is left out. Cost: linear in the value.
   std::string last_value(TextId text, bool is_member) const;

@@ -12,6 +12,24 @@ namespace {
 
 constexpr std::int64_t kNodesPerStep = 8;  // a step of the automaton costs as much as visiting that many trie nodes
 
+bool ends_inside_character(std::string_view text) {
+  std::size_t continuations = 0;
+  while (continuations < text.size() && (text[text.size() - 1 - continuations] & 0xC0) == 0x80) ++continuations;
+  if (continuations == text.size()) return true;
+  const auto lead = static_cast<std::uint8_t>(text[text.size() - 1 - continuations]);
+  const std::size_t expected = lead < 0xC0 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
+  return continuations < expected;
+}
+
+// The end of the string that an item begins with, with the quotation mark if it was read: the item is this string, or a
+// member of this name. 0 where there is no such string, or one with escapes.
+std::size_t end_of_key(std::string_view item) {
+  if (item.empty() || item[0] != '"' || item.find('\\') != std::string_view::npos) return 0;
+  const std::size_t quote = item.find('"', 1);
+  if (quote == std::string_view::npos) return ends_inside_character(item) ? 0 : item.size();
+  return item.find_first_of("\"[{", quote + 1) == std::string_view::npos ? quote + 1 : 0;
+}
+
 }  // namespace
 
 bool Budget::has_every_byte() const { return machine_.vocabulary().tokenizable_texts() == nullptr; }
@@ -85,21 +103,64 @@ void Budget::tighten(ExprId state) {
     known.upper = std::min(known.upper, static_cast<std::uint32_t>(tokens.size()));
     return;
   }
+  note_tokens(state, tokens);
+}
+
+// What a mask has allowed must fit after it, too: it counts completions that hold for most items.
+void Budget::tighten_inside_item(ExprId state) {
+  const std::string item = machine_.automaton().item(state);
+  const std::optional<std::string> text = completion_after_item(machine_.automaton().without_text(state), item);
+  if (text && can_write(*text) && repeats_no_item(*text, item)) {
+    note_tokens(state, machine_.vocabulary().fewest_tokens(*text));
+  }
+}
+
+void Budget::note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens) {
   meter_.allocate(static_cast<std::int64_t>(tokens.size() * sizeof(Bounds)));
   auto left = static_cast<std::uint32_t>(tokens.size());
   for (std::uint32_t token : tokens) {
-    const ExprId next = machine_.advance(state, vocabulary.bytes(token));
+    const ExprId next = machine_.advance(state, machine_.vocabulary().bytes(token));
     bounds(state);
-    note_completion(state, left--, next);
+    note_completion(state, left--, next, token);
     state = next;
   }
 }
 
-void Budget::note_completion(ExprId state, std::uint32_t tokens, ExprId next) {
+bool Budget::begins_with_key(std::string_view item) { return end_of_key(item) > 0; }
+
+// Without escapes, a later key that is equal to the one being read contains its bytes.
+bool Budget::repeats_no_item(std::string_view completion, std::string_view item) {
+  const std::size_t end = end_of_key(item);
+  return end > 0 && completion.find('\\') == std::string_view::npos &&
+         completion.find(item.substr(0, end)) == std::string_view::npos;
+}
+
+// It is that of an item which begins with a character that is assigned to nothing.
+std::optional<std::string> Budget::completion_after_item(ExprId any_text, std::string_view item) {
+  constexpr std::string_view kUnlikely = "\xF4\x8F\xBF\xBD";  // U+10FFFD
+  if (end_of_key(item) == 0 || !machine_.automaton().has_one_open_list(any_text)) return std::nullopt;
+  if (machine_.automaton().completion_bound(any_text) > kLongestCompletion) return std::nullopt;
+  const std::size_t quote = item.find('"', 1);
+  std::string other(1, '"');
+  other += kUnlikely;
+  if (quote != std::string_view::npos) other += item.substr(quote);
+  return machine_.automaton().some_completion(machine_.automaton().with_item(any_text, other));
+}
+
+std::optional<std::uint32_t> Budget::noted_token(ExprId state, std::uint32_t tokens) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  const Bounds& known = bounds(state);
+  if (known.next_token == kUnknown || known.upper > tokens) return std::nullopt;
+  return known.next_token;
+}
+
+void Budget::note_completion(ExprId state, std::uint32_t tokens, ExprId next, std::uint32_t token) {
   Bounds& known = bounds_[state.value];
   if (tokens > known.upper || (tokens == known.upper && known.next != ExprSet::kEmpty)) return;
   known.upper = tokens;
   known.next = next;
+  known.next_token = token;
 }
 
 std::vector<std::uint32_t> Budget::completion_within(ExprId state, std::uint32_t tokens) {
@@ -144,6 +205,7 @@ bool Budget::completes_within(ExprId state, std::uint32_t tokens, Allowance& all
     if (allowance.work <= 0) return false;
     const std::int64_t work_before = machine_.automaton().work();
     tighten(state);
+    if (bounds_[state.value].upper > tokens && any_text != state) tighten_inside_item(state);
     allowance.work -= kNodesPerStep * (machine_.automaton().work() - work_before);
     if (bounds_[state.value].upper <= tokens) return true;
   }

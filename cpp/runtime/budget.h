@@ -52,6 +52,16 @@ class Budget {
   // Records that `successors` are all successors of `state`, and that their upper bounds are known.
   void record_successors(ExprId state, const std::vector<ExprId>& successors);
 
+  // Inside a string that is an item of a list of distinct items, or its name: a completion that holds unless a later
+  // item of it is equal to this one. It depends on `any_text`, a state without the text of items, and not on `item`,
+  // the text so far. Nothing where the item begins otherwise, or has escapes.
+  std::optional<std::string> completion_after_item(ExprId any_text, std::string_view item);
+  static bool begins_with_key(std::string_view item);
+  // Whether all later items of such a completion are known to differ from the item.
+  static bool repeats_no_item(std::string_view completion, std::string_view item);
+  // The first token of a tokenized completion that completes_within() has noted, if it has at most `tokens` tokens.
+  std::optional<std::uint32_t> noted_token(ExprId state, std::uint32_t tokens);
+
   // The tokens of a shortest completion; with rules, and where the search takes too long, known_completion().
   std::vector<std::uint32_t> short_completion(ExprId state);
   // As above, but throws `limit` ("work") instead of a second best. With rules, known_completion().
@@ -76,6 +86,7 @@ class Budget {
     std::uint32_t lower = 1;
     std::uint32_t upper = kUnknown;
     ExprId next;  // a successor that completes within upper - 1 tokens, once a completion was tokenized
+    std::uint32_t next_token = kUnknown;       // to `next`, if that completion was tokenized
     std::uint32_t worst_successor = kUnknown;  // at least the largest `upper` of the successors, once they are known
     bool initialized = false;                  // whether `upper` has its first value
     bool tightened = false;                    // whether the shortest completion was tokenized
@@ -97,11 +108,13 @@ class Budget {
   // Returns null if the allowance is used up.
   const std::vector<ExprId>* successors(ExprId state, Allowance& allowance);
   void tighten(ExprId state);
+  void tighten_inside_item(ExprId state);
+  void note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens);
   bool search(ExprId state, std::uint32_t tokens, Allowance& allowance);
   std::optional<std::vector<std::uint32_t>> search_exactly(ExprId state);
   std::optional<std::vector<std::uint32_t>> search_completion(ExprId state, Allowance& allowance);
   // Notes that `state` completes within `tokens` tokens by way of `next`.
-  void note_completion(ExprId state, std::uint32_t tokens, ExprId next);
+  void note_completion(ExprId state, std::uint32_t tokens, ExprId next, std::uint32_t token = kUnknown);
   void lower_upper_bounds(const std::vector<SearchNode>& nodes, std::size_t last, ExprId successor);
 
   LanguageMachine& machine_;

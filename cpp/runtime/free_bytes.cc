@@ -20,7 +20,9 @@ class FreeByteSearch {
         automaton_(automaton),
         token_counts_(automaton.class_count()),
         is_free_(automaton.class_count(), true),
-        is_dead_at_start_(automaton.class_count(), false) {
+        is_dead_at_start_(automaton.class_count(), false),
+        counts_from_start_(automaton.class_count()),
+        death_(automaton.class_count(), Death::possible) {
     for (unsigned byte = 0; byte < 256; ++byte) {
       const auto tokens = vocabulary.tokens_with(static_cast<std::uint8_t>(byte));
       token_counts_[automaton.class_of()[byte]] += tokens ? tokens->size() : kMany;
@@ -33,7 +35,7 @@ class FreeByteSearch {
   }
 
   std::optional<FreeBytes> find(ExprId state, ExprId larger) {
-    while (search(state, larger)) {
+    while (search(state, larger) || has_false_death()) {
     }
     return is_over() ? std::nullopt : std::optional(found());
   }
@@ -45,12 +47,16 @@ class FreeByteSearch {
     std::uint32_t byte_class;
   };
 
+  // Whether a byte leads each state that is followed to a dead one.
+  enum class Death : std::uint8_t { possible, assumed, refuted };
+
   bool is_over() const { return state_count_ > kMaxStates || other_count_ > vocabulary_.size() / kFewOthers; }
 
   // Follows the texts over the bytes that are free so far. Returns whether another search is needed: this one has found
   // that some byte is not free.
   bool search(ExprId state, ExprId larger) {
     steps_ = {{state, larger, 0, 0}};
+    reaches_larger_ = false;
     const auto key = [](ExprId x, ExprId y) { return std::uint64_t{x.value} << 32 | y.value; };
     std::unordered_set<std::uint64_t> seen;  // not the start: what is dead there may be live where it comes again
     for (std::size_t i = 0; i < steps_.size() && !is_over(); ++i) {
@@ -63,10 +69,15 @@ class FreeByteSearch {
           refuse_at_start(c);
           continue;
         }
+        if (row[c] == ExprSet::kEmpty && is_dead_at_start_[c] && death_[c] == Death::possible) {
+          assume_death(c);
+          continue;
+        }
         if (row[c] == ExprSet::kEmpty) {
           remove_rarest(i, c);
           return !is_over();
         }
+        reaches_larger_ |= row[c] == larger_row[c];
         if (row[c] == larger_row[c] || !seen.insert(key(row[c], larger_row[c])).second) continue;
         steps_.push_back({row[c], larger_row[c], i, c});
       }
@@ -84,8 +95,35 @@ class FreeByteSearch {
       if (nodes == 0) continue;
       const std::uint32_t index = vocabulary_.trie()[vocabulary_.root(static_cast<std::uint8_t>(byte))].subtree;
       const Subtree& subtree = vocabulary_.subtrees()[index];
-      other_count_ += index ? subtree.last - subtree.first : nodes;
+      counts_from_start_[byte_class] += index ? subtree.last - subtree.first : nodes;
     }
+    other_count_ += counts_from_start_[byte_class];
+  }
+
+  // Such a byte is not followed: a token over free bytes is dead from there on. It is an ASCII byte or a lead byte,
+  // since any string may begin with it.
+  void assume_death(std::uint32_t byte_class) {
+    death_[byte_class] = Death::assumed;
+    is_free_[byte_class] = false;
+    other_count_ -= counts_from_start_[byte_class];
+  }
+
+  // Whether a byte that was assumed to be dead is not: then another search is needed.
+  bool has_false_death() {
+    if (is_over()) return false;
+    bool found = false;
+    for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
+      if (death_[c] != Death::assumed) continue;
+      const auto survives = [&](const Step& step) {
+        return automaton_.row(step.larger)[c] != ExprSet::kEmpty && automaton_.row(step.state)[c] != ExprSet::kEmpty;
+      };
+      if (!reaches_larger_ && std::ranges::none_of(steps_, survives)) continue;
+      death_[c] = Death::refuted;
+      is_free_[c] = true;
+      other_count_ += counts_from_start_[c];
+      found = true;
+    }
+    return found;
   }
 
   // Of the bytes on the way to a dead state, the one that the fewest tokens contain is not free.
@@ -104,6 +142,10 @@ class FreeByteSearch {
       const std::uint8_t byte_class = automaton_.class_of()[byte];
       if (is_free_[byte_class]) {
         if (is_dead_at_start_[byte_class]) add_tokens_from(static_cast<std::uint8_t>(byte), found.others);
+        continue;
+      }
+      if (death_[byte_class] == Death::assumed) {
+        found.dead.insert(static_cast<std::uint8_t>(byte));
         continue;
       }
       const auto tokens = *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte));
@@ -126,10 +168,13 @@ class FreeByteSearch {
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
-  std::vector<std::uint64_t> token_counts_;  // by class: tokens that contain a byte of it
-  std::vector<bool> is_free_;                // by class
-  std::vector<bool> is_dead_at_start_;       // by class: the start refuses the byte
-  std::uint64_t other_count_ = 0;            // at least the tokens that contain a byte that is not free
+  std::vector<std::uint64_t> token_counts_;       // by class: tokens that contain a byte of it
+  std::vector<bool> is_free_;                     // by class
+  std::vector<bool> is_dead_at_start_;            // by class: the start refuses the byte
+  std::vector<std::uint64_t> counts_from_start_;  // by class: at least the tokens that begin with a byte of it
+  std::vector<Death> death_;                      // by class
+  bool reaches_larger_ = false;                   // some text leads both languages to one state
+  std::uint64_t other_count_ = 0;                 // at least the tokens that contain a byte that is not free
   std::size_t state_count_ = 0;
   std::vector<Step> steps_;
 };

@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte; no loop has escapes
 // Work of one walk before it follows sets of alternatives. The unions of a grammar's stacks are few, but for ambiguous
-// grammars, and their rows cost less than a set of stacks at each node.
+// grammars, and their rows cost less than a set of stacks at each node. A mask of C with a contextual lexer makes 346
+// states, after 500,000 units of work; its stacks are more than 70,000.
 constexpr std::int64_t kMuchWork = 4'000;
-constexpr std::int64_t kMuchWorkOfRules = 100'000;
+constexpr std::int64_t kMuchWorkOfRules = 1'000'000;
 // The states on the way to so few tokens cost less than the sets of alternatives there.
 constexpr std::size_t kFewTargets = 128;
 

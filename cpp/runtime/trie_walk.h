@@ -40,6 +40,22 @@ void for_each_id(const Vocabulary& vocabulary, std::uint32_t token, Act act) {
   }
 }
 
+// Calls act(id) for each token that contains a byte of a set, which are ASCII bytes and lead bytes.
+template <class Act>
+void each_token_with(const Vocabulary& vocabulary, const ByteSet& bytes, Act act) {
+  const std::vector<TrieNode>& trie = vocabulary.trie();
+  for (std::size_t i = 0; i < trie.size();) {
+    const TrieNode& node = trie[i];
+    if (bytes.contains(node.byte)) {
+      for (; i < node.next; ++i) for_each_id(vocabulary, trie[i].token, act);
+    } else if (node.subtree && (vocabulary.subtrees()[node.subtree].used & bytes).empty()) {
+      i = node.next;
+    } else {
+      ++i;
+    }
+  }
+}
+
 // Calls visit(node, state) for each trie node of an allowed token, with the state after the token. Where all tokens of
 // a subtree lead to one state, calls visit_all(subtree, state) instead. A call that returns true ends the
 // walk. Returns the number of trie nodes visited.

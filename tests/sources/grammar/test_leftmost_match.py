@@ -3,6 +3,7 @@ r"""The first way to match, against `re.match` itself: what it takes is the long
 from __future__ import annotations
 
 import re
+from itertools import product
 from random import Random
 
 import pytest
@@ -11,8 +12,9 @@ import detent
 from detent import _core
 from detent.language import Language
 from detent.limits import Limits
+from detent.queries import ByteDfa
 from detent.sources.grammar.leftmost_first import leftmost_first
-from detent.sources.grammar.leftmost_match import leftmost_match
+from detent.sources.grammar.leftmost_match import _literals, leftmost_match
 from detent.sources.regex.parser import parse_with_widths
 from tests.support.derivation import strings
 
@@ -160,3 +162,28 @@ def states_of(node):
 )
 def test_ambiguous_loops_have_few_states(pattern):
     assert states_of(leftmost_match(parse_with_widths(pattern, Limits())).tentative) <= 20
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_unions_of_literals(seed):
+    rng = Random(seed)
+    words = ["".join(rng.choices("ab", k=rng.randint(1, 4))) for _ in range(rng.randint(1, 6))]
+    pattern = "|".join(words)
+    if rng.random() < 0.5:
+        pattern = f"a(?:{pattern})b?c" if rng.random() < 0.3 else f"b({pattern})(a|ab)"
+    match = leftmost_match(parse_with_widths(pattern, Limits()))
+    full, tentative = ByteDfa(match.full), ByteDfa(match.tentative)
+    for length in range(8):
+        for letters in product("ab", repeat=length):
+            text = "".join(letters)
+            found = re.match(pattern, text)
+            assert full.accepts(text.encode()) == bool(re.fullmatch(pattern, text)), (pattern, text)
+            assert tentative.accepts(text.encode()) == bool(found and found[0] == text), (pattern, text)
+
+
+def test_a_union_of_literals_is_found():
+    assert _literals(parse_with_widths("ab|(?:abc|a|(b|c)d)e", Limits()).tree, 0) == [
+        *(b"ab", b"abce", b"ae", b"bde", b"cde")
+    ]
+    for pattern in ("a|b+", "(?i:a)|b", "a|[bc]d", "a|^b"):
+        assert _literals(parse_with_widths(pattern, Limits()).tree, 0) is None

@@ -163,6 +163,30 @@ def test_forty_tags_that_may_be_missing_need_little_work() -> None:
     assert not language.accepts('{"v0": 1}')
 
 
+def test_members_of_too_many_kinds_are_multiplied_out() -> None:
+    """Nine patterns give one member 512 kinds, and the alternatives 512 sets of members."""
+    letters = "abcdefghi"
+    schema = {
+        "type": "object",
+        "properties": {"v": {"type": "string"}},
+        "allOf": [
+            {"anyOf": [{"properties": {"v": {"pattern": letter}}, "required": ["v"]}, {"required": [letter]}]}
+            for letter in letters
+        ],
+    }
+    language, judge = detent.json_schema(schema, order="any"), jsonschema.Draft202012Validator(schema)
+    rng = Random(1)
+    verdicts = set()
+    for _ in range(200):
+        members: list[tuple[str, object]] = [(letter, 1) for letter in letters if rng.random() < 0.7]
+        members.append(("v", "".join(letter for letter in letters if rng.random() < 0.7)))
+        rng.shuffle(members)
+        value = dict(members)
+        verdicts.add(judge.is_valid(value))
+        assert language.accepts(json.dumps(value)) == judge.is_valid(value), value
+    assert verdicts == {True, False}
+
+
 def test_names_in_other_spellings_are_the_same() -> None:
     language = detent.json_schema({"type": "object", "not": _INTEGERS}, order="any", spelling="any")
     assert language.accepts('{"a": "x", "b": 1}')

@@ -66,7 +66,7 @@ INNER: list[Any] = [
 ]
 KEYWORDS: dict[str, list[Any]] = {
     "properties": [{}, {"a": {"type": "null"}, "b": {"type": "boolean"}}, {"\ud800": False}, {"a": False}, []],
-    "required": [[], ["a"], ["z", "a"], ["\ud800"], True, [1]],
+    "required": [[], ["a"], ["z", "a"], ["\ud800"], ["\ud83d", "\ude00"], True, [1]],
     "additionalProperties": [*INNER],
     "items": [*INNER, [{"type": "null"}]],
     "additionalItems": [False],

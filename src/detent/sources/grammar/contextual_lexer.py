@@ -161,7 +161,24 @@ class Terminals:
     def meeting(self, numbers: frozenset[int], number: int) -> frozenset[int]:
         """Return the terminals among `numbers` that some text begins with besides `number`."""
         candidates = numbers & set().union(*(self._by_first_byte[byte] for byte in self.first_bytes(number)))
+        if number in self._meeting_literals:
+            candidates -= self._meeting_literals.keys() - self._meeting_literals[number]
         return frozenset(other for other in candidates if self.may_meet(other, number))
+
+    @cached_property
+    def _meeting_literals(self) -> dict[int, set[int]]:
+        """For each literal, the literals of which it is the beginning, or that are its beginning; itself is one."""
+        texts = [(terminal.pattern.literal, number) for number, terminal in enumerate(self.rules.terminals)]
+        found: dict[int, set[int]] = {number: {number} for text, number in texts if text is not None}
+        beginnings: list[tuple[bytes, int]] = []
+        for text, number in sorted((text, number) for text, number in texts if text is not None):
+            while beginnings and not text.startswith(beginnings[-1][0]):
+                beginnings.pop()
+            for _, other in beginnings:
+                found[number].add(other)
+                found[other].add(number)
+            beginnings.append((text, number))
+        return found
 
     @cached_property
     def _by_first_byte(self) -> list[set[int]]:

@@ -14,6 +14,7 @@ productions know the context, since their rules are annotated:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from detent import _core
 from detent.sources.grammar.contextual_lexer import ContextualLexer, Guard, Path, Terminals
@@ -46,6 +47,14 @@ def annotate_lexer_states(automaton: Lalr, terminals: Terminals, limit: int) -> 
     return terminals.with_blanks(lambda: _Annotation(automaton, terminals, limit).run())
 
 
+@dataclass
+class _Node:
+    """A node of the tree of a rule's rows: the nodes after each symbol, and whether a row ends here."""
+
+    children: dict[int, int]
+    is_end: bool = False
+
+
 class _Annotation:
     def __init__(self, automaton: Lalr, terminals: Terminals, limit: int) -> None:
         self.automaton, self.terminals = automaton, terminals
@@ -70,6 +79,7 @@ class _Annotation:
         # How the lexer is left by a rule at a move of the automaton, and classes that read what may come next alike.
         self.known_decided: dict[tuple[int, _Lexer], _Lexer] = {}
         self.alike: dict[tuple[object, ...], int] = {}
+        self.trees: dict[int, list[_Node]] = {}
         self.readings: dict[_Key, list[tuple[_Lexer, Terminal]]] = {}
 
     def classify(self) -> list[int]:
@@ -191,10 +201,12 @@ class _Annotation:
             key, _ = waiting.popitem()
             rule, state, lexer = key
             found: set[_Lexer] = set()
-            for number in self.automaton.rows_of[rule]:
-                at, lexers = state, {lexer}
-                for symbol in self.automaton.rows[number][1]:
-                    target = self.automaton.goto[at][symbol]
+            nodes = self.row_tree(rule)
+            paths = [(0, state, {lexer})]
+            for node, at, lexers in paths:
+                if nodes[node].is_end:
+                    found.update(self.decided(rule, state, left) for left in lexers)
+                for symbol, child in nodes[node].children.items():
                     after: set[_Lexer] = set()
                     for current in lexers:
                         if symbol < 0:
@@ -207,11 +219,25 @@ class _Annotation:
                             self.exits[called] = set()
                             waiting[called] = None
                         after |= self.exits[called]
-                    at, lexers = target, after
-                found.update(self.decided(rule, state, left) for left in lexers)
+                    if after:
+                        paths.append((child, self.automaton.goto[at][symbol], after))
             if not found <= self.exits[key]:
                 self.exits[key] |= found
                 waiting.update(dict.fromkeys(callers.get(key, ())))
+
+    def row_tree(self, rule: int) -> list[_Node]:
+        """Return the rows of a rule as a tree, in which rows that begin alike share their beginning."""
+        if rule not in self.trees:
+            nodes = self.trees[rule] = [_Node({})]
+            for index in self.automaton.rows_of[rule]:
+                at = 0
+                for symbol in self.automaton.rows[index][1]:
+                    if symbol not in nodes[at].children:
+                        nodes[at].children[symbol] = len(nodes)
+                        nodes.append(_Node({}))
+                    at = nodes[at].children[symbol]
+                nodes[at].is_end = True
+        return self.trees[rule]
 
     def rows(self, rule: _Rule) -> Iterator[list[_Rule | Terminal]]:
         """Yield the rows of an annotated rule: one for each way in which the lexer may go through them."""

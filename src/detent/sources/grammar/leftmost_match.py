@@ -10,6 +10,7 @@ higher priority may still match with more text. So the matches of a terminal are
    `(?!K)` holds. All lookaheads stay inside the terminal's text.
 3. A lookahead is left out where the algebra proves that it always holds, which is the common case.
 4. Alternatives that are literals need lookaheads only against literals of which one is a prefix of the other.
+   A pattern that is a union of literals loses those that begin with an earlier one, and nothing else.
 5. Where lookaheads are left, the automaton of `leftmost_first` gives the same texts with far fewer states, if it can.
 
 Assertions of the pattern must stay inside the terminal. The exception is a negative lookahead at its very end, which
@@ -44,6 +45,8 @@ _BOUNDARIES = frozenset({op.AT_BOUNDARY, op.AT_NON_BOUNDARY})
 
 # A count whose choices depend on the order is unrolled up to this bound.
 _MAX_STEPS = 64
+
+_MOST_LITERALS = 20_000
 
 # ByteDfa of this file are about single terminals; one that needs more is answered with "perhaps".
 _LIMITS = Limits(states=5_000, work=500_000)
@@ -101,6 +104,9 @@ def leftmost_match(pattern: ParsedPattern) -> LeftmostMatch:
         An assertion looks beyond the match, or the order of choices under a count is too much to hold.
     """
     tree, flags = pattern.tree, pattern.flags
+    literals = _literals(tree, flags)
+    if literals is not None:
+        return LeftmostMatch(_any_of(literals), _any_of(_without_later_extensions(literals)))
     search = _Search(tree, flags)
     loose = search.plain[id(tree)].loose
     # If no text is a proper prefix of another, there is one match, and the order has no influence.
@@ -115,6 +121,46 @@ def leftmost_match(pattern: ParsedPattern) -> LeftmostMatch:
     if search.is_ordered:
         tentative = leftmost_first(tree, flags) or close(first)
     return LeftmostMatch(full, tentative, search.after, search.last_loop(tree))
+
+
+def _literals(tree: Tree, flags: int) -> list[bytes] | None:
+    """Return the texts of a union of literals, in the order of `re`; None for any other pattern."""
+    if flags & re.IGNORECASE:
+        return None
+    found: list[bytes] = []
+    waiting: list[tuple[str, Tree]] = [("", tree)]
+    while waiting:
+        text, items = waiting.pop()
+        for index, (kind, value) in enumerate(items):
+            if kind is op.LITERAL:
+                text += chr(value)
+                continue
+            rest = [*items[index + 1 :]]
+            if kind is op.SUBPATTERN and not value[1] and not value[2]:
+                waiting.append((text, [*value[3].data, *rest]))
+            elif kind is op.BRANCH:
+                waiting.extend((text, [*option.data, *rest]) for option in reversed(value[1]))
+            else:
+                return None
+            break
+        else:
+            found.append(text.encode())
+        if len(found) + len(waiting) > _MOST_LITERALS:
+            return None
+    return found
+
+
+def _without_later_extensions(texts: list[bytes]) -> list[bytes]:
+    """Return the texts that begin with no earlier one: those that `re.match` can return."""
+    kept: dict[bytes, None] = {}
+    for text in texts:
+        if not any(text[:length] in kept for length in range(len(text) + 1)):
+            kept[text] = None
+    return [*kept]
+
+
+def _any_of(texts: list[bytes]) -> _core.Node:
+    return _core.union([_core.literal(text) for text in texts])
 
 
 def is_empty(node: _core.Node) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, overload
 
 from detent import _core
@@ -26,7 +27,7 @@ from detent.sources.json_schema.assertions.diagnostics import summary
 from detent.sources.json_schema.assertions.document import SchemaDocument, has_default_texts
 from detent.sources.json_schema.emit.closed import closed_schema
 from detent.sources.json_schema.emit.emitter import Emitter
-from detent.sources.json_schema.emit.json_spelling import SpellingName, json_spelling
+from detent.sources.json_schema.emit.json_spelling import JsonSpelling, SpellingName, json_spelling
 from detent.sources.json_schema.emit.plain import PlainNodes
 from detent.sources.json_schema.parse.decoder import loads
 from detent.sources.json_schema.parse.dialect import DEFAULT, find_dialect
@@ -204,12 +205,18 @@ def _node(
     if has_one_base and isinstance(schema, dict):
         dialect = find_dialect(str(schema["$schema"])) if "$schema" in schema else DEFAULT
         has_defaults = has_default_texts(lenient, formats, limits)
-        nodes = PlainNodes(written, is_ordered=is_ordered, has_default_texts=has_defaults, closed=closed_schema)
+        nodes = _plain_nodes(written, is_ordered, has_defaults)
         node = nodes.document(schema, dialect, limits.pattern_size) if dialect else None
         if node is not None:
             return node
     document = SchemaDocument(schema, lenient, formats, limits, has_one_base=has_one_base)
     return Emitter(Solver(document), written, is_ordered=is_ordered).emit()
+
+
+@lru_cache(maxsize=16)
+def _plain_nodes(spelling: JsonSpelling, is_ordered: bool, has_default_texts: bool) -> PlainNodes:
+    """Return what makes the expressions of plain documents; kept, since it knows the expressions of scalars."""
+    return PlainNodes(spelling, is_ordered=is_ordered, has_default_texts=has_default_texts, closed=closed_schema)
 
 
 @suggests_names

@@ -7,7 +7,7 @@ schema and for any argument of a type that it does not expect; the general reade
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from detent.sources.json_schema.assertions.keywords import KEYWORDS, SILENT, intended_keyword
@@ -21,6 +21,7 @@ _ARRAY = frozenset(("items", "additionalItems", "minItems", "maxItems", "uniqueI
 _IDENTIFIERS = frozenset("$schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary".split())
 _DEFINITIONS = frozenset(("$defs", "definitions"))
 _LARGEST_COUNT = 1 << 31
+_SCHEMAS = {dict, bool}
 
 ANNOTATIONS = SILENT - _IDENTIFIERS
 """Names that assert nothing, alone."""
@@ -77,13 +78,24 @@ def _with_members(plain: PlainSchema, schema: Mapping[str, Any]) -> PlainSchema 
     additional = schema.get("additionalProperties", True)
     if not plain.kinds & OBJECT or not isinstance(properties, dict) or not isinstance(required, list):
         return None
-    if not all(isinstance(name, str) and is_text(name) for name in (*properties, *required)):
+    if not _are_texts((*properties, *required)):
         return None
-    if not all(isinstance(inner, (dict, bool)) for inner in (*properties.values(), additional)):
+    inner = (*properties.values(), additional)
+    types = set(map(type, inner))
+    if not types <= _SCHEMAS and not all(isinstance(one, (dict, bool)) for one in inner):
         return None
-    if any(properties.get(name, additional) is False for name in required):
+    if bool in types and any(properties.get(name, additional) is False for name in required):
         return None  # no object is valid
-    return plain._replace(properties=properties, required=dict.fromkeys(required), additional=additional)
+    names = dict.fromkeys(required)
+    return PlainSchema(plain.kinds, properties, names, additional, plain.items, plain.least, plain.most)
+
+
+def _are_texts(names: Sequence[object]) -> bool:
+    """Whether all are strings of Unicode characters; all at once, since there are many."""
+    try:
+        return is_text("".join(names))  # type: ignore[arg-type] # a TypeError tells
+    except TypeError:
+        return False
 
 
 def _with_items(plain: PlainSchema, schema: Mapping[str, Any]) -> PlainSchema | None:
@@ -93,7 +105,7 @@ def _with_items(plain: PlainSchema, schema: Mapping[str, Any]) -> PlainSchema | 
         return None
     if not _is_count(least) or not (most is None or (_is_count(most) and most >= least)):
         return None
-    return plain._replace(items=items, least=least, most=most)
+    return PlainSchema(plain.kinds, plain.properties, plain.required, plain.additional, items, least, most)
 
 
 def _has_condition(plain: PlainSchema) -> bool:

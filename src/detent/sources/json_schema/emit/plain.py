@@ -53,6 +53,7 @@ _LONGEST_CHAIN = 10
 _CONSTRAINED = ANNOTATIONS | CONSTRAINTS
 _NUMBERS = {INTEGER: [NumberRange(is_integer=True)], NUMBER: [NumberRange()]}
 _Inner: TypeAlias = "Generator[Request, _core.Node, _core.Node | None]"
+_SCALAR_KINDS = NULL | BOOLEAN | NUMBER | STRING
 _SCALARS = {"null": NULL, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING}
 
 
@@ -241,7 +242,7 @@ class PlainNodes:
             return None
         name = schema.get("type")
         names = schema.keys()
-        if isinstance(name, str) and name in _SCALARS and names <= _TYPED:
+        if isinstance(name, str) and name in _SCALARS and (len(names) == 1 or names <= _TYPED):
             known = self._types.get((name, dialect.year))
             if known is None:
                 known = self._types[name, dialect.year] = self._type(name, dialect)
@@ -284,6 +285,8 @@ class PlainNodes:
 
     def scalars(self, kinds: int) -> list[_core.Node]:
         """Return the expressions of all scalars of some kinds."""
+        if not kinds & _SCALAR_KINDS:
+            return []
         spelling = self._spelling
         parts = [spelling.null] if kinds & NULL else []
         if kinds & BOOLEAN:

@@ -89,4 +89,6 @@ class Spelling(ABC):
         member = concat(self.any_name, value)
         array = concat(self.open_array, value, repeat(concat(self.comma, value), 0, None), self.close_array)
         members = concat(self.open_object, member, repeat(concat(self.comma, member), 0, None), self.close_object)
-        return _core.grammar([union(self.any_scalar, self.empty_array, array, self.empty_object, members)], 0)
+        anything = _core.grammar([union(self.any_scalar, self.empty_array, array, self.empty_object, members)], 0)
+        _core.share(anything)
+        return anything

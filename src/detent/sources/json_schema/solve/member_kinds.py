@@ -25,7 +25,7 @@ from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.name_classes import FreeNames
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
 
-__all__ = ["MemberKind", "compares_names", "member_kinds"]
+__all__ = ["MemberKind", "compares_names", "has_too_many_kinds", "member_kinds"]
 
 _MAX_KINDS = 256
 """The largest number of kinds that a list of the core can have."""
@@ -92,6 +92,17 @@ def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, li
         for listed_name in listed if listed is not None else [None]:
             add(listed_name, free, known, atoms)
     return found
+
+
+def has_too_many_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str]) -> bool:
+    """Whether the members have more kinds than a list can have."""
+    try:
+        member_kinds(plan, formula, names, lists_names=False)
+    except LimitError as error:
+        if error.subject != "combinations":
+            raise
+        return True
+    return False
 
 
 def _schemas(formula: Formula, is_in: Callable[[NameSet], bool], name: str | None) -> Iterable[SignedSchema]:

@@ -26,9 +26,10 @@ from detent.sources.json_schema.assertions.formulas import (
 from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
 
-__all__ = ["HasFreeMember", "atoms_of", "member_sets"]
+__all__ = ["HasFreeMember", "atoms_of", "many_member_sets", "member_sets"]
 
 _MAX_TERMS = 256
+_MANY_TERMS = 1024
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,6 +56,16 @@ def member_sets(plan: ObjectPlan) -> list[Formula] | None:
             raise
     try:
         return list(dict.fromkeys(_checked(_Cases(plan).terms())))
+    except LimitError as error:
+        if error.subject != "combinations":
+            raise
+    return None
+
+
+def many_member_sets(plan: ObjectPlan) -> list[Formula] | None:
+    """Return the same with up to 1,024 terms, by cases alone: for members of too many kinds."""
+    try:
+        return list(dict.fromkeys(_Cases(plan, _MANY_TERMS).terms()))
     except LimitError as error:
         if error.subject != "combinations":
             raise
@@ -165,8 +176,9 @@ class _Case:
 class _Cases:
     """Finds the cases in which the residual of a plan holds."""
 
-    def __init__(self, plan: ObjectPlan) -> None:
+    def __init__(self, plan: ObjectPlan, limit: int = _MAX_TERMS) -> None:
         self.plan = plan
+        self.limit = limit
 
     def terms(self) -> list[Formula]:
         """Return one conjunction of atoms for each case."""
@@ -181,7 +193,7 @@ class _Cases:
             if atom is None:
                 terms = [algebra.conjunction((*case.atoms(), term)) for term in _terms(self.plan, formula)]
                 found += [term for term in terms if _is_consistent(self.plan, term)]
-                _checked(found)
+                _checked(found, self.limit)
                 continue
             for narrower in self._split(case, atom):
                 left = narrower.decided(formula)
