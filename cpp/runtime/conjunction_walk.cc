@@ -14,7 +14,7 @@
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kMaxMissing = 3;    // bytes that a character at the end of a token may lack
+constexpr std::uint32_t kMaxMissing = 3;  // bytes that a character at the end of a token may lack
 constexpr std::size_t kMaxCompletions = 16;
 constexpr int kMaxFailedSearches = 4;
 
@@ -110,7 +110,8 @@ const ConjunctionWalk::Verdict& ConjunctionWalk::find_verdict(std::size_t depth)
 
 ConjunctionWalk::Verdict ConjunctionWalk::decide(std::size_t depth) {
   const std::vector<ExprId>& conjuncts = path_[depth].conjuncts;
-  if (std::ranges::all_of(conjuncts, [this](ExprId each) { return automaton_.accepting(each); })) return {true, true, 0};
+  if (std::ranges::all_of(conjuncts, [this](ExprId each) { return automaton_.accepting(each); }))
+    return {true, true, 0};
   for (std::size_t k = 0; k < completions_.size(); ++k) {
     const Completion& completion = completions_[k];
     if (!std::ranges::all_of(conjuncts, [&](ExprId each) { return contains(each, completion); })) continue;
@@ -194,9 +195,8 @@ ExprId ConjunctionWalk::state_at(std::size_t depth) {
 bool ConjunctionWalk::take_subtree(const Position& at, ExprId reference_next, std::size_t i) {
   const Subtree& subtree = vocabulary_.subtrees()[trie_[i].subtree];
   if (exits_ && at.verdict.accepting) return false;
-  const bool is_loop = std::ranges::all_of(at.conjuncts, [&](ExprId each) {
-    return subtree.used.is_subset_of(automaton_.self_loop_bytes(each));
-  });
+  const bool is_loop = std::ranges::all_of(
+      at.conjuncts, [&](ExprId each) { return subtree.used.is_subset_of(automaton_.self_loop_bytes(each)); });
   if (!is_loop) return false;
   if (exits_ && reference_next != ExprSet::kEmpty) {
     exits_->removed.emplace_back(static_cast<std::uint32_t>(i), trie_[i].next);

@@ -76,10 +76,10 @@ class ConjunctionWalk {
   ExitDelta* exits_;
   std::uint32_t equal_below_;
   const std::vector<TrieNode>& trie_;
-  std::vector<Position> path_;                         // path_[d]: after d more bytes than the first node has
+  std::vector<Position> path_;  // path_[d]: after d more bytes than the first node has
   std::unordered_map<std::uint32_t, std::vector<ExprId>> splits_;  // conjuncts, by expression
-  std::deque<Completion> completions_;                 // the one that was used last first
-  std::uint32_t completion_count_ = 0;                 // since the walk began
+  std::deque<Completion> completions_;                             // the one that was used last first
+  std::uint32_t completion_count_ = 0;                             // since the walk began
   int failed_searches_ = 0;
   std::unordered_map<std::uint64_t, bool> contained_;  // by conjunct and number of the completion
   std::unordered_map<std::string, Verdict> verdicts_;  // by conjuncts
