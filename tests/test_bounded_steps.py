@@ -204,3 +204,41 @@ def test_masks_of_many_optional_words(words: list[str]) -> None:
     wanted = [number for number, token in enumerate(tokens) if token[:1] == b"{" and fits(token[1:].decode())]
     assert allowed == wanted
     assert len(wanted) > 10
+
+
+def test_repeats_of_unions_of_repeats_accept_the_same_texts() -> None:
+    rng, longest = Random(5), 6
+
+    def concat(one: set[str], other: set[str]) -> set[str]:
+        return {a + b for a in one for b in other if len(a + b) <= longest}
+
+    def random_repeat(depth: int) -> tuple[str, set[str]]:
+        """Return the pattern of a union under a repeat, with such repeats among its operands, and its short texts."""
+        parts = [(word, {word}) for word in rng.sample(["a", "b", "ab", "aab", "ba"], 2)]
+        parts += [random_repeat(depth - 1)] if depth else []
+        low, high = rng.choice([(0, None), (1, None), (2, None), (3, None), (1, 2), (0, 3), (2, 4)])
+        union, rounds = set().union(*(texts for _, texts in parts)), {""}
+        texts = set()
+        # An empty round may stand for a missing one, so more rounds than letters add no text.
+        for count in range(high + 1 if high else low + longest + 1):
+            texts |= rounds if count >= low else set()
+            rounds = concat(rounds, union)
+        return f"(?:{'|'.join(source for source, _ in parts)}){{{low},{high or ''}}}", texts
+
+    for _ in range(200):
+        source, texts = random_repeat(rng.randrange(1, 4))
+        language = detent.regex(source)
+        for text in map("".join, product("ab", repeat=rng.randrange(longest + 1))):
+            assert language.accepts(text) == (text in texts), (source, text)
+
+
+def test_nested_stars_have_the_mask_of_one() -> None:
+    pattern = "(a|" * 24 + "b" + ")*" * 24
+    tokens = vocabulary()
+    guide = detent.compile(detent.regex(pattern), tokens)
+    matcher, simple = guide.matcher(), detent.compile(detent.regex("[ab]*"), tokens).matcher()
+    for token in (0, 5, 1, 7):
+        assert mask(matcher) == mask(simple)
+        matcher.advance(token)
+        simple.advance(token)
+    assert guide.state_count < 10
