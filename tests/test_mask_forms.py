@@ -92,6 +92,31 @@ def test_the_next_members_of_an_object(required: int, others: bool) -> None:
     assert_masks_of_bytes(detent.json_schema(schema), tokens, before)
 
 
+@pytest.mark.parametrize("required", [[], ["item2"], ["item1", "item3"]])
+@pytest.mark.parametrize("others", [False, True])
+def test_members_whose_names_begin_alike(required: list[str], others: bool) -> None:
+    """Tokens end before, in and after what the names have in common, after indents too."""
+    names = ["item1", "item2", "item3"]
+    schema = {"type": "object", "properties": {name: {"type": "integer"} for name in names}, "required": required}
+    language = detent.json_schema(schema | {"additionalProperties": others})
+    starts = ["", "{", "{\n", "{\n  ", "\n\t", " ", "  ", ", ", ",\n "]
+    insides = ["", '"', '"i', '"it', '"item', '"item2', '"item3"', '"item1":', '"items', '"x']
+    tokens = [(start + inside).encode() for start in starts for inside in insides if start + inside]
+    texts = [
+        "",
+        "{",
+        "{\n",
+        "{\n ",
+        '{"',
+        '{"it',
+        '{"item1": 1',
+        '{"item1": 1,',
+        '{"item2": 3,\n',
+        '{"item2": 3, "item',
+    ]
+    assert_masks_of_bytes(language, tokens, [text.encode() for text in texts])
+
+
 @pytest.mark.parametrize("limits", STRINGS)
 @pytest.mark.parametrize("pattern", [None, "[ax\u00e9\U0001f600]", "(ax|\u00e9a)"])
 @pytest.mark.parametrize("spelling", ["any", "written"])

@@ -16,12 +16,18 @@ bool is_punctuation(unsigned byte) {
   return byte < 0x80 && !(byte >= '0' && byte <= '9') && !(byte >= 'A' && byte <= 'Z') && !(byte >= 'a' && byte <= 'z');
 }
 
+ByteSet blanks() { return ByteSet::of(' ') | ByteSet::of('\t'); }
+
 }  // namespace
 
 bool begins_like_literal(const ExprSet& exprs, ExprId state) {
   const Expr& expr = exprs[state];
   const Expr& head = expr.op == Op::concat ? exprs[expr.first()] : expr;
   if (head.op == Op::text || head.op == Op::ordered) return true;
+  if (head.op == Op::repeat && expr.op == Op::concat && exprs[head.part()].op == Op::bytes) {  // an indent
+    return exprs.set(exprs[head.part()].set_index()).is_subset_of(blanks()) &&
+           begins_like_literal(exprs, expr.second());
+  }
   if (head.op != Op::bytes) return false;
   const ByteSet& set = exprs.set(head.set_index());
   unsigned byte = 0;
@@ -194,6 +200,32 @@ std::optional<OpenState> LiteralWalk<Trie>::read_text(std::string_view text, con
   return to.first < to.end ? std::optional(to) : std::nullopt;
 }
 
+template <class Trie>
+ExprId LiteralWalk<Trie>::name_of(ExprId member) const {
+  return exprs_[member].op == Op::concat ? exprs_[member].first() : member;
+}
+
+template <class Trie>
+const typename LiteralWalk<Trie>::CommonPrefix& LiteralWalk<Trie>::common_prefix(ExprId members) {
+  const auto [known, is_new] = common_prefixes_.try_emplace(members.value);
+  CommonPrefix& common = known->second;
+  if (!is_new) return common;
+  const OrderedMembers& list = exprs_.ordered_members(members);
+  for (std::size_t i = exprs_[members].next_member(); i < list.members.size() && !common.has_required; ++i) {
+    const ExprId name = name_of(list.members[i]);
+    if (exprs_[name].op != Op::text || !exprs_[list.members[i]].nonempty) {
+      common = {};
+      return common;
+    }
+    const std::string_view text = exprs_.text_of(name);
+    if (i == exprs_[members].next_member()) common.text = text;
+    common.text.resize(static_cast<std::size_t>(
+        std::mismatch(common.text.begin(), common.text.end(), text.begin(), text.end()).first - common.text.begin()));
+    common.has_required = list.required[i];
+  }
+  return common;
+}
+
 // The members that may come next, as Derivatives::expand_ordered has them. What follows a member is an expression only
 // where some token begins with the member's name.
 template <class Trie>
@@ -206,9 +238,16 @@ void LiteralWalk<Trie>::follow_members(const Choice& choice, const OpenState& at
     return exprs_.concat(member, exprs_.concat(rest, choice.rest));
   };
   std::size_t i = state.next_member();
+  const CommonPrefix& common = common_prefix(choice.head);
+  bool ends_inside = false;
+  if (!common.text.empty() && !read_text(common.text, at, ends_inside)) {
+    if (ends_inside) builder_.note_length(liveness_.bound(after(list.members[i], i + 1)));
+    if (common.has_required) return;
+    i = list.members.size();
+  }
   for (; i < list.members.size(); ++i) {
     const Expr member = exprs_[list.members[i]];
-    const ExprId name = member.op == Op::concat ? member.first() : list.members[i];
+    const ExprId name = name_of(list.members[i]);
     const bool has_name = exprs_[name].op == Op::text && member.nonempty;
     bool is_allowed = false;
     const std::optional<OpenState> below =

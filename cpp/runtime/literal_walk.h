@@ -99,6 +99,13 @@ class LiteralWalk {
   void follow_text(std::string_view text, ExprId rest, const OpenState& at);
   enum class Undeclared : std::uint8_t { followed, left_out };
   void follow_members(const Choice& choice, const OpenState& at, Undeclared undeclared);
+  // What the names of the members that may come next begin with; the last of these may be required.
+  struct CommonPrefix {
+    std::string text;
+    bool has_required = false;
+  };
+  const CommonPrefix& common_prefix(ExprId members);
+  ExprId name_of(ExprId member) const;
   void follow_pending(const OpenState& start);
   std::optional<OpenState> read_text(std::string_view text, const OpenState& at, bool& is_allowed);
   void follow_run(const Expr& repeat, ExprId rest, const OpenState& at);
@@ -109,7 +116,8 @@ class LiteralWalk {
   ExprSet& exprs_;
   Derivatives& derivatives_;
   Liveness& liveness_;
-  std::unordered_map<std::uint32_t, std::vector<Choice>> choices_;  // by state
+  std::unordered_map<std::uint32_t, std::vector<Choice>> choices_;   // by state
+  std::unordered_map<std::uint32_t, CommonPrefix> common_prefixes_;  // by state of members
   std::vector<OpenState> pending_, open_;
 };
 
