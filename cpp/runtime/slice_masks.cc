@@ -27,14 +27,14 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::leaving_at(std::vector
   for (std::uint32_t exit : exits) hash = mix(hash, exit);
   const Hash128 key = mask_key(hash, MaskKind::exits);
   MaskCache& cache = vocabulary_.cache();
-  if (const std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) {
+  if (const std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::reference)) {
     return known->context_dependent();
   }
   std::vector<ContextDependentTokens::TokenSuffix> suffixes = find_suffixes(exits);
   std::shared_ptr<const ContextDependentTokens> tokens =
       ContextDependentTokens::of(std::move(suffixes), std::move(exits));
   MaskBuilder builder(vocabulary_.word_count());
-  cache.insert(key, builder.finish(tokens), MaskCache::Kind::slice);
+  cache.insert(key, builder.finish(tokens), MaskCache::Kind::reference);
   return tokens;
 }
 
