@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, product
 from math import prod
 from random import Random
 from typing import Any
@@ -373,3 +373,22 @@ def test_a_sample_needs_no_search_for_the_shortest_text() -> None:
     item = {"type": "object", "properties": {"k": number}, "required": ["k"]}
     many = detent.json_schema({"type": "array", "contains": item, "minContains": 10, "maxItems": 40})
     assert many.sample(1) in many
+
+
+@pytest.mark.parametrize("far", [30, 41])
+@pytest.mark.parametrize("longest", [1, 3])
+def test_min_tokens_of_languages_with_very_many_states(far: int, longest: int) -> None:
+    """The shortest text is one letter and what follows it; all words of up to `longest` letters are tokens."""
+    letters = "abcd"
+    words = ["".join(word) for count in range(1, longest + 1) for word in product(letters, repeat=count)]
+    others = [bytes([byte]) for byte in range(256) if chr(byte) not in letters]
+    tokens = [*(word.encode() for word in words), *others, b"dddddddd"]
+    vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
+    language = detent.regex("|".join(f".*{letter}.{{{far + i}}}" for i, letter in enumerate("cba")))
+
+    def least(count: int) -> int:  # the fewest tokens of so many letters, eight of which may be one token
+        eights = range(count // 8 + 1)
+        return min(each + -(-(count - 8 * each) // longest) for each in eights)
+
+    expected = 1 + min(least(far + i - after) for i in range(3) for after in range(longest))
+    assert language.min_tokens(vocabulary) == expected

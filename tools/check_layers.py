@@ -52,6 +52,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
     "masks": (
         {
             "alternative_sets",
+            "alternative_search",
             "alternative_walk",
             "conjunction_walk",
             "free_bytes",

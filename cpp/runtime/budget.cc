@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "base/fork_guard.h"
+#include "runtime/alternative_search.h"
 #include "runtime/language_machine.h"
 
 namespace detent {
 namespace {
 
+constexpr std::int64_t kManySteps = 2'000'000;  // of Allowance::work: about a tenth of a second to half of one
 constexpr std::int64_t kNodesPerStep = 8;  // a step of the automaton costs as much as visiting that many trie nodes
 
 bool ends_inside_character(std::string_view text) {
@@ -307,8 +309,13 @@ std::vector<std::uint32_t> Budget::shortest_completion(ExprId state) {
   return *search_exactly(state);
 }
 
-// The meter bounds this search.
+// The meter bounds this search. Where the states are many, it goes on with their alternatives.
 std::optional<std::vector<std::uint32_t>> Budget::search_exactly(ExprId state) {
+  if (has_every_byte() && !machine_.automaton().has_lists()) {
+    Allowance some{.work = kManySteps};
+    if (auto found = search_completion(state, some)) return found;
+    return search_by_alternatives(machine_.vocabulary(), machine_.automaton(), state, meter_);
+  }
   Allowance unlimited = Allowance::unlimited();
   return search_completion(state, unlimited);
 }
