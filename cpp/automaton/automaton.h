@@ -59,6 +59,7 @@ class Automaton {
   void adopt(Automaton& other, std::span<ExprId> states);
   // Ends compiling, which must leave room for decoding (Limits::leaves_room).
   void begin_decoding() { meter_.begin_decoding(); }
+  bool is_compiling() const { return meter_.is_compiling(); }
   // Whether decoding has added so many states that a new automaton should take over; no lock.
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
   bool has_grown();

@@ -69,6 +69,8 @@ class Meter {
     ++states_;
   }
 
+  // Whether room for decoding is to be left.
+  bool is_compiling() const { return max_states_ != limits_.states || max_bytes_ != limits_.memory_bytes; }
   // From here on, all states and bytes may be used (Limits::leaves_room).
   void begin_decoding() {
     max_states_ = limits_.states;

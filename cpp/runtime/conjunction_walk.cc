@@ -119,15 +119,15 @@ ConjunctionWalk::Verdict ConjunctionWalk::decide(std::size_t depth) {
     if (k > 0) std::swap(completions_[k], completions_[k - 1]);
     return {true, false, length};
   }
-  // A search in vain takes longer than the state, unless the states are many.
-  if (failed_searches_ == kMaxFailedSearches && state_at(depth) == ExprSet::kEmpty) return {};
-  if (std::optional<std::string> text = find_completion(conjuncts)) {
-    const auto length = static_cast<std::uint32_t>(text->size());
-    if (completions_.size() == kMaxCompletions) completions_.pop_back();
-    completions_.push_front({std::move(*text), completion_count_++});
-    return {true, false, length};
+  if (failed_searches_ < kMaxFailedSearches) {
+    if (std::optional<std::string> text = find_completion(conjuncts)) {
+      const auto length = static_cast<std::uint32_t>(text->size());
+      if (completions_.size() == kMaxCompletions) completions_.pop_back();
+      completions_.push_front({std::move(*text), completion_count_++});
+      return {true, false, length};
+    }
+    ++failed_searches_;
   }
-  failed_searches_ = std::min(failed_searches_ + 1, kMaxFailedSearches);
   const ExprId state = state_at(depth);
   return state == ExprSet::kEmpty ? Verdict{} : Verdict{true, false, automaton_.completion_bound(state)};
 }

@@ -109,7 +109,8 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
     allow_token(node, next);
     if (++i == node.next) continue;
     if (has_worked_much(next) && !check_tokens_ && !reference_.equal_inside) {
-      if (!conjunction_walk_.run(next, reference_next, i, node.next)) {
+      // The first mask is a part of compiling: what takes too many states is refused there, not at a later step.
+      if (automaton_.is_compiling() || !conjunction_walk_.run(next, reference_next, i, node.next)) {
         alternative_walk_.run(next, reference_next, i, node.next);
       }
       i = node.next;
