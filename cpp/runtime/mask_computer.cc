@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "expr/lengths.h"
 #include "mask/mask_builder.h"
 #include "runtime/alternative_walk.h"
@@ -20,6 +21,7 @@ constexpr std::size_t kManyStates = 4'000;
 }  // namespace
 
 std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
+  const ForkGuard guard;  // those of the many sections below then cost nothing
   const TokenCheck check = automaton_.stays_tokenizable(state) ? TokenCheck::none : TokenCheck::tokenizable;
   if (check == TokenCheck::none && has_many_alternatives(state)) return compute_from_alternatives(state);
   if (check == TokenCheck::none && !automaton_.has_lists()) {
