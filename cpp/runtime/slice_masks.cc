@@ -9,6 +9,7 @@
 
 #include "expr/json_string.h"
 #include "expr/lengths.h"
+#include "runtime/class_run.h"
 #include "runtime/free_bytes.h"
 #include "runtime/trie_walk.h"
 #include "runtime/unbounded_reference.h"
@@ -102,7 +103,9 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   }
   ReferenceMask reference = find_reference(prefix);
   if (!reference.mask) {
-    if (const std::shared_ptr<const Mask> mask = compute_from_any_string(prefix)) {
+    std::shared_ptr<const Mask> mask = compute_from_class(prefix);
+    if (!mask) mask = compute_from_any_string(prefix);
+    if (mask) {
       cache.insert(key, mask, MaskCache::Kind::slice);
       return mask;
     }
@@ -235,6 +238,13 @@ std::shared_ptr<const Mask> SliceMasks::compute_literals(ExprId prefix) {
   }
   std::ranges::sort(exits.added);
   exits.added.erase(std::ranges::unique(exits.added).begin(), exits.added.end());
+  return builder.finish(merge_exits(nullptr, exits));
+}
+
+std::shared_ptr<const Mask> SliceMasks::compute_from_class(ExprId prefix) {
+  MaskBuilder builder(vocabulary_.word_count());
+  ExitDelta exits;
+  if (!add_class_run(vocabulary_, automaton_, prefix, builder, &exits)) return nullptr;
   return builder.finish(merge_exits(nullptr, exits));
 }
 
