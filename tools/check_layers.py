@@ -55,6 +55,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "alternative_search",
             "alternative_walk",
             "conjunction_walk",
+            "class_run",
             "free_bytes",
             "literal_walk",
             "mask_computer",

@@ -112,19 +112,13 @@ bool Automaton::has_grown() {
 }
 
 void Automaton::add_state_slots() {
-  while (rows_.size() < exprs_.size()) {
-    rows_.emplace_back();
-    verdicts_.emplace_back();
-    clamped_[0].emplace_back();
-    clamped_[1].emplace_back();
-    self_loop_bytes_.emplace_back();
-  }
+  while (slots_.size() < exprs_.size()) slots_.emplace_back();
 }
 
 const ExprId* Automaton::publish(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  if (const ExprId* known = rows_[state.value].load(std::memory_order_relaxed)) return known;
+  if (const ExprId* known = slots_[state.value].row.load(std::memory_order_relaxed)) return known;
   meter_.restart();
   ExprId* row = derivatives_.row(state);
   live_loops_.mark_live(state, row);
@@ -141,7 +135,7 @@ const ExprId* Automaton::publish(ExprId state) {
   }
   add_state_slots();
   note_work();
-  rows_[state.value].store(row, std::memory_order_release);
+  slots_[state.value].row.store(row, std::memory_order_release);
   return row;
 }
 
@@ -152,7 +146,7 @@ bool Automaton::search_tokenizable(ExprId state) {
     return (!exprs[state].has_rule && liveness.live(exprs.intersection({state, token_bytes_}))) ||
            liveness.live(exprs.intersection({state, tokenizable_}));
   });
-  verdicts_[state.value].store(found ? Verdict::yes : Verdict::no, std::memory_order_relaxed);
+  slots_[state.value].is_tokenizable.store(found ? Verdict::yes : Verdict::no, std::memory_order_relaxed);
   return found;
 }
 
@@ -167,7 +161,7 @@ ExprId Automaton::clamp(ExprId state, Horizon horizon) {
     const ExprId wide = horizon == Horizon::near ? drop_length_bounds(exprs, state, length) : state;
     return clamp_counts(exprs, wide, length, clamped_parts_[index]);
   });
-  clamped_[index][state.value].store(clamped.value, std::memory_order_release);
+  slots_[state.value].clamped[index].store(clamped.value, std::memory_order_release);
   return clamped;
 }
 
@@ -285,10 +279,10 @@ const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {
   }
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  if (const ByteSet* known = self_loop_bytes_[state.value].load(std::memory_order_relaxed)) return *known;
+  if (const ByteSet* known = slots_[state.value].self_loop_bytes.load(std::memory_order_relaxed)) return *known;
   meter_.allocate(sizeof(ByteSet));
   loop_sets_.push_back(set);
-  self_loop_bytes_[state.value].store(&loop_sets_.back(), std::memory_order_release);
+  slots_[state.value].self_loop_bytes.store(&loop_sets_.back(), std::memory_order_release);
   return loop_sets_.back();
 }
 
@@ -356,7 +350,7 @@ bool Automaton::descend(ExprId state, std::string& text) {
   return true;
 }
 
-std::uint32_t Automaton::completion_bound(ExprId state) {
+std::uint32_t Automaton::search_completion_bound(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();

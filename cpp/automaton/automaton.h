@@ -70,14 +70,14 @@ class Automaton {
 
   // The next state for each byte class.
   const ExprId* row(ExprId state) {
-    const ExprId* published = rows_[state.value].load(std::memory_order_acquire);
+    const ExprId* published = slots_[state.value].row.load(std::memory_order_acquire);
     return published ? published : publish(state);
   }
 
   // The ASCII bytes after which the automaton is in `state` again, and the lead bytes all of whose characters lead
   // back.
   const ByteSet& self_loop_bytes(ExprId state) {
-    const ByteSet* known = self_loop_bytes_[state.value].load(std::memory_order_acquire);
+    const ByteSet* known = slots_[state.value].self_loop_bytes.load(std::memory_order_acquire);
     return known ? *known : find_self_loop_bytes(state);
   }
 
@@ -127,7 +127,7 @@ class Automaton {
   // each byte is a token or the text may avoid the other bytes; searched, and remembered, otherwise.
   bool is_tokenizable(ExprId state) {
     if (tokenizable_ == ExprSet::kEmpty || exprs_[state].completes_by_bytes) return true;
-    const Verdict known = verdicts_[state.value].load(std::memory_order_relaxed);
+    const Verdict known = slots_[state.value].is_tokenizable.load(std::memory_order_relaxed);
     return known == Verdict::unknown ? search_tokenizable(state) : known == Verdict::yes;
   }
   // Whether `state` and each live state that follows it are tokenizable, by their form.
@@ -142,7 +142,7 @@ class Automaton {
   static constexpr std::uint32_t kNear = 32;
   static constexpr std::size_t kLongestCompletion = 1 << 24;  // bytes
   ExprId clamp_to_horizon(ExprId state, Horizon horizon) {
-    const std::uint32_t known = clamped_[static_cast<int>(horizon)][state.value].load(std::memory_order_acquire);
+    const std::uint32_t known = slots_[state.value].clamped[static_cast<int>(horizon)].load(std::memory_order_acquire);
     return known ? ExprId{known} : clamp(state, horizon);
   }
   // Whether clamping to Horizon::token keeps the completion bounds of the states after each token.
@@ -165,7 +165,10 @@ class Automaton {
   std::optional<std::string> some_completion(ExprId state);
   // Upper bounds on the length of the shortest completion: of `state`, and of every state that follows it (UINT32_MAX:
   // unknown).
-  std::uint32_t completion_bound(ExprId state);
+  std::uint32_t completion_bound(ExprId state) {
+    const std::optional<std::uint32_t> by_form = liveness_.length_by_form(state);
+    return by_form ? *by_form : search_completion_bound(state);
+  }
   std::uint32_t max_completion_bound(ExprId state) const {
     return exprs_[state].nonempty ? exprs_[state].max_completion_bound : UINT32_MAX;
   }
@@ -199,12 +202,20 @@ class Automaton {
 
  private:
   enum class Verdict : std::uint8_t { unknown, yes, no };
+  // What is known of a state, for readers without a lock.
+  struct Slot {
+    std::atomic<const ExprId*> row;
+    std::atomic<const ByteSet*> self_loop_bytes;
+    std::atomic<std::uint32_t> clamped[2];  // by Horizon
+    std::atomic<Verdict> is_tokenizable;
+  };
 
   const ExprId* publish(ExprId state);
   ExprId clamp(ExprId state, Horizon horizon);
   const ByteSet& find_self_loop_bytes(ExprId state);
   ExprId common_successor(ExprId state, unsigned low, unsigned high);
   bool search_tokenizable(ExprId state);
+  std::uint32_t search_completion_bound(ExprId state);
   const Alternative& expand(AlternativeId id);
   bool descend(ExprId state, std::string& text);
   std::uint8_t byte_of_completion(const ExprId* next);
@@ -235,12 +246,9 @@ class Automaton {
   ExprId tokenizable_;  // the texts that the vocabulary can write; dead if these are all over the alphabet
   ExprId token_bytes_;  // the strings of bytes that are tokens; dead likewise
   ExprId all_texts_;
-  StableVector<std::atomic<const ExprId*>> rows_;
-  StableVector<std::atomic<Verdict>> verdicts_;
-  StableVector<std::atomic<std::uint32_t>> clamped_[2];         // by Horizon
+  StableVector<Slot> slots_;                                    // by state
   std::unordered_map<std::uint32_t, ExprId> clamped_parts_[2];  // by Horizon; memo of clamp_counts
-  StableVector<std::atomic<const ByteSet*>> self_loop_bytes_;
-  std::deque<ByteSet> loop_sets_;  // what self_loop_bytes_ points to
+  std::deque<ByteSet> loop_sets_;                               // what the slots point to
 };
 
 }  // namespace detent

@@ -50,6 +50,14 @@ class Liveness {
   // An upper bound on the length of the shortest completion, or kDead.
   std::uint32_t bound(ExprId state) { return find(state, Use::bounds); }
 
+  // The same so far as the form of the state shows it. Needs no lock.
+  std::optional<std::uint32_t> length_by_form(ExprId state) const {
+    const Expr& expr = exprs_[state];
+    if (expr.nullable) return 0;
+    if (state == ExprSet::kEmpty) return kDead;
+    return expr.nonempty ? std::optional(std::min(expr.min_length, kMaxLength)) : std::nullopt;
+  }
+
   // Notes the lengths of the states on the way through the shortest next item of a list of distinct items.
   void note_next_item(ExprId list);
 
@@ -68,10 +76,9 @@ class Liveness {
 
   std::uint32_t find(ExprId state, Use use);
   std::uint32_t known(ExprId id, Use use) const {
-    const Expr& expr = exprs_[id];
-    if (expr.nullable) return 0;
-    if (id == ExprSet::kEmpty) return kDead;
-    if (expr.nonempty && !(use == Use::lengths && expr.has_guard)) return std::min(expr.min_length, kMaxLength);
+    if (use == Use::bounds || exprs_[id].nullable || !exprs_[id].has_guard) {
+      if (const std::optional<std::uint32_t> length = length_by_form(id)) return *length;
+    }
     const std::uint32_t length = id.value < lengths_.size() ? lengths_[id.value] : kUnknown;
     if (length != kUnknown || use == Use::lengths) return length;
     return id.value < bounds_.size() ? bounds_[id.value] : kUnknown;

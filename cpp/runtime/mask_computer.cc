@@ -4,9 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "expr/lengths.h"
 #include "mask/mask_builder.h"
 #include "runtime/alternative_walk.h"
+#include "runtime/class_run.h"
 #include "runtime/literal_walk.h"
 #include "runtime/trie_walk.h"
 #include "runtime/unbounded_reference.h"
@@ -20,6 +22,7 @@ constexpr std::size_t kManyStates = 4'000;
 }  // namespace
 
 std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
+  const ForkGuard guard;  // those of the many sections below then cost nothing
   const TokenCheck check = automaton_.stays_tokenizable(state) ? TokenCheck::none : TokenCheck::tokenizable;
   if (check == TokenCheck::none && has_many_alternatives(state)) return compute_from_alternatives(state);
   if (check == TokenCheck::none && !automaton_.has_lists()) {
@@ -30,7 +33,11 @@ std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
   if (check == TokenCheck::tokenizable) return compute_from_nearest(state, check);
   const ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(state), state, [this](ExprId wide) { return cached(wide); });
-  if (!reference.mask) return compute_from_nearest(state, check);
+  if (!reference.mask) {
+    MaskBuilder builder(vocabulary_.word_count());
+    const bool is_run = add_class_run(vocabulary_, automaton_, state, builder, nullptr);
+    return is_run ? builder.finish() : compute_from_nearest(state, check);
+  }
   return reference.equal_below >= vocabulary_.max_token_length() ? reference.mask : walk(state, reference, check);
 }
 

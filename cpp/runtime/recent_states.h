@@ -15,7 +15,13 @@
 namespace detent {
 
 // The key of a state's mask in the cache of the vocabulary. The masks of slices have keys of their own.
-enum class MaskKind : std::uint64_t { state = 0, slice = 0x736C696365, value = 0x76616C7565, exits = 0x6578697473 };
+enum class MaskKind : std::uint64_t {
+  state = 0,
+  slice = 0x736C696365,
+  value = 0x76616C7565,
+  exits = 0x6578697473,
+  byte_class = 0x636C617373,
+};
 inline Hash128 mask_key(const Hash128& hash, MaskKind kind) {
   return kind == MaskKind::state ? hash : mix(hash, static_cast<std::uint64_t>(kind));
 }
