@@ -74,41 +74,42 @@ bool has_many_values(const ExprSet& exprs, ExprId root) {
 }
 
 // Where the bytes that were read leave a text: how much of a number comes next to the exponent, or a JSON string.
-enum class Place : std::uint8_t { plain, digit, digit_point, digits, string, escape };
+enum class NumberPhase : std::uint8_t { plain, digit, digit_point, digits, string, escape };
 
-Place after(Place place, std::uint8_t byte) {
-  if (place == Place::escape) return Place::string;
-  if (place == Place::string) return byte == '"' ? Place::plain : byte == '\\' ? Place::escape : Place::string;
-  if (byte >= '0' && byte <= '9') return place == Place::plain ? Place::digit : Place::digits;
-  if (byte == '.' && place != Place::plain) return Place::digit_point;
-  return byte == '"' ? Place::string : Place::plain;
+NumberPhase after(NumberPhase phase, std::uint8_t byte) {
+  if (phase == NumberPhase::escape) return NumberPhase::string;
+  if (phase == NumberPhase::string)
+    return byte == '"' ? NumberPhase::plain : byte == '\\' ? NumberPhase::escape : NumberPhase::string;
+  if (byte >= '0' && byte <= '9') return phase == NumberPhase::plain ? NumberPhase::digit : NumberPhase::digits;
+  if (byte == '.' && phase != NumberPhase::plain) return NumberPhase::digit_point;
+  return byte == '"' ? NumberPhase::string : NumberPhase::plain;
 }
 
 // Whether some number in a key has several digits before its exponent; also true where the key has too many states to
 // tell. Numbers are outside strings, whose texts are not read: their lengths and formats may have many states.
 bool has_shifting_exponents(const ExprSet& exprs, Derivatives& derivatives, Meter& meter, ExprId key) {
   constexpr std::size_t kMaxStates = 20'000;
-  std::vector<std::pair<ExprId, Place>> pending;
+  std::vector<std::pair<ExprId, NumberPhase>> pending;
   std::unordered_set<std::uint64_t> seen;
-  const auto push = [&](ExprId state, Place place) {
-    const std::uint64_t key_of_place = std::uint64_t{state.value} << 3 | static_cast<std::uint64_t>(place);
-    if (state == ExprSet::kEmpty || !seen.insert(key_of_place).second) return;
+  const auto push = [&](ExprId state, NumberPhase phase) {
+    const std::uint64_t visited = std::uint64_t{state.value} << 3 | static_cast<std::uint64_t>(phase);
+    if (state == ExprSet::kEmpty || !seen.insert(visited).second) return;
     meter.step();
-    pending.emplace_back(state, place);
+    pending.emplace_back(state, phase);
   };
-  push(key, Place::plain);
+  push(key, NumberPhase::plain);
   while (!pending.empty()) {
     if (seen.size() > kMaxStates) return true;
-    const auto [state, place] = pending.back();
+    const auto [state, phase] = pending.back();
     pending.pop_back();
     const Expr expr = exprs[state];
     if (expr.op == Op::union_of) {
       const auto parts = exprs.operands(state);
-      for (ExprId part : std::vector<ExprId>(parts.begin(), parts.end())) push(part, place);
+      for (ExprId part : std::vector<ExprId>(parts.begin(), parts.end())) push(part, phase);
       continue;
     }
     if (expr.op == Op::concat && exprs[expr.first()].op == Op::json_escaped) {
-      push(expr.second(), place);  // what follows the texts of a string, which is its quotation mark
+      push(expr.second(), phase);  // what follows the texts of a string, which is its quotation mark
       continue;
     }
     const ExprId* first = derivatives.row(state);
@@ -116,8 +117,8 @@ bool has_shifting_exponents(const ExprSet& exprs, Derivatives& derivatives, Mete
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId next = row[derivatives.class_of()[byte]];
       if (next == ExprSet::kEmpty) continue;
-      if (place == Place::digits && (byte == 'e' || byte == 'E')) return true;
-      push(next, after(place, static_cast<std::uint8_t>(byte)));
+      if (phase == NumberPhase::digits && (byte == 'e' || byte == 'E')) return true;
+      push(next, after(phase, static_cast<std::uint8_t>(byte)));
     }
   }
   return false;
