@@ -85,10 +85,9 @@ class ClassRun {
           [&builder](std::uint32_t id) { builder.refuse(id); });
     }
     const std::uint32_t inside = is_bounded_ ? 0 : kMaxMissing;  // a token may end inside a character
-    for (std::size_t i = 1; i < states_.size(); ++i) {
+    for (std::size_t i = states_.size() > 1 ? 1 : 0; i < states_.size(); ++i) {
       builder.note_length(saturating_add(automaton_.completion_bound(states_[i]), inside));
     }
-    builder.note_length(saturating_add(automaton_.completion_bound(states_.back()), inside));
     const ReferenceMask none;
     ReferenceWalk walk(vocabulary_, automaton_, none, builder, exits, TokenCheck::none);
     for (std::uint32_t node : others_) {
