@@ -458,7 +458,8 @@ def test_runs_of_a_class_of_bytes(pattern: str, spelling: Any) -> None:
         schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": f"^{pattern}$"}}}
         language = detent.json_schema(schema | {"required": ["id"]}, spelling=spelling)
     automaton = ByteDfa(language._node)._core
-    for text in (b"", b"a", b"abc", b"abcd", b"abcd-", b"abcd-ab", b"ab.", b"abcdefg", b"a" * 38, b"a b", "éa".encode(), b"a\xe3"):
+    texts = ["", "a", "abc", "abcd", "abcd-", "abcd-ab", "ab.", "abcdefg", "a" * 38, "a b", "éa"]
+    for text in (*(text.encode() for text in texts), b"a\xe3"):
         beginning = text if spelling == "plain" else b'{"id": "' + text
         state = automaton.advance(automaton.start, beginning)
         if state == 0:
