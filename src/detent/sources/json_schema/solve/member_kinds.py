@@ -104,8 +104,8 @@ def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, li
 def member_options(plan: ObjectPlan, formula: Formula, name: str, known: list[SignedSchema]) -> list[Option]:
     """Return the derivatives of a formula by a declared member, whose value is valid against the known schemas.
 
-    Where its alternatives multiply out to too many, there is one derivative for each kind of the member: the values of a
-    discriminator are as many kinds as it has tags.
+    Where its alternatives multiply out to too many, there is one derivative for each kind of the member. The values of
+    a discriminator are as many kinds as it has tags.
     """
     try:
         return plan.options(formula, name, known)
