@@ -365,6 +365,24 @@ def test_the_masks_of_slices_are_shared() -> None:
     assert counts_of_first_string(["foo", "x1"]) == (1, 0, 0, 0)  # the rest is the same
 
 
+def test_each_mask_is_found_again_while_the_cache_grows() -> None:
+    vocabulary = _vocabulary(7)
+    text = bytes(random.Random(0).choices(b"0123456789abcdef", k=1500))
+    guide = detent.compile(detent.regex(text.decode()), vocabulary)
+
+    def made_on_the_way_to(length: int) -> int:
+        before = vocabulary._tables.core.cache_counts[1]
+        matcher = guide.matcher()
+        for byte in text[:length]:
+            matcher.allowed()
+            matcher.advance_bytes(bytes([byte]))
+        return int(vocabulary._tables.core.cache_counts[1] - before)
+
+    for length in range(40, len(text), 40):
+        assert made_on_the_way_to(length) > 0
+        assert made_on_the_way_to(length) == 0
+
+
 _DEAD_BYTES: dict[str, tuple[dict[str, Any], list[bytes]]] = {
     "only at the start": ({"k_[sw]": False, "k_[a-j]z": {"type": "null"}}, [b"k_", b"k_ak_", b"k_a", b"xk_"]),
     "everywhere": ({"[ar]": False, "k_s": False, "k_[a-j]z": {"type": "null"}}, [b"", b"k_", b"xs"]),

@@ -53,9 +53,10 @@ def compares_names(plan: ObjectPlan, formula: Formula) -> bool:
         return any(compares_names(plan, part) for part in formula.parts)
     if isinstance(formula, MinSize):
         return formula.count > 1 and bool(plan.free)
-    if not isinstance(formula, SomeMember) or formula.schema is plan.solver.document.always:
+    if not isinstance(formula, SomeMember):
         return False
-    return any(free.name_class.is_within(formula.names) for free in plan.free)
+    classes = [free.name_class for free in plan.free if free.name_class.is_within(formula.names)]
+    return any(plan.is_witness(formula, name_class) is None for name_class in classes)
 
 
 def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, lists_names: bool) -> list[MemberKind]:
