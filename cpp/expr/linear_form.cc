@@ -8,7 +8,7 @@
 //   4. The entry of a class is the union of its residuals. A union of ten thousand words costs one pass.
 //   5. Tails that call rules are united before their common head is expanded. After a name in C, some fifty operators
 //   may
-//      follow, each behind the same blanks and comments: these are read once, and not for each operator.
+//      follow, each after the same blanks and comments: these are read once, and not for each operator.
 #include <algorithm>
 #include <tuple>
 
@@ -199,9 +199,12 @@ void Derivatives::expand_maximal_munch(const Term& term) {
   if (!row) missing_.push_back(part);
   if (!munched_row) missing_.push_back(munched);
   if (!row || !munched_row) return;
+  ExprId residual = ExprSet::kEmpty;
   for (std::uint32_t c = 0; c < class_count_; ++c) {
     if (row[c] == ExprSet::kEmpty) continue;
-    const ExprId residual = exprs_.concat(exprs_.maximal_munch(row[c], munched_row[c], escape), term.tail);
+    if (c == 0 || row[c] != row[c - 1] || munched_row[c] != munched_row[c - 1]) {
+      residual = exprs_.concat(exprs_.maximal_munch(row[c], munched_row[c], escape), term.tail);
+    }
     pairs_.emplace_back(static_cast<std::uint8_t>(c), residual);
   }
 }
