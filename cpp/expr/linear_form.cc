@@ -6,9 +6,8 @@
 //      (y, tail) if x is nullable.
 //   3. A head that reads a byte gives pairs (class, residual).
 //   4. The entry of a class is the union of its residuals. A union of ten thousand words costs one pass.
-//   5. Tails that call rules are united before their common head is expanded. After a name in C, some fifty operators
-//   may
-//      follow, each after the same blanks and comments: these are read once, and not for each operator.
+//   5. Tails that call rules are united before their common head is expanded. After a name in C, each of some fifty
+//      operators may follow the same blanks and comments: these are read once, and not for each operator.
 #include <algorithm>
 #include <tuple>
 
