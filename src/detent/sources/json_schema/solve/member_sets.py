@@ -247,7 +247,7 @@ class _Cases:
         return [one for one in cases if one is not None]
 
     def _tags(self, case: _Case, atoms: Iterable[_MemberAtom]) -> list[_Case] | None:
-        """Return a case for each value of the present member that most atoms are about, if these have none in common."""
+        """Return a case for each tag of the present member that most atoms are about, if it has tags."""
         schemas: dict[str, list[SignedSchema]] = {}
         for atom in atoms:
             if isinstance(atom, MemberValue) and case.is_present.get(atom.name):
