@@ -365,6 +365,24 @@ def test_the_masks_of_slices_are_shared() -> None:
     assert counts_of_first_string(["foo", "x1"]) == (1, 0, 0, 0)  # the rest is the same
 
 
+def test_each_mask_is_found_again_while_the_cache_grows() -> None:
+    vocabulary = _vocabulary(7)
+    text = bytes(random.Random(0).choices(b"0123456789abcdef", k=1500))
+    guide = detent.compile(detent.regex(text.decode()), vocabulary)
+
+    def made_on_the_way_to(length: int) -> int:
+        before = vocabulary._tables.core.cache_counts[1]
+        matcher = guide.matcher()
+        for byte in text[:length]:
+            matcher.allowed()
+            matcher.advance_bytes(bytes([byte]))
+        return int(vocabulary._tables.core.cache_counts[1] - before)
+
+    for length in range(40, len(text), 40):
+        assert made_on_the_way_to(length) > 0
+        assert made_on_the_way_to(length) == 0
+
+
 _DEAD_BYTES: dict[str, tuple[dict[str, Any], list[bytes]]] = {
     "only at the start": ({"k_[sw]": False, "k_[a-j]z": {"type": "null"}}, [b"k_", b"k_ak_", b"k_a", b"xk_"]),
     "everywhere": ({"[ar]": False, "k_s": False, "k_[a-j]z": {"type": "null"}}, [b"", b"k_", b"xs"]),
@@ -395,7 +413,7 @@ def test_bytes_that_are_dead_in_names(kind: str) -> None:
 
 
 def _words_with_marks() -> detent.Vocabulary:
-    """6,000 words of letters, some with a digit, a mark or an escape at the end or between two words."""
+    """6,000 words of letters, and others with a mark, an escape, a space or whole and broken characters."""
     choose = random.Random(0)
 
     def word() -> str:
@@ -404,7 +422,11 @@ def _words_with_marks() -> detent.Vocabulary:
     words = {word() for _ in range(6000)}
     words |= {word()[:4] + choose.choice("-.70_") + choose.choice((word(), "", "-", '"', "77")) for _ in range(300)}
     words |= {word() + choose.choice(('"', '",', '"}', "\\", "\\u", "\\u006", "é", "\\u0061b")) for _ in range(150)}
-    tokens = [*(bytes([byte]) for byte in range(256)), *sorted(word.encode() for word in words if len(word) > 1)]
+    words |= {choose.choice((" ", "é", "ひ", "x\u2028")) + word() for _ in range(1500)}
+    broken = {word().encode() + choose.choice((b"\xc3", b"\xe3\x81", b"\xe3a", b"\xc3\xc3\xa9")) for _ in range(150)}
+    broken |= {choose.choice((b"\xa9", b"\x81\xb2", b"\x80\xa8")) + word().encode() for _ in range(150)}
+    longer = {word.encode() for word in words if len(word.encode()) > 1}
+    tokens = [*(bytes([byte]) for byte in range(256)), *sorted(longer | broken)]
     return detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
 
 
@@ -417,6 +439,13 @@ _RUNS = [
     "([a-j]{3}|[a-f]{5})-",
     "[a-j]{40}_?",
     "([a-j][-.]?){1,6}",
+    "[^-.]+-[a-j]",
+    r"\S+( \S+)?",
+    r"[^\s_]{3,}_",
+    r"[\w\s-]*70",
+    "(é[^-]*-)?[a-eé]+é",
+    "[a-j][^-.]*-",
+    "[ひa-j]*b\\.",
 ]
 
 
@@ -429,7 +458,8 @@ def test_runs_of_a_class_of_bytes(pattern: str, spelling: Any) -> None:
         schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": f"^{pattern}$"}}}
         language = detent.json_schema(schema | {"required": ["id"]}, spelling=spelling)
     automaton = ByteDfa(language._node)._core
-    for text in (b"", b"a", b"abc", b"abcd", b"abcd-", b"abcd-ab", b"ab.", b"abcdefg", b"a" * 38):
+    texts = ["", "a", "abc", "abcd", "abcd-", "abcd-ab", "ab.", "abcdefg", "a" * 38, "a b", "éa"]
+    for text in (*(text.encode() for text in texts), b"a\xe3"):
         beginning = text if spelling == "plain" else b'{"id": "' + text
         state = automaton.advance(automaton.start, beginning)
         if state == 0:

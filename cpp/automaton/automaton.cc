@@ -260,22 +260,26 @@ ExprId Automaton::common_successor(ExprId state, unsigned low, unsigned high) {
   return common;
 }
 
+// Well-formed UTF-8 (Unicode 15, table 3-7): the lead byte restricts the range of the second byte.
+ExprId Automaton::after_character(ExprId state, std::uint8_t lead) {
+  ExprId after = row(state)[class_of()[lead]];
+  if (lead < 0x80) return after;
+  if (lead >= 0xF0) {
+    after = common_successor(after, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF);
+    after = common_successor(after, 0x80, 0xBF);
+  } else if (lead >= 0xE0) {
+    after = common_successor(after, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
+  }
+  return common_successor(after, 0x80, 0xBF);
+}
+
 const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {
   ByteSet set;
-  const ExprId* next = row(state);
-  for (unsigned byte = 0; byte < 0x80; ++byte) {
-    if (next[class_of()[byte]] == state) set.insert(static_cast<std::uint8_t>(byte));
-  }
-  // Well-formed UTF-8 (Unicode 15, table 3-7): the lead byte restricts the range of the second byte.
-  for (unsigned lead = 0xC2; lead <= 0xF4; ++lead) {
-    ExprId after = next[class_of()[lead]];
-    if (lead >= 0xF0) {
-      after = common_successor(after, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF);
-      after = common_successor(after, 0x80, 0xBF);
-    } else if (lead >= 0xE0) {
-      after = common_successor(after, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
+  for (unsigned lead = 0; lead <= 0xF4; ++lead) {
+    const bool is_lead = lead < 0x80 || lead >= 0xC2;
+    if (is_lead && after_character(state, static_cast<std::uint8_t>(lead)) == state) {
+      set.insert(static_cast<std::uint8_t>(lead));
     }
-    if (common_successor(after, 0x80, 0xBF) == state) set.insert(static_cast<std::uint8_t>(lead));
   }
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);

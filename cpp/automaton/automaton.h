@@ -81,6 +81,9 @@ class Automaton {
     return known ? *known : find_self_loop_bytes(state);
   }
 
+  // The one state after every character with this lead byte, or after this ASCII byte; dead if there is no such state.
+  ExprId after_character(ExprId state, std::uint8_t lead);
+
   // The state after `text`; dead if no text of the language continues it. Linear in the text. The rows of a state with
   // lists of distinct items do not know the text of its items: this function does.
   ExprId advance(ExprId state, std::string_view text);

@@ -10,11 +10,11 @@ std::shared_ptr<const Mask> MaskCache::find(const Hash128& key, Kind kind) {
   const ForkGuard guard;
   Shard& part = shard(key);
   const std::lock_guard lock(part.mutex);
-  const auto entry = part.entries.find(key);
-  if (entry == part.entries.end()) return nullptr;
+  const std::list<Entry>::iterator* entry = part.entries.find(key);
+  if (!entry) return nullptr;
   ++part.counts[static_cast<std::size_t>(kind)].hits;
-  part.recent.splice(part.recent.begin(), part.recent, entry->second);
-  return entry->second->mask;
+  part.recent.splice(part.recent.begin(), part.recent, *entry);
+  return (*entry)->mask;
 }
 
 void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kind kind) {
@@ -23,9 +23,9 @@ void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kin
   const std::size_t size = mask->bytes() + kEntryBytes;
   const std::lock_guard lock(part.mutex);
   ++part.counts[static_cast<std::size_t>(kind)].misses;
-  if (size > limit_bytes_ / kShards || part.entries.contains(key)) return;
+  if (size > limit_bytes_ / kShards || part.entries.find(key)) return;
   part.recent.push_front({key, std::move(mask)});
-  part.entries[key] = part.recent.begin();
+  part.entries.insert(key, part.recent.begin());
   part.bytes += size;
   while (part.bytes > limit_bytes_ / kShards) {
     const Entry& last = part.recent.back();

@@ -11,9 +11,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 
 #include "base/hash.h"
+#include "base/steady_map.h"
 #include "mask/mask.h"
 
 namespace detent {
@@ -46,7 +46,7 @@ class MaskCache {
   struct Shard {
     std::mutex mutex;
     std::list<Entry> recent;  // most recently used first
-    std::unordered_map<Hash128, std::list<Entry>::iterator, KeyHash> entries;
+    SteadyMap<Hash128, std::list<Entry>::iterator, KeyHash> entries;
     std::size_t bytes = 0;
     std::array<Counts, 3> counts;  // by kind
   };

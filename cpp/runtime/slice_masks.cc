@@ -18,6 +18,8 @@ namespace detent {
 namespace {
 
 constexpr std::uint64_t kLeavingOnly = 0x6C6561766573;  // in keys of masks
+// Most tokens have as many characters. So the trie is walked, where texts that are too long end.
+constexpr std::uint32_t kFewCharacters = 4;
 
 }  // namespace
 
@@ -104,6 +106,7 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   ReferenceMask reference = find_reference(prefix);
   if (!reference.mask) {
     std::shared_ptr<const Mask> mask = compute_from_class(prefix);
+    if (mask) recent_.add(prefix);
     if (!mask) mask = compute_from_any_string(prefix);
     if (mask) {
       cache.insert(key, mask, MaskCache::Kind::slice);
@@ -165,24 +168,55 @@ std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const Cou
   limit_characters(string.minimum, string.maximum, builder);
   const auto& class_of = automaton_.class_of();
   std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> known;  // characters_to_come by state
-  const auto is_too_long = [&](std::uint32_t id, std::uint32_t characters) {
-    ExprId state = string.unbounded;
-    for (char byte : vocabulary_.bytes(id)) state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
+  const auto is_too_long = [&](ExprId state, std::string_view text) {
     const auto [to_come, is_new] = known.try_emplace(state.value);
     if (is_new) to_come->second = analysis_.characters_to_come(state);
-    if (to_come->second) return *to_come->second > string.maximum - characters;
-    return automaton_.advance(prefix, vocabulary_.bytes(id)) == ExprSet::kEmpty;
+    if (!to_come->second) return automaton_.advance(prefix, text) == ExprSet::kEmpty;
+    return *to_come->second + std::uint64_t{StringLengths::count(text)} > string.maximum;
   };
   const std::uint32_t surely = string.maximum > string.most_to_come ? string.maximum - string.most_to_come : 0;
-  vocabulary_.string_lengths().each_longer(surely, builder.row(), [&](std::uint32_t id) {
-    if (is_too_long(id, StringLengths::count(vocabulary_.bytes(id)))) builder.refuse(id);
-  });
+  if (surely < kFewCharacters) {
+    refuse_beyond(string.unbounded, is_too_long, builder);
+  } else {
+    vocabulary_.string_lengths().each_longer(surely, builder.row(), [&](std::uint32_t id) {
+      ExprId state = string.unbounded;
+      for (char byte : vocabulary_.bytes(id)) state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
+      if (is_too_long(state, vocabulary_.bytes(id))) builder.refuse(id);
+    });
+  }
   const std::uint64_t longest = std::uint64_t{string.most_to_come} + 1;  // characters, one of them partial
   builder.note_length(saturating_add(longest * 4 * kMaxEscapeLength, 1));
   return builder.finish(keep_exits(all->context_dependent(), [&string](std::string_view text) {
     const std::uint32_t characters = StringLengths::count(text);
     return characters >= string.minimum && characters <= string.maximum;
   }));
+}
+
+// Takes back the tokens that stay inside a string and whose bytes, or the first of them, are such that
+// is_beyond(state, bytes), for the state of the string after them. What follows such bytes is not looked at.
+template <class IsBeyond>
+void SliceMasks::refuse_beyond(ExprId string, IsBeyond is_beyond, MaskBuilder& builder) {
+  const std::vector<TrieNode>& trie = vocabulary_.trie();
+  const auto& class_of = automaton_.class_of();
+  std::vector<std::uint32_t> kept(vocabulary_.word_count());
+  std::vector<ExprId> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: the state after d bytes
+  path[0] = string;
+  for (std::uint32_t i = 0; i < trie.size();) {
+    const TrieNode& node = trie[i];
+    const ExprId next = automaton_.row(path[node.depth])[class_of[node.byte]];
+    const bool is_inside = next != ExprSet::kEmpty && !automaton_.accepting(next);
+    path[node.depth + std::size_t{1}] = next;
+    if (node.token != TrieNode::kNoToken) {
+      const std::uint32_t id = node.token & TrieNode::kShared ? vocabulary_.shared_ids(node.token)[0] : node.token;
+      if (is_inside && is_beyond(next, vocabulary_.bytes(id))) {
+        i = node.next;
+        continue;
+      }
+      for_each_id(vocabulary_, node.token, [&kept](std::uint32_t each) { kept[each >> 5] |= 1u << (each & 31); });
+    }
+    i = is_inside ? i + 1 : node.next;
+  }
+  builder.retain(kept);
 }
 
 // A token leaves the string that excludes nothing, too, and is refused if the string is then an excluded text.

@@ -47,6 +47,8 @@ class SliceMasks {
   std::shared_ptr<const Mask> compute_from_class(ExprId prefix);
   // The mask of a string from that of any string, where most tokens have free bytes alone; null otherwise.
   std::shared_ptr<const Mask> compute_from_any_string(ExprId prefix);
+  template <class IsBeyond>
+  void refuse_beyond(ExprId string, IsBeyond is_beyond, MaskBuilder& builder);
   void limit_characters(std::uint32_t minimum, std::uint32_t maximum, MaskBuilder& builder) const;
   template <class Keep>
   std::shared_ptr<const ContextDependentTokens> keep_exits(const std::shared_ptr<const ContextDependentTokens>& tokens,

@@ -111,8 +111,10 @@ def _terms_of_some(plan: ObjectPlan, formula: SomeMember) -> list[Formula]:
         for name in plan.order
         if plan.solver.is_in(names, name)
     ]
-    indexes = [index for index, free in enumerate(plan.free) if free.name_class.is_within(names)]
-    if indexes and schema is not plan.solver.document.always:
+    classes = [(index, free.name_class) for index, free in enumerate(plan.free) if free.name_class.is_within(names)]
+    verdicts = {index: plan.is_witness(formula, name_class) for index, name_class in classes}
+    indexes = [index for index, verdict in verdicts.items() if verdict is not False]
+    if None in verdicts.values():
         plan.refuse_some("members come in any order, and a text may have the same name twice")
         return [TRUE]
     return [*terms, *(algebra.atom(HasFreeMember, index) for index in indexes)]
