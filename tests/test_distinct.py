@@ -267,6 +267,53 @@ def test_accepts_equals_python() -> None:
         assert _array(union(*numbers)).accepts(f"[{one},{other}]") == (json.loads(one) != json.loads(other))
 
 
+@pytest.mark.parametrize(
+    "items",
+    [
+        {"type": "number"},
+        {"type": ["number", "string"]},
+        {"type": "object", "properties": {"n": {"type": "number"}}, "additionalProperties": False},
+        {
+            "type": "object",
+            "properties": {"1e": {"type": "string", "maxLength": 9}, "n": {"type": "number"}},
+            "additionalProperties": False,
+        },
+        {"type": "array", "items": {"type": ["string", "number"], "maxLength": 300}},
+        {"type": "array", "prefixItems": [{"format": "email", "type": "string"}, {"type": "number"}]},
+    ],
+    ids=str,
+)
+def test_numbers_are_compared_where_exponents_follow_several_digits(items: dict[str, Any]) -> None:
+    language = detent.json_schema({"type": "array", "items": items, "uniqueItems": True}, spelling="any")
+    numbers = ["12", "1.2e1", "120e-1", "0.12e2", "1200", "12e2", "0.012E+3", "10", "1e1", "100e-1", "12e-1"]
+    wrap = {"array": '["a@b.c", %s]', "object": '{"n": %s}'}.get(str(items["type"]), "%s")
+    for one, other in product(numbers, repeat=2):
+        text = f"[{wrap % one}, {wrap % other}]"
+        assert language.accepts(text) == (json.loads(one) != json.loads(other)), text
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        {"format": "email"},
+        {"format": "hostname"},
+        {"format": "uri", "pattern": "^(https?|ftp)://", "maxLength": 2083},
+        {"pattern": "^[a-z]{1,63}([.][a-z]{1,63}){1,5}$", "maxLength": 200},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("spelling", ["written", "any"])
+def test_strings_that_count_make_small_lists(items: dict[str, Any], spelling: Any) -> None:
+    """What strings count has no part in the question which numbers the items have."""
+    schema = {"type": "array", "items": items | {"type": "string"}, "uniqueItems": True}
+    guide = detent.compile(
+        detent.json_schema(schema, spelling=spelling),
+        detent.Vocabulary([bytes([byte]) for byte in range(256)] + [b""], eos_token_ids=[256]),
+    )
+    guide.matcher()
+    assert guide.memory_bytes < 1 << 20
+
+
 def test_shortest_takes_distinct_values() -> None:
     string = concat('"', _core.json_string(repeat(_core.byte_set(b"ab"), 0, None), False), '"')
     assert _array(string, 4).shortest() == b'["","a","b","aa"]'

@@ -414,7 +414,7 @@ def test_bytes_that_are_dead_in_names(kind: str) -> None:
 
 
 def _words_with_marks() -> detent.Vocabulary:
-    """6,000 words of letters, some with a digit, a mark or an escape at the end or between two words."""
+    """6,000 words of letters, and others with a mark, an escape, a space or whole and broken characters."""
     choose = random.Random(0)
 
     def word() -> str:
@@ -423,7 +423,11 @@ def _words_with_marks() -> detent.Vocabulary:
     words = {word() for _ in range(6000)}
     words |= {word()[:4] + choose.choice("-.70_") + choose.choice((word(), "", "-", '"', "77")) for _ in range(300)}
     words |= {word() + choose.choice(('"', '",', '"}', "\\", "\\u", "\\u006", "é", "\\u0061b")) for _ in range(150)}
-    tokens = [*(bytes([byte]) for byte in range(256)), *sorted(word.encode() for word in words if len(word) > 1)]
+    words |= {choose.choice((" ", "é", "ひ", "x\u2028")) + word() for _ in range(1500)}
+    broken = {word().encode() + choose.choice((b"\xc3", b"\xe3\x81", b"\xe3a", b"\xc3\xc3\xa9")) for _ in range(150)}
+    broken |= {choose.choice((b"\xa9", b"\x81\xb2", b"\x80\xa8")) + word().encode() for _ in range(150)}
+    longer = {word.encode() for word in words if len(word.encode()) > 1}
+    tokens = [*(bytes([byte]) for byte in range(256)), *sorted(longer | broken)]
     return detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
 
 
@@ -436,6 +440,13 @@ _RUNS = [
     "([a-j]{3}|[a-f]{5})-",
     "[a-j]{40}_?",
     "([a-j][-.]?){1,6}",
+    "[^-.]+-[a-j]",
+    r"\S+( \S+)?",
+    r"[^\s_]{3,}_",
+    r"[\w\s-]*70",
+    "(é[^-]*-)?[a-eé]+é",
+    "[a-j][^-.]*-",
+    "[ひa-j]*b\\.",
 ]
 
 
@@ -448,7 +459,8 @@ def test_runs_of_a_class_of_bytes(pattern: str, spelling: Any) -> None:
         schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": f"^{pattern}$"}}}
         language = detent.json_schema(schema | {"required": ["id"]}, spelling=spelling)
     automaton = ByteDfa(language._node)._core
-    for text in (b"", b"a", b"abc", b"abcd", b"abcd-", b"abcd-ab", b"ab.", b"abcdefg", b"a" * 38):
+    texts = ["", "a", "abc", "abcd", "abcd-", "abcd-ab", "ab.", "abcdefg", "a" * 38, "a b", "éa"]
+    for text in (*(text.encode() for text in texts), b"a\xe3"):
         beginning = text if spelling == "plain" else b'{"id": "' + text
         state = automaton.advance(automaton.start, beginning)
         if state == 0:

@@ -260,22 +260,26 @@ ExprId Automaton::common_successor(ExprId state, unsigned low, unsigned high) {
   return common;
 }
 
+// Well-formed UTF-8 (Unicode 15, table 3-7): the lead byte restricts the range of the second byte.
+ExprId Automaton::after_character(ExprId state, std::uint8_t lead) {
+  ExprId after = row(state)[class_of()[lead]];
+  if (lead < 0x80) return after;
+  if (lead >= 0xF0) {
+    after = common_successor(after, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF);
+    after = common_successor(after, 0x80, 0xBF);
+  } else if (lead >= 0xE0) {
+    after = common_successor(after, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
+  }
+  return common_successor(after, 0x80, 0xBF);
+}
+
 const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {
   ByteSet set;
-  const ExprId* next = row(state);
-  for (unsigned byte = 0; byte < 0x80; ++byte) {
-    if (next[class_of()[byte]] == state) set.insert(static_cast<std::uint8_t>(byte));
-  }
-  // Well-formed UTF-8 (Unicode 15, table 3-7): the lead byte restricts the range of the second byte.
-  for (unsigned lead = 0xC2; lead <= 0xF4; ++lead) {
-    ExprId after = next[class_of()[lead]];
-    if (lead >= 0xF0) {
-      after = common_successor(after, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF);
-      after = common_successor(after, 0x80, 0xBF);
-    } else if (lead >= 0xE0) {
-      after = common_successor(after, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
+  for (unsigned lead = 0; lead <= 0xF4; ++lead) {
+    const bool is_lead = lead < 0x80 || lead >= 0xC2;
+    if (is_lead && after_character(state, static_cast<std::uint8_t>(lead)) == state) {
+      set.insert(static_cast<std::uint8_t>(lead));
     }
-    if (common_successor(after, 0x80, 0xBF) == state) set.insert(static_cast<std::uint8_t>(lead));
   }
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
@@ -315,11 +319,16 @@ std::string Automaton::shortest_completion(ExprId state) {
     std::size_t from;
     char byte;
   };
+  constexpr std::size_t kStepsPerState = 10;
+  const std::int64_t question = meter_.limits().question_steps(), work_before = work();
   std::vector<Step> steps{{state, 0, 0}};
   std::unordered_set<std::uint32_t> seen{state.value};
   std::size_t i = 0;
   // Breadth first, bytes ascending: the first accepting state is reached by the least of the shortest strings.
   for (; !accepting(steps[i].state); ++i) {
+    if (work() - work_before + static_cast<std::int64_t>(kStepsPerState * i) > question) {
+      throw Error(ErrorKind::limit, "question_work", question, question);
+    }
     const ExprId* next = row(steps[i].state);
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId to = next[class_of()[byte]];

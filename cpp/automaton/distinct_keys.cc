@@ -1,6 +1,7 @@
 #include "automaton/distinct_keys.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <queue>
 #include <string>
@@ -72,24 +73,55 @@ bool has_many_values(const ExprSet& exprs, ExprId root) {
   return false;
 }
 
-// Whether some number in a key has several digits before its exponent. Numbers are outside strings.
-bool has_shifting_exponents(ExprSet& exprs, Liveness& liveness, ExprId key) {
-  const auto any = [&exprs](ExprId part) { return exprs.repeat(part, 0, ExprSet::kUnbounded); };
-  const auto except = [&exprs](std::string_view bytes) {
-    ByteSet set;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      if (bytes.find(static_cast<char>(byte)) == std::string_view::npos) set.insert(static_cast<std::uint8_t>(byte));
-    }
-    return exprs.bytes(set);
+// Where the bytes that were read leave a text: how much of a number comes next to the exponent, or a JSON string.
+enum class NumberPhase : std::uint8_t { plain, digit, digit_point, digits, string, escape };
+
+NumberPhase after(NumberPhase phase, std::uint8_t byte) {
+  if (phase == NumberPhase::escape) return NumberPhase::string;
+  if (phase == NumberPhase::string)
+    return byte == '"' ? NumberPhase::plain : byte == '\\' ? NumberPhase::escape : NumberPhase::string;
+  if (byte >= '0' && byte <= '9') return phase == NumberPhase::plain ? NumberPhase::digit : NumberPhase::digits;
+  if (byte == '.' && phase != NumberPhase::plain) return NumberPhase::digit_point;
+  return byte == '"' ? NumberPhase::string : NumberPhase::plain;
+}
+
+// Whether some number in a key has several digits before its exponent; also true where the key has too many states to
+// tell. Numbers are outside strings, whose texts are not read: their lengths and formats may have many states.
+bool has_shifting_exponents(const ExprSet& exprs, Derivatives& derivatives, Meter& meter, ExprId key) {
+  constexpr std::size_t kMaxStates = 20'000;
+  std::vector<std::pair<ExprId, NumberPhase>> pending;
+  std::unordered_set<std::uint64_t> seen;
+  const auto push = [&](ExprId state, NumberPhase phase) {
+    const std::uint64_t visited = std::uint64_t{state.value} << 3 | static_cast<std::uint64_t>(phase);
+    if (state == ExprSet::kEmpty || !seen.insert(visited).second) return;
+    meter.step();
+    pending.emplace_back(state, phase);
   };
-  const ExprId quote = exprs.literal("\""), digit = exprs.bytes(ByteSet::range('0', '9'));
-  const ExprId escape = exprs.concat(exprs.literal("\\"), exprs.bytes(ByteSet::all()));
-  const ExprId characters = any(exprs.union_of({except("\"\\"), escape}));
-  const ExprId before = any(exprs.union_of({except("\""), exprs.concat(quote, exprs.concat(characters, quote))}));
-  const ExprId point = exprs.repeat(exprs.literal("."), 0, 1);
-  const ExprId e = exprs.union_of({exprs.literal("e"), exprs.literal("E")});
-  const ExprId number = exprs.concat(digit, exprs.concat(point, exprs.concat(digit, exprs.concat(any(digit), e))));
-  return liveness.live(exprs.intersection({key, exprs.concat(before, exprs.concat(number, exprs.sigma_star()))}));
+  push(key, NumberPhase::plain);
+  while (!pending.empty()) {
+    if (seen.size() > kMaxStates) return true;
+    const auto [state, phase] = pending.back();
+    pending.pop_back();
+    const Expr expr = exprs[state];
+    if (expr.op == Op::union_of) {
+      const auto parts = exprs.operands(state);
+      for (ExprId part : std::vector<ExprId>(parts.begin(), parts.end())) push(part, phase);
+      continue;
+    }
+    if (expr.op == Op::concat && exprs[expr.first()].op == Op::json_escaped) {
+      push(expr.second(), phase);  // what follows the texts of a string, which is its quotation mark
+      continue;
+    }
+    const ExprId* first = derivatives.row(state);
+    const std::vector<ExprId> row(first, first + derivatives.class_count());
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const ExprId next = row[derivatives.class_of()[byte]];
+      if (next == ExprSet::kEmpty) continue;
+      if (phase == NumberPhase::digits && (byte == 'e' || byte == 'E')) return true;
+      push(next, after(phase, static_cast<std::uint8_t>(byte)));
+    }
+  }
+  return false;
 }
 
 // Enumerates texts by their lengths: the largest length that a state on the way through the text promises.
@@ -327,7 +359,7 @@ ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& livenes
   }
   ItemKind item{.keys = 0, .rest = parts[2]};
   if (!is_open) {
-    list.may_shift = exprs[keys.key].has_rule || has_shifting_exponents(exprs, liveness, keys.key);
+    list.may_shift = exprs[keys.key].has_rule || has_shifting_exponents(exprs, derivatives, meter, keys.key);
     ShortestKeys(exprs, derivatives, liveness, meter).find(minimum + kMoreKeys, keys);
     item.rest_length = node.children()[2]->is_open() ? exprs[item.rest].min_length : liveness.length(item.rest);
     if (!keys.has_all_keys && keys.keys.size() < minimum) {

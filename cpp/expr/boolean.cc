@@ -114,11 +114,6 @@ void ExprSet::left_factor(std::vector<ExprId>& parts) {
   }
   if (sequences.size() < 2 || factoring_depth_ >= kMaxDepth) return;
   std::sort(sequences.begin(), sequences.end());
-  struct DepthGuard {
-    int& depth;
-    explicit DepthGuard(int& at) : depth(at) { ++depth; }
-    ~DepthGuard() { --depth; }
-  } guard(factoring_depth_);
   bool is_factored = false;
   for (std::size_t i = 0, j = 0; i < sequences.size(); i = j) {
     while (j < sequences.size() && sequences[j].first == sequences[i].first) ++j;
@@ -128,10 +123,19 @@ void ExprSet::left_factor(std::vector<ExprId>& parts) {
       tails.push_back(exprs_[sequences[k].second.value].second());
       std::erase(parts, sequences[k].second);
     }
-    parts.push_back(concat(sequences[i].first, union_of(std::move(tails))));
+    parts.push_back(concat(sequences[i].first, union_of_tails(std::move(tails))));
     is_factored = true;
   }
   if (is_factored) flatten(parts, Op::union_of);
+}
+
+ExprId ExprSet::union_of_tails(std::vector<ExprId> tails) {
+  struct DepthGuard {
+    int& depth;
+    explicit DepthGuard(int& at) : depth(at) { ++depth; }
+    ~DepthGuard() { --depth; }
+  } guard(factoring_depth_);
+  return union_of(std::move(tails));
 }
 
 void ExprSet::set_utf8_star(ExprId all_texts) {

@@ -82,6 +82,8 @@ class Derivatives {
   void expand_maximal_munch(const Term& term);
   void add_row(const ExprId* row, ExprId tail, ExprId* out, bool is_first);
   void unite_pairs(ExprId* out);
+  // Moves terms, those with the same head as one, to `terms`.
+  void unite_tails(std::vector<Term>& waiting, std::vector<Term>& terms);
   void add_residuals(ExprId id);
   // Adds the residuals of `rest` after an empty match of `part`: one for each case that the guards of `part`
   // distinguish.

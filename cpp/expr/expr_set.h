@@ -69,6 +69,8 @@ class ExprSet {
   }
   ExprId repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum);
   ExprId union_of(std::vector<ExprId> parts);
+  // The union of what follows the same head in sequences that call rules (boolean.cc, rule 3).
+  ExprId union_of_tails(std::vector<ExprId> tails);
   ExprId intersection(std::vector<ExprId> parts);
   ExprId complement(ExprId part);
   ExprId sigma_star() const { return sigma_star_; }  // all byte strings

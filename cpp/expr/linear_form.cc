@@ -6,7 +6,10 @@
 //      (y, tail) if x is nullable.
 //   3. A head that reads a byte gives pairs (class, residual).
 //   4. The entry of a class is the union of its residuals. A union of ten thousand words costs one pass.
+//   5. Tails that call rules are united before their common head is expanded. After a name in C, each of some fifty
+//      operators may follow the same blanks and comments: these are read once, and not for each operator.
 #include <algorithm>
+#include <tuple>
 
 #include "expr/derivative.h"
 
@@ -31,9 +34,13 @@ bool Derivatives::is_long_choice(ExprId id) const {
 bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
   pairs_.clear();
   std::fill_n(out, class_count_, ExprSet::kEmpty);
-  bool is_first = true;
-  std::vector<Term> terms{{id, ExprSet::kEpsilon}};
-  while (!terms.empty()) {
+  bool is_first = true, is_united = false;
+  std::vector<Term> terms{{id, ExprSet::kEpsilon}}, waiting;
+  while (!terms.empty() || !waiting.empty()) {
+    if (terms.empty()) {
+      unite_tails(waiting, terms);
+      is_united = true;
+    }
     const Term term = terms.back();
     terms.pop_back();
     meter_.step();
@@ -41,7 +48,10 @@ bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
     // guard does not: a guard depends on the tail.
     const bool depends_on_tail = exprs_[term.head].has_guard && term.tail != ExprSet::kEpsilon;
     const ExprId* known = term.head == id || depends_on_tail ? nullptr : find_row(term.head);
-    if (known) {
+    const bool may_unite = !is_united && exprs_[term.tail].has_rule && !exprs_[term.head].has_rule;
+    if (may_unite) {
+      waiting.push_back(term);
+    } else if (known) {
       add_row(known, term.tail, out, is_first);
       is_first = false;
     } else if (term.tail != ExprSet::kEpsilon && is_long_choice(term.head)) {
@@ -53,6 +63,17 @@ bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
   if (!missing_.empty()) return false;
   unite_pairs(out);
   return true;
+}
+
+void Derivatives::unite_tails(std::vector<Term>& waiting, std::vector<Term>& terms) {
+  std::sort(waiting.begin(), waiting.end(),
+            [](const Term& x, const Term& y) { return std::tie(x.head, x.tail) < std::tie(y.head, y.tail); });
+  for (std::size_t i = 0, j = 0; i < waiting.size(); i = j) {
+    std::vector<ExprId> tails;
+    for (; j < waiting.size() && waiting[j].head == waiting[i].head; ++j) tails.push_back(waiting[j].tail);
+    terms.push_back({waiting[i].head, exprs_.union_of_tails(std::move(tails))});
+  }
+  waiting.clear();
 }
 
 std::vector<std::pair<std::uint8_t, ExprId>> Derivatives::residuals(ExprId id) {
@@ -177,9 +198,12 @@ void Derivatives::expand_maximal_munch(const Term& term) {
   if (!row) missing_.push_back(part);
   if (!munched_row) missing_.push_back(munched);
   if (!row || !munched_row) return;
+  ExprId residual = ExprSet::kEmpty;
   for (std::uint32_t c = 0; c < class_count_; ++c) {
     if (row[c] == ExprSet::kEmpty) continue;
-    const ExprId residual = exprs_.concat(exprs_.maximal_munch(row[c], munched_row[c], escape), term.tail);
+    if (c == 0 || row[c] != row[c - 1] || munched_row[c] != munched_row[c - 1]) {
+      residual = exprs_.concat(exprs_.maximal_munch(row[c], munched_row[c], escape), term.tail);
+    }
     pairs_.emplace_back(static_cast<std::uint8_t>(c), residual);
   }
 }

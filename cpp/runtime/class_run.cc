@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/utf8_position.h"
+#include "expr/lengths.h"
 #include "runtime/recent_states.h"
 #include "runtime/trie_walk.h"
 
@@ -17,7 +18,7 @@ namespace detent {
 namespace {
 
 constexpr std::uint32_t kManyNodes = 4'096;  // a walk over fewer costs less
-constexpr std::uint32_t kFewOthers = 8;      // at most one token in so many has a further byte
+constexpr std::size_t kFewOthers = 8;        // at most one node in so many has a further byte
 constexpr std::int64_t kMuchWork = 4'000;    // for the rows of a run
 
 // The bytes that a JSON string writes as they are, one character each (StringLengths).
@@ -28,8 +29,8 @@ ByteSet plain_bytes() {
   return set;
 }
 
-// The tokens all of whose bytes are from a set of ASCII bytes. Cost: a cache look-up; at the first call with a set, a
-// walk over these tokens.
+// The tokens that are texts over a set of ASCII bytes and lead bytes, the last character of which may be a beginning.
+// Cost: a cache look-up; at the first call with a set, a walk over these tokens.
 std::shared_ptr<const Mask> tokens_over(const Vocabulary& vocabulary, const ByteSet& bytes) {
   Hash128 hash{};
   for (std::uint64_t word : bytes.words()) hash = mix(hash, word);
@@ -38,9 +39,12 @@ std::shared_ptr<const Mask> tokens_over(const Vocabulary& vocabulary, const Byte
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::reference)) return known;
   MaskBuilder builder(vocabulary.word_count());
   const std::vector<TrieNode>& trie = vocabulary.trie();
+  std::vector<Utf8Position> path(vocabulary.max_token_length() + std::size_t{1});  // path[d]: after d bytes
   for (std::size_t i = 0; i < trie.size();) {
     const TrieNode& node = trie[i];
-    if (!bytes.contains(node.byte)) {
+    const Utf8Position before = path[node.depth];
+    const Utf8Position after = before.after(static_cast<std::uint8_t>(node.byte));
+    if (!after.valid || (before.remaining == 0 && !bytes.contains(node.byte))) {
       i = node.next;
       continue;
     }
@@ -53,6 +57,7 @@ std::shared_ptr<const Mask> tokens_over(const Vocabulary& vocabulary, const Byte
       }
     }
     for_each_id(vocabulary, node.token, [&builder](std::uint32_t id) { builder.allow(id); });
+    path[node.depth + std::size_t{1}] = after;
     ++i;
   }
   std::shared_ptr<const Mask> mask = builder.finish();
@@ -67,33 +72,9 @@ class ClassRun {
 
   // Finds the class and its run, where no state of the run accepts if `is_slice`. Returns whether there is one.
   bool find(bool is_slice) {
-    if (!find_class()) return false;
-    const std::int64_t first_work = automaton_.work();
-    const auto& class_of = automaton_.class_of();
-    ByteSet others;
-    for (;;) {
-      if (is_slice && automaton_.accepting(states_.back())) return false;
-      const ExprId* row = automaton_.row(states_.back());
-      std::optional<ExprId> next;
-      for (unsigned byte = 0; byte < 256; ++byte) {
-        const ExprId after = row[class_of[byte]];
-        if (!bytes_.contains(static_cast<std::uint8_t>(byte))) {
-          if (after != ExprSet::kEmpty) others.insert(static_cast<std::uint8_t>(byte));
-        } else if (next && *next != after) {
-          return false;
-        } else {
-          next = after;
-        }
-      }
-      if (*next == ExprSet::kEmpty) {
-        is_bounded_ = true;
-        break;
-      }
-      if (*next == states_.back() || states_.size() > vocabulary_.max_token_length()) break;
-      if (automaton_.work() - first_work > kMuchWork) return false;
-      states_.push_back(*next);
-    }
-    return find_others(others);
+    if (!find_states(is_slice)) return false;
+    if (!is_bounded_) widen_class();
+    return find_others() && is_worth_it();
   }
 
   void add_to(MaskBuilder& builder, ExitDelta* exits) {
@@ -103,82 +84,120 @@ class ClassRun {
           static_cast<std::uint32_t>(states_.size() - 1), [&builder](auto row) { builder.retain(row); },
           [&builder](std::uint32_t id) { builder.refuse(id); });
     }
-    for (std::size_t i = 1; i < states_.size(); ++i) builder.note_length(automaton_.completion_bound(states_[i]));
-    for (const auto& [byte, ids] : others_) {
-      for (std::uint32_t id : ids) follow(id, byte, builder, exits);
+    const std::uint32_t inside = is_bounded_ ? 0 : kMaxMissing;  // a token may end inside a character
+    for (std::size_t i = states_.size() > 1 ? 1 : 0; i < states_.size(); ++i) {
+      builder.note_length(saturating_add(automaton_.completion_bound(states_[i]), inside));
     }
-    if (!exits) return;
-    std::ranges::sort(exits->added);
-    exits->added.erase(std::ranges::unique(exits->added).begin(), exits->added.end());
+    const ReferenceMask none;
+    ReferenceWalk walk(vocabulary_, automaton_, none, builder, exits, TokenCheck::none);
+    for (std::uint32_t node : others_) {
+      if (const std::optional<ExprId> before = state_before(node)) walk.run_from(*before, node);
+    }
+    if (exits) std::ranges::sort(exits->added);
   }
 
-  // Whether the tokens over the class are more than those that have another byte.
+ private:
+  static constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte
+
+  ExprId next(ExprId state, unsigned byte) { return automaton_.row(state)[automaton_.class_of()[byte]]; }
+
+  // Follows the class from the start on. Where its bytes lead to several states, only those remain that lead to one of
+  // them: those below which the trie has most nodes.
+  bool find_states(bool is_slice) {
+    const std::int64_t first_work = automaton_.work();
+    bytes_ = plain_bytes();
+    while (automaton_.work() - first_work <= kMuchWork) {
+      if (is_slice && automaton_.accepting(states_.back())) return false;
+      const auto [after, node_count] = narrow_class(states_.back());
+      if (states_.size() == 1 && (after == ExprSet::kEmpty || node_count < kManyNodes)) return false;
+      is_bounded_ = after == ExprSet::kEmpty;
+      if (is_bounded_ || after == states_.back() || states_.size() > vocabulary_.max_token_length()) return true;
+      states_.push_back(after);
+    }
+    return false;
+  }
+
+  // Returns the state to which the remaining bytes lead, and the trie nodes below these.
+  std::pair<ExprId, std::uint32_t> narrow_class(ExprId state) {
+    std::vector<std::pair<ExprId, std::uint32_t>> nodes;  // by next state
+    for (unsigned byte = 0; byte < 128; ++byte) {
+      if (!bytes_.contains(static_cast<std::uint8_t>(byte))) continue;
+      auto known = std::ranges::find(nodes, next(state, byte), &std::pair<ExprId, std::uint32_t>::first);
+      if (known == nodes.end()) known = nodes.insert(known, {next(state, byte), 0});
+      known->second += vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
+    }
+    const bool is_start = states_.size() == 1;
+    if (is_start) std::erase_if(nodes, [](const auto& each) { return each.first == ExprSet::kEmpty; });
+    const auto most = std::ranges::max_element(nodes, {}, &std::pair<ExprId, std::uint32_t>::second);
+    if (most == nodes.end()) return {ExprSet::kEmpty, 0};
+    for (unsigned byte = 0; byte < 128; ++byte) {
+      if (next(state, byte) != most->first) bytes_.remove(static_cast<std::uint8_t>(byte));
+    }
+    return *most;
+  }
+
+  // Adds the other characters that lead every state of the run to its last one, which is a loop.
+  void widen_class() {
+    const ExprId last = states_.back();
+    const ByteSet& loop = automaton_.self_loop_bytes(last);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const bool is_same =
+          std::ranges::all_of(states_, [&](ExprId state) { return next(state, byte) == next(last, byte); });
+      if (is_same && loop.contains(static_cast<std::uint8_t>(byte))) bytes_.insert(static_cast<std::uint8_t>(byte));
+    }
+  }
+
+  // The nodes of the further bytes that some state of the run allows.
+  bool find_others() {
+    const std::size_t most = vocabulary_.trie().size() / kFewOthers;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      if (bytes_.contains(static_cast<std::uint8_t>(byte))) continue;
+      if (std::ranges::all_of(states_, [&](ExprId state) { return next(state, byte) == ExprSet::kEmpty; })) continue;
+      const auto nodes = vocabulary_.nodes_with(static_cast<std::uint8_t>(byte), 0, vocabulary_.trie().size());
+      if (others_.size() + nodes.size() > most) return false;
+      others_.insert(others_.end(), nodes.begin(), nodes.end());
+    }
+    return true;
+  }
+
+  // Whether the tokens over the class are more than the nodes that have another byte.
   bool is_worth_it() const {
     std::vector<std::uint32_t> row(vocabulary_.word_count());
     tokens_over(vocabulary_, bytes_)->add_to(row.data());
     std::size_t count = 0;
     for (std::uint32_t word : row) count += static_cast<std::size_t>(std::popcount(word));
-    return count > other_count_;
+    return count > others_.size();
   }
 
- private:
-  // The plain bytes with a common next state, those below which the trie has most nodes.
-  bool find_class() {
-    static const ByteSet plain = plain_bytes();
-    const ExprId* row = automaton_.row(states_[0]);
-    std::vector<std::pair<ExprId, std::uint32_t>> nodes;  // by next state
-    const auto next_by = [&](unsigned byte) { return row[automaton_.class_of()[byte]]; };
-    for (unsigned byte = 0; byte < 128; ++byte) {
-      if (!plain.contains(static_cast<std::uint8_t>(byte)) || next_by(byte) == ExprSet::kEmpty) continue;
-      auto known = std::ranges::find(nodes, next_by(byte), &std::pair<ExprId, std::uint32_t>::first);
-      if (known == nodes.end()) known = nodes.insert(known, {next_by(byte), 0});
-      known->second += vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
+  // The state before the byte of a node, if all bytes before it are of the class.
+  std::optional<ExprId> state_before(std::uint32_t node) {
+    const std::vector<TrieNode>& trie = vocabulary_.trie();
+    const std::size_t depth = trie[node].depth;
+    while (trie[node].token == TrieNode::kNoToken) ++node;  // some token below
+    const std::uint32_t token = trie[node].token;
+    const std::string_view text =
+        vocabulary_.bytes(token & TrieNode::kShared ? vocabulary_.shared_ids(token)[0] : token).substr(0, depth);
+    bool is_ascii = true;
+    for (char each : text) {
+      const auto byte = static_cast<std::uint8_t>(each);
+      const bool is_inside = (byte & 0xC0) == 0x80;
+      if (!is_inside && !bytes_.contains(byte)) return std::nullopt;
+      is_ascii &= byte < 0x80;
     }
-    const auto most = std::ranges::max_element(nodes, {}, &std::pair<ExprId, std::uint32_t>::second);
-    if (most == nodes.end() || most->second < kManyNodes) return false;
-    for (unsigned byte = 0; byte < 128; ++byte) {
-      if (plain.contains(static_cast<std::uint8_t>(byte)) && next_by(byte) == most->first) {
-        bytes_.insert(static_cast<std::uint8_t>(byte));
-      }
+    if (!is_ascii) {
+      const ExprId state = automaton_.advance(states_[0], text);
+      return state == ExprSet::kEmpty ? std::nullopt : std::optional(state);
     }
-    return true;
-  }
-
-  bool find_others(const ByteSet& bytes) {
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      if (!bytes.contains(static_cast<std::uint8_t>(byte))) continue;
-      const auto ids = vocabulary_.tokens_with(static_cast<std::uint8_t>(byte));
-      if (!ids) return false;
-      other_count_ += ids->size();
-      others_.emplace_back(static_cast<std::uint8_t>(byte), *ids);
-    }
-    return other_count_ <= vocabulary_.size() / kFewOthers;
-  }
-
-  // Adds a token whose first byte outside the class is `byte`, if it is allowed; a token with several such bytes comes
-  // once for each.
-  void follow(std::uint32_t id, std::uint8_t byte, MaskBuilder& builder, ExitDelta* exits) {
-    const std::string_view text = vocabulary_.bytes(id);
-    std::size_t read = 0;
-    while (bytes_.contains(static_cast<std::uint8_t>(text[read]))) ++read;
-    if (static_cast<std::uint8_t>(text[read]) != byte || (is_bounded_ && read >= states_.size())) return;
-    ExprId state = states_[std::min(read, states_.size() - 1)];
-    while (read < text.size()) {
-      state = automaton_.row(state)[automaton_.class_of()[static_cast<std::uint8_t>(text[read++])]];
-      if (state == ExprSet::kEmpty) return;
-      if (exits && automaton_.accepting(state)) exits->added.push_back(*vocabulary_.find_node(text.substr(0, read)));
-    }
-    builder.allow(id);
-    builder.note_length(automaton_.completion_bound(state));
+    if (depth < states_.size()) return states_[depth];
+    return is_bounded_ ? std::nullopt : std::optional(states_.back());
   }
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
-  ByteSet bytes_;               // the class
-  std::vector<ExprId> states_;  // after 0, 1, ... bytes of the class
-  bool is_bounded_ = false;     // the last state allows no byte of the class; otherwise it leads to itself
-  std::vector<std::pair<std::uint8_t, std::span<const std::uint32_t>>> others_;  // tokens by a further byte
-  std::size_t other_count_ = 0;
+  ByteSet bytes_;                      // the class: ASCII bytes and lead bytes
+  std::vector<ExprId> states_;         // after 0, 1, ... characters of the class
+  bool is_bounded_ = false;            // the last state allows no character of the class; otherwise it leads to itself
+  std::vector<std::uint32_t> others_;  // the nodes of further bytes
 };
 
 }  // namespace
@@ -186,7 +205,7 @@ class ClassRun {
 bool add_class_run(const Vocabulary& vocabulary, Automaton& automaton, ExprId state, MaskBuilder& builder,
                    ExitDelta* exits) {
   ClassRun run(vocabulary, automaton, state);
-  if (!run.find(exits != nullptr) || !run.is_worth_it()) return false;
+  if (!run.find(exits != nullptr)) return false;
   run.add_to(builder, exits);
   return true;
 }

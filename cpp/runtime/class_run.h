@@ -1,11 +1,12 @@
-// Class runs: the mask of a state that begins with a run of bytes from one class.
+// Class runs: the mask of a state that begins with a run of characters from one class.
 //
-// `[0-9A-Za-z]{8}-` allows the tokens of at most eight letters and digits. Which tokens are letters and digits alone,
-// the vocabulary knows from earlier states with that class. All other allowed tokens contain a further byte that some
-// state of the run allows, here `-`. These are few, and are followed one by one.
+// `[0-9A-Za-z]{8}-` allows the tokens of at most eight letters and digits, `[^\s]+:` those without white space. Which
+// tokens are over a class, the vocabulary knows from earlier states with it. All other allowed tokens have a further
+// byte that some state of the run allows, here `-` or `:`. The trie has few nodes of such bytes, and the tokens through
+// these are followed.
 //
-// Case: the first character of an identifier of letters and digits on Llama 3: 0.1 ms for a mask instead of 1.1.
-// Cost: the rows of the run, and the tokens that contain a further byte.
+// Case: the first character of an identifier of letters and digits on Llama 3: 35 us for a mask instead of 1,700.
+// Cost: the rows of the run, and a walk below the nodes of further bytes.
 #pragma once
 
 #include "automaton/automaton.h"

@@ -1,6 +1,7 @@
 #include "runtime/reference_walk.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
@@ -107,6 +108,10 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
       continue;
     }
     allow_token(node, next);
+    if (reference_next == ExprSet::kEmpty && take_loop(at.state, i)) {
+      i = node.next;
+      continue;
+    }
     if (++i == node.next) continue;
     if (has_worked_much(next) && !check_tokens_ && !reference_.equal_inside) {
       // The first mask is a part of compiling: what takes too many states is refused there, not at a later step.
@@ -177,6 +182,59 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
     builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxMissing));
   }
   return true;
+}
+
+// Allows the tokens below node `i`, which begins a character at `from`, where most characters from there on lead the
+// state after this one back to itself: only what follows the others is walked. Returns whether it did.
+bool ReferenceWalk::take_loop(ExprId from, std::size_t i) {
+  constexpr std::size_t kManyNodes = 128, kFewOthers = 4;  // at most one node in so many has another byte
+  const TrieNode& node = trie_[i];
+  const std::size_t first = i + 1, size = node.next - first;
+  if (check_tokens_ || !node.subtree || size < kManyNodes) return false;
+  const ExprId next = automaton_.after_character(from, static_cast<std::uint8_t>(node.byte));
+  if (next == ExprSet::kEmpty) return false;
+  const ByteSet& used = vocabulary_.subtrees()[node.subtree].used;
+  const ByteSet& loop = automaton_.self_loop_bytes(next);
+  std::vector<std::uint64_t> others((size + 63) / 64);  // a bit for each node
+  std::size_t count = 0;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (loop.contains(static_cast<std::uint8_t>(byte)) || !used.contains(static_cast<std::uint8_t>(byte))) continue;
+    const auto nodes = vocabulary_.nodes_with(static_cast<std::uint8_t>(byte), first, node.next);
+    count += nodes.size();
+    if (count > size / kFewOthers) return false;
+    for (std::uint32_t other : nodes) others[(other - first) / 64] |= std::uint64_t{1} << (other - first) % 64;
+  }
+  const Position at{next, automaton_.row(next), nullptr};
+  std::size_t done = first;  // the nodes before it are
+  for (std::size_t word = 0; word < others.size(); ++word) {
+    for (std::uint64_t bits = others[word]; bits != 0; bits &= bits - 1) {
+      const std::size_t other = first + word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+      if (other < done) continue;
+      allow_nodes(done, other);
+      path_[trie_[other].depth] = at;
+      done = trie_[other].next;
+      walk(other, done);
+    }
+  }
+  allow_nodes(done, node.next);
+  // A token may end inside a character.
+  builder_.note_length(saturating_add(automaton_.completion_bound(next), kMaxMissing));
+  return true;
+}
+
+// Allows the tokens of the nodes [first, end).
+void ReferenceWalk::allow_nodes(std::size_t first, std::size_t end) {
+  for (std::size_t i = first; i < end;) {
+    const TrieNode& node = trie_[i];
+    if (node.subtree && node.next <= end) {
+      const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
+      builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
+      i = node.next;
+    } else {
+      for_each_id(vocabulary_, node.token, [this](auto id) { builder_.allow(id); });
+      ++i;
+    }
+  }
 }
 
 void ReferenceWalk::allow_token(const TrieNode& node, ExprId next) {

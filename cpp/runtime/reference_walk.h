@@ -66,6 +66,11 @@ class ReferenceWalk {
   // As above, for the tokens below one node of the trie, whose children are [first, end), from `state` on. Without a
   // reference.
   void run_below(ExprId state, std::size_t first, std::size_t end);
+  // As above, for the tokens through one node, before whose byte the state is `state`.
+  void run_from(ExprId state, std::size_t node) {
+    path_[trie_[node].depth] = {state, automaton_.row(state), nullptr};
+    walk(node, trie_[node].next);
+  }
 
  private:
   struct Position {
@@ -84,6 +89,8 @@ class ReferenceWalk {
   std::size_t next_after_detours(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
   bool take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i);
+  bool take_loop(ExprId from, std::size_t i);
+  void allow_nodes(std::size_t first, std::size_t end);
   bool stays_tokenizable_below(ExprId from, const Subtree& subtree);
   void allow_token(const TrieNode& node, ExprId next);
   std::size_t follow_literal(ExprId from, std::size_t first, std::size_t end);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8_position.h"
 
 namespace detent {
 
@@ -19,6 +20,7 @@ TokenTrie::TokenTrie(std::vector<std::uint32_t> ids, const BytesOf& bytes_of) : 
   find_subtrees();
   find_roots();
   find_wide_nodes();
+  index_bytes();
 }
 
 void TokenTrie::find_roots() {
@@ -47,6 +49,21 @@ void TokenTrie::find_wide_nodes() {
   }
   child_bytes_.shrink_to_fit();
   child_nodes_.shrink_to_fit();
+}
+
+void TokenTrie::index_bytes() {
+  for (const TrieNode& node : nodes_) ++first_with_byte_[node.byte + std::size_t{1}];
+  for (std::size_t byte = 0; byte < 256; ++byte) first_with_byte_[byte + 1] += first_with_byte_[byte];
+  nodes_by_byte_.resize(nodes_.size());
+  std::array<std::uint32_t, 257> next = first_with_byte_;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) nodes_by_byte_[next[nodes_[i].byte]++] = i;
+}
+
+std::span<const std::uint32_t> TokenTrie::nodes_with(std::uint8_t byte, std::size_t first, std::size_t end) const {
+  const std::uint32_t index = first_with_byte_[byte];
+  const auto all = std::span(nodes_by_byte_).subspan(index, first_with_byte_[byte + std::size_t{1}] - index);
+  const auto begin = std::ranges::lower_bound(all, first);
+  return {begin, std::lower_bound(begin, all.end(), end)};
 }
 
 std::uint32_t TokenTrie::child(std::uint32_t node, std::uint8_t byte) const {
@@ -128,25 +145,6 @@ void TokenTrie::find_heights() {
 }
 
 namespace {
-
-// A position inside well-formed UTF-8 (Unicode 15, table 3-7).
-struct Utf8Position {
-  int remaining = 0;                     // continuation bytes until the character is complete
-  std::uint8_t low = 0x80, high = 0xBF;  // range of the next continuation byte
-  bool valid = true;
-
-  Utf8Position after(std::uint8_t byte) const {
-    if (!valid) return *this;
-    if (remaining > 0) return {remaining - 1, 0x80, 0xBF, byte >= low && byte <= high};
-    if (byte < 0x80) return {};
-    if (byte < 0xC2 || byte > 0xF4) return {0, 0x80, 0xBF, false};
-    if (byte < 0xE0) return {1, 0x80, 0xBF, true};
-    if (byte < 0xF0) {
-      return {2, std::uint8_t(byte == 0xE0 ? 0xA0 : 0x80), std::uint8_t(byte == 0xED ? 0x9F : 0xBF), true};
-    }
-    return {3, std::uint8_t(byte == 0xF0 ? 0x90 : 0x80), std::uint8_t(byte == 0xF4 ? 0x8F : 0xBF), true};
-  }
-};
 
 // A node whose subtree is not complete yet, with what is known of the subtree.
 struct OpenNode {

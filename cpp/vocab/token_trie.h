@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,8 @@ class TokenTrie {
   std::uint32_t nodes_below(std::uint8_t byte) const {
     return roots_[byte] == nodes_.size() ? 0 : nodes_[roots_[byte]].next - roots_[byte];
   }
+  // The nodes of a byte among the nodes [first, end), ascending. Cost: a binary search.
+  std::span<const std::uint32_t> nodes_with(std::uint8_t byte, std::size_t first, std::size_t end) const;
   // Bytes from a node to the end of the longest token below it; 255 stands for 255 or more.
   std::uint8_t height(std::size_t node) const { return heights_[node]; }
   std::uint32_t max_token_length() const { return max_token_length_; }
@@ -84,6 +87,7 @@ class TokenTrie {
   void find_heights();
   void find_roots();
   void find_wide_nodes();
+  void index_bytes();
   void check(const std::vector<bool>& is_text, const BytesOf& bytes_of);
   void find_subtrees();
 
@@ -98,6 +102,8 @@ class TokenTrie {
   std::vector<WideNode> wide_nodes_;
   std::vector<std::uint8_t> child_bytes_;
   std::vector<std::uint32_t> child_nodes_;
+  std::vector<std::uint32_t> nodes_by_byte_;          // ascending for each byte
+  std::array<std::uint32_t, 257> first_with_byte_{};  // in nodes_by_byte_
   std::vector<std::uint8_t> heights_;
   std::vector<std::uint32_t> long_token_nodes_;
   std::vector<std::vector<std::uint32_t>> shared_ids_;

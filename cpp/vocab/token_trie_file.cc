@@ -94,6 +94,7 @@ TokenTrie TokenTrie::load(std::string_view saved, const std::vector<bool>& is_te
   trie.find_heights();
   trie.find_roots();
   trie.find_wide_nodes();
+  trie.index_bytes();
   return trie;
 }
 

@@ -61,6 +61,9 @@ class Vocabulary {
   std::uint32_t child(std::uint32_t node, std::uint8_t byte) const { return trie_.child(node, byte); }
   std::optional<std::uint32_t> find_node(std::string_view text) const { return trie_.find(text); }
   std::uint32_t nodes_below(std::uint8_t byte) const { return trie_.nodes_below(byte); }
+  std::span<const std::uint32_t> nodes_with(std::uint8_t byte, std::size_t first, std::size_t end) const {
+    return trie_.nodes_with(byte, first, end);
+  }
   std::uint8_t height(std::size_t node) const { return trie_.height(node); }
   std::uint32_t max_token_length() const { return trie_.max_token_length(); }
   const std::vector<std::uint32_t>& long_token_nodes() const { return trie_.long_token_nodes(); }

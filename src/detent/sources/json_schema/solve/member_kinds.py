@@ -13,9 +13,15 @@ from typing import NamedTuple
 from detent.errors import LimitError
 from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.assertions.formulas import (
+    FALSE,
+    TRUE,
+    And,
     Combination,
     EveryMember,
     Formula,
+    HasMember,
+    LacksMember,
+    MaxSize,
     MemberValue,
     MinSize,
     SomeMember,
@@ -23,9 +29,9 @@ from detent.sources.json_schema.assertions.formulas import (
 from detent.sources.json_schema.assertions.property_names import NameSet
 from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.name_classes import FreeNames
-from detent.sources.json_schema.solve.object_plan import ObjectPlan
+from detent.sources.json_schema.solve.object_plan import ObjectPlan, Option
 
-__all__ = ["MemberKind", "compares_names", "has_too_many_kinds", "member_kinds"]
+__all__ = ["MemberKind", "compares_names", "divided", "has_too_many_kinds", "member_kinds", "member_options"]
 
 _MAX_KINDS = 256
 """The largest number of kinds that a list of the core can have."""
@@ -53,9 +59,10 @@ def compares_names(plan: ObjectPlan, formula: Formula) -> bool:
         return any(compares_names(plan, part) for part in formula.parts)
     if isinstance(formula, MinSize):
         return formula.count > 1 and bool(plan.free)
-    if not isinstance(formula, SomeMember) or formula.schema is plan.solver.document.always:
+    if not isinstance(formula, SomeMember):
         return False
-    return any(free.name_class.is_within(formula.names) for free in plan.free)
+    classes = [free.name_class for free in plan.free if free.name_class.is_within(formula.names)]
+    return any(plan.is_witness(formula, name_class) is None for name_class in classes)
 
 
 def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, lists_names: bool) -> list[MemberKind]:
@@ -66,7 +73,7 @@ def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, li
     found: list[MemberKind] = []
 
     def add(name: str | None, free: FreeNames | None, known: list[SignedSchema], atoms: list[SignedSchema]) -> None:
-        for schemas, satisfied in _divided(plan, known, atoms):
+        for schemas, satisfied in divided(plan, known, atoms):
             value = plan.solver.values(schemas)
             if value is not plan.solver.document.nothing:
                 found.append(MemberKind(name, free, value, satisfied))
@@ -92,6 +99,46 @@ def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, li
         for listed_name in listed if listed is not None else [None]:
             add(listed_name, free, known, atoms)
     return found
+
+
+def member_options(plan: ObjectPlan, formula: Formula, name: str, known: list[SignedSchema]) -> list[Option]:
+    """Return the derivatives of a formula by a declared member, whose value is valid against the known schemas.
+
+    Where its alternatives multiply out to too many, there is one derivative for each kind of the member. The values of
+    a discriminator are as many kinds as it has tags.
+    """
+    try:
+        return plan.options(formula, name, known)
+    except LimitError as error:
+        if error.subject != "combinations":
+            raise
+        atoms = list(dict.fromkeys(_schemas(formula, lambda names: plan.solver.is_in(names, name), name)))
+        kinds = divided(plan, known, atoms, is_partition=True)
+        if len(kinds) > _MAX_KINDS:
+            raise
+    options = [(tuple(schemas), _after_kind(plan, formula, name, satisfied)) for schemas, satisfied in kinds]
+    return [option for option in options if option[1] is not FALSE]
+
+
+def _after_kind(plan: ObjectPlan, formula: Formula, name: str, satisfied: frozenset[SignedSchema]) -> Formula:
+    """Return the derivative of a formula by a declared member whose value satisfies just these of the schemas."""
+    algebra = plan.solver.algebra
+    if isinstance(formula, Combination):
+        combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+        return combine([_after_kind(plan, part, name, satisfied) for part in formula.parts])
+    if isinstance(formula, MinSize):
+        return algebra.at_least(formula.count - 1)
+    if isinstance(formula, MaxSize):
+        return algebra.at_most(formula.count - 1)
+    if isinstance(formula, (EveryMember, SomeMember)):
+        if not plan.solver.is_in(formula.names, name):
+            return formula
+        holds = formula.schema in satisfied
+        return formula if holds == isinstance(formula, EveryMember) else TRUE if holds else FALSE
+    if not isinstance(formula, (HasMember, LacksMember, MemberValue)) or formula.name != name:
+        return formula
+    holds = isinstance(formula, HasMember) or (isinstance(formula, MemberValue) and formula.schema in satisfied)
+    return TRUE if holds else FALSE
 
 
 def has_too_many_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str]) -> bool:
@@ -123,13 +170,14 @@ def _schemas(formula: Formula, is_in: Callable[[NameSet], bool], name: str | Non
             yield part.schema
 
 
-def _divided(
-    plan: ObjectPlan, known: list[SignedSchema], atoms: list[SignedSchema]
+def divided(
+    plan: ObjectPlan, known: list[SignedSchema], atoms: list[SignedSchema], *, is_partition: bool = False
 ) -> list[tuple[list[SignedSchema], frozenset[SignedSchema]]]:
     """Divide the values of known schemas by atoms: the schemas of each part, and the atoms that its values satisfy.
 
     An atom whose opposite is no atom divides nothing off: that it is not satisfied is of no use to a formula in which
-    it occurs without negation.
+    it occurs without negation. With `is_partition` it does, so that no two parts have a value in common: constants
+    divide the values into one part for each of them and the rest.
     """
     solver, opposite = plan.solver, plan.solver.algebra.opposite
     always, nothing = solver.document.always, solver.document.nothing
@@ -139,18 +187,18 @@ def _divided(
         if atom in done:
             continue
         other = opposite(atom)
-        has_other = other in atoms
+        has_other, is_divided = other in atoms, is_partition or other in atoms
         done.update((atom, other))
-        divided: list[tuple[list[SignedSchema], frozenset[SignedSchema]]] = []
+        found: list[tuple[list[SignedSchema], frozenset[SignedSchema]]] = []
         for schemas, satisfied in parts:
             verdict = solver.implies(tuple(schemas), atom)
             if verdict is not False:
-                divided.append(([*schemas, atom] if verdict is None else schemas, satisfied | {atom}))
+                found.append(([*schemas, atom] if verdict is None else schemas, satisfied | {atom}))
             if verdict is not True:
                 with_other = satisfied | {other} if has_other else satisfied
-                divided.append(([*schemas, other] if verdict is None and has_other else schemas, with_other))
-        solver.spend(len(divided))
-        parts = [part for part in divided if solver.values(part[0]) is not nothing]
+                found.append(([*schemas, other] if verdict is None and is_divided else schemas, with_other))
+        solver.spend(len(found))
+        parts = [part for part in found if solver.values(part[0]) is not nothing]
         if len(parts) > _MAX_KINDS:
             break
     return parts

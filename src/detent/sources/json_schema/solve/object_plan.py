@@ -201,10 +201,11 @@ class ObjectPlan:
             return [((), formula)]
         if isinstance(formula, EveryMember):
             return [] if schema is document.never else [((schema,), formula)]
-        if schema is document.always:
-            return [((), TRUE)]
         if name_class is None:
-            return [((schema,), TRUE), ((), formula)]
+            return [((), TRUE)] if schema is document.always else [((schema,), TRUE), ((), formula)]
+        verdict = self.is_witness(formula, name_class)
+        if verdict is not None:
+            return [((), TRUE if verdict else formula)]
         # The witness is the last member of its class, so that no later member can repeat its name.
         last = algebra.every(document.names.of_class(name_class), document.never)
         return [((schema,), last), ((), formula)]
@@ -270,6 +271,16 @@ class ObjectPlan:
         """Return the schemas of the values of a class of free names that hold whatever the residual is."""
         return [every.schema for every in self._every if name_class.is_within(every.names)]
 
+    def is_witness(self, formula: SomeMember, name_class: NameClass) -> bool | None:
+        """Whether each free member of a class is one that a formula asks for, or none is; None if some values are."""
+        solver, schema, known = self.solver, formula.schema, self.schemas_of_class(name_class)
+        verdict = solver.implies(tuple(known), schema)
+        if verdict is None and solver.values([*known, schema]) is solver.document.nothing:
+            return False
+        if verdict is None and solver.values([*known, solver.algebra.opposite(schema)]) is solver.document.nothing:
+            return True
+        return verdict
+
     def free_options(self, formula: Formula) -> Iterator[FreeMember]:
         """Yield the derivatives of a formula by a free member."""
         solver = self.solver
@@ -311,9 +322,9 @@ class ObjectPlan:
         if isinstance(formula, Combination):
             counts = [self._witnesses(part, name_class) for part in formula.parts]
             return sum(counts) if isinstance(formula, And) else max(counts)
-        if not isinstance(formula, SomeMember) or formula.schema is self.solver.document.always:
+        if not isinstance(formula, SomeMember) or not name_class.is_within(formula.names):
             return 0
-        return int(name_class.is_within(formula.names))
+        return int(self.is_witness(formula, name_class) is None)
 
     def refuse_size(self, instead: int, why: str = "") -> int:
         """Refuse to count free members; in lenient mode return the count that can be held."""

@@ -1,0 +1,26 @@
+// Utf8Position: a position inside well-formed UTF-8 (Unicode 15, table 3-7).
+#pragma once
+
+#include <cstdint>
+
+namespace detent {
+
+struct Utf8Position {
+  int remaining = 0;                     // continuation bytes until the character is complete
+  std::uint8_t low = 0x80, high = 0xBF;  // range of the next continuation byte
+  bool valid = true;
+
+  Utf8Position after(std::uint8_t byte) const {
+    if (!valid) return *this;
+    if (remaining > 0) return {remaining - 1, 0x80, 0xBF, byte >= low && byte <= high};
+    if (byte < 0x80) return {};
+    if (byte < 0xC2 || byte > 0xF4) return {0, 0x80, 0xBF, false};
+    if (byte < 0xE0) return {1, 0x80, 0xBF, true};
+    if (byte < 0xF0) {
+      return {2, std::uint8_t(byte == 0xE0 ? 0xA0 : 0x80), std::uint8_t(byte == 0xED ? 0x9F : 0xBF), true};
+    }
+    return {3, std::uint8_t(byte == 0xF0 ? 0x90 : 0x80), std::uint8_t(byte == 0xF4 ? 0x8F : 0xBF), true};
+  }
+};
+
+}  // namespace detent
