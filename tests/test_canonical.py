@@ -35,8 +35,8 @@ def tree_of(vocabulary, words):
     tree = {}
     for word in words:
         tokens = (*vocabulary.encode_canonical(word), END)
-        for place, token in enumerate(tokens):
-            tree.setdefault(tokens[:place], set()).add(token)
+        for position, token in enumerate(tokens):
+            tree.setdefault(tokens[:position], set()).add(token)
     return tree
 
 

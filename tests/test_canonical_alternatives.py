@@ -60,8 +60,8 @@ def test_tokens_that_stay_whole(seed, tmp_path):
     tree: dict[tuple[int, ...], set[int]] = {}
     for word in sorted(set().union(*parts)):
         row = (*encode(word), END)
-        for place, token in enumerate(row):
-            tree.setdefault(row[:place], set()).add(token)
+        for position, token in enumerate(row):
+            tree.setdefault(row[:position], set()).add(token)
     beside = guide.matcher()
     beside.advance(ord("!"))
     for row in sorted(tree, key=lambda each: (len(each), each))[:40]:

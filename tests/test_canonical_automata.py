@@ -128,8 +128,8 @@ def test_the_boolean_of_the_source_by_merging():
     texts = ["boolean:\u2581true", "boolean:\u2581false"]
     rows = {}
     for text in texts:
-        for place, character in enumerate(text):
-            rows.setdefault(text[:place], {})[ids[character]] = text[: place + 1]
+        for position, character in enumerate(text):
+            rows.setdefault(text[:position], {})[ids[character]] = text[: position + 1]
     spellings = TokenAutomaton("", frozenset(texts), rows)
     listed = []
     for rank, pair in enumerate(model["merges"]):

@@ -136,6 +136,7 @@ SPECIAL: dict[tuple[str, str], Callable[[], Any]] = {
     ("fill_draft_tree", "rows"): lambda: np.zeros((3, 1), np.int32),
     ("fill_draft_tree", "index"): lambda: np.zeros(3, np.int32),
     ("completion_step", "state"): lambda: OBJECTS["Automaton"]().start,
+    ("least_length", "state"): lambda: OBJECTS["Automaton"]().start,
 }  # fmt: skip
 
 

@@ -361,7 +361,7 @@ def test_a_grammar_with_infinitely_many_states_has_infinitely_many_texts() -> No
     with pytest.raises(detent.ArgumentError, match="infinitely many texts, or too many to tell; give max_bytes"):
         nested.count()
     assert nested.count(9) == 5
-    with pytest.raises(detent.LimitError, match="visits over") as caught:
+    with pytest.raises(detent.LimitError, match="follows over") as caught:
         nested.count(10**6)
     assert caught.value.limit is not None
     assert nested.count(100) == 50
@@ -392,3 +392,77 @@ def test_min_tokens_of_languages_with_very_many_states(far: int, longest: int) -
 
     expected = 1 + min(least(far + i - after) for i in range(3) for after in range(longest))
     assert language.min_tokens(vocabulary) == expected
+
+
+# --- Questions that would take long: an answer or a typed refusal, after a bounded amount of work
+
+_MANY_STATES = "".join(f"(?=.*{letter}.{{{i}}}{letter.upper()})" for i, letter in enumerate("abcdefgh")) + ".*"
+"""Eight conditions on the same text: some 2^100 states."""
+
+ASCII = detent.Vocabulary([bytes([byte]) for byte in range(256)] + [b"ab", b"abc", b""], eos_token_ids=[258])
+
+QUESTIONS: dict[str, Callable[[detent.Language[Any]], object]] = {
+    "min_tokens": lambda language: language.min_tokens(ASCII),
+    "shortest": lambda language: language.shortest(),
+    "enumerate": lambda language: next(language.enumerate()),
+    "count": lambda language: language.count(60),
+    "counterexample": lambda language: language.counterexample(detent.regex(".{5000}")),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_long_question_is_refused(question: str) -> None:
+    language = detent.regex(_MANY_STATES)
+    with pytest.raises(detent.LimitError, match="ask about a simpler language, or for shorter texts") as caught:
+        QUESTIONS[question](language)
+    assert caught.value.subject == "question_work"  # the states, of which there may be 250,000, take seconds
+
+
+def test_other_questions_about_many_states_are_answered() -> None:
+    language = detent.regex(_MANY_STATES)
+    text = language.sample(1, max_bytes=100)
+    assert language.accepts(text)
+    assert str(language.why("ab")).startswith("not in")
+    assert not language.is_empty()
+
+
+def test_a_sample_does_not_depend_on_earlier_questions() -> None:
+    fresh, asked = detent.regex("(?:[ab]{2,9}c)*"), detent.regex("(?:[ab]{2,9}c)*")
+    asked.count(40)
+    assert asked.shortest() == b""
+    assert [fresh.sample(seed, 40) for seed in range(20)] == [asked.sample(seed, 40) for seed in range(20)]
+
+
+def test_an_enumeration_goes_on_after_other_questions() -> None:
+    language = detent.regex("[ab]{0,6}")
+    found = []
+    for text in language.enumerate():
+        found.append(text)
+        assert language.count(len(text)) >= len(found)
+    assert found == sorted(found, key=lambda text: (len(text), text))
+    assert len(found) == 127
+
+
+PATTERNS = ["a{3}|b{5,7}", "(?:ab|c){4,}", "(?=.*a.{3})(?=.*b)[ab]{2,9}", "a*", "x(?:yy)+", "(?:[ab]{7}|c{10})x?"]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_fewest_tokens_are_those_of_a_search_over_texts(pattern: str) -> None:
+    """Against the fewest tokens of each text, shorter ones first, up to a length that no better one can have."""
+    words = [b"a", b"b", b"c", b"x", b"y", b"ab", b"aaa", b"bbb", b"yyx", b"cc"]
+    vocabulary = detent.Vocabulary([*words, b""], eos_token_ids=[len(words)])
+    language = detent.regex(pattern)
+    best = None
+    for text in language.enumerate():
+        if best is not None and len(text) > 3 * best:
+            break
+        count = _fewest(text, words)
+        best = count if best is None else min(best, count)
+    assert language.min_tokens(vocabulary) == best
+
+
+def _fewest(text: bytes, words: list[bytes]) -> int:
+    counts = [0]
+    for end in range(1, len(text) + 1):
+        counts.append(1 + min(counts[end - len(word)] for word in words if text[:end].endswith(word)))
+    return counts[-1]

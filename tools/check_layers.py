@@ -95,7 +95,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
         {"masks"},
     ),
     "machines": (
-        {"budget", "canonical_machine", "language_machine", "part_budget_machine", "token_dfa"},
+        {"budget", "canonical_machine", "item_budget", "language_machine", "part_budget_machine", "token_dfa"},
         {"interface", "masks", "canonical"},
     ),
 }

@@ -319,11 +319,16 @@ std::string Automaton::shortest_completion(ExprId state) {
     std::size_t from;
     char byte;
   };
+  constexpr std::size_t kStepsPerState = 10;
+  const std::int64_t question = meter_.limits().question_steps(), work_before = work();
   std::vector<Step> steps{{state, 0, 0}};
   std::unordered_set<std::uint32_t> seen{state.value};
   std::size_t i = 0;
   // Breadth first, bytes ascending: the first accepting state is reached by the least of the shortest strings.
   for (; !accepting(steps[i].state); ++i) {
+    if (work() - work_before + static_cast<std::int64_t>(kStepsPerState * i) > question) {
+      throw Error(ErrorKind::limit, "question_work", question, question);
+    }
     const ExprId* next = row(steps[i].state);
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId to = next[class_of()[byte]];

@@ -123,6 +123,8 @@ class Automaton {
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
   bool has_rule(ExprId state) const { return exprs_[state].has_rule; }
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
+  // No string of the state is shorter: the length of its shortest string where the form shows that, else 0.
+  std::uint32_t least_length(ExprId state) const { return exprs_[state].exact_length ? exprs_[state].min_length : 0; }
   // Whether the form shows that every string of the state is valid UTF-8.
   bool is_text(ExprId state) const { return exprs_[state].is_text; }
 
@@ -161,7 +163,8 @@ class Automaton {
 
   // The first step of some completion of a live state that does not accept; the steps from there lead to acceptance.
   CompletionPaths::Step completion_step(ExprId state);
-  // The shortest string that leads from a live `state` to acceptance; the smallest of several.
+  // The shortest string that leads from a live `state` to acceptance; the smallest of several. Throws `limit`
+  // ("question_work") where the search for it takes too long.
   std::string shortest_completion(ExprId state);
   // A string that leads from a live `state` to acceptance, found without a search. From a state without the text of its
   // items (without_text), nothing if it depends on that text.

@@ -190,7 +190,7 @@ class LargeBounds {
   }
 
  private:
-  static constexpr std::uint32_t kFewBytes = 16;  // as above
+  static constexpr std::uint32_t kFewBytes = 16;  // one more mask costs more than it saves
   static constexpr std::uint32_t kLongestCharacter = 4;
   static constexpr int kMaxDepth = 12;
   static constexpr int kMaxVisited = 2'000;

@@ -17,6 +17,9 @@ struct Limits {
   // Whether decoding follows. It needs room: until Meter::begin_decoding(), a third of the states and bytes may be
   // used.
   bool leaves_room = false;
+
+  // What one question about a language may take, however many calls it makes: about a second under ordinary limits.
+  std::int64_t question_steps() const { return std::min(steps, std::max<std::int64_t>(2'000'000, steps / 10)); }
 };
 
 // Set from any thread; a Meter polls it every kPollInterval steps.

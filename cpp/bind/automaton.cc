@@ -49,6 +49,7 @@ class CheckedAutomaton {
     return next.value;
   }
 
+  std::int64_t work() const { return automaton_.work(); }
   std::int64_t memory_bytes() { return automaton_.memory_bytes(); }
 
   std::string shortest_completion(std::uint32_t state) {
@@ -75,6 +76,10 @@ class CheckedAutomaton {
     const ExprId from = checked(state);
     const WithoutGil release;
     return automaton_.completion_bound(from);
+  }
+
+  std::uint32_t least_length(std::uint32_t state) const {
+    return automaton_.least_length(automaton_.without_text(checked(state)));
   }
 
   std::string state_text(std::uint32_t state, std::size_t max_bytes) {
@@ -112,6 +117,9 @@ void bind_automaton(nb::module_& m) {
                    })
       .def("accepting", &CheckedAutomaton::accepting, "state"_a)
       .def_prop_ro("memory_bytes", &CheckedAutomaton::memory_bytes)
+      .def_prop_ro("work", &CheckedAutomaton::work, "The units of work that were done so far.")
+      .def("least_length", &CheckedAutomaton::least_length, "state"_a,
+           "A length that no string from this state to acceptance falls short of, known without a search.")
       .def("row", &CheckedAutomaton::row, "state"_a)
       .def(
           "advance",

@@ -11,21 +11,26 @@ namespace {
 
 class AlternativeSearch {
  public:
-  AlternativeSearch(const Vocabulary& vocabulary, Automaton& automaton, Meter& meter)
-      : vocabulary_(vocabulary), automaton_(automaton), meter_(meter), alternatives_(automaton) {}
+  AlternativeSearch(const Vocabulary& vocabulary, Automaton& automaton, std::int64_t max_work)
+      : vocabulary_(vocabulary),
+        automaton_(automaton),
+        alternatives_(automaton),
+        max_visited_(std::min(max_work, INT64_MAX / kVisitsPerStep) * kVisitsPerStep) {}
 
-  std::vector<std::uint32_t> run(ExprId state) {
+  std::optional<std::vector<std::uint32_t>> run(ExprId state) {
     for (AlternativeId id : automaton_.split(state)) {
-      if (add(id, 0, 0)) return {};
+      if (add(id, 0, 0)) return std::vector<std::uint32_t>{};
     }
     first_count_ = found_.size();
-    for (std::size_t i = 0; i < found_.size(); ++i) {
+    for (std::size_t i = 0; i < found_.size() && !is_over(); ++i) {
       if (expand(i)) return path();
     }
-    return {};  // only if the state was dead
+    return std::nullopt;
   }
 
  private:
+  static constexpr std::int64_t kVisitsPerStep = 45;  // a step of the automaton costs as much as so many visits
+
   struct Found {
     AlternativeId id;
     std::size_t before;
@@ -39,19 +44,20 @@ class AlternativeSearch {
     return alternatives_[id].accepting;
   }
 
+  bool is_over() const { return visited_ + kVisitsPerStep * (automaton_.work() - work_before_) > max_visited_; }
+
   // Finds the alternatives one token after another one. Returns whether one of them accepts.
   bool expand(std::size_t index) {
     const std::vector<TrieNode>& trie = vocabulary_.trie();
     const auto& class_of = automaton_.class_of();
     path_.resize(vocabulary_.max_token_length() + std::size_t{1});
     path_[0] = {found_[index].id};
-    std::int64_t visited = 0;
-    for (std::uint32_t i = 0; i < trie.size();) {
+    for (std::uint32_t i = 0; i < trie.size() && !is_over();) {
       const TrieNode& node = trie[i];
       AlternativeSet& after = path_[node.depth + std::size_t{1}];
       alternatives_.find_successors(path_[node.depth], class_of[node.byte], after);
       alternatives_.drop_included(after);
-      if (++visited % 4096 == 0) meter_.step(4096 / 8);
+      visited_ += 1 + static_cast<std::int64_t>(path_[node.depth].size());
       if (after.empty()) {
         i = node.next;
         continue;
@@ -79,8 +85,10 @@ class AlternativeSearch {
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
-  Meter& meter_;
   AlternativeSets alternatives_;
+  std::int64_t max_visited_;
+  std::int64_t visited_ = 0;  // alternatives, each time that one is followed
+  std::int64_t work_before_ = automaton_.work();
   std::vector<Found> found_;
   std::size_t first_count_ = 0;  // the alternatives of the state itself, which no token led to
   std::unordered_set<std::uint32_t> seen_;
@@ -89,9 +97,9 @@ class AlternativeSearch {
 
 }  // namespace
 
-std::vector<std::uint32_t> search_by_alternatives(const Vocabulary& vocabulary, Automaton& automaton, ExprId state,
-                                                  Meter& meter) {
-  return AlternativeSearch(vocabulary, automaton, meter).run(state);
+std::optional<std::vector<std::uint32_t>> search_by_alternatives(const Vocabulary& vocabulary, Automaton& automaton,
+                                                                 ExprId state, std::int64_t max_work) {
+  return AlternativeSearch(vocabulary, automaton, max_work).run(state);
 }
 
 }  // namespace detent

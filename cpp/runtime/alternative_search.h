@@ -6,17 +6,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "automaton/automaton.h"
-#include "base/limits.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
 
-// The tokens of a shortest completion of a live state; each text of the vocabulary's bytes can be written. The meter
-// ends a search that takes too long.
-std::vector<std::uint32_t> search_by_alternatives(const Vocabulary& vocabulary, Automaton& automaton, ExprId state,
-                                                  Meter& meter);
+// The tokens of a shortest completion of a live state; each text of the vocabulary's bytes can be written. Nothing
+// where finding them takes more than `max_work`, in steps of the automaton's meter.
+std::optional<std::vector<std::uint32_t>> search_by_alternatives(const Vocabulary& vocabulary, Automaton& automaton,
+                                                                 ExprId state, std::int64_t max_work);
 
 }  // namespace detent

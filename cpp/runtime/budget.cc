@@ -1,6 +1,8 @@
 #include "runtime/budget.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <unordered_set>
 #include <utility>
 
@@ -11,7 +13,8 @@
 namespace detent {
 namespace {
 
-constexpr std::int64_t kManySteps = 2'000'000;  // of Allowance::work: about a tenth of a second to half of one
+constexpr std::int64_t kManySteps = 4'000'000;        // of Allowance::work: about a tenth of a second
+constexpr std::int64_t kNodesPerStepOfQuestion = 40;  // walks visit many nodes in a row
 constexpr std::int64_t kNodesPerStep = 8;  // a step of the automaton costs as much as visiting that many trie nodes
 
 bool ends_inside_character(std::string_view text) {
@@ -82,9 +85,9 @@ const std::vector<ExprId>* Budget::successors(ExprId state, Allowance& allowance
   }
   std::int64_t visited = 0;
   const std::int64_t work_before = machine_.automaton().work();
-  const std::int64_t max_work = allowance.is_unlimited() ? INT64_MAX : allowance.work / kNodesPerStep + 1;
+  const std::int64_t max_work = allowance.is_unlimited() ? INT64_MAX : allowance.work / allowance.nodes_per_step + 1;
   std::optional<std::vector<ExprId>> next = machine_.successors(state, visited, max_work);
-  allowance.work -= visited + kNodesPerStep * (machine_.automaton().work() - work_before);
+  allowance.work -= visited + allowance.nodes_per_step * (machine_.automaton().work() - work_before);
   if (!next) return nullptr;
   if (allowance.is_unlimited()) meter_.step(visited / 8 + 1);
   successor_count_ += next->size();
@@ -293,7 +296,7 @@ std::vector<std::uint32_t> Budget::short_completion(ExprId state) {
   const std::lock_guard lock(mutex_);
   meter_.restart();
   if (is_recursive(state)) return known_completion(state);
-  if (!has_every_byte()) return *search_exactly(state);  // the vocabulary may be unable to write the known completion
+  if (!has_every_byte()) return search_exactly(state);  // the vocabulary may be unable to write the known completion
   Allowance allowance;
   if (machine_.automaton().completion_bound(state) <= kLongestCompletion) {
     if (auto found = search_completion(state, allowance)) return std::move(*found);
@@ -306,35 +309,78 @@ std::vector<std::uint32_t> Budget::shortest_completion(ExprId state) {
   const std::lock_guard lock(mutex_);
   meter_.restart();
   if (is_recursive(state)) return known_completion(state);
-  return *search_exactly(state);
+  return search_exactly(state);
 }
 
-// The meter bounds this search. Where the states are many, it goes on with their alternatives.
-std::optional<std::vector<std::uint32_t>> Budget::search_exactly(ExprId state) {
-  if (has_every_byte() && !machine_.automaton().has_lists()) {
-    Allowance some{.work = kManySteps};
-    if (auto found = search_completion(state, some)) return found;
-    return search_by_alternatives(machine_.vocabulary(), machine_.automaton(), state, meter_);
+Budget::Allowance Budget::allowance_of_question() const {
+  constexpr std::int64_t kMost = INT64_MAX / 4 / kNodesPerStepOfQuestion;
+  return {.work = kNodesPerStepOfQuestion * std::min(meter_.limits().question_steps(), kMost),
+          .nodes_per_step = kNodesPerStepOfQuestion};
+}
+
+// Where the states are many, the search goes on with their alternatives.
+std::vector<std::uint32_t> Budget::search_exactly(ExprId state) {
+  Allowance allowance = allowance_of_question();
+  const bool has_alternatives = has_every_byte() && !machine_.automaton().has_lists();
+  Allowance some = allowance;
+  if (has_alternatives) some.work = std::min(kManySteps, some.work);
+  allowance.work -= some.work;
+  if (auto found = search_completion(state, some)) return std::move(*found);
+  if (has_alternatives) {
+    if (auto found = search_by_alternatives(machine_.vocabulary(), machine_.automaton(), state,
+                                            allowance.work / allowance.nodes_per_step)) {
+      return std::move(*found);
+    }
   }
-  Allowance unlimited = Allowance::unlimited();
-  return search_completion(state, unlimited);
+  refuse_question();
 }
 
-// Breadth first over token steps. Returns nothing if the allowance is used up first.
+void Budget::refuse_question() const {
+  const std::int64_t limit = meter_.limits().question_steps();
+  throw Error(ErrorKind::limit, "question_work", limit, limit);
+}
+
+// No completion has fewer tokens, by the length of the shortest string. A token lowers this by one at most.
+std::uint32_t Budget::least_tokens(ExprId state) const {
+  if (machine_.accepting(state)) return 0;
+  const std::uint32_t longest = std::max<std::uint32_t>(machine_.vocabulary().max_token_length(), 1);
+  return std::max(1u, (machine_.automaton().least_length(state) + longest - 1) / longest);
+}
+
+// Over token steps, those states first that may complete in the fewest tokens in all (A*); where no lengths are known,
+// breadth first. Returns nothing if the allowance is used up first.
 std::optional<std::vector<std::uint32_t>> Budget::search_completion(ExprId state, Allowance& allowance) {
   std::vector<SearchNode> nodes{{state, 0, 0}};
-  std::unordered_set<std::uint32_t> seen{state.value};
-  std::size_t i = 0;
-  for (; !machine_.accepting(nodes[i].state); ++i) {
-    const std::vector<ExprId>* children = successors(nodes[i].state, allowance);
+  std::unordered_map<std::uint32_t, std::uint32_t> depths{{state.value, 0}};
+  std::map<std::uint32_t, std::deque<std::size_t>> open{{least_tokens(state), {0}}};  // nodes, by the tokens in all
+  std::size_t at = 0;
+  while (true) {
+    while (open.begin()->second.empty()) open.erase(open.begin());
+    const std::uint32_t total = open.begin()->first;
+    at = open.begin()->second.front();
+    open.begin()->second.pop_front();
+    if (machine_.accepting(nodes[at].state)) break;
+    const std::uint32_t depth = nodes[at].depth + 1;
+    if (depths[nodes[at].state.value] < nodes[at].depth) continue;
+    const std::vector<ExprId>* children = successors(nodes[at].state, allowance);
     if (!children) return std::nullopt;
     for (ExprId next : *children) {
-      if (seen.insert(next.value).second) nodes.push_back({next, i, 0});
+      const auto [known, is_new] = depths.try_emplace(next.value, depth);
+      if (!is_new && known->second <= depth) continue;
+      known->second = depth;
+      nodes.push_back({next, at, depth});
+      const std::uint32_t least = least_tokens(next);
+      if (least > 0) {
+        open[depth + least].push_back(nodes.size() - 1);
+      } else {
+        open[depth].push_front(nodes.size() - 1);
+        if (depth == total) break;  // no completion has fewer tokens
+      }
     }
   }
   std::vector<std::uint32_t> tokens;
-  for (; i != 0; i = nodes[i].parent) {
-    tokens.push_back(machine_.token_between(nodes[nodes[i].parent].state, nodes[i].state));
+  for (; at != 0; at = nodes[at].parent) {
+    tokens.push_back(machine_.token_between(nodes[nodes[at].parent].state, nodes[at].state));
   }
   std::reverse(tokens.begin(), tokens.end());
   return tokens;
@@ -353,10 +399,12 @@ std::optional<std::uint32_t> Budget::longest_completion(ExprId state) {
   constexpr std::uint32_t kOnPath = UINT32_MAX;
   std::unordered_map<std::uint32_t, std::uint32_t> lengths{{state.value, kOnPath}};
   std::vector<Frame> path{{state}};
-  Allowance unlimited = Allowance::unlimited();  // the meter bounds this search
+  Allowance allowance = allowance_of_question();
   while (true) {
     Frame& last = path.back();
-    const std::vector<ExprId>& children = *successors(last.state, unlimited);
+    const std::vector<ExprId>* known_children = successors(last.state, allowance);
+    if (!known_children) refuse_question();
+    const std::vector<ExprId>& children = *known_children;
     if (last.next_child == children.size()) {
       lengths[last.state.value] = last.length;
       if (path.size() == 1) return last.length;

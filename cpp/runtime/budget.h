@@ -38,7 +38,8 @@ class Budget {
   // The work that the searches of one step may do: trie nodes visited, and the work of the automaton on the way.
   struct Allowance {
     std::int64_t work = 200'000;
-    static Allowance unlimited() { return {INT64_MAX}; }
+    std::int64_t nodes_per_step = 8;  // what a step of the automaton counts as
+    static Allowance unlimited() { return {.work = INT64_MAX}; }
     bool is_unlimited() const { return work > INT64_MAX / 2; }
   };
   bool completes_within(ExprId state, std::uint32_t tokens, Allowance& allowance);
@@ -64,7 +65,7 @@ class Budget {
 
   // The tokens of a shortest completion; with rules, and where the search takes too long, known_completion().
   std::vector<std::uint32_t> short_completion(ExprId state);
-  // As above, but throws `limit` ("work") instead of a second best. With rules, known_completion().
+  // As above, but throws `limit` ("question_work") instead of a second best. With rules, known_completion().
   std::vector<std::uint32_t> shortest_completion(ExprId state);
   // Whether known_completion() gives one that the vocabulary can write.
   bool has_known_completion(ExprId state) const;
@@ -111,7 +112,11 @@ class Budget {
   void tighten_inside_item(ExprId state);
   void note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens);
   bool search(ExprId state, std::uint32_t tokens, Allowance& allowance);
-  std::optional<std::vector<std::uint32_t>> search_exactly(ExprId state);
+  // All that one question about the language may do; beyond, it throws `limit` ("question_work").
+  Allowance allowance_of_question() const;
+  [[noreturn]] void refuse_question() const;
+  std::vector<std::uint32_t> search_exactly(ExprId state);
+  std::uint32_t least_tokens(ExprId state) const;
   std::optional<std::vector<std::uint32_t>> search_completion(ExprId state, Allowance& allowance);
   // Notes that `state` completes within `tokens` tokens by way of `next`.
   void note_completion(ExprId state, std::uint32_t tokens, ExprId next, std::uint32_t token = kUnknown);

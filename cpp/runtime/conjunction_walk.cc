@@ -123,7 +123,7 @@ ConjunctionWalk::Verdict ConjunctionWalk::decide(std::size_t depth) {
     if (std::optional<std::string> text = find_completion(conjuncts)) {
       const auto length = static_cast<std::uint32_t>(text->size());
       if (completions_.size() == kMaxCompletions) completions_.pop_back();
-      completions_.push_front({std::move(*text), completion_count_++});
+      completions_.insert(completions_.begin(), {std::move(*text), completion_count_++});
       return {true, false, length};
     }
     ++failed_searches_;

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -78,7 +77,7 @@ class ConjunctionWalk {
   const std::vector<TrieNode>& trie_;
   std::vector<Position> path_;  // path_[d]: after d more bytes than the first node has
   std::unordered_map<std::uint32_t, std::vector<ExprId>> splits_;  // conjuncts, by expression
-  std::deque<Completion> completions_;                             // the one that was used last first
+  std::vector<Completion> completions_;                            // the one that was used last first
   std::uint32_t completion_count_ = 0;                             // since the walk began
   int failed_searches_ = 0;
   std::unordered_map<std::uint64_t, bool> contained_;  // by conjunct and number of the completion

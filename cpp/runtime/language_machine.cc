@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "expr/special.h"
+#include "runtime/item_budget.h"
 #include "runtime/trie_walk.h"
 
 namespace detent {
@@ -15,7 +16,6 @@ namespace {
 // Work of the automaton in a walk near a token limit: some 4 ms, and at most some 20. Half of it may go to rows, which
 // the mask of the state did not need.
 constexpr std::int64_t kMaxWork = 40'000;
-constexpr int kMaxTriedItems = 32;  // tokens of a mask after which a completion is searched for their item alone
 
 }  // namespace
 
@@ -203,57 +203,11 @@ bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, st
     removed |= !verdict->second;
     return verdict->second;
   };
-  // States without the text of the item that is being read do not fit if the completion must be one for all items.
-  struct AfterItem {
-    std::optional<std::string> completion;  // if it fits
-    ByteSet next;                           // the bytes that follow the text of the item so far in this completion
-  };
-  const std::string item = automaton_.item(state);
-  const bool is_inside_key = Budget::begins_with_key(item) && item.find('"', 1) == std::string::npos;
-  std::unordered_map<std::uint32_t, AfterItem> after_items;
-  int tried = 0;
-  const auto find_after_item = [&](ExprId next, std::string_view read) {
-    AfterItem after;
-    after.completion = budget_.completion_after_item(next, read);
-    if (!after.completion || after.completion->find('\\') != std::string::npos ||
-        vocabulary_->fewest_tokens(*after.completion).size() > tokens_after) {
-      return AfterItem{};
-    }
-    const std::string& text = *after.completion;
-    for (std::size_t i = text.find(item); i != std::string::npos && i + item.size() < text.size();
-         i = text.find(item, i + 1)) {
-      after.next.insert(static_cast<std::uint8_t>(text[i + item.size()]));
-    }
-    return after;
-  };
-  const auto fits_with_item = [&](std::uint32_t id, ExprId next) {
-    if (!automaton_.has_open_item(next) || automaton_.without_text(next) != next) return false;
-    const std::string_view bytes = vocabulary_->bytes(id);
-    const auto known = after_items.find(next.value);
-    if (known != after_items.end() && !known->second.completion) return false;
-    if (known != after_items.end() && is_inside_key && static_cast<std::uint8_t>(bytes.back()) < 0x80 &&
-        !known->second.next.contains(static_cast<std::uint8_t>(bytes[0])) &&
-        bytes.find_first_of("\"\\") == std::string_view::npos) {
-      return true;
-    }
-    const std::optional<std::string> read = automaton_.item_after(automaton_.without_text(state), item, bytes);
-    if (read && Budget::begins_with_key(*read)) {
-      const auto [after, is_new] = after_items.try_emplace(next.value);
-      if (is_new) after->second = find_after_item(next, *read);
-      if (!after->second.completion) return false;
-      if (Budget::repeats_no_item(*after->second.completion, *read)) return true;
-    }
-    if (++tried > kMaxTriedItems || budget_.is_large()) return false;
-    return budget_.completes_within(automaton_.advance(state, bytes), tokens_after, allowance);
-  };
+  ItemBudget item(*vocabulary_, automaton_, budget_, state, tokens_after, allowance);
   walk_ids(state, [&](std::uint32_t id, ExprId next) {
     limit.check();
-    // After a separator, the lengths depend on the text of the items.
-    if (automaton_.has_lists() && vocabulary_->bytes(id).find(',') != std::string_view::npos &&
-        !automaton_.item_after(automaton_.without_text(state), item, vocabulary_->bytes(id))) {
-      next = advance(state, vocabulary_->bytes(id));
-    }
-    if (next == ExprSet::kEmpty || fits(next) || fits_with_item(id, next)) return;
+    if (automaton_.has_lists() && item.ends_item(id)) next = advance(state, vocabulary_->bytes(id));
+    if (next == ExprSet::kEmpty || fits(next) || item.fits(id, next)) return;
     row[id >> 5] &= ~(1u << (id & 31));
   });
   if (removed && automaton_.has_lists()) allow_known_completion(state, tokens_after + 1, row);

@@ -206,6 +206,15 @@ class Automaton:
     @property
     def memory_bytes(self) -> int: ...
 
+    @property
+    def work(self) -> int:
+        """The units of work that were done so far."""
+
+    def least_length(self, state: int) -> int:
+        """
+        A length that no string from this state to acceptance falls short of, known without a search.
+        """
+
     def row(self, state: int) -> list[int]: ...
 
     def advance(self, state: int, text: bytes) -> int:

@@ -367,6 +367,9 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "shorter texts"
     ),
     ("limit", "work"): ("the call needs over {limit} units of work; simplify the constraint or raise Limits(work=...)"),
+    ("limit", "question_work"): (
+        "the question takes over {limit} units of work; ask about a simpler language, or for shorter texts"
+    ),
     (
         "state",
         "budget",

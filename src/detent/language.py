@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from importlib import import_module
 from operator import index
 from random import Random
@@ -298,7 +299,10 @@ class Language(Generic[T_co]):
     __contains__ = accepts
 
     def shortest(self) -> bytes:
-        """Return the shortest text; of several, the first in byte order. `EmptyLanguageError` if there is none."""
+        """Return the shortest text; of several, the first in byte order. `EmptyLanguageError` if there is none.
+
+        Raises `LimitError` where the search for it takes too long.
+        """
         text = self._dfa().shortest()
         if text is None:
             raise explain_empty(self)
@@ -322,7 +326,7 @@ class Language(Generic[T_co]):
         (1110, 110)
 
         Raises `ArgumentError` without `max_bytes` if there are infinitely many, or more than `Limits()` allow to visit;
-        `LimitError` if more than five million pairs of a state and a length would be visited.
+        `LimitError` if this takes too long; its `limit` is a shorter length that may do.
         """
         dfa = self._dfa()
         if max_bytes is not None:
@@ -382,13 +386,19 @@ class Language(Generic[T_co]):
     def min_tokens(self, vocabulary: Vocabulary) -> int:
         """Return the least number of tokens that write a text, end-of-text not counted.
 
-        Searches breadth first over token steps: costs a walk over the vocabulary for each state on the way.
+        Searches breadth first over token steps: costs a walk over the vocabulary for each state on the way. Raises
+        `LimitError` where this takes too long; the length of a matcher's `completion` is an upper bound.
         """
-        return len(self._machine(vocabulary).shortest())
+        with _within_a_question("finding the fewest tokens", "take the length of a matcher's completion()"):
+            return len(self._machine(vocabulary).shortest())
 
     def max_tokens(self, vocabulary: Vocabulary) -> int | None:
-        """Return the largest number of tokens that write a text, or None if there is no such bound."""
-        return self._machine(vocabulary).longest()
+        """Return the largest number of tokens that write a text, or None if there is no such bound.
+
+        Visits every state: raises `LimitError` where there are too many.
+        """
+        with _within_a_question("finding the most tokens", "bound the repeats"):
+            return self._machine(vocabulary).longest()
 
     def _machine(self, vocabulary: Vocabulary) -> _core.LanguageMachine:
         tables = getattr(vocabulary, "_tables", None)
@@ -558,6 +568,17 @@ def _beside(language: Language[Any], other: Language[Any]) -> _core.Node:
 
 def _shorten(text: str, limit: int = 100) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+@contextmanager
+def _within_a_question(asked: str, remedy: str) -> Iterator[None]:
+    """Add what was asked, and what to do, to the error of a limit that a question reaches."""
+    try:
+        yield
+    except LimitError as error:
+        raise LimitError(
+            f"{asked} takes too long: {error}; {remedy}", subject=error.subject, limit=error.limit, given=error.given
+        ) from None
 
 
 def _short_repr(value: object) -> str:

@@ -24,12 +24,22 @@ __all__ = ["ByteDfa"]
 # How much an exact sample may visit: some 0.2 seconds.
 _MAX_PAIRS = 20_000
 _MAX_STATES = 2_000
+_MAX_SAMPLE_WORK = 400_000
+
+_WORK_PER_ROW = 50
+"""Units of work for each row that Python reads, beside the core's own."""
+
+_WORK_PER_COUNT = 15
+"""Units of work for each pair of a state and a length whose strings are counted."""
 
 _MAX_BOUND = 1 << 14
 """The bytes of a known text that a sample may be as long as; a longer one is not taken for a short text."""
 
-_MAX_COUNTED = 5_000_000
-"""The pairs of a state and a length that a count may visit: some seconds."""
+_MAX_COUNTED = 4_000_000
+"""The transitions that a count may follow, once for each length: about a second."""
+
+_MAX_COUNTS = 150_000
+"""The pairs of a state and a length that are kept from one question to the next."""
 
 
 class ByteDfa:
@@ -42,6 +52,50 @@ class ByteDfa:
         self._rows: dict[int, list[int]] = {}
         self._only_text: tuple[bytes | None] | None = None
         self._counts: dict[tuple[int, int], int] = {}
+        self._edges: dict[int, list[tuple[int, int]]] = {}
+        self._small: dict[int, bool] = {}
+        self._begin_question()
+
+    def _begin_question(self, work: int | None = None) -> None:
+        """Start the count of the work that one question may take, in all calls of the core together."""
+        self._max_work = min(self._limits.work, max(2_000_000, self._limits.work // 10)) if work is None else work
+        if len(self._counts) > _MAX_COUNTS:
+            self._counts.clear()
+        self._work_before = self._core.work + self._own_work()
+
+    def _exceeds_work(self) -> bool:
+        return self._core.work + self._own_work() - self._work_before > self._max_work
+
+    def _own_work(self) -> int:
+        return _WORK_PER_ROW * len(self._rows) + _WORK_PER_COUNT * len(self._counts)
+
+    def _refuse_long_question(self) -> None:
+        if self._exceeds_work():
+            raise LimitError(
+                f"the question takes over {self._max_work} units of work; ask about a simpler language, or for "
+                "shorter texts",
+                subject="question_work",
+                limit=self._max_work,
+            )
+
+    def _row_of_question(self, state: int) -> list[int]:
+        """Return the next state for each byte class; raise `LimitError` where the question has taken too much."""
+        row = self._rows.get(state)
+        if row is None:
+            row = self.row(state)
+            self._refuse_long_question()
+        return row
+
+    def _edges_of(self, state: int) -> list[tuple[int, int]]:
+        """Return the states that follow, each with the number of bytes that lead to it."""
+        edges = self._edges.get(state)
+        if edges is None:
+            numbers: Counter[int] = Counter()
+            for members, target in zip(self._members, self._row_of_question(state), strict=True):
+                if target:
+                    numbers[target] += len(members)
+            edges = self._edges[state] = list(numbers.items())
+        return edges
 
     def _build(self) -> _core.Automaton:
         return _core.Automaton(self._node, self._limits.states, self._limits.memory_bytes, self._limits.work)
@@ -57,6 +111,7 @@ class ByteDfa:
             self._core = self._build()
             self._rows.clear()
             self._counts.clear()
+            self._edges.clear()
         return self._core.start
 
     @cached_property
@@ -220,8 +275,11 @@ class ByteDfa:
         return " or ".join(names)
 
     def completion(self, state: int) -> bytes:
-        """Return the shortest string that leads from a live state to acceptance."""
-        return self._core.shortest_completion(state)
+        """Return the shortest string that leads from a live state to acceptance; some string if that is far to seek."""
+        try:
+            return self._core.shortest_completion(state)
+        except LimitError:
+            return self._core.some_completion(state)
 
     def some_completion(self, state: int) -> bytes:
         """Return a string that leads from a live state to acceptance; unlike `completion`, without a search."""
@@ -233,6 +291,7 @@ class ByteDfa:
 
     def count(self, max_bytes: int) -> int:
         """Count the members of at most `max_bytes` bytes."""
+        self._begin_question()
         return sum(self._counts_by_length(max_bytes))
 
     def longest(self) -> int | None:
@@ -240,6 +299,7 @@ class ByteDfa:
 
         Visits every state: raises `LimitError` where there are too many.
         """
+        self._begin_question()
         lengths: dict[int, int] = {}
         open_states: set[int] = set()
         stack = [self._core.start] if self._core.start else []
@@ -249,7 +309,7 @@ class ByteDfa:
                 stack.pop()
                 open_states.discard(state)
                 continue
-            targets = {target for target in self.row(state) if target}
+            targets = {target for target, _ in self._edges_of(state)}
             if state not in open_states:
                 open_states.add(state)
                 if targets & open_states:
@@ -270,11 +330,11 @@ class ByteDfa:
         for length in range(max_bytes + 1):
             if not ways:
                 return
-            visited += len(ways)
+            visited += sum(len(self._edges_of(state)) for state in ways)
             if visited > _MAX_COUNTED:
                 raise LimitError(
-                    f"counting the texts of up to {length} bytes visits over {_MAX_COUNTED} pairs of a state and a "
-                    f"length; count texts of fewer than {length} bytes",
+                    f"counting the texts of up to {length} bytes follows over {_MAX_COUNTED} transitions; count texts "
+                    f"of fewer than {length} bytes",
                     subject="max_bytes",
                     limit=length - 1,
                     given=max_bytes,
@@ -282,18 +342,21 @@ class ByteDfa:
             yield sum(number for state, number in ways.items() if self._core.accepting(state))
             after: Counter[int] = Counter()
             for state, number in ways.items():
-                for members, target in zip(self._members, self.row(state), strict=True):
-                    if target:
-                        after[target] += number * len(members)
+                for target, weight in self._edges_of(state):
+                    after[target] += number * weight
             ways = after
 
     def enumerate(self) -> Iterator[bytes]:
-        """Yield every member, shorter ones first, equal lengths in byte order."""
+        """Yield every member, shorter ones first, equal lengths in byte order.
+
+        Raises `LimitError` where finding the next text takes too much.
+        """
+        self._begin_question()
         reached = {self._core.start} - {0}
         length = 0
         while reached:
             yield from self._of_length(length)
-            reached = {target for state in reached for target in self.row(state) if target}
+            reached = {target for state in reached for target, _ in self._edges_of(state)}
             length += 1
 
     def _of_length(self, length: int) -> Iterator[bytes]:
@@ -304,8 +367,9 @@ class ByteDfa:
             left = length - len(text)
             if left == 0:
                 yield text
+                self._begin_question()
                 continue
-            row = self.row(state)
+            row = self._row_of_question(state)
             for byte in range(255, -1, -1):
                 target = row[self.class_of[byte]]
                 if target and self._count_from(target, left - 1):
@@ -323,19 +387,16 @@ class ByteDfa:
                 pending.pop()
             elif left == 0:
                 self._counts[at, left] = int(self._core.accepting(at))
+            elif self._core.least_length(at) > left:
+                self._counts[at, left] = 0
             else:
-                row = self.row(at)
-                missing = [
-                    (target, left - 1) for target in set(row) if target and (target, left - 1) not in self._counts
-                ]
+                edges = self._edges_of(at)
+                missing = [(target, left - 1) for target, _ in edges if (target, left - 1) not in self._counts]
                 if missing:
                     pending.extend(missing)
+                    self._refuse_long_question()
                     continue
-                self._counts[at, left] = sum(
-                    len(members) * self._counts[target, left - 1]
-                    for members, target in zip(self._members, row, strict=True)
-                    if target
-                )
+                self._counts[at, left] = sum(weight * self._counts[target, left - 1] for target, weight in edges)
         return self._counts[state, length]
 
     def sample(self, rng: Random, max_bytes: int) -> bytes | None:
@@ -347,20 +408,25 @@ class ByteDfa:
         """
         if self.is_empty():
             return None
-        return self._sample_exactly(rng, max_bytes) if self._is_small(max_bytes) else self._walk(rng, max_bytes)
+        if max_bytes not in self._small:  # asked of a new automaton, since what this one knows depends on its history
+            self._small[max_bytes] = ByteDfa(self._node, self._limits)._visits_few(max_bytes)
+        self._begin_question()
+        return self._sample_exactly(rng, max_bytes) if self._small[max_bytes] else self._walk(rng, max_bytes)
 
-    def _is_small(self, max_bytes: int) -> bool:
+    def _visits_few(self, max_bytes: int) -> bool:
+        """Return whether texts of up to `max_bytes` bytes visit few states; for an automaton without history."""
+        self._begin_question(_MAX_SAMPLE_WORK)
         reached = {self._core.start} - {0}
         pairs = 0
         for _ in range(max_bytes + 1):
             pairs += len(reached)
-            following: set[int] = set()
-            for state in reached if pairs <= _MAX_PAIRS else ():
-                if len(self._rows) > _MAX_STATES:
-                    return False
-                following.update(target for target in self.row(state) if target)
             if pairs > _MAX_PAIRS:
                 return False
+            following: set[int] = set()
+            for state in reached:
+                if len(self._rows) > _MAX_STATES or self._exceeds_work():
+                    return False
+                following.update(target for target in self.row(state) if target)
             if not following:
                 break
             reached = following
@@ -372,7 +438,7 @@ class ByteDfa:
             shortest = self._core.shortest_completion(state)
             return shortest if len(shortest) <= max_bytes else None
         while True:
-            row = self.row(state)
+            row = self._row_of_question(state)
             left = max_bytes - len(text)
             fits = {target: self._core.completion_bound(target) < left for target in set(row) if target}
             choices = [index for index, target in enumerate(row) if target and fits[target]]

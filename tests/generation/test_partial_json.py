@@ -29,7 +29,8 @@ def grows_to(part: Any, whole: Any) -> bool:
     if isinstance(part, list) and isinstance(whole, list):
         last = len(part) - 1
         return len(part) <= len(whole) and all(
-            grows_to(a, b) if place == last else a == b for place, (a, b) in enumerate(zip(part, whole, strict=False))
+            grows_to(a, b) if position == last else a == b
+            for position, (a, b) in enumerate(zip(part, whole, strict=False))
         )
     if isinstance(part, dict) and isinstance(whole, dict):
         return list(whole)[: len(part)] == list(part) and all(grows_to(part[key], whole[key]) for key in part)
@@ -41,13 +42,13 @@ def grows_to(part: Any, whole: Any) -> bool:
 def test_every_cut(value: Any, ascii_only: bool, indent: int | None, seed: int) -> None:
     text = " " * (seed % 2) + json.dumps(value, ensure_ascii=ascii_only, indent=indent) + "\n" * (seed % 3)
     rng = random.Random(seed)
-    partial, place = PartialJson(), 0
+    partial, position = PartialJson(), 0
     values: list[Any] = []
-    while place < len(text):
-        end = min(place + rng.choice([1, 1, 2, 7]), len(text))
-        if partial.feed(text[place:end]):
+    while position < len(text):
+        end = min(position + rng.choice([1, 1, 2, 7]), len(text))
+        if partial.feed(text[position:end]):
             values.append(partial.value)
-        place = end
+        position = end
     if partial.finish():
         values.append(partial.value)
     assert values[-1] == value

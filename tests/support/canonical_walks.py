@@ -70,8 +70,8 @@ class Case(ABC):
         for tokens in itertools.chain.from_iterable(self.rows_of(prompt + word) for word in self.words):
             if tokens[: len(behind)] == behind:
                 row = (*tokens[len(behind) :], END)
-                for place, token in enumerate(row):
-                    tree.setdefault(row[:place], set()).add(token)
+                for position, token in enumerate(row):
+                    tree.setdefault(row[:position], set()).add(token)
         return tree
 
     def following(self, matcher: detent.Matcher) -> set[int]:

@@ -214,8 +214,8 @@ def test_with_the_tokenizer(split: str) -> None:
         checked += 1
         tree: dict[tuple[int, ...], set[int]] = {}
         for row in rows:
-            for place, token in enumerate((*row, len(tokens))):
-                tree.setdefault(row[:place], set()).add(token)
+            for position, token in enumerate((*row, len(tokens))):
+                tree.setdefault(row[:position], set()).add(token)
         again = automaton.table(vocabulary) & detent.compile(detent.choice(words), vocabulary, canonical=True)
         for each in (table, again):
             for row, following in tree.items():

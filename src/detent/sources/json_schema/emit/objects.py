@@ -10,6 +10,7 @@ from detent.sources.json_schema.emit.counted_members import can_be_counted, emit
 from detent.sources.json_schema.emit.member_kinds import emit_member_kinds
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Continuation, Task, ValueEmitter
+from detent.sources.json_schema.solve.member_kinds import member_options
 from detent.sources.json_schema.solve.object_plan import ObjectPlan, sizes
 from detent.sources.json_schema.solve.string_sets import lower_count, upper_count
 from detent.sources.nodes import concat, repeat
@@ -109,7 +110,7 @@ class _OrderedWalk:
                 left = plan.without(formula, name)
                 if left is not FALSE:
                     edges.append((None, (left, is_written)))
-            for schemas, left in plan.options(formula, name, known):
+            for schemas, left in member_options(plan, formula, name, known):
                 value = solver.values([*known, *schemas])
                 if value is not solver.document.nothing and left is not FALSE:
                     edges.append((value, (left, True)))

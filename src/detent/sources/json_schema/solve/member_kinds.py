@@ -13,9 +13,15 @@ from typing import NamedTuple
 from detent.errors import LimitError
 from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.assertions.formulas import (
+    FALSE,
+    TRUE,
+    And,
     Combination,
     EveryMember,
     Formula,
+    HasMember,
+    LacksMember,
+    MaxSize,
     MemberValue,
     MinSize,
     SomeMember,
@@ -23,9 +29,9 @@ from detent.sources.json_schema.assertions.formulas import (
 from detent.sources.json_schema.assertions.property_names import NameSet
 from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.name_classes import FreeNames
-from detent.sources.json_schema.solve.object_plan import ObjectPlan
+from detent.sources.json_schema.solve.object_plan import ObjectPlan, Option
 
-__all__ = ["MemberKind", "compares_names", "has_too_many_kinds", "member_kinds"]
+__all__ = ["MemberKind", "compares_names", "has_too_many_kinds", "member_kinds", "member_options"]
 
 _MAX_KINDS = 256
 """The largest number of kinds that a list of the core can have."""
@@ -93,6 +99,46 @@ def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, li
         for listed_name in listed if listed is not None else [None]:
             add(listed_name, free, known, atoms)
     return found
+
+
+def member_options(plan: ObjectPlan, formula: Formula, name: str, known: list[SignedSchema]) -> list[Option]:
+    """Return the derivatives of a formula by a declared member, whose value is valid against the known schemas.
+
+    Where its alternatives multiply out to too many, there is one derivative for each kind of the member. The values of
+    a discriminator are as many kinds as it has tags.
+    """
+    try:
+        return plan.options(formula, name, known)
+    except LimitError as error:
+        if error.subject != "combinations":
+            raise
+        atoms = list(dict.fromkeys(_schemas(formula, lambda names: plan.solver.is_in(names, name), name)))
+        kinds = _divided(plan, known, atoms)
+        if len(kinds) > _MAX_KINDS:
+            raise
+    options = [(tuple(schemas), _after_kind(plan, formula, name, satisfied)) for schemas, satisfied in kinds]
+    return [option for option in options if option[1] is not FALSE]
+
+
+def _after_kind(plan: ObjectPlan, formula: Formula, name: str, satisfied: frozenset[SignedSchema]) -> Formula:
+    """Return the derivative of a formula by a declared member whose value satisfies just these of the schemas."""
+    algebra = plan.solver.algebra
+    if isinstance(formula, Combination):
+        combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+        return combine([_after_kind(plan, part, name, satisfied) for part in formula.parts])
+    if isinstance(formula, MinSize):
+        return algebra.at_least(formula.count - 1)
+    if isinstance(formula, MaxSize):
+        return algebra.at_most(formula.count - 1)
+    if isinstance(formula, (EveryMember, SomeMember)):
+        if not plan.solver.is_in(formula.names, name):
+            return formula
+        holds = formula.schema in satisfied
+        return formula if holds == isinstance(formula, EveryMember) else TRUE if holds else FALSE
+    if not isinstance(formula, (HasMember, LacksMember, MemberValue)) or formula.name != name:
+        return formula
+    holds = isinstance(formula, HasMember) or (isinstance(formula, MemberValue) and formula.schema in satisfied)
+    return TRUE if holds else FALSE
 
 
 def has_too_many_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str]) -> bool:

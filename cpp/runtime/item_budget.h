@@ -1,0 +1,63 @@
+// ItemBudget: which tokens fit in a token limit with the text of the item that is being read.
+//
+// A state inside an item of a list of distinct items, without the text of that item, fits only if one completion is
+// right for all items (expr/distinct.h). With the text, most items have a short completion: this class searches it, by
+// the state after a token, and asks for each token whether the completion of its state repeats no item. Lives for one
+// mask.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "automaton/automaton.h"
+#include "base/byte_set.h"
+#include "runtime/budget.h"
+#include "vocab/vocabulary.h"
+
+namespace detent {
+
+class ItemBudget {
+ public:
+  // For the tokens that follow `state`; a completion has `tokens_after` tokens at most.
+  ItemBudget(const Vocabulary& vocabulary, Automaton& automaton, Budget& budget, ExprId state,
+             std::uint32_t tokens_after, Budget::Allowance& allowance)
+      : vocabulary_(vocabulary),
+        automaton_(automaton),
+        budget_(budget),
+        state_(state),
+        tokens_after_(tokens_after),
+        allowance_(allowance),
+        item_(automaton.item(state)),
+        is_inside_key_(Budget::begins_with_key(item_) && item_.find('"', 1) == std::string::npos) {}
+
+  // Whether a completion of `next`, the state after a token, fits.
+  bool fits(std::uint32_t id, ExprId next);
+  // Whether the token ends the item and goes on: then the lengths depend on the text of the items.
+  bool ends_item(std::uint32_t id) const;
+
+ private:
+  struct AfterItem {
+    std::optional<std::string> completion;  // if it fits
+    ByteSet next;                           // the bytes that follow the text of the item so far in this completion
+  };
+  AfterItem find(ExprId next, std::string_view read) const;
+  std::optional<std::string> item_after(std::uint32_t id) const {
+    return automaton_.item_after(automaton_.without_text(state_), item_, vocabulary_.bytes(id));
+  }
+
+  const Vocabulary& vocabulary_;
+  Automaton& automaton_;
+  Budget& budget_;
+  const ExprId state_;
+  const std::uint32_t tokens_after_;
+  Budget::Allowance& allowance_;
+  const std::string item_;
+  const bool is_inside_key_;
+  std::unordered_map<std::uint32_t, AfterItem> known_;  // by the state after the token
+  int tried_ = 0;
+};
+
+}  // namespace detent
