@@ -29,7 +29,6 @@ Commands = Any
 """What argparse's `add_subparsers` returns."""
 
 
-
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are `ArgumentError`, and name the option that was probably meant."""
 
