@@ -154,6 +154,14 @@ class TestAbout:
         result = run("--version")
         assert (result.status, result.out) == (0, f"detent {detent.__version__}\n")
 
+    def test_version_loads_no_command(self) -> None:
+        """The commands need NumPy and most of detent."""
+        code = (
+            "import sys; from detent.cli import main\ntry: main(['--version'])\nfinally: print('numpy' in sys.modules)"
+        )
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert result.stdout.split()[-1] == "False"
+
     @pytest.mark.parametrize("arguments", [["--help"], ["generate", "--help"]])
     def test_help(self, run: Any, arguments: list[str]) -> None:
         result = run(*arguments)

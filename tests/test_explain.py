@@ -98,6 +98,16 @@ def test_a_token_after_which_the_vocabulary_cannot_go_on() -> None:
     )
 
 
+def test_refused_bytes_are_named() -> None:
+    """The error of `advance_bytes` has the byte, its position and what is expected; nothing is taken."""
+    matcher = _matcher("a{3}b*")
+    with pytest.raises(detent.StateError, match=r"byte b'x' at 3 of b'aaax' .*expected there: b or end of text"):
+        matcher.advance_bytes(b"aaax")
+    assert matcher.step_count == 0
+    with pytest.raises(detent.StateError, match="token"):
+        _matcher("aa|ba{30}", max_tokens=3).advance_bytes(b"b")
+
+
 def test_a_token_after_which_the_vocabulary_cannot_go_on_from_bytes() -> None:
     """There is no budget to speak of."""
     matcher = _matcher("baaa|bab", vocabulary=_SPARSE)

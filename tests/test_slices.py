@@ -258,6 +258,7 @@ _MANY_ROUNDS: list[dict[str, Any]] = [
     {"pattern": r"^(?=.{1,60}$)([ab]{1,30}\.){1,40}[ab]+$"},
     {"pattern": r"^(?=.{40,50}$)[ab]{0,30}(-[ab]{0,30})*$"},
     {"pattern": r"^(?!.*aaab)(?=.{1,50}$)[ab.-]{0,30}\.[ab-]+b$"},
+    {"pattern": r"^(?=(a*b[ab]{14}\.)+a$)([ab]{1,45}\.){1,40}a$"},
     {"pattern": r"^([ab]+ ){0,16}[ab]+$", "maxLength": 64},
     {"pattern": r"^$|^((ab|é){1,13}-){0,30}b$"},
     {"pattern": "^[ab]*$", "not": {"pattern": "^(ab?){0,30}$"}},

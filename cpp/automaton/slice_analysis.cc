@@ -1,6 +1,7 @@
 #include "automaton/slice_analysis.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "expr/json_string.h"
@@ -183,11 +184,15 @@ class LargeBounds {
     // longer than what is written of it.
     found.rounds = is_escaped ? bytes_ - 2 * kLongestCharacter : bytes_;
     found.in_intersection = in_intersection_;
+    texts_ = wide;
     if (exprs_[wide].nonempty) found.needed = exprs_[wide].max_completion_bound;
     if (is_escaped) wide = exprs_.json_escaped(wide, exprs_[head].escape_position(), exprs_[head].escape_bits());
     found.state = has_rest ? exprs_.concat(wide, exprs_[state].second()) : wide;
     return found;
   }
+
+  // The texts of the first part without these bounds.
+  ExprId texts() const { return texts_; }
 
  private:
   static constexpr std::uint32_t kFewBytes = 16;  // one more mask costs more than it saves
@@ -243,6 +248,7 @@ class LargeBounds {
   ExprSet& exprs_;
   std::unordered_map<std::uint32_t, ExprId> known_;
   std::uint32_t bytes_ = UINT32_MAX;
+  ExprId texts_ = ExprSet::kEmpty;
   bool in_intersection_ = false;  // some bound was dropped inside an operand of an intersection
   int visited_ = 0;
 };
@@ -287,7 +293,36 @@ UnboundedState SliceAnalysis::drop_upper_bounds(ExprId state) {
 }
 
 UnboundedState SliceAnalysis::drop_large_upper_bounds(ExprId state) {
-  return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) { return LargeBounds(exprs).drop(state); });
+  ExprId texts = ExprSet::kEmpty;
+  UnboundedState found = automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
+    LargeBounds bounds(exprs);
+    UnboundedState wide = bounds.drop(state);
+    const Expr& expr = exprs[bounds.texts()];
+    const bool is_context_free = !expr.has_guard && !expr.has_rule && !expr.has_lookbehind && !expr.has_lookbehind_end;
+    if (wide.in_intersection && !wide.needed && is_context_free) texts = bounds.texts();
+    return wide;
+  });
+  if (texts != ExprSet::kEmpty) found.needed = longest_completion(texts);
+  return found;
+}
+
+// Of the states after any text, in bytes. Nothing where these are many.
+std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {
+  constexpr std::size_t kMaxStates = 256;
+  const auto [known, is_new] = longest_completions_.try_emplace(texts.value);
+  if (!is_new) return known->second;
+  std::vector<ExprId> states{texts};
+  std::unordered_set<std::uint32_t> seen{texts.value};
+  std::uint32_t longest = 0;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states.size() > kMaxStates) return std::nullopt;
+    longest = std::max(longest, automaton_.completion_bound(states[i]));
+    const ExprId* row = automaton_.row(states[i]);
+    for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
+      if (row[c] != ExprSet::kEmpty && seen.insert(row[c].value).second) states.push_back(row[c]);
+    }
+  }
+  return known->second = longest;
 }
 
 ExprId SliceAnalysis::drop_lower_bound(ExprId prefix) {

@@ -94,9 +94,12 @@ class SliceAnalysis {
   ExprId any_string_like(ExprId prefix);
 
  private:
+  std::optional<std::uint32_t> longest_completion(ExprId texts);
+
   Automaton& automaton_;
   std::unordered_map<std::uint32_t, bool> character_sets_;  // by expression: whether it is one character
   std::unordered_map<std::uint32_t, bool> numbers_;         // by expression: whether all its bytes are those of numbers
+  std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> longest_completions_;  // by expression
 };
 
 }  // namespace detent

@@ -16,7 +16,7 @@ constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead
 constexpr std::int64_t kMuchWork = 4'000;
 constexpr std::int64_t kMuchWorkOfRules = 1'000'000;
 // The states on the way to so few tokens cost less than the sets of alternatives there.
-constexpr std::size_t kFewTargets = 128;
+constexpr std::size_t kFewTargets = 256;
 
 std::optional<TargetNodes> find_targets(const Vocabulary& vocabulary, const ReferenceMask& reference) {
   if (reference.equal_inside) return TargetNodes(reference.mask->context_dependent()->exits);

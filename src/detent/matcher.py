@@ -94,7 +94,17 @@ class Matcher(_core.Matcher):
     def advance_bytes(self, text: bytes) -> None:
         """Take bytes as one step that is no token; raise `StateError` where they are not allowed."""
         step = self.step_count
-        super().advance_bytes(text)
+        try:
+            super().advance_bytes(text)
+        except StateError:
+            offset, expected, complete, _ = self.diagnose(text)
+            if self.is_finished or offset == len(text):  # a budget or the vocabulary excludes the bytes
+                raise
+            message = (
+                f"byte {text[offset : offset + 1]!r} at {offset} of {shown_bytes(text)} leads out of the language; "
+                f"expected there: {self._wanted(expected, complete)}; the state is unchanged"
+            )
+            raise StateError(message) from None
         self._byte_steps = {**self._byte_steps, step: bytes(text)}
 
     def fork(self) -> Matcher:
@@ -165,12 +175,15 @@ class Matcher(_core.Matcher):
         offset, expected, complete, _ = self.diagnose(text)
         if offset == len(text):
             return replace(refusal, kind="vocabulary", completion=self._completion())
+        wanted, completion = self._wanted(expected, complete), self._completion()
+        return replace(refusal, kind="language", position=offset, expected=wanted, completion=completion, **known)
+
+    def _wanted(self, expected: bytes, complete: bool) -> str:
+        """Describe what the language wants: some bytes, a special token, the end of the text."""
         asks_special = b"\xff" in expected and self.guide.language._node.has_special  # no text begins with this byte
         bytes_wanted = describe_bytes(expected.replace(b"\xff", b"") if asks_special else expected)
         others = ["a special token" if asks_special else "", "end of text" if complete else ""]
-        wanted = " or ".join(filter(None, [bytes_wanted, *others]))
-        completion = self._completion()
-        return replace(refusal, kind="language", position=offset, expected=wanted, completion=completion, **known)
+        return " or ".join(filter(None, [bytes_wanted, *others]))
 
     def _completion(self) -> bytes | None:
         try:

@@ -10,12 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+import detent
 from detent.errors import ArgumentError
 from detent.language import Language
-from detent.sources.grammar import ebnf, gbnf, grammar
-from detent.sources.json_schema import json_schema
-from detent.sources.regex import regex
-from detent.sources.words import choice, without
 
 __all__ = [
     "Commands",
@@ -30,8 +27,6 @@ __all__ = [
 
 Commands = Any
 """What argparse's `add_subparsers` returns."""
-
-_GRAMMARS: dict[str, Callable[[str], Language]] = {".gbnf": gbnf, ".ebnf": ebnf}
 
 
 class Parser(argparse.ArgumentParser):
@@ -105,13 +100,14 @@ def read_rule(options: Any) -> Language | None:
             except UnicodeEncodeError:
                 raise ArgumentError(f"{option} {text!a} is not valid UTF-8") from None
     if options.regex is not None:
-        return regex(options.regex)
+        return detent.regex(options.regex)
     if options.json_schema is not None:
-        return json_schema(_schema(options.json_schema))
+        return detent.json_schema(_schema(options.json_schema))
     if options.grammar is not None:
-        read = _GRAMMARS.get(options.grammar.suffix, grammar)
+        suffix = options.grammar.suffix
+        read = detent.gbnf if suffix == ".gbnf" else detent.ebnf if suffix == ".ebnf" else detent.grammar
         return read(_read("--grammar", options.grammar))
-    return None if options.choice is None else choice(*options.choice)
+    return None if options.choice is None else detent.choice(*options.choice)
 
 
 def _schema(value: str) -> str:
@@ -193,5 +189,5 @@ def without_words(rule: Language | None, words: list[str] | None) -> Language | 
     """Return a rule without the texts that have a banned word."""
     if not words:
         return rule
-    rest = without(*words, ignore_case=True)
+    rest = detent.without(*words, ignore_case=True)
     return rest if rule is None else rule & rest

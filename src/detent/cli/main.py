@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import sys
 from collections.abc import Sequence
 
 from detent import __version__
-from detent.cli import chat, check, compile, completion, conformance, explain, generate, serve, tokenizers
 from detent.cli.arguments import Parser
 from detent.cli.terminal import BROKEN_PIPE, INTERRUPTED, USAGE
 from detent.errors import DetentError
 
 __all__ = ["main", "make_parser"]
 
-_COMMANDS = (generate, chat, serve, check, explain, compile, tokenizers, conformance, completion)
+_COMMANDS = ("generate", "chat", "serve", "check", "explain", "compile", "tokenizers", "conformance", "completion")
+"""Each is a module of this package, loaded when it is used: they need most of detent."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,8 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that are not UTF-8
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = make_parser().parse_args(arguments)
+        options = make_parser(given[0] if given else None).parse_args(given)
         status: int = options.run(options)
         sys.stdout.flush()
         return status
@@ -45,13 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
 
 
-def make_parser() -> Parser:
-    """Return the parser of all commands."""
+def make_parser(first: str | None = None) -> Parser:
+    """Return the parser of all commands, or of what the first argument needs."""
     parser = Parser(
         prog="detent", description="Constrain the decoding of a language model to a language.", allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"detent {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_to(commands)
+    needed = () if first == "--version" else (first,) if first in _COMMANDS else _COMMANDS
+    for command in needed:
+        importlib.import_module(f"detent.cli.{command}").add_to(commands)
     return parser

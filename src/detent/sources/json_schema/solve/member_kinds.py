@@ -31,7 +31,7 @@ from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.name_classes import FreeNames
 from detent.sources.json_schema.solve.object_plan import ObjectPlan, Option
 
-__all__ = ["MemberKind", "compares_names", "has_too_many_kinds", "member_kinds", "member_options"]
+__all__ = ["MemberKind", "compares_names", "divided", "has_too_many_kinds", "member_kinds", "member_options"]
 
 _MAX_KINDS = 256
 """The largest number of kinds that a list of the core can have."""
@@ -73,7 +73,7 @@ def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, li
     found: list[MemberKind] = []
 
     def add(name: str | None, free: FreeNames | None, known: list[SignedSchema], atoms: list[SignedSchema]) -> None:
-        for schemas, satisfied in _divided(plan, known, atoms):
+        for schemas, satisfied in divided(plan, known, atoms):
             value = plan.solver.values(schemas)
             if value is not plan.solver.document.nothing:
                 found.append(MemberKind(name, free, value, satisfied))
@@ -113,7 +113,7 @@ def member_options(plan: ObjectPlan, formula: Formula, name: str, known: list[Si
         if error.subject != "combinations":
             raise
         atoms = list(dict.fromkeys(_schemas(formula, lambda names: plan.solver.is_in(names, name), name)))
-        kinds = _divided(plan, known, atoms)
+        kinds = divided(plan, known, atoms, is_partition=True)
         if len(kinds) > _MAX_KINDS:
             raise
     options = [(tuple(schemas), _after_kind(plan, formula, name, satisfied)) for schemas, satisfied in kinds]
@@ -170,13 +170,14 @@ def _schemas(formula: Formula, is_in: Callable[[NameSet], bool], name: str | Non
             yield part.schema
 
 
-def _divided(
-    plan: ObjectPlan, known: list[SignedSchema], atoms: list[SignedSchema]
+def divided(
+    plan: ObjectPlan, known: list[SignedSchema], atoms: list[SignedSchema], *, is_partition: bool = False
 ) -> list[tuple[list[SignedSchema], frozenset[SignedSchema]]]:
     """Divide the values of known schemas by atoms: the schemas of each part, and the atoms that its values satisfy.
 
     An atom whose opposite is no atom divides nothing off: that it is not satisfied is of no use to a formula in which
-    it occurs without negation.
+    it occurs without negation. With `is_partition` it does, so that no two parts have a value in common: constants
+    divide the values into one part for each of them and the rest.
     """
     solver, opposite = plan.solver, plan.solver.algebra.opposite
     always, nothing = solver.document.always, solver.document.nothing
@@ -186,18 +187,18 @@ def _divided(
         if atom in done:
             continue
         other = opposite(atom)
-        has_other = other in atoms
+        has_other, is_divided = other in atoms, is_partition or other in atoms
         done.update((atom, other))
-        divided: list[tuple[list[SignedSchema], frozenset[SignedSchema]]] = []
+        found: list[tuple[list[SignedSchema], frozenset[SignedSchema]]] = []
         for schemas, satisfied in parts:
             verdict = solver.implies(tuple(schemas), atom)
             if verdict is not False:
-                divided.append(([*schemas, atom] if verdict is None else schemas, satisfied | {atom}))
+                found.append(([*schemas, atom] if verdict is None else schemas, satisfied | {atom}))
             if verdict is not True:
                 with_other = satisfied | {other} if has_other else satisfied
-                divided.append(([*schemas, other] if verdict is None and has_other else schemas, with_other))
-        solver.spend(len(divided))
-        parts = [part for part in divided if solver.values(part[0]) is not nothing]
+                found.append(([*schemas, other] if verdict is None and is_divided else schemas, with_other))
+        solver.spend(len(found))
+        parts = [part for part in found if solver.values(part[0]) is not nothing]
         if len(parts) > _MAX_KINDS:
             break
     return parts

@@ -8,8 +8,9 @@ it at once, so that the alternatives of a oneOf with a discriminator are one cas
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from detent.errors import LimitError
 from detent.sources.json_schema.assertions.formulas import (
@@ -24,12 +25,16 @@ from detent.sources.json_schema.assertions.formulas import (
     SomeMember,
 )
 from detent.sources.json_schema.parse.schema_node import SignedSchema
+from detent.sources.json_schema.solve.member_kinds import divided
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
 
 __all__ = ["HasFreeMember", "atoms_of", "many_member_sets", "member_sets"]
 
 _MAX_TERMS = 256
 _MANY_TERMS = 1024
+_FEWEST_TAGS = 3
+
+_MemberAtom: TypeAlias = HasMember | LacksMember | MemberValue
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -127,6 +132,14 @@ class _Case:
         self.plan = plan
         self.is_present: dict[str, bool] = dict.fromkeys(plan.required, True)
         self.schemas: dict[str, tuple[SignedSchema, ...]] = {}
+        self._decided: dict[Formula, Formula] = {}
+
+    def with_values(self, name: str, schemas: Sequence[SignedSchema]) -> _Case:
+        """Return the case where the value of a member is valid against more schemas."""
+        case = _Case(self.plan)
+        case.is_present = self.is_present
+        case.schemas = self.schemas | {name: (*self.schemas.get(name, ()), *schemas)}
+        return case
 
     def with_member(self, name: str, is_present: bool | None, schema: SignedSchema | None = None) -> _Case | None:
         """Return the case where more is known of a member; None where no value is left for it."""
@@ -137,19 +150,28 @@ class _Case:
         if schema is not None:
             case.schemas[name] = (*case.schemas.get(name, ()), schema)
         solver = self.plan.solver
-        if case.is_present.get(name) and solver.values(case._known(name)) is solver.document.nothing:
+        if case.is_present.get(name) and solver.values(case.known(name)) is solver.document.nothing:
             return None
         return case
 
-    def _known(self, name: str) -> list[SignedSchema]:
+    def known(self, name: str) -> list[SignedSchema]:
+        """Return the schemas that the value of a member is valid against."""
         return [*self.plan.schemas_of(name), *self.schemas.get(name, ())]
 
     def decided(self, formula: Formula) -> Formula:
-        """Return a formula without the atoms that this case decides."""
-        algebra = self.plan.solver.algebra
-        if isinstance(formula, Combination):
-            combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
-            return combine([self.decided(part) for part in formula.parts])
+        """Return a formula without the atoms that this case decides. Nothing may be added to the case after this."""
+        known = self._decided.get(formula)
+        if known is None:
+            if isinstance(formula, Combination):
+                algebra = self.plan.solver.algebra
+                combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+                known = combine(self.decided(part) for part in formula.parts)
+            else:
+                known = self._decided_atom(formula)
+            self._decided[formula] = known
+        return known
+
+    def _decided_atom(self, formula: Formula) -> Formula:
         if not isinstance(formula, (HasMember, LacksMember, MemberValue)):
             return formula
         is_present = self.is_present.get(formula.name)
@@ -159,7 +181,7 @@ class _Case:
             return TRUE if is_present == isinstance(formula, HasMember) else FALSE
         if is_present is False:
             return TRUE
-        verdict = self.plan.solver.implies(tuple(self._known(formula.name)), formula.schema)
+        verdict = self.plan.solver.implies(tuple(self.known(formula.name)), formula.schema)
         if verdict:
             return TRUE
         return FALSE if verdict is False and is_present else formula
@@ -191,13 +213,14 @@ class _Cases:
         while pending:
             case, formula = pending.pop()
             self.plan.solver.spend(1)
-            atom = _most_common(formula)
+            counts = _choices(formula)
+            atom = counts.most_common(1)[0][0] if counts else None
             if atom is None:
                 terms = [algebra.conjunction((*case.atoms(), term)) for term in _terms(self.plan, formula)]
                 found += [term for term in terms if _is_consistent(self.plan, term)]
                 _checked(found, self.limit)
                 continue
-            for narrower in self._split(case, atom):
+            for narrower in self._split(case, atom, counts):
                 left = narrower.decided(formula)
                 if left is not FALSE:
                     pending.append((narrower, left))
@@ -211,8 +234,11 @@ class _Cases:
             return combine([self._expanded(part) for part in formula.parts])
         return algebra.disjunction(_terms_of_some(self.plan, formula)) if isinstance(formula, SomeMember) else formula
 
-    def _split(self, case: _Case, atom: HasMember | LacksMember | MemberValue) -> list[_Case]:
-        """Return two cases, which decide an atom."""
+    def _split(self, case: _Case, atom: _MemberAtom, atoms: Iterable[_MemberAtom]) -> list[_Case]:
+        """Return cases for each tag of a discriminator, if there is one; otherwise two cases, which decide an atom."""
+        tags = self._tags(case, atoms)
+        if tags is not None:
+            return tags
         if isinstance(atom, MemberValue):
             opposite = self.plan.solver.algebra.opposite(atom.schema)
             cases = [case.with_member(atom.name, None, atom.schema), case.with_member(atom.name, True, opposite)]
@@ -220,10 +246,25 @@ class _Cases:
             cases = [case.with_member(atom.name, True), case.with_member(atom.name, False)]
         return [one for one in cases if one is not None]
 
+    def _tags(self, case: _Case, atoms: Iterable[_MemberAtom]) -> list[_Case] | None:
+        """Return a case for each tag of the present member that most atoms are about, if it has tags."""
+        schemas: dict[str, list[SignedSchema]] = {}
+        for atom in atoms:
+            if isinstance(atom, MemberValue) and case.is_present.get(atom.name):
+                schemas.setdefault(atom.name, []).append(atom.schema)
+        name = max(schemas, key=lambda name: len(schemas[name]), default=None)
+        if name is None or len(schemas[name]) < _FEWEST_TAGS:
+            return None
+        known = case.known(name)
+        parts = divided(self.plan, known, schemas[name], is_partition=True)
+        if len(parts) > len(schemas[name]) + 1:
+            return None
+        return [case.with_values(name, values[len(known) :]) for values, _ in parts]
 
-def _most_common(formula: Formula) -> HasMember | LacksMember | MemberValue | None:
-    """Return the atom about one member that most alternatives have; None for a conjunction of atoms."""
-    counts: Counter[HasMember | LacksMember | MemberValue] = Counter()
+
+def _choices(formula: Formula) -> Counter[_MemberAtom]:
+    """Count the alternatives that have an atom about one member; none of them in a conjunction of atoms."""
+    counts: Counter[_MemberAtom] = Counter()
     pending = [(formula, False)]
     while pending:
         part, is_choice = pending.pop()
@@ -232,7 +273,7 @@ def _most_common(formula: Formula) -> HasMember | LacksMember | MemberValue | No
             pending += [(one, is_choice) for one in part.parts]
         elif is_choice and isinstance(part, (HasMember, LacksMember, MemberValue)):
             counts[part] += 1
-    return counts.most_common(1)[0][0] if counts else None
+    return counts
 
 
 def _is_consistent(plan: ObjectPlan, term: Formula) -> bool:
