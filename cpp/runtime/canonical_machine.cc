@@ -37,7 +37,7 @@ CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<cons
   check_part(start({}));
 }
 
-// Its states belong to compiling, as those of LanguageMachine::compute_first_mask: what no mask can hold is refused now.
+// Its states belong to compiling, as those of LanguageMachine::compute_first_mask.
 void CanonicalMachine::compute_first_mask() {
   std::vector<std::uint32_t> row(vocabulary().word_count());
   const CanonicalConstraint::Context context = constraint_.start(language_.start(), {});
