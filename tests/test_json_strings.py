@@ -44,3 +44,20 @@ def test_contents_are_decoded_before_the_language_reads_them(name: str, serializ
             assert not strings.accepts(written)  # serialisers do not write these
         else:
             assert strings.accepts(written) == (text is not None and texts.accepts(text)), written
+
+
+@pytest.mark.parametrize("excluded", [b'"', b"\x01\x01", b'"""""'])
+@pytest.mark.parametrize("letters", [b'"', b"\x01", b'"a', b"ab"])
+def test_bounds_of_texts_that_need_escapes(letters: bytes, excluded: bytes) -> None:
+    """An infinite language without some texts: the bound of a completion counts the escapes that it needs."""
+    some = _core.repeat(_core.byte_set(letters), 1, None)
+    texts = _core.intersection([some, _core.complement(_core.literal(excluded))])
+    automaton = _core.Automaton(concat("<", _core.json_string(texts), ">"), 10_000, 1 << 26, 10**7)
+    state = automaton.start
+    for _ in range(12):
+        shortest = automaton.shortest_completion(state)
+        assert automaton.completion_bound(state) >= len(shortest)
+        following = [target for target in automaton.row(state) if target]
+        if not following:
+            break
+        state = following[0]
