@@ -122,12 +122,17 @@ def test_an_endless_search_is_bounded_and_cancelled():
     words = vocabulary_of([b"a", b"b", b"aa"], [(0, 0, 0, 2)], split=split)
     nested = detent.grammar('start: "a" start "b" | "aab"')
     with pytest.raises(LimitError):
-        walks(detent.compile(nested, words, canonical=True, limits=detent.Limits(states=20_000)), range(3))
+        detent.compile(nested, words, canonical=True, limits=detent.Limits(states=20_000))
     stop = detent.CancellationToken()
-    guide = detent.compile(nested, words, canonical=True, cancel=stop)
     stop.cancel()
     with pytest.raises(CancelledError):
-        walks(guide, range(3))
+        detent.compile(nested, words, canonical=True, cancel=stop)
+
+
+@pytest.mark.parametrize("pattern", ["a{4294967294}", ".{4000000000}"])
+def test_a_count_whose_completions_no_mask_can_hold_is_refused_by_compile(pattern):
+    with pytest.raises(LimitError, match=r"decoding needs room beside it: above a third of the limit"):
+        detent.compile(detent.regex(pattern), vocabulary(), canonical=True)
 
 
 @needs_shared

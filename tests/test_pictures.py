@@ -189,3 +189,7 @@ def test_the_plots_of_the_record_are_drawn_from_it() -> None:
     assert [plots.number(text) for text in ("1,234.5 (3 %)", "12", "-", "")] == [1234.5, 12.0, None, None]
     for draw, _ in plots.PLOTS.values():
         assert draw().axes
+
+
+def test_a_language_of_the_empty_text_has_a_picture() -> None:
+    assert "<svg" in detent.regex("(|)+").to_html()

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 import detent
+from detent.queries import ByteDfa
 from tests.support.reference import Machine, Tokens, TooManyStates, Tree, all_trees, language, strings, trees, universe
 
 LETTERS = detent.regex("[abx]*")
@@ -466,3 +467,17 @@ def _fewest(text: bytes, words: list[bytes]) -> int:
     for end in range(1, len(text) + 1):
         counts.append(1 + min(counts[end - len(word)] for word in words if text[:end].endswith(word)))
     return counts[-1]
+
+
+def test_states_of_earlier_texts_are_given_up() -> None:
+    """A language answers any number of texts; only one text that is too long by itself reaches the limit."""
+    node = detent.gbnf('root ::= "(" root ")" | "[" root "]" | [a-z]')._node
+    dfa = ByteDfa(node, detent.Limits(memory_bytes=2_000_000))
+    for depth in range(500, 3_000, 100):
+        for first, last in (b"()", b"[]"):
+            text = bytes([first]) * depth + b"a" + bytes([last]) * depth
+            assert dfa.accepts(text)
+            assert not dfa.accepts(text[:-1])
+    with pytest.raises(detent.LimitError):
+        dfa.accepts(b"(" * 20_000)
+    assert dfa.accepts(b"((a))")

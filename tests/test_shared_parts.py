@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,19 @@ def test_each_alphabet_has_its_own_copy() -> None:
         _core.share(string)
         for name in names:
             check_walks(_core.concat([_core.literal(b"["), string, _core.literal(b"]")]), name, 3)
+
+
+def test_a_shared_part_is_compiled_once() -> None:
+    """An array of any JSON value takes a quarter of the time of its copy, whose nodes are not the shared ones."""
+    anything = json_spelling("written", None).anything
+    _core.share(anything)  # again: other tests share many nodes
+    node = _core.concat([_core.literal(b"["), anything, _core.literal(b"]")])
+    copy = _core.node_from_bytes(node.to_bytes())
+
+    def seconds(one: _core.Node) -> float:
+        start = process_time()
+        _core.Automaton(one, 100_000, 1 << 26, 10**7)
+        return process_time() - start
+
+    seconds(node)  # compiles the part
+    assert min(seconds(node) for _ in range(20)) < 0.6 * min(seconds(copy) for _ in range(20))

@@ -30,7 +30,8 @@ void split(ExprSet& exprs, ExprId id, int depth, std::vector<ExprId>& found) {
       for (ExprId part : distribute_unions(exprs, expr.part())) found.push_back(exprs.complement(part));
       return;
     case Op::json_escaped: {
-      // The contents of JSON strings are texts; a complement alone contains other strings, too.
+      // The contents of JSON strings are whole texts, as json_escaped asks (json_string.h); a complement alone contains
+      // other strings, too.
       std::vector<ExprId> texts;
       split(exprs, expr.part(), depth + 1, texts);
       const bool has_texts = std::ranges::any_of(texts, [&exprs](ExprId part) { return exprs[part].is_text; });

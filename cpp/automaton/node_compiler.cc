@@ -189,8 +189,13 @@ ExprId NodeCompiler::build(const Task& task, std::vector<ExprId> parts) {
     }
     case NodeKind::repeat: return exprs_.repeat(parts[0], node.minimum(), node.maximum());
     case NodeKind::json_string:
-      return exprs_.json_escaped(parts[0], static_cast<std::uint32_t>(EscapePosition::text), 0);
-    case NodeKind::serialized_string: return exprs_.json_escaped(parts[0], kSerialized, 0);
+    case NodeKind::serialized_string: {
+      const bool is_serialized = node.kind() == NodeKind::serialized_string;
+      const std::uint32_t position = is_serialized ? kSerialized : static_cast<std::uint32_t>(EscapePosition::text);
+      const bool is_text = node.children()[0]->is_text();  // what json_escaped asks for; a complement is none
+      const ExprId texts = is_text ? parts[0] : exprs_.intersection({parts[0], compile(nodes_.all_texts, false)});
+      return exprs_.json_escaped(texts, position, 0);
+    }
     case NodeKind::unordered:
     case NodeKind::ordered:
       for (ExprId& part : parts) {

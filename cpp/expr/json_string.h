@@ -3,6 +3,10 @@
 // json_escaped(texts) is the inverse image of `texts` under decoding (an inverse homomorphism), computed lazily: a raw
 // byte derives the texts by itself; an escape derives them by its character, once the last digit is read. So each
 // constraint on a string, complements included, is an expression over plain text. Lone surrogates are no characters.
+//
+// Precondition: the strings of `texts` are whole texts, each valid UTF-8. A residual that goes on with a byte from 0x80
+// to 0xBF is taken to be inside a character, where no escape may begin. NodeCompiler intersects other languages, such
+// as a complement alone, with all texts.
 #pragma once
 
 #include <array>

@@ -30,11 +30,19 @@ CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<cons
   if (constraint_.start(language_.start(), {}).positions == CanonicalConstraint::kRefused) {
     throw Error(ErrorKind::empty, "canonical");
   }
-  language_.begin_decoding();
+  if (part_) part_->begin_decoding();
+  compute_first_mask();
   if (!part_) return;
-  part_->begin_decoding();
   if (language_.automaton().has_lists()) throw Error(ErrorKind::unsupported, "distinct_canonical_budget");
   check_part(start({}));
+}
+
+// Its states belong to compiling, as those of LanguageMachine::compute_first_mask.
+void CanonicalMachine::compute_first_mask() {
+  std::vector<std::uint32_t> row(vocabulary().word_count());
+  const CanonicalConstraint::Context context = constraint_.start(language_.start(), {});
+  constraint_.fill(language_.automaton().without_text(language_.start()), context, row.data());
+  language_.begin_decoding();
 }
 
 // Throws `limit` if no known completion closes the part in time.

@@ -67,6 +67,7 @@ class CanonicalMachine final : public TokenMachine {
     return {tokens, ExprId{state.part}, state.part_tokens};
   }
   Automaton* part_automaton() { return part_ ? &part_->automaton() : nullptr; }
+  void compute_first_mask();
   void check_part(TokenState at);
   ExprId without_text(const TokenState& state) const {
     return language_.automaton().without_text(ExprId{state.language});

@@ -49,6 +49,8 @@ class ByteDfa:
         self._node = node
         self._limits = limits or Limits()
         self._core = self._build()
+        self._first_bytes = self._core.memory_bytes
+        self._of_texts = self._core
         self._rows: dict[int, list[int]] = {}
         self._only_text: tuple[bytes | None] | None = None
         self._counts: dict[tuple[int, int], int] = {}
@@ -151,8 +153,17 @@ class ByteDfa:
 
     def accepts(self, text: bytes) -> bool:
         """Return whether `text` is in the language."""
-        state = self.after(text)
-        return state != 0 and self._core.accepting(state)
+        core = self._of_texts
+        before = core.memory_bytes
+        if before <= max(self._first_bytes, self._limits.memory_bytes // 4):
+            try:
+                return _accepts(core, text)
+            except LimitError:
+                if before == self._first_bytes:
+                    raise  # the text alone reaches the limit
+        # States of earlier texts are given up. `_core` stays, since callers know its states.
+        self._of_texts = core = self._build()
+        return _accepts(core, text)
 
     def first_bytes(self) -> tuple[bool, bytes]:
         """Return whether the empty string is a member, and the first bytes of members; equal for equal languages."""
@@ -469,3 +480,8 @@ class ByteDfa:
                     break
                 index -= weight * len(members)
         return bytes(text)
+
+
+def _accepts(core: _core.Automaton, text: bytes) -> bool:
+    state = core.advance(core.start, text)
+    return state != 0 and core.accepting(state)

@@ -145,6 +145,8 @@ def _label_boxes(
 
     Labels are placed one after another, then again while this helps, since the positions of all are then known.
     """
+    if not curves:  # a language of the empty text alone
+        return {}
     circles = np.array([(x - _RADIUS, y - _RADIUS, 2 * _RADIUS, 2 * _RADIUS) for x, y in at])
     points = np.array([curve.points for curve in curves.values()]).reshape(len(curves), -1, 2)
     boxes = np.zeros((len(curves), 4))  # of no size until they are placed

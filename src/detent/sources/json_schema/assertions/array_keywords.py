@@ -6,7 +6,6 @@ from typing import Any
 
 from detent.sources.json_schema.assertions.arguments import Keyword, count
 from detent.sources.json_schema.assertions.assertions import AssertionsBuilder, UnevaluatedItems
-from detent.sources.json_schema.assertions.formulas import UniqueItems
 from detent.sources.json_schema.assertions.nodes import SchemaNodes
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 
@@ -73,7 +72,7 @@ def _unique_items(nodes: SchemaNodes, node: SchemaNode, assertions: AssertionsBu
     if not isinstance(argument, bool):
         raise nodes.diagnostics.malformed(node, "uniqueItems", "a boolean", argument)
     if argument:
-        assertions.array.append(nodes.algebra.atom(UniqueItems, node))
+        assertions.array.append(nodes.unique_items(node))
 
 
 def _unevaluated_items(nodes: SchemaNodes, node: SchemaNode, assertions: AssertionsBuilder, argument: Any) -> None:

@@ -10,6 +10,7 @@ from detent.language import Language
 from detent.limits import Limits
 from detent.sources.json_schema.assertions.algebra import Algebra
 from detent.sources.json_schema.assertions.diagnostics import Diagnostics, summary
+from detent.sources.json_schema.assertions.formulas import UniqueItems
 from detent.sources.json_schema.assertions.property_names import (
     MatchingNames,
     NameClass,
@@ -18,6 +19,7 @@ from detent.sources.json_schema.assertions.property_names import (
     ValidNames,
 )
 from detent.sources.json_schema.assertions.texts import Texts
+from detent.sources.json_schema.parse.contents import Contents, compares_unique_items
 from detent.sources.json_schema.parse.dialect import DEFAULT, Dialect, find_dialect
 from detent.sources.json_schema.parse.references import References
 from detent.sources.json_schema.parse.schema_node import Base, SchemaNode, SignedSchema
@@ -87,6 +89,9 @@ class SchemaNodes:
         self.names = NameSets()
         self._references = References(root, self._dialect(root), has_one_base=has_one_base)
         self._nodes: dict[tuple[int, Base], SchemaNode] = {}
+        # Elsewhere a copy of a schema costs less than finding that it is one.
+        self._contents = Contents() if compares_unique_items(root) else None
+        self._unique_items: UniqueItems | None = None
         self._scalars: dict[tuple[str, Base], SchemaNode] = {}
         start = self._references.start
         self.always = SchemaNode(True, start, None, "")
@@ -120,10 +125,11 @@ class SchemaNodes:
             return self._scalar(schema, base, parent, token)
         if self._references.has_inner_bases and not is_entered:
             base = self._references.enter(base, schema)
-        key = (id(schema), base)
+        is_dict = isinstance(schema, dict)
+        key = (id(schema) if self._contents is None or not is_dict else -1 - self._contents.number(schema), base)
         found = self._nodes.get(key)
         if found is None:
-            if not isinstance(schema, dict):
+            if not is_dict:
                 pointer = SchemaNode(schema, base, parent, token).pointer()
                 raise SchemaError(
                     f"at {pointer or 'the root'}: a schema must be an object or a boolean, got {summary(schema)}",
@@ -148,6 +154,12 @@ class SchemaNodes:
         if found is None:
             found = self._scalars[key] = SchemaNode(schema, base, parent, token)
         return found
+
+    def unique_items(self, node: SchemaNode) -> UniqueItems:
+        """Return the one atom of unique items, which says the same of all arrays; messages name the first keyword."""
+        if self._unique_items is None:
+            self._unique_items = self.algebra.atom(UniqueItems, node)
+        return self._unique_items
 
     def inner(self, node: SchemaNode, schema: Any, *token: object) -> SchemaNode:
         """Return the node of a subschema."""

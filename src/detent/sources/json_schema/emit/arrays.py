@@ -27,12 +27,16 @@ def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
     if plan.distinct_values is not None:
         if plan.residual is TRUE and not plan.uniform_from:
             if len(plan.distinct_values) > _MAX_MEMBERS and values.spelling.has_json_values:
-                return (yield from _emit_unique(values, plan))
+                return (yield from _emit_unique(values, plan, plan.least, plan.most))
             return (yield from _emit_distinct(values, plan, plan.distinct_values))
         plan.refuse_distinct()
     if plan.is_distinct:
-        if plan.residual is TRUE and not plan.uniform_from and values.spelling.has_json_values:
-            return (yield from _emit_unique(values, plan))
+        lengths = plan.lengths()
+        if lengths is not None and not plan.uniform_from and values.spelling.has_json_values:
+            ranges = []
+            for least, most in lengths:
+                ranges.append((yield from _emit_unique(values, plan, least, most)))
+            return _core.union(ranges) if ranges else _core.empty()
         _refuse_unique(values, plan)
     if plan.residual is TRUE:
         return (yield from _emit_chain(values, plan))
@@ -69,9 +73,9 @@ def _emit_chain(values: ValueEmitter, plan: ArrayPlan) -> Task:
     return whole if plan.least else _core.union([spelling.empty_array, whole])
 
 
-def _emit_unique(values: ValueEmitter, plan: ArrayPlan) -> Task:
-    """Emit arrays of items of which no two are equal."""
-    spelling, most = values.spelling, plan.most
+def _emit_unique(values: ValueEmitter, plan: ArrayPlan, least: int, most: int | None) -> Task:
+    """Emit arrays of `least` to `most` items of which no two are equal."""
+    spelling = values.spelling
     if most == 0:
         return spelling.empty_array
     value = plan.value(0)
@@ -79,8 +83,8 @@ def _emit_unique(values: ValueEmitter, plan: ArrayPlan) -> Task:
     if item is None:
         item = yield value
     try:
-        least = lower_count(max(plan.least, 1))
-        items = _core.distinct(item, _core.epsilon(), spelling.comma, least, upper_count(most))
+        fewest = lower_count(max(least, 1))
+        items = _core.distinct(item, _core.epsilon(), spelling.comma, fewest, upper_count(most))
     except UnsupportedError:
         plan.refuse_unique(
             "the items contain the array itself, so that the number of different ones is not known",
@@ -94,7 +98,7 @@ def _emit_unique(values: ValueEmitter, plan: ArrayPlan) -> Task:
         )
         return (yield from _emit_chain(values, plan))
     whole = concat(spelling.open_array, items, spelling.close_array)
-    return whole if plan.least else _core.union([spelling.empty_array, whole])
+    return whole if least else _core.union([spelling.empty_array, whole])
 
 
 def _is_decided(items: _core.Node) -> bool:

@@ -79,9 +79,12 @@ class ArrayPlan:
                 given=self.uniform_from,
             )
         self.most = self._most_possible()
+        self._holds_unique = any(isinstance(one, UniqueItems) for one in rest)
         self.residual = self._with_decided_sizes(
             solver.algebra.conjunction([self._without_unique(one, one) for one in rest])
         )
+        if self.is_distinct and not self.uniform_from:
+            self.residual = self._with_decided_items(self.residual)
         self.is_empty = (self.most is not None and self.least > self.most) or self.residual is FALSE
         self.last = max(self.uniform_from, self.least if self.most is None else self.most)
         """The index from which on neither the schemas nor the length depend on the index."""
@@ -119,6 +122,50 @@ class ArrayPlan:
             return TRUE if self.most is not None and self.most <= formula.count else formula
         return formula
 
+    def _with_decided_items(self, formula: Formula) -> Formula:
+        """Replace the counts of items that are valid against a schema where all items are, or none.
+
+        All items are subject to the same schemas.
+        """
+        algebra = self.solver.algebra
+        if isinstance(formula, Combination):
+            combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+            return combine([self._with_decided_items(part) for part in formula.parts])
+        if not isinstance(formula, (ItemsFrom, ContainsAtLeast, ContainsAtMost)) or formula.start:
+            return formula
+        verdict = self.solver.implies(self.schemas_at(0), formula.schema)
+        if verdict is None:
+            return formula
+        if isinstance(formula, ItemsFrom):
+            return TRUE if verdict else algebra.at_most(0)
+        if isinstance(formula, ContainsAtLeast):
+            return algebra.at_least(formula.count) if verdict or not formula.count else FALSE
+        return algebra.at_most(formula.count) if verdict else TRUE
+
+    def lengths(self) -> list[tuple[int, int | None]] | None:
+        """Return the lengths that are permitted, as ranges; None if the residual has conditions on items."""
+        bounds: list[int] = [self.least]
+        pending = [self.residual]
+        while pending:
+            formula = pending.pop()
+            if isinstance(formula, Combination):
+                pending += formula.parts
+            elif isinstance(formula, MinSize):
+                bounds.append(formula.count)
+            elif isinstance(formula, MaxSize):
+                bounds.append(formula.count + 1)
+            elif formula is not TRUE and formula is not FALSE:
+                return None
+        starts = sorted({one for one in bounds if one >= self.least and (self.most is None or one <= self.most)})
+        ranges: list[tuple[int, int | None]] = []
+        for start, following in zip(starts, [*starts[1:], None], strict=True):
+            if _permits(self.residual, start):
+                last = self.most if following is None else following - 1
+                if ranges and ranges[-1][1] == start - 1:
+                    start = ranges.pop()[0]
+                ranges.append((start, last))
+        return ranges
+
     # uniqueItems.
 
     def _without_unique(self, formula: Formula, whole: Formula) -> Formula:
@@ -130,6 +177,8 @@ class ArrayPlan:
         if not isinstance(formula, (UniqueItems, RepeatedItem)):
             return formula
         is_unique = isinstance(formula, UniqueItems)
+        if formula is not whole and self._holds_unique:
+            return TRUE if is_unique else FALSE
         if self.most is not None and (self.most <= 1 or self._have_disjoint_items(self.most)):
             return TRUE if is_unique else FALSE
         values = self._possible_values()
@@ -292,3 +341,14 @@ class ArrayPlan:
         if isinstance(formula, Combination):
             return (all if isinstance(formula, And) else any)(self._is_complete(part) for part in formula.parts)
         return formula is not FALSE and not isinstance(formula, (MinSize, ContainsAtLeast))
+
+
+def _permits(formula: Formula, size: int) -> bool:
+    """Whether a formula of sizes holds for one size."""
+    if isinstance(formula, Combination):
+        return (all if isinstance(formula, And) else any)(_permits(part, size) for part in formula.parts)
+    if isinstance(formula, MinSize):
+        return size >= formula.count
+    if isinstance(formula, MaxSize):
+        return size <= formula.count
+    return formula is TRUE

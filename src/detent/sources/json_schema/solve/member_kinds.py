@@ -8,7 +8,7 @@ the sequence of kinds alone, so that alternatives need not be multiplied out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from detent.errors import LimitError
 from detent.sources.json_schema.assertions.assertions import Conjunction
@@ -31,11 +31,16 @@ from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.name_classes import FreeNames
 from detent.sources.json_schema.solve.object_plan import ObjectPlan, Option
 
-__all__ = ["MemberKind", "compares_names", "divided", "has_too_many_kinds", "member_kinds", "member_options"]
+__all__ = ["MemberKind", "compares_names", "has_too_many_kinds", "member_kinds", "member_options", "partition"]
 
 _MAX_KINDS = 256
 """The largest number of kinds that a list of the core can have."""
 _MAX_LISTED_NAMES = 64
+_MAX_PARTS = 1024
+_MAX_WORK_ON_KINDS = 200_000
+
+_Part: TypeAlias = tuple[list[SignedSchema], frozenset[SignedSchema]]
+"""Schemas of values, and the atoms that all these values satisfy."""
 
 
 class MemberKind(NamedTuple):
@@ -73,7 +78,7 @@ def member_kinds(plan: ObjectPlan, formula: Formula, names: Iterable[str], *, li
     found: list[MemberKind] = []
 
     def add(name: str | None, free: FreeNames | None, known: list[SignedSchema], atoms: list[SignedSchema]) -> None:
-        for schemas, satisfied in divided(plan, known, atoms):
+        for schemas, satisfied in _divided(plan, known, atoms):
             value = plan.solver.values(schemas)
             if value is not plan.solver.document.nothing:
                 found.append(MemberKind(name, free, value, satisfied))
@@ -107,25 +112,48 @@ def member_options(plan: ObjectPlan, formula: Formula, name: str, known: list[Si
     Where its alternatives multiply out to too many, there is one derivative for each kind of the member. The values of
     a discriminator are as many kinds as it has tags.
     """
+    solver = plan.solver
     try:
         return plan.options(formula, name, known)
     except LimitError as error:
         if error.subject != "combinations":
             raise
-        atoms = list(dict.fromkeys(_schemas(formula, lambda names: plan.solver.is_in(names, name), name)))
-        kinds = divided(plan, known, atoms, is_partition=True)
-        if len(kinds) > _MAX_KINDS:
-            raise
-    options = [(tuple(schemas), _after_kind(plan, formula, name, satisfied)) for schemas, satisfied in kinds]
-    return [option for option in options if option[1] is not FALSE]
+        atoms = list(dict.fromkeys(_schemas(formula, lambda names: solver.is_in(names, name), name)))
+        kinds = partition(plan, known, atoms, _MAX_PARTS)
+        options: list[Option] = []
+        for schemas, satisfied in kinds:
+            derived: dict[Formula, Formula] = {}
+            left = _after_kind(plan, formula, name, satisfied, derived)
+            solver.work_on_kinds += len(derived)
+            if len(kinds) > _MAX_PARTS or solver.work_on_kinds > _MAX_WORK_ON_KINDS:
+                raise
+            if left is not FALSE:
+                options.append((tuple(schemas), left))
+    return options
 
 
-def _after_kind(plan: ObjectPlan, formula: Formula, name: str, satisfied: frozenset[SignedSchema]) -> Formula:
+def _after_kind(
+    plan: ObjectPlan,
+    formula: Formula,
+    name: str,
+    satisfied: frozenset[SignedSchema],
+    derived: dict[Formula, Formula],
+) -> Formula:
     """Return the derivative of a formula by a declared member whose value satisfies just these of the schemas."""
+    known = derived.get(formula)
+    if known is None:
+        if isinstance(formula, Combination):
+            algebra = plan.solver.algebra
+            combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+            known = combine(_after_kind(plan, part, name, satisfied, derived) for part in formula.parts)
+        else:
+            known = _atom_after_kind(plan, formula, name, satisfied)
+        derived[formula] = known
+    return known
+
+
+def _atom_after_kind(plan: ObjectPlan, formula: Formula, name: str, satisfied: frozenset[SignedSchema]) -> Formula:
     algebra = plan.solver.algebra
-    if isinstance(formula, Combination):
-        combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
-        return combine([_after_kind(plan, part, name, satisfied) for part in formula.parts])
     if isinstance(formula, MinSize):
         return algebra.at_least(formula.count - 1)
     if isinstance(formula, MaxSize):
@@ -170,26 +198,39 @@ def _schemas(formula: Formula, is_in: Callable[[NameSet], bool], name: str | Non
             yield part.schema
 
 
-def divided(
-    plan: ObjectPlan, known: list[SignedSchema], atoms: list[SignedSchema], *, is_partition: bool = False
-) -> list[tuple[list[SignedSchema], frozenset[SignedSchema]]]:
+def _divided(plan: ObjectPlan, known: list[SignedSchema], atoms: list[SignedSchema]) -> list[_Part]:
     """Divide the values of known schemas by atoms: the schemas of each part, and the atoms that its values satisfy.
 
     An atom whose opposite is no atom divides nothing off: that it is not satisfied is of no use to a formula in which
-    it occurs without negation. With `is_partition` it does, so that no two parts have a value in common: constants
-    divide the values into one part for each of them and the rest.
+    it occurs without negation.
     """
+    return _divide(
+        plan, known, atoms, {atom for atom in atoms if plan.solver.algebra.opposite(atom) in atoms}, _MAX_KINDS
+    )
+
+
+def partition(plan: ObjectPlan, known: list[SignedSchema], atoms: list[SignedSchema], most: int) -> list[_Part]:
+    """Divide the values likewise, so that no two parts have a value in common; stop at more than `most` parts.
+
+    Constants divide the values into one part for each of them and the rest.
+    """
+    return _divide(plan, known, atoms, set(atoms), most)
+
+
+def _divide(
+    plan: ObjectPlan, known: list[SignedSchema], atoms: list[SignedSchema], dividing: set[SignedSchema], most: int
+) -> list[_Part]:
     solver, opposite = plan.solver, plan.solver.algebra.opposite
     always, nothing = solver.document.always, solver.document.nothing
-    parts: list[tuple[list[SignedSchema], frozenset[SignedSchema]]] = [(known, frozenset({always}))]
+    parts: list[_Part] = [(known, frozenset({always}))]
     done: set[SignedSchema] = {always}
     for atom in atoms:
         if atom in done:
             continue
         other = opposite(atom)
-        has_other, is_divided = other in atoms, is_partition or other in atoms
+        has_other, is_divided = other in atoms, atom in dividing
         done.update((atom, other))
-        found: list[tuple[list[SignedSchema], frozenset[SignedSchema]]] = []
+        found: list[_Part] = []
         for schemas, satisfied in parts:
             verdict = solver.implies(tuple(schemas), atom)
             if verdict is not False:
@@ -199,6 +240,6 @@ def divided(
                 found.append(([*schemas, other] if verdict is None and is_divided else schemas, with_other))
         solver.spend(len(found))
         parts = [part for part in found if solver.values(part[0]) is not nothing]
-        if len(parts) > _MAX_KINDS:
+        if len(parts) > most:
             break
     return parts

@@ -25,7 +25,7 @@ from detent.sources.json_schema.assertions.formulas import (
     SomeMember,
 )
 from detent.sources.json_schema.parse.schema_node import SignedSchema
-from detent.sources.json_schema.solve.member_kinds import divided
+from detent.sources.json_schema.solve.member_kinds import partition
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
 
 __all__ = ["HasFreeMember", "atoms_of", "many_member_sets", "member_sets"]
@@ -256,8 +256,9 @@ class _Cases:
         if name is None or len(schemas[name]) < _FEWEST_TAGS:
             return None
         known = case.known(name)
-        parts = divided(self.plan, known, schemas[name], is_partition=True)
-        if len(parts) > len(schemas[name]) + 1:
+        most = len(schemas[name]) + 1
+        parts = partition(self.plan, known, schemas[name], most)
+        if len(parts) > most:
             return None
         return [case.with_values(name, values[len(known) :]) for values, _ in parts]
 
