@@ -37,6 +37,7 @@ _MAX_KINDS = 256
 """The largest number of kinds that a list of the core can have."""
 _MAX_LISTED_NAMES = 64
 _MAX_PARTS = 1024
+_MAX_WORK_ON_KINDS = 200_000
 
 _Part: TypeAlias = tuple[list[SignedSchema], frozenset[SignedSchema]]
 """Schemas of values, and the atoms that all these values satisfy."""
@@ -111,25 +112,48 @@ def member_options(plan: ObjectPlan, formula: Formula, name: str, known: list[Si
     Where its alternatives multiply out to too many, there is one derivative for each kind of the member. The values of
     a discriminator are as many kinds as it has tags.
     """
+    solver = plan.solver
     try:
         return plan.options(formula, name, known)
     except LimitError as error:
         if error.subject != "combinations":
             raise
-        atoms = list(dict.fromkeys(_schemas(formula, lambda names: plan.solver.is_in(names, name), name)))
+        atoms = list(dict.fromkeys(_schemas(formula, lambda names: solver.is_in(names, name), name)))
         kinds = partition(plan, known, atoms, _MAX_PARTS)
-        if len(kinds) > _MAX_PARTS:
-            raise
-    options = [(tuple(schemas), _after_kind(plan, formula, name, satisfied)) for schemas, satisfied in kinds]
-    return [option for option in options if option[1] is not FALSE]
+        options: list[Option] = []
+        for schemas, satisfied in kinds:
+            derived: dict[Formula, Formula] = {}
+            left = _after_kind(plan, formula, name, satisfied, derived)
+            solver.work_on_kinds += len(derived)
+            if len(kinds) > _MAX_PARTS or solver.work_on_kinds > _MAX_WORK_ON_KINDS:
+                raise
+            if left is not FALSE:
+                options.append((tuple(schemas), left))
+    return options
 
 
-def _after_kind(plan: ObjectPlan, formula: Formula, name: str, satisfied: frozenset[SignedSchema]) -> Formula:
+def _after_kind(
+    plan: ObjectPlan,
+    formula: Formula,
+    name: str,
+    satisfied: frozenset[SignedSchema],
+    derived: dict[Formula, Formula],
+) -> Formula:
     """Return the derivative of a formula by a declared member whose value satisfies just these of the schemas."""
+    known = derived.get(formula)
+    if known is None:
+        if isinstance(formula, Combination):
+            algebra = plan.solver.algebra
+            combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
+            known = combine(_after_kind(plan, part, name, satisfied, derived) for part in formula.parts)
+        else:
+            known = _atom_after_kind(plan, formula, name, satisfied)
+        derived[formula] = known
+    return known
+
+
+def _atom_after_kind(plan: ObjectPlan, formula: Formula, name: str, satisfied: frozenset[SignedSchema]) -> Formula:
     algebra = plan.solver.algebra
-    if isinstance(formula, Combination):
-        combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
-        return combine([_after_kind(plan, part, name, satisfied) for part in formula.parts])
     if isinstance(formula, MinSize):
         return algebra.at_least(formula.count - 1)
     if isinstance(formula, MaxSize):

@@ -44,6 +44,8 @@ class Solver:
         self._patterns: dict[str, StringSet] = {}
         self._members: dict[tuple[NameSet, str], bool] = {}
         self._implied: dict[tuple[tuple[SignedSchema, ...], SignedSchema], bool | None] = {}
+        self.work_on_kinds = 0
+        """Formulas that were derived by kinds of members."""
         self._work = 0
 
     def spend(self, amount: int) -> None:
