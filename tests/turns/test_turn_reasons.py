@@ -231,6 +231,14 @@ def test_a_function_of_very_many_arguments_is_named_alone() -> None:
         assert reason.kind == kind
 
 
+def test_a_function_without_valid_arguments_is_not_named() -> None:
+    never = {"type": "object", "properties": {"a": {"enum": ["x"], "minLength": 2}}, "required": ["a"]}
+    tools = [{"name": "find", "parameters": {"type": "object"}}, {"name": "find_all", "parameters": never}]
+    rule = detent.turn(tools, style="gemma4", thinking="none", tool_choice="required")
+    reasons = rule.why("<|tool_call>call:find}").reasons
+    assert "find_all" not in "".join(map(str, reasons)), reasons
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("style", STYLES)
 def test_more_reasons_in_turns(style: str) -> None:

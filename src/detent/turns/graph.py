@@ -6,6 +6,7 @@ reads texts along them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -194,3 +195,12 @@ class _NameTrie:
                     self.function.append(None)
                 state = self.children[state][byte]
             self.function[state] = index
+
+    def longer(self, state: int) -> Iterator[int]:
+        """Yield the functions whose names go on behind a state."""
+        pending = list(self.children[state].values())
+        for child in pending:  # grows
+            function = self.function[child]
+            if function is not None:
+                yield function
+            pending.extend(self.children[child].values())

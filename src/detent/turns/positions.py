@@ -162,7 +162,8 @@ class Positions:
             vertex, state = self._graph.vertices[position.vertex], position.state
             if vertex.kind == "name":
                 names = self._graph.names(position.vertex)
-                is_open, may_end = bool(names.children[state]), names.function[state] is not None
+                is_open = any(self._graph.is_callable(position.vertex, longer) for longer in names.longer(state))
+                may_end = names.function[state] is not None
             elif vertex.kind in ("part", "arguments"):
                 row, may_end, _ = self._graph.dfa(position.vertex, position.function).state(state)
                 is_open = any(row)
