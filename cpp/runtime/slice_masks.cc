@@ -105,9 +105,11 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   }
   ReferenceMask reference = find_reference(prefix);
   if (!reference.mask) {
-    std::shared_ptr<const Mask> mask = compute_from_class(prefix);
-    if (mask) recent_.add(prefix);
-    if (!mask) mask = compute_from_any_string(prefix);
+    std::shared_ptr<const Mask> mask = compute_from_any_string(prefix);
+    if (!mask) {
+      mask = compute_from_class(prefix);
+      if (mask) recent_.add(prefix);
+    }
     if (mask) {
       cache.insert(key, mask, MaskCache::Kind::slice);
       return mask;
