@@ -8,8 +8,8 @@
 
 namespace detent {
 
-ReferenceMask RecentStates::nearest_state(ExprId state) {
-  const std::vector<ExprId> similar = similar_states(state);
+ReferenceMask RecentStates::nearest_state(ExprId state, std::int64_t least) {
+  const std::vector<ExprId> similar = similar_states(state, least);
   if (similar.empty()) return {};
   const ExprId nearest = similar.front();
   const Hash128 key = mask_key(automaton_.hash(nearest), kind_);
@@ -22,7 +22,7 @@ ReferenceMask RecentStates::nearest_state(ExprId state) {
   return {nearest, std::move(mask)};
 }
 
-std::vector<ExprId> RecentStates::similar_states(ExprId state) {
+std::vector<ExprId> RecentStates::similar_states(ExprId state, std::int64_t least) {
   const ExprId* row = automaton_.row(state);
   std::vector<std::pair<std::int64_t, ExprId>> similar;
   {
@@ -30,7 +30,7 @@ std::vector<ExprId> RecentStates::similar_states(ExprId state) {
     const std::lock_guard lock(mutex_);
     for (ExprId other : states_) {
       const std::int64_t nodes = agreement(row, automaton_.row(other));
-      if (nodes > 0) similar.emplace_back(nodes, other);
+      if (nodes > least) similar.emplace_back(nodes, other);
     }
   }
   std::ranges::stable_sort(similar, std::greater<>{}, &std::pair<std::int64_t, ExprId>::first);

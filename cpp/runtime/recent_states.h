@@ -32,10 +32,11 @@ class RecentStates {
       : vocabulary_(vocabulary), automaton_(automaton), kind_(kind) {}
 
   // Returns the state whose transition row agrees with that of `state` on the largest part of the trie, with its mask.
-  // No mask, if no state agrees on more than it differs, or if the mask was evicted.
-  ReferenceMask nearest_state(ExprId state);
-  // The states that agree with `state` on more of the trie than they differ, the most similar one first.
-  std::vector<ExprId> similar_states(ExprId state);
+  // No mask if no state agrees on more than `least` trie nodes more than it differs, or if the mask was evicted.
+  ReferenceMask nearest_state(ExprId state, std::int64_t least = 0);
+  // The states that agree with `state` on more than `least` trie nodes more than they differ, the most similar one
+  // first.
+  std::vector<ExprId> similar_states(ExprId state, std::int64_t least = 0);
   // Adds a state; the oldest of more than kCount is dropped.
   void add(ExprId state);
 

@@ -105,12 +105,16 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   }
   ReferenceMask reference = find_reference(prefix);
   if (!reference.mask) {
-    std::shared_ptr<const Mask> mask = compute_from_any_string(prefix);
-    if (!mask) {
-      mask = compute_from_class(prefix);
-      if (mask) recent_.add(prefix);
+    if (const std::shared_ptr<const Mask> mask = compute_from_any_string(prefix)) {
+      cache.insert(key, mask, MaskCache::Kind::slice);
+      return mask;
     }
-    if (mask) {
+    const auto most_nodes = static_cast<std::int64_t>(vocabulary_.trie().size()) / 4;
+    reference = recent_.nearest_state(prefix, most_nodes);  // a run of a class costs more than a few differences
+  }
+  if (!reference.mask) {
+    if (const std::shared_ptr<const Mask> mask = compute_from_class(prefix)) {
+      recent_.add(prefix);
       cache.insert(key, mask, MaskCache::Kind::slice);
       return mask;
     }
