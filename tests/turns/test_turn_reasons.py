@@ -187,7 +187,7 @@ def _check_keywords(
         if value.style.arguments == "python" and (
             '"' in str(list(found.values())) or _PYTHON_ESCAPE.search(started + following)
         ):
-            continue  # python_strings: with a pattern, strings have the escapes of JSON, and each quotation mark has one
+            continue  # python_strings: with a pattern, strings have the escapes of JSON only
         assert not kept.is_valid(found), (*case, pointers, found)
     for left_out in pointers:
         weaker = _with_only(schema, pointers - {left_out})
