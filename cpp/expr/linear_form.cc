@@ -31,7 +31,7 @@ bool Derivatives::is_long_choice(ExprId id) const {
   return expr.op == Op::union_of && !expr.has_rule && !expr.has_guard && exprs_.operands(id).size() > kLong;
 }
 
-// Many members that end a concatenation, such as those of an object behind optional blanks: their row, with the tail,
+// Many members that end a concatenation, such as those of an object after optional blanks: their row, with the tail,
 // is computed by itself. Otherwise each count of blanks that may still come would expand all members again.
 ExprId Derivatives::long_list(ExprId id, const Term& term) {
   constexpr std::size_t kLong = 32;  // members
