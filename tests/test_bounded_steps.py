@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import product
+from itertools import pairwise, product
 from random import Random
 from time import process_time_ns
 
@@ -291,3 +291,42 @@ def test_blanks_before_many_members_take_no_work_for_each_member() -> None:
     matcher.advance_bytes(b"{\n")
     first = cost(b" ")
     assert cost(b" " * 80) < 10 * first
+
+
+@pytest.mark.parametrize("pattern", ["(?:(?:a{0,99999}){0,99999}b)*", "(?:a{65536}){65536}", "(?:a{65536,}){65536,}"])
+def test_repeats_of_repeats_have_the_largest_count_of_one(pattern: str) -> None:
+    with pytest.raises(detent.LimitError, match="open repeat") as caught:
+        detent.compile(detent.regex(pattern), vocabulary())
+    assert caught.value.subject == "nested_repeat_count"
+
+
+def test_nested_repeats_of_a_grammar_are_refused_or_one_repeat() -> None:
+    def grammar(count: int) -> str:
+        rules = [f"r{number} ::= r{number + 1}{{0,{count}}}" for number in range(6)]
+        return "\n".join(["root ::= r0", *rules, 'r6 ::= "a"'])
+
+    with pytest.raises(detent.LimitError, match="open repeat"):
+        detent.compile(detent.gbnf(grammar(99)), vocabulary())
+    matcher = detent.compile(detent.gbnf(grammar(2)), vocabulary()).matcher()
+    for length in range(2**6):
+        assert mask(matcher) == [
+            *(token for token in (0, 2, 6, 14, 30, 62, 126, 254) if len(LETTERS[token]) + length <= 2**6),
+            len(LETTERS),
+        ]
+        matcher.advance(0)
+
+
+def test_stacks_of_many_optional_symbols_share_their_heads() -> None:
+    letters = "bcdefghijklmnopqrstuvwxyz"
+    source = f"root ::= {' '.join(f'e{letter}' for letter in letters)} root \"a\" | \"a\"\n"
+    source += "".join(f'e{letter} ::= "{letter}" | ""\n' for letter in letters)
+    guide = detent.compile(detent.gbnf(source), byte_vocabulary())
+    matcher, text = guide.matcher(), "lumberjck" * 2
+    for letter in text:
+        matcher.advance(ord(letter))
+    # Each round of ascending letters needs an `a` after it, and so does the root without letters.
+    rounds = 1 + sum(one >= other for one, other in pairwise(text))
+    for count in range(24):
+        assert matcher.is_accepting == (count > rounds)
+        matcher.advance(ord("a"))
+    assert guide.memory_bytes < 80_000

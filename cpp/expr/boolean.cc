@@ -126,10 +126,20 @@ void ExprSet::absorb_tails(std::vector<ExprId>& parts) const {
   std::erase_if(parts, [&](ExprId part) { return std::binary_search(tails.begin(), tails.end(), part); });
 }
 
+// Whether all are sequences of the same head.
+bool ExprSet::have_one_head(std::span<const ExprId> parts) const {
+  const Expr& first = exprs_[parts[0].value];
+  return first.op == Op::concat && std::ranges::all_of(parts, [&](ExprId part) {
+           const Expr& expr = exprs_[part.value];
+           return expr.op == Op::concat && expr.first() == first.first();
+         });
+}
+
 // A grammar whose alternatives begin alike would otherwise have one operand for each choice among all continuations.
 void ExprSet::left_factor(std::vector<ExprId>& parts) {
   // Deeper tails are factored when decoding reaches them: factoring all of them at once would determinise the grammar.
   constexpr int kMaxDepth = 2;
+  constexpr std::size_t kMaxHeads = 64;
   std::vector<std::pair<ExprId, ExprId>> sequences;  // (head, sequence) of the sequences that call rules
   for (ExprId part : parts) {
     const Expr& expr = exprs_[part.value];
@@ -147,7 +157,14 @@ void ExprSet::left_factor(std::vector<ExprId>& parts) {
       tails.push_back(exprs_[sequences[k].second.value].second());
       factored.push_back(sequences[k].second);
     }
-    merged.push_back(concat(sequences[i].first, union_of_tails(std::move(tails))));
+    std::vector<ExprId> heads{sequences[i].first};  // those of all these sequences
+    while (tails.size() == parts.size() && heads.size() < kMaxHeads && have_one_head(tails)) {
+      heads.push_back(exprs_[tails[0].value].first());
+      for (ExprId& tail : tails) tail = exprs_[tail.value].second();
+    }
+    ExprId sequence = union_of_tails(std::move(tails));
+    for (; !heads.empty(); heads.pop_back()) sequence = concat(heads.back(), sequence);
+    merged.push_back(sequence);
   }
   if (factored.empty()) return;
   std::sort(factored.begin(), factored.end());

@@ -173,6 +173,7 @@ class ExprSet {
   void drop_alphabet(std::vector<ExprId>& parts) const;
   void merge_counts(std::vector<ExprId>& parts);
   void absorb_tails(std::vector<ExprId>& parts) const;
+  bool have_one_head(std::span<const ExprId> parts) const;
   void left_factor(std::vector<ExprId>& parts);
   bool shorten_complements(std::vector<ExprId>& parts);
   void bound_infinite_intersection(Expr& expr, std::span<const ExprId> parts) const;
