@@ -318,7 +318,7 @@ def test_nested_repeats_of_a_grammar_are_refused_or_one_repeat() -> None:
 
 def test_stacks_of_many_optional_symbols_share_their_heads() -> None:
     letters = "bcdefghijklmnopqrstuvwxyz"
-    source = f"root ::= {' '.join(f'e{letter}' for letter in letters)} root \"a\" | \"a\"\n"
+    source = f'root ::= {" ".join(f"e{letter}" for letter in letters)} root "a" | "a"\n'
     source += "".join(f'e{letter} ::= "{letter}" | ""\n' for letter in letters)
     guide = detent.compile(detent.gbnf(source), byte_vocabulary())
     matcher, text = guide.matcher(), "lumberjck" * 2

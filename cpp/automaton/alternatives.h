@@ -40,8 +40,8 @@ struct Alternative {
   ExprId state;
   bool accepting = false;
   std::uint32_t completion_bound = 0;
-  ByteSet last_bytes;  // of the texts that the state accepts, and more
-  std::vector<std::uint32_t> first;       // by byte class: the index of its first successor; then their number
+  ByteSet last_bytes;                // of the texts that the state accepts, and more
+  std::vector<std::uint32_t> first;  // by byte class: the index of its first successor; then their number
   std::vector<AlternativeId> successors;
 
   std::span<const AlternativeId> after(std::uint8_t byte_class) const {
@@ -68,7 +68,9 @@ class Alternatives {
   const Alternative& expand(AlternativeId id);
   // Returns null until `make_loop` was called, which takes some rows. Most alternatives are met below small subtrees
   // only, and never need their loop.
-  const AlternativeLoop* find_loop(AlternativeId id) const { return loops_of_[id.value].load(std::memory_order_acquire); }
+  const AlternativeLoop* find_loop(AlternativeId id) const {
+    return loops_of_[id.value].load(std::memory_order_acquire);
+  }
   const AlternativeLoop& make_loop(AlternativeId id);
   // Drops the alternatives whose texts are, by their form, among those of another one. Cost: a comparison for each
   // alternative and each one that is kept.
