@@ -177,10 +177,10 @@ def test_compiling_leaves_room_for_decoding_and_names_the_part() -> None:
     for number, letter in enumerate("bcdefghij"):
         costly &= detent.regex(f".*{letter}.{{{10 + number}}}")
     rule = detent.literal("x") | costly
-    with pytest.raises(detent.LimitError, match=r"'\.\*a\.\{9\}'.*third of the limit of 66000.*instead of") as found:
-        detent.compile(rule, detent.load_model().vocabulary, limits=detent.Limits(states=66_000))
+    with pytest.raises(detent.LimitError, match=r"'\.\*a\.\{9\}'.*quarter of the limit of 88000.*instead of") as found:
+        detent.compile(rule, detent.load_model().vocabulary, limits=detent.Limits(states=88_000))
     assert not str(found.value).startswith("(literal"), "the message names the part, not the whole rule"
-    assert (found.value.subject, found.value.limit, found.value.given) == ("states", 66_000, 22_001)
+    assert (found.value.subject, found.value.limit, found.value.given) == ("states", 88_000, 22_001)
 
 
 @pytest.mark.parametrize(

@@ -359,11 +359,11 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "simplify it or raise Limits(states=...)"
     ),
     ("limit", "compiled_bytes"): (
-        "the rule alone takes {given} bytes, and decoding needs room beside it: above a third of the limit of {limit}; "
+        "the rule alone takes {given} bytes, and decoding needs room beside it: above a quarter of the limit of {limit}; "
         "simplify it or raise Limits(memory_bytes=...)"
     ),
     ("limit", "compiled_states"): (
-        "the rule alone takes {given} automaton states, and decoding needs room beside it: above a third of the limit "
+        "the rule alone takes {given} automaton states, and decoding needs room beside it: above a quarter of the limit "
         "of {limit}; simplify it or raise Limits(states=...)"
     ),
     ("limit", "completion"): (
