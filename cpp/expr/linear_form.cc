@@ -31,6 +31,16 @@ bool Derivatives::is_long_choice(ExprId id) const {
   return expr.op == Op::union_of && !expr.has_rule && !expr.has_guard && exprs_.operands(id).size() > kLong;
 }
 
+// Many members that end a concatenation, such as those of an object after optional blanks: their row, with the tail,
+// is computed by itself. Otherwise each count of blanks that may still come would expand all members again.
+ExprId Derivatives::long_list(ExprId id, const Term& term) {
+  constexpr std::size_t kLong = 32;  // members
+  const Expr& head = exprs_[term.head];
+  if (head.op != Op::ordered || head.has_guard || exprs_[term.tail].has_guard || exprs_[term.tail].has_rule) return id;
+  if (exprs_.ordered_members(term.head).members.size() - head.next_member() <= kLong) return id;
+  return exprs_.concat(term.head, term.tail);
+}
+
 bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
   pairs_.clear();
   std::fill_n(out, class_count_, ExprSet::kEmpty);
@@ -56,8 +66,13 @@ bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
       is_first = false;
     } else if (term.tail != ExprSet::kEpsilon && is_long_choice(term.head)) {
       missing_.push_back(term.head);
-    } else {
+    } else if (const ExprId list = long_list(id, term); list == id) {
       expand(terms, term);
+    } else if (const ExprId* row = find_row(list)) {
+      add_row(row, ExprSet::kEpsilon, out, is_first);
+      is_first = false;
+    } else {
+      missing_.push_back(list);
     }
   }
   if (!missing_.empty()) return false;

@@ -350,6 +350,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "limit",
         "repeat_count",
     ): "a repeat count of {given} is above the largest, {limit}; use an open repeat such as {{n,}}",
+    ("limit", "nested_repeat_count"): (
+        "repeats of repeats count to {given}, above the largest count, {limit}; use an open repeat such as {{n,}} for "
+        "one of them"
+    ),
     ("limit", "states"): (
         "the constraint needs {given} automaton states, above the limit of {limit}; "
         "simplify it or raise Limits(states=...)"
