@@ -359,12 +359,12 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "simplify it or raise Limits(states=...)"
     ),
     ("limit", "compiled_bytes"): (
-        "the rule alone takes {given} bytes, and decoding needs room beside it: above a quarter of the limit of {limit}; "
-        "simplify it or raise Limits(memory_bytes=...)"
+        "the rule alone takes {given} bytes, and decoding needs room beside it: above a quarter of the limit of "
+        "{limit}; simplify it or raise Limits(memory_bytes=...)"
     ),
     ("limit", "compiled_states"): (
-        "the rule alone takes {given} automaton states, and decoding needs room beside it: above a quarter of the limit "
-        "of {limit}; simplify it or raise Limits(states=...)"
+        "the rule alone takes {given} automaton states, and decoding needs room beside it: above a quarter of the "
+        "limit of {limit}; simplify it or raise Limits(states=...)"
     ),
     ("limit", "completion"): (
         "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for "
