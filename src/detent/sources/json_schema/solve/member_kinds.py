@@ -140,7 +140,7 @@ def member_options(plan: ObjectPlan, formula: Formula, name: str, known: list[Si
 
 def _too_many(name: str, what: str, limit: int, given: int) -> LimitError:
     return LimitError(
-        f'the value of member {name!r:.60} {what}; simplify anyOf, oneOf and not',
+        f"the value of member {name!r:.60} {what}; simplify anyOf, oneOf and not",
         subject="combinations",
         limit=limit,
         given=given,
