@@ -329,3 +329,19 @@ def test_stacks_of_many_optional_symbols_share_their_heads() -> None:
         assert matcher.is_accepting == (count > rounds)
         matcher.advance(ord("a"))
     assert guide.memory_bytes < 80_000
+
+
+def test_negated_members_of_one_schema_need_little_work() -> None:
+    """Common heads of members are not factored further than two deep, which would multiply the states of negations."""
+    plain = {"type": "object", "not": {"patternProperties": {"c": {"not": {"type": "string", "pattern": "99"}}}}}
+    other = {"type": "object", "patternProperties": {"c": {"type": "string", "pattern": "77"}}}
+    alternatives = [
+        {"allOf": [{"patternProperties": {name: value}}, {"not": {"patternProperties": {name: {"not": plain}}}}]}
+        for name, value in (("a", plain), ("b", other))
+    ]
+    language = detent.json_schema({"type": "object", "oneOf": alternatives})
+    matcher = detent.compile(language, byte_vocabulary()).matcher()
+    for byte in b'{"a": {"c": "99"}}':
+        assert byte in mask(matcher)
+        matcher.advance(byte)
+    assert matcher.is_accepting
