@@ -131,7 +131,7 @@ def test_an_endless_search_is_bounded_and_cancelled():
 
 @pytest.mark.parametrize("pattern", ["a{4294967294}", ".{4000000000}"])
 def test_a_count_whose_completions_no_mask_can_hold_is_refused_by_compile(pattern):
-    with pytest.raises(LimitError, match=r"decoding needs room beside it: above a third of the limit"):
+    with pytest.raises(LimitError, match=r"decoding needs room beside it: above a quarter of the limit"):
         detent.compile(detent.regex(pattern), vocabulary(), canonical=True)
 
 

@@ -17,6 +17,7 @@ _WORDS = ["".join(one) for count in range(1, 6) for one in product(_LETTERS, rep
 _ENDS = [
     word + end for word in _WORDS[:160] for end in ('"', "\\", "\\u00", "\\u0061", "é", "\xe9b", '",', "@d", "@d.e")
 ]
+_ENDS += [word + '"' for word in _WORDS[160:]]
 _TOKENS = sorted({*(word.encode() for word in [*_WORDS, *_ENDS]), *(bytes([byte]) for byte in range(256))})
 
 _FORBIDDEN = "|".join(f"{letter}.{{{i}}}{letter}" for i, letter in enumerate(_LETTERS, 1))
@@ -31,6 +32,15 @@ _LANGUAGES: dict[str, detent.Language] = {
     ),
     "addresses without pairs": detent.json_schema(
         {"type": "string", "format": "email", "minLength": 8, "not": {"pattern": _FORBIDDEN}}
+    ),
+    "long strings without pairs": detent.json_schema(
+        {"type": "string", "not": {"pattern": _FORBIDDEN}, "minLength": 6, "maxLength": 60}
+    ),
+    "long strings with pairs, without others": detent.json_schema(
+        {"type": "string", "pattern": _CONTAINED[0], "not": {"pattern": _FORBIDDEN}, "maxLength": 60}
+    ),
+    "long addresses without a pair": detent.json_schema(
+        {"type": "string", "format": "email", "not": {"pattern": "a.{12}b"}, "minLength": 12}
     ),
     "items without pairs": detent.json_schema(
         {"type": "array", "items": {"type": "string", "maxLength": 9, "not": {"pattern": _FORBIDDEN}}}

@@ -102,6 +102,7 @@ AlternativeId Alternatives::id_of(ExprId state) {
   if (is_new) {
     states_.push_back(state);
     expanded_.emplace_back();
+    loops_of_.emplace_back();
   }
   return id->second;
 }
@@ -144,7 +145,6 @@ const Alternative& Alternatives::expand(AlternativeId id) {
   alternative.accepting = exprs_[state].nullable;
   alternative.completion_bound = liveness_.bound(state);
   alternative.last_bytes = last_bytes(state);
-  find_loop(alternative);
   if (exprs_[state].has_rule && exprs_[state].nonempty) {
     find_successors_by_rules(alternative);
   } else {
@@ -189,13 +189,19 @@ void Alternatives::find_successors_by_rules(Alternative& alternative) {
 }
 
 // A count beyond the reach of most tokens does not end a loop.
-void Alternatives::find_loop(Alternative& alternative) {
-  const ExprId state = alternative.state;
+const AlternativeLoop& Alternatives::make_loop(AlternativeId id) {
+  if (const AlternativeLoop* known = find_loop(id)) return *known;
+  const ExprId state = states_[id.value];
   const ExprId clamped = clamp_counts(exprs_, state, kLoopReach, clamped_);
-  alternative.loop = loops_.find(clamped);
-  if (clamped == state) return;
-  alternative.loop_reach = kLoopReach;
-  alternative.loop.completion_bound = exprs_[state].max_completion_bound;
+  AlternativeLoop made{loops_.find(clamped)};
+  if (clamped != state) {
+    made.reach = kLoopReach;
+    made.loop.completion_bound = exprs_[state].max_completion_bound;
+  }
+  meter_.allocate(static_cast<std::int64_t>(sizeof(AlternativeLoop)));
+  loop_storage_.push_back(made);
+  loops_of_[id.value].store(&loop_storage_.back(), std::memory_order_release);
+  return loop_storage_.back();
 }
 
 // The last part of a concatenation decides, unless it is nullable.

@@ -40,10 +40,8 @@ struct Alternative {
   ExprId state;
   bool accepting = false;
   std::uint32_t completion_bound = 0;
-  ByteSet last_bytes;  // of the texts that the state accepts, and more
-  LiveLoops::Loop loop;
-  std::uint32_t loop_reach = UINT32_MAX;  // the loop holds for texts of up to that many bytes
-  std::vector<std::uint32_t> first;       // by byte class: the index of its first successor; then their number
+  ByteSet last_bytes;                // of the texts that the state accepts, and more
+  std::vector<std::uint32_t> first;  // by byte class: the index of its first successor; then their number
   std::vector<AlternativeId> successors;
 
   std::span<const AlternativeId> after(std::uint8_t byte_class) const {
@@ -51,7 +49,13 @@ struct Alternative {
   }
 };
 
-// The alternatives of an automaton. `find` takes no lock; all else needs that of the automaton.
+// A live loop of an alternative, which holds for texts of up to `reach` bytes.
+struct AlternativeLoop {
+  LiveLoops::Loop loop;
+  std::uint32_t reach = UINT32_MAX;
+};
+
+// The alternatives of an automaton. `find` and `find_loop` take no lock; all else needs that of the automaton.
 class Alternatives {
  public:
   Alternatives(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, LiveLoops& loops, Meter& meter)
@@ -62,6 +66,12 @@ class Alternatives {
   // Returns null until `expand` was called.
   const Alternative* find(AlternativeId id) const { return expanded_[id.value].load(std::memory_order_acquire); }
   const Alternative& expand(AlternativeId id);
+  // Returns null until `make_loop` was called, which takes some rows. Most alternatives are met below small subtrees
+  // only, and never need their loop.
+  const AlternativeLoop* find_loop(AlternativeId id) const {
+    return loops_of_[id.value].load(std::memory_order_acquire);
+  }
+  const AlternativeLoop& make_loop(AlternativeId id);
   // Drops the alternatives whose texts are, by their form, among those of another one. Cost: a comparison for each
   // alternative and each one that is kept.
   void drop_included(std::vector<AlternativeId>& set) const;
@@ -70,7 +80,6 @@ class Alternatives {
   AlternativeId id_of(ExprId state);
   void find_successors(Alternative& alternative);
   void find_successors_by_rules(Alternative& alternative);
-  void find_loop(Alternative& alternative);
   ByteSet last_bytes(ExprId state) const;
 
   ExprSet& exprs_;
@@ -84,6 +93,8 @@ class Alternatives {
   std::vector<ExprId> states_;                                            // by alternative
   StableVector<std::atomic<const Alternative*>> expanded_;                // by alternative
   std::deque<Alternative> storage_;
+  StableVector<std::atomic<const AlternativeLoop*>> loops_of_;  // by alternative
+  std::deque<AlternativeLoop> loop_storage_;
 };
 
 }  // namespace detent

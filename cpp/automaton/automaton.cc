@@ -309,6 +309,10 @@ const Alternative& Automaton::expand(AlternativeId id) {
   return *edit([&](ExprSet&, Derivatives&, Liveness&) { return &alternatives_.expand(id); });
 }
 
+const AlternativeLoop& Automaton::make_loop(AlternativeId id) {
+  return *edit([&](ExprSet&, Derivatives&, Liveness&) { return &alternatives_.make_loop(id); });
+}
+
 std::string Automaton::shortest_completion(ExprId state) {
   // The lengths of lists of distinct items are those of their shortest items, so that no search is needed; the texts of
   // items would make too many states for one.

@@ -119,6 +119,9 @@ class Automaton {
     const Alternative* known = alternatives_.find(id);
     return known ? *known : expand(id);
   }
+  // Null where the loop is not known yet.
+  const AlternativeLoop* known_loop(AlternativeId id) const { return alternatives_.find_loop(id); }
+  const AlternativeLoop& make_loop(AlternativeId id);
 
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
   bool has_rule(ExprId state) const { return exprs_[state].has_rule; }

@@ -264,12 +264,15 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
         remember(goal, known(*live), Use::bounds);
         continue;
       }
-      const auto unknown = std::ranges::find_if(parts, [this](ExprId part) { return known(part) == kUnknown; });
-      if (unknown != parts.end()) {
-        goals.push_back(*unknown);
-      } else {
-        combine_known_parts(goal);
+      meter_.step(std::ssize(parts) / 16);
+      const std::size_t before = goals.size();
+      // All at once: a union may have thousands. Of an intersection, the first live alternative decides.
+      for (ExprId part : parts) {
+        if (known(part) == kUnknown) goals.push_back(part);
+        if (goals.size() > before && exprs_[goal].op == Op::intersection) break;
       }
+      if (goals.size() == before) combine_known_parts(goal);
+      std::reverse(goals.begin() + static_cast<std::ptrdiff_t>(before), goals.end());
       continue;
     }
     // An escape of dead texts is dead: the search need not try each escape.

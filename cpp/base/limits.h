@@ -14,8 +14,8 @@ struct Limits {
   std::int64_t states = 250'000;
   std::int64_t memory_bytes = 256 << 20;
   std::int64_t steps = 20'000'000;
-  // Whether decoding follows. It needs room: until Meter::begin_decoding(), a third of the states and bytes may be
-  // used.
+  // Whether decoding follows. It needs room: until Meter::begin_decoding(), a quarter of the states and bytes may
+  // be used.
   bool leaves_room = false;
 
   // What one question about a language may take, however many calls it makes: about a second under ordinary limits.
@@ -106,7 +106,7 @@ class Meter {
   static constexpr std::int64_t kFewBytes = 16 << 20;
 
   static std::int64_t share(const Limits& limits, std::int64_t limit, std::int64_t few) {
-    return limits.leaves_room ? std::max(limit / 3, std::min(limit, few)) : limit;
+    return limits.leaves_room ? std::max(limit / 4, std::min(limit, few)) : limit;
   }
 
   static bool is_full(std::int64_t used, std::int64_t base, std::int64_t limit) {

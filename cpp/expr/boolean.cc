@@ -6,7 +6,9 @@
 //   may start anywhere has exponentially many states.
 //   3. Sequences that call rules are left-factored: x y | x z is x (y | z).
 //   4. A complement in an intersection leaves out what the others say: x & ~(x & y) is x & ~y.
-//   5. All UTF-8 texts, T, absorb what is text by its form: x | T is T, x & T is x, and x & ~T is empty. A pattern that
+//   5. A sequence with an optional head absorbs its tail: x* t | t is x* t. Without this rule, `[a-b]*[a-c]*...` has a
+//   union of all its tails at each step.
+//   6. All UTF-8 texts, T, absorb what is text by its form: x | T is T, x & T is x, and x & ~T is empty. A pattern that
 //   may match anywhere, T a T, has the residual T a T | T after its first match. Without this rule, a choice of n such
 //   patterns has 2^n states where n would do.
 #include <algorithm>
@@ -103,10 +105,44 @@ void ExprSet::merge_counts(std::vector<ExprId>& parts) {
   flatten(parts, Op::union_of);
 }
 
+// Drops the operands that follow an optional head in another one.
+void ExprSet::absorb_tails(std::vector<ExprId>& parts) const {
+  constexpr int kMaxHeads = 64;  // of one operand
+  std::vector<ExprId> tails;     // operands that another one contains
+  for (ExprId part : parts) {
+    ExprId at = part;
+    for (int heads = 0; heads < kMaxHeads; ++heads) {
+      const Expr& expr = exprs_[at.value];
+      if (expr.op != Op::concat || expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end) break;
+      if (!exprs_[expr.first().value].nullable) break;
+      at = expr.second();
+      if (!std::binary_search(parts.begin(), parts.end(), at)) continue;
+      tails.push_back(at);
+      break;  // that operand's own tails follow from it
+    }
+  }
+  if (tails.empty()) return;
+  std::sort(tails.begin(), tails.end());
+  std::erase_if(parts, [&](ExprId part) { return std::binary_search(tails.begin(), tails.end(), part); });
+}
+
+// Whether all are sequences of the same head, an optional call. Other heads are written before more tails are factored:
+// in an intersection, the longer sequences would be more states.
+bool ExprSet::have_one_head(std::span<const ExprId> parts) const {
+  const Expr& first = exprs_[parts[0].value];
+  if (first.op != Op::concat) return false;
+  const Expr& head = exprs_[first.first().value];
+  return head.has_rule && head.nullable && std::ranges::all_of(parts, [&](ExprId part) {
+           const Expr& expr = exprs_[part.value];
+           return expr.op == Op::concat && expr.first() == first.first();
+         });
+}
+
 // A grammar whose alternatives begin alike would otherwise have one operand for each choice among all continuations.
 void ExprSet::left_factor(std::vector<ExprId>& parts) {
   // Deeper tails are factored when decoding reaches them: factoring all of them at once would determinise the grammar.
   constexpr int kMaxDepth = 2;
+  constexpr std::size_t kMaxHeads = 64;
   std::vector<std::pair<ExprId, ExprId>> sequences;  // (head, sequence) of the sequences that call rules
   for (ExprId part : parts) {
     const Expr& expr = exprs_[part.value];
@@ -114,19 +150,30 @@ void ExprSet::left_factor(std::vector<ExprId>& parts) {
   }
   if (sequences.size() < 2 || factoring_depth_ >= kMaxDepth) return;
   std::sort(sequences.begin(), sequences.end());
-  bool is_factored = false;
+  std::vector<ExprId> factored;  // sequences that begin alike, and then ascending
+  std::vector<ExprId> merged;
   for (std::size_t i = 0, j = 0; i < sequences.size(); i = j) {
     while (j < sequences.size() && sequences[j].first == sequences[i].first) ++j;
     if (j - i < 2) continue;
     std::vector<ExprId> tails;
     for (std::size_t k = i; k < j; ++k) {
       tails.push_back(exprs_[sequences[k].second.value].second());
-      std::erase(parts, sequences[k].second);
+      factored.push_back(sequences[k].second);
     }
-    parts.push_back(concat(sequences[i].first, union_of_tails(std::move(tails))));
-    is_factored = true;
+    std::vector<ExprId> heads{sequences[i].first};  // those of all these sequences
+    while (tails.size() == parts.size() && heads.size() < kMaxHeads && have_one_head(tails)) {
+      heads.push_back(exprs_[tails[0].value].first());
+      for (ExprId& tail : tails) tail = exprs_[tail.value].second();
+    }
+    ExprId sequence = union_of_tails(std::move(tails));
+    for (; !heads.empty(); heads.pop_back()) sequence = concat(heads.back(), sequence);
+    merged.push_back(sequence);
   }
-  if (is_factored) flatten(parts, Op::union_of);
+  if (factored.empty()) return;
+  std::sort(factored.begin(), factored.end());
+  std::erase_if(parts, [&](ExprId part) { return std::binary_search(factored.begin(), factored.end(), part); });
+  parts.insert(parts.end(), merged.begin(), merged.end());
+  flatten(parts, Op::union_of);
 }
 
 ExprId ExprSet::union_of_tails(std::vector<ExprId> tails) {
@@ -144,7 +191,7 @@ void ExprSet::set_utf8_star(ExprId all_texts) {
   not_utf8_star_ = complement(all_texts);
 }
 
-// Rule 5 applies to expressions whose meaning does not depend on the text around them.
+// Rule 6 applies to expressions whose meaning does not depend on the text around them.
 bool ExprSet::is_known_text(ExprId id) const {
   const Expr& expr = exprs_[id.value];
   return expr.is_text && !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end;
@@ -197,6 +244,7 @@ ExprId ExprSet::union_of(std::vector<ExprId> parts) {
   merge_single_bytes(parts);
   absorb_epsilon(parts);
   merge_counts(parts);
+  absorb_tails(parts);
   left_factor(parts);
   if (parts.size() == 1) return parts[0];
 

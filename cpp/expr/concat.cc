@@ -6,6 +6,7 @@
 //   4. Nested stars of choices merge: ((x|y)*|z)* is (x|y|z)*. Without this rule, two dozen of them cost seconds a
 //   mask.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "expr/expr_set.h"
@@ -125,8 +126,14 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
     const std::uint64_t from = p == 0 ? 1 : p;  // the first count whose successor must adjoin
     const bool from_zero = p > 0 || m <= 1;
     const bool adjoins = n == kUnbounded || p == q || from * n + 1 >= (from + 1) * m;
-    const bool fits = m * p < kUnbounded && (unbounded || n * q < kUnbounded);
-    if (from_zero && adjoins && fits) {
+    if (from_zero && adjoins) {
+      const std::uint64_t count = unbounded ? m * p : n * q;
+      if (count >= kUnbounded) {
+        // As a repeat of a repeat, each text would have a state for each way to divide it into rounds.
+        constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+        const auto given = static_cast<std::int64_t>(std::min(count, kMost));
+        throw Error(ErrorKind::limit, "nested_repeat_count", given, kUnbounded - 1);
+      }
       return repeat(inner.part(), static_cast<std::uint32_t>(m * p),
                     unbounded ? kUnbounded : static_cast<std::uint32_t>(n * q));
     }

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -75,6 +77,8 @@ class Derivatives {
   void row_of_decimal(ExprId id, ExprId* out);
   bool row_from_linear_form(ExprId id, ExprId* out);
   bool is_long_choice(ExprId id) const;
+  // Returns the members with their tail where their row is needed for that of `id`; `id` where it is not.
+  ExprId long_list(ExprId id, const Term& term);
 
   // The linear form (linear_form.cc).
   void expand(std::vector<Term>& terms, const Term& term);
@@ -82,6 +86,16 @@ class Derivatives {
   void expand_maximal_munch(const Term& term);
   void add_row(const ExprId* row, ExprId tail, ExprId* out, bool is_first);
   void unite_pairs(ExprId* out);
+  // A rule that waits for its other tails. Rules that begin with it are higher.
+  struct Call {
+    std::uint32_t height;
+    Term term;
+    bool operator<(const Call& other) const {
+      return std::tie(height, term.head, term.tail) < std::tie(other.height, other.term.head, other.term.tail);
+    }
+  };
+  Term take_call();
+  std::uint32_t left_height(ExprId id);
   // Moves terms, those with the same head as one, to `terms`.
   void unite_tails(std::vector<Term>& waiting, std::vector<Term>& terms);
   void add_residuals(ExprId id);
@@ -109,11 +123,14 @@ class Derivatives {
   ExprId* next_row_ = nullptr;
   std::size_t block_free_ = 0;  // entries left in the last block
   std::vector<ExprId> missing_;
-  std::vector<std::pair<std::uint8_t, ExprId>> pairs_;          // (class, residual) of the linear form at hand
-  std::vector<ExprId> open_rules_;                              // rules that skip_empty_match is inside
-  std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};  // intersections of two
-  std::unordered_set<std::uint32_t> pruned_;                    // expressions without dead characters
-  int pruning_depth_ = 0;                                       // nested calls of drop_dead_characters
+  std::vector<std::pair<std::uint8_t, ExprId>> pairs_;             // (class, residual) of the linear form at hand
+  std::vector<Call> calls_;                                        // a heap
+  std::unordered_set<std::uint32_t> seen_;                         // heads without a tail in the linear form at hand
+  std::unordered_map<std::uint32_t, std::uint32_t> left_heights_;  // by expression
+  std::vector<ExprId> open_rules_;                                 // rules that skip_empty_match is inside
+  std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};     // intersections of two
+  std::unordered_set<std::uint32_t> pruned_;                       // expressions without dead characters
+  int pruning_depth_ = 0;                                          // nested calls of drop_dead_characters
 };
 
 }  // namespace detent

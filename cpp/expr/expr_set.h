@@ -74,7 +74,7 @@ class ExprSet {
   ExprId intersection(std::vector<ExprId> parts);
   ExprId complement(ExprId part);
   ExprId sigma_star() const { return sigma_star_; }  // all byte strings
-  // Names the expression of all UTF-8 texts, so that unions and intersections absorb it (boolean.cc, rule 5).
+  // Names the expression of all UTF-8 texts, so that unions and intersections absorb it (boolean.cc, rule 6).
   void set_utf8_star(ExprId all_texts);
   // All UTF-8 texts; the empty language where the owner did not name them.
   ExprId all_texts() const { return utf8_star_; }
@@ -172,6 +172,8 @@ class ExprSet {
   void absorb_into_alphabet(std::vector<ExprId>& parts) const;
   void drop_alphabet(std::vector<ExprId>& parts) const;
   void merge_counts(std::vector<ExprId>& parts);
+  void absorb_tails(std::vector<ExprId>& parts) const;
+  bool have_one_head(std::span<const ExprId> parts) const;
   void left_factor(std::vector<ExprId>& parts);
   bool shorten_complements(std::vector<ExprId>& parts);
   void bound_infinite_intersection(Expr& expr, std::span<const ExprId> parts) const;

@@ -25,6 +25,17 @@ class AlternativeSets {
     return *known;
   }
 
+  // The loop of an alternative for a subtree of so many ids; null where it is not known, and walking so few ids costs
+  // less than to find it.
+  const AlternativeLoop* loop(AlternativeId id, std::uint32_t ids) {
+    constexpr std::uint32_t kWorthwhile = 32;
+    if (id.value >= loops_.size()) loops_.resize(id.value * 3 / 2 + 64);
+    const AlternativeLoop*& known = loops_[id.value];
+    if (!known) known = automaton_.known_loop(id);
+    if (!known && ids >= kWorthwhile) known = &automaton_.make_loop(id);
+    return known;
+  }
+
   // Sets `after` to the alternatives to which those of `set` lead. Cost: linear in their transitions.
   void find_successors(const AlternativeSet& set, std::uint8_t byte_class, AlternativeSet& after) {
     after.clear();
@@ -50,6 +61,7 @@ class AlternativeSets {
  private:
   Automaton& automaton_;
   std::vector<const Alternative*> alternatives_;  // by id; null: not asked for yet
+  std::vector<const AlternativeLoop*> loops_;     // by id; null: not asked for yet
   std::vector<std::uint32_t> last_seen_;          // by id: the last set that was found to have it
   std::uint32_t set_count_ = 0;
   std::size_t comparable_ = 8;  // the size of sets that are not compared: few of larger ones had shrunk

@@ -61,11 +61,11 @@ bool AlternativeWalk::take_subtree(const Position& at, ExprId reference_next, st
   std::uint32_t bound = UINT32_MAX;
   bool is_live = false;
   for (AlternativeId id : at.set) {
-    const Alternative& each = alternatives_[id];
-    if (exits_ && !(each.last_bytes & subtree.used).empty()) return false;
-    if (subtree.height > each.loop_reach || !subtree.used.is_subset_of(each.loop.bytes)) continue;
+    if (exits_ && !(alternatives_[id].last_bytes & subtree.used).empty()) return false;
+    const AlternativeLoop* each = alternatives_.loop(id, subtree.last - subtree.first);
+    if (!each || subtree.height > each->reach || !subtree.used.is_subset_of(each->loop.bytes)) continue;
     is_live = true;
-    bound = std::min(bound, each.loop.completion_bound);
+    bound = std::min(bound, each->loop.completion_bound);
   }
   if (!is_live) return false;
   if (exits_ && reference_next != ExprSet::kEmpty) {

@@ -4,6 +4,9 @@
 // and a search for a text that completes it. The conjuncts have few states each. A token is allowed if some text after
 // it is in all conjuncts: texts that completed other tokens mostly are. Where none is, the state itself decides.
 //
+// The reference state of a mask is followed by its conjuncts, too. Where both states have the same ones, the tokens are
+// those of the reference mask.
+//
 // Case: `(?!.*(?:a.{0}a|b.{1}b|...|j.{9}j)).*` on Llama 3.
 // Cost: for each node visited, about linear in the number of conjuncts.
 #pragma once
@@ -41,33 +44,54 @@ class ConjunctionWalk {
   bool run(ExprId state, ExprId reference, std::size_t first, std::size_t end);
 
  private:
+  using ConjunctId = std::uint32_t;             // an index into conjuncts_
+  using ConjunctSet = std::vector<ConjunctId>;  // ascending
+  struct Conjunct {
+    ExprId state;
+    const ExprId* row;
+    bool accepting;
+    std::uint32_t completion_bound;
+    std::vector<ConjunctSet> successors;   // by byte class, where `knows_successors`
+    std::vector<bool> knows_successors;    // by byte class
+    std::vector<std::int8_t> completions;  // by number: 1 if the completion is in it, -1 if not, 0 if not known
+  };
   struct Verdict {
     bool is_live = false, accepting = false;
     std::uint32_t completion_bound = 0;
   };
-  struct Position {
-    std::vector<ExprId> conjuncts;
-    ExprId reference;
+  struct Intersection {
+    ConjunctSet conjuncts;
     Verdict verdict;
-    std::uint8_t byte = 0;  // from the position before this one
     bool knows_state = false;
-    ExprId state;  // the intersection, where it was needed
+    ExprId state;  // where it was needed
   };
+  struct Position {
+    Intersection state, reference;
+    std::uint8_t byte = 0;  // from the position before this one
+  };
+  using Side = Intersection Position::*;
   // A text that completed some token.
   struct Completion {
     std::string text;
     std::uint32_t number;
   };
+  struct HashSet {
+    std::size_t operator()(const ConjunctSet& set) const;
+  };
 
-  bool follow(const std::vector<ExprId>& conjuncts, std::uint8_t byte, std::vector<ExprId>& after);
-  const std::vector<ExprId>& split(ExprId state);
-  const Verdict& find_verdict(std::size_t depth);
-  Verdict decide(std::size_t depth);
-  bool contains(ExprId conjunct, const Completion& completion);
-  std::optional<std::string> find_completion(const std::vector<ExprId>& conjuncts);
-  std::uint64_t distance(const std::vector<ExprId>& conjuncts);
-  ExprId state_at(std::size_t depth);
-  bool take_subtree(const Position& at, ExprId reference_next, std::size_t i);
+  ConjunctSet split(ExprId state);
+  ConjunctId intern(ExprId conjunct);
+  void start(Intersection& at, ExprId state);
+  bool follow(Side side, std::size_t depth);
+  bool follow(const ConjunctSet& conjuncts, std::uint8_t byte, ConjunctSet& after);
+  const Verdict& find_verdict(Side side, std::size_t depth);
+  Verdict decide(Side side, std::size_t depth);
+  bool accept(const ConjunctSet& conjuncts) const;
+  bool contains(ConjunctId conjunct, const Completion& completion);
+  std::optional<std::string> find_completion(const ConjunctSet& conjuncts);
+  std::uint64_t distance(const ConjunctSet& conjuncts) const;
+  ExprId state_at(Side side, std::size_t depth);
+  bool take_subtree(const Intersection& at, bool has_reference, std::size_t i);
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
@@ -76,13 +100,13 @@ class ConjunctionWalk {
   std::uint32_t equal_below_;
   const std::vector<TrieNode>& trie_;
   std::vector<Position> path_;  // path_[d]: after d more bytes than the first node has
-  std::unordered_map<std::uint32_t, std::vector<ExprId>> splits_;  // conjuncts, by expression
-  std::vector<Completion> completions_;                            // the one that was used last first
-  std::uint32_t completion_count_ = 0;                             // since the walk began
+  std::vector<Conjunct> conjuncts_;
+  std::unordered_map<std::uint32_t, ConjunctId> ids_;  // by expression
+  std::vector<Completion> completions_;                // the one that was used last first
+  std::uint32_t completion_count_ = 0;                 // since the walk began
   int failed_searches_ = 0;
-  std::unordered_map<std::uint64_t, bool> contained_;  // by conjunct and number of the completion
-  std::unordered_map<std::string, Verdict> verdicts_;  // by conjuncts
-  std::vector<std::uint8_t> bytes_;                    // one of each class
+  std::unordered_map<ConjunctSet, Verdict, HashSet> verdicts_;
+  std::vector<std::uint8_t> bytes_;  // one of each class
 };
 
 }  // namespace detent

@@ -350,17 +350,21 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "limit",
         "repeat_count",
     ): "a repeat count of {given} is above the largest, {limit}; use an open repeat such as {{n,}}",
+    ("limit", "nested_repeat_count"): (
+        "repeats of repeats count to {given}, above the largest count, {limit}; use an open repeat such as {{n,}} for "
+        "one of them"
+    ),
     ("limit", "states"): (
         "the constraint needs {given} automaton states, above the limit of {limit}; "
         "simplify it or raise Limits(states=...)"
     ),
     ("limit", "compiled_bytes"): (
-        "the rule alone takes {given} bytes, and decoding needs room beside it: above a third of the limit of {limit}; "
-        "simplify it or raise Limits(memory_bytes=...)"
+        "the rule alone takes {given} bytes, and decoding needs room beside it: above a quarter of the limit of "
+        "{limit}; simplify it or raise Limits(memory_bytes=...)"
     ),
     ("limit", "compiled_states"): (
-        "the rule alone takes {given} automaton states, and decoding needs room beside it: above a third of the limit "
-        "of {limit}; simplify it or raise Limits(states=...)"
+        "the rule alone takes {given} automaton states, and decoding needs room beside it: above a quarter of the "
+        "limit of {limit}; simplify it or raise Limits(states=...)"
     ),
     ("limit", "completion"): (
         "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for "

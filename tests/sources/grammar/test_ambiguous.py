@@ -84,3 +84,41 @@ def test_masks_by_sequences_are_those_of_the_automaton(grammar: str, seed: int) 
         token = rng.choice([token for token in sorted(expected) if len(texts[token]) < 4])
         matcher.advance(token)
         state = dfa.advance(state, texts[token])
+
+
+def levels(count: int) -> str:
+    """Return a grammar of levels that each begin with one of three rules of the next level."""
+    rules = ['root ::= "(" x0y0']
+    for level in range(count):
+        for kind in range(3):
+            rows = [f'x{level + 1}y{other} "{"abc"[(kind + other) % 3]}"?' for other in range(3)]
+            rules.append(f"x{level}y{kind} ::= {' | '.join(rows)}")
+    return "\n".join([*rules, *(f'x{count}y{kind} ::= "{kind}"' for kind in range(3))])
+
+
+def texts_of_levels(count: int) -> set[str]:
+    """Return the texts of `levels`, by trying every choice."""
+    texts = {kind: {str(kind)} for kind in range(3)}
+    for _ in range(count):
+        texts = {
+            kind: {text + end for other in range(3) for text in texts[other] for end in ("", "abc"[(kind + other) % 3])}
+            for kind in range(3)
+        }
+    return {"(" + text for text in texts[0]}
+
+
+def test_rules_that_begin_in_many_ways_are_expanded_once() -> None:
+    automaton = _core.Automaton(detent.gbnf(levels(24))._node, 250_000, 1 << 28, 200_000)
+    state = automaton.advance(automaton.start, b"(")
+    automaton.row(state)
+    assert automaton.work < 50_000
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_rules_that_begin_in_many_ways_keep_their_texts(count: int) -> None:
+    language = detent.gbnf(levels(count))
+    expected = texts_of_levels(count)
+    texts = [
+        "(" + kind + "".join(rest) for kind in "012" for n in range(count + 1) for rest in product("abc", repeat=n)
+    ]
+    assert {text for text in texts if language.accepts(text)} == expected

@@ -8,7 +8,7 @@ import pytest
 
 import detent
 from detent.queries import ByteDfa
-from detent.sources.grammar.contextual_lexer import Terminals
+from detent.sources.grammar.contextual_lexer import Guard, Terminals
 from tests.support.lark_grammars import random_grammar
 
 # What a terminal of Lark leaves open: comments that another may continue, signs before numbers, backtracking.
@@ -62,6 +62,48 @@ def test_random_grammars(lexer, monkeypatch):
         text = random_grammar(rng) + "\n%ignore " + rng.choice(['" "', "/ +/", "/[ c]/"])
         judged += check(text, lexer, monkeypatch)
     assert judged > 40
+
+
+def spaced_grammar(rng):
+    """Return a grammar with a terminal that takes blanks away from those that are ignored."""
+    word = rng.choice(["a+", "a(?!b)", "ab?", "[ab]+", "a+( a)*"])
+    spaced = rng.choice([" b?", "[ b]+", " ", "[ #]a", "[ ;]"])
+    symbols = ["W", "T", '";"', '"b"', "(W | T)", "W?", "T?"]
+    rows = [" ".join(rng.choices(symbols, k=rng.randint(1, 4))) for _ in range(rng.randint(1, 3))]
+    ignored = rng.choice(['" "', "/ +/", "/[ c]/"])
+    return f"start: {' | '.join(rows)}\nW: /{word}/\nT.2: /{spaced}/\n%ignore {ignored}"
+
+
+def test_guards_rest_on_blanks_that_every_terminal_has(monkeypatch):
+    check_blanks = Terminals.check_blanks
+    owner, allowed, restarts = [], [], []
+
+    def note(self, before):
+        edges = list(before)
+        owner[:] = [self]
+        allowed.append({number for number, path, guard in edges if guard == Guard.NONE and not path.rivals})
+        try:
+            check_blanks(self, edges)
+        except Exception:
+            restarts.append(allowed.copy())
+            allowed.clear()
+            raise
+
+    monkeypatch.setattr(Terminals, "check_blanks", note)
+    judged = 0
+    for seed in range(200):
+        rng = Random(seed)
+        owner.clear()
+        allowed.clear()
+        try:
+            detent.grammar(spaced_grammar(rng), lexer=rng.choice(["contextual", "dynamic"]))
+        except (detent.UnsupportedError, detent.PatternSyntaxError, detent.EmptyLanguageError):
+            continue
+        for terminals in owner:
+            judged += bool(terminals._used_blanks)
+            assert all(terminals._used_blanks <= found for found in allowed)
+    assert judged > 10
+    assert len(restarts) > 5
 
 
 def test_escapes_that_the_vocabulary_cannot_write():

@@ -11,6 +11,8 @@ import jsonschema
 import pytest
 
 import detent
+from detent.sources.json_schema.assertions.formulas import Formula
+from detent.sources.json_schema.solve.object_plan import ObjectPlan
 
 _VALUES = ["b", "c", "z"]
 _INTEGERS = {"additionalProperties": {"type": "integer"}}
@@ -185,6 +187,49 @@ def test_members_of_too_many_kinds_are_multiplied_out() -> None:
         verdicts.add(judge.is_valid(value))
         assert language.accepts(json.dumps(value)) == judge.is_valid(value), value
     assert verdicts == {True, False}
+
+
+def _with_kinds_of_one_member(letters: str) -> dict:
+    """Return a schema where v has a kind for each set of letters, and u distinguishes three cases before it."""
+    clauses: list[dict] = [
+        {"anyOf": [{"properties": {"v": {"pattern": letter}}, "required": ["v"]}, {"required": [letter]}]}
+        for letter in letters
+    ]
+    clauses += [{"anyOf": [{"properties": {"u": {"const": i}}}, {"required": [f"u{i}"]}]} for i in range(3)]
+    return {"type": "object", "properties": {"u": {"enum": [0, 1, 2]}, "v": {"type": "string"}}, "allOf": clauses}
+
+
+def test_a_member_is_multiplied_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = _with_kinds_of_one_member("abcdefghi")
+    failed: list[str] = []
+    multiplied = ObjectPlan.options
+
+    def options(plan: ObjectPlan, formula: Formula, name: str, known: list) -> list:
+        try:
+            return multiplied(plan, formula, name, known)
+        except detent.LimitError:
+            failed.append(name)
+            raise
+
+    monkeypatch.setattr(ObjectPlan, "options", options)
+    language, judge = detent.json_schema(schema), jsonschema.Draft202012Validator(schema)
+    assert failed == ["v"]
+    rng = Random(2)
+    verdicts = set()
+    for _ in range(300):
+        value: dict[str, object] = {"u": rng.randrange(3)} if rng.random() < 0.8 else {}
+        value["v"] = "".join(letter for letter in "abcdefghi" if rng.random() < 0.8)
+        value |= dict.fromkeys([letter for letter in "abcdefghi" if rng.random() < 0.8], 1)
+        value |= dict.fromkeys([f"u{i}" for i in range(3) if rng.random() < 0.8], 1)
+        verdicts.add(judge.is_valid(value))
+        assert language.accepts(json.dumps(value)) == judge.is_valid(value), value
+    assert verdicts == {True, False}
+
+
+def test_a_member_of_too_many_kinds_says_how_many() -> None:
+    with pytest.raises(detent.LimitError, match=r"'v' has over 1,024 combinations of schemas") as caught:
+        detent.json_schema(_with_kinds_of_one_member("abcdefghijk"))
+    assert (caught.value.limit, caught.value.given) == (1024, 2048)
 
 
 def test_names_in_other_spellings_are_the_same() -> None:

@@ -295,10 +295,10 @@ def _is_consistent(plan: ObjectPlan, term: Formula) -> bool:
 def _checked(terms: list[Formula], limit: int = _MAX_TERMS) -> list[Formula]:
     if len(terms) > limit:
         raise LimitError(
-            f"with members in any order, the schema's alternatives combine in over {_MAX_TERMS} ways; "
+            f"with members in any order, the schema's alternatives combine in over {limit:,} ways; "
             'simplify anyOf, oneOf and not, or write order="schema"',
             subject="combinations",
-            limit=_MAX_TERMS,
+            limit=limit,
             given=len(terms),
         )
     return terms

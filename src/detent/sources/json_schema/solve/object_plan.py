@@ -78,6 +78,8 @@ class ObjectPlan:
         self.residual = self._residual(rest)
         self.is_empty = self.residual is FALSE or any(name not in self.order for name in self.required)
         self._free: list[FreeNames] | None = None
+        self.divided_by_kinds: set[str] = set()
+        """The members by which a formula multiplied out to too many alternatives."""
 
     def _ordered(self, declared: Iterable[str], rest: list[Formula]) -> dict[str, None]:
         """Return the names that are not free: first those whose values have schemas."""
@@ -243,20 +245,20 @@ class ObjectPlan:
         for schemas, left in options:
             if left is not FALSE:
                 found.setdefault(frozenset(schemas), (tuple(dict.fromkeys(schemas)), []))[1].append(left)
-        merged = [
-            (schemas, solver.algebra.disjunction(lefts))
-            for schemas, lefts in found.values()
-            if not schemas or solver.values([*known, *schemas]) is not solver.document.nothing
-        ]
-        if len(merged) > _MAX_OPTIONS:
-            raise LimitError(
-                f"the value of one member is subject to over {_MAX_OPTIONS} combinations of schemas; simplify anyOf, "
-                "oneOf and not",
-                subject="combinations",
-                limit=_MAX_OPTIONS,
-                given=len(merged),
-            )
-        return merged
+        satisfiable: list[tuple[tuple[SignedSchema, ...], list[Formula]]] = []
+        for schemas, lefts in found.values():
+            if schemas and solver.values([*known, *schemas]) is solver.document.nothing:
+                continue
+            satisfiable.append((schemas, lefts))
+            if len(satisfiable) > _MAX_OPTIONS:
+                raise LimitError(
+                    f"the value of one member is subject to over {_MAX_OPTIONS} combinations of schemas; simplify "
+                    "anyOf, oneOf and not",
+                    subject="combinations",
+                    limit=_MAX_OPTIONS,
+                    given=len(satisfiable),
+                )
+        return [(schemas, solver.algebra.disjunction(lefts)) for schemas, lefts in satisfiable]
 
     # Free members.
 
