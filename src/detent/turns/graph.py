@@ -197,7 +197,7 @@ class _NameTrie:
             self.function[state] = index
 
     def longer(self, state: int) -> Iterator[int]:
-        """Yield the functions whose names go on behind a state."""
+        """Yield the functions whose names go on after a state."""
         pending = list(self.children[state].values())
         for child in pending:  # grows
             function = self.function[child]
