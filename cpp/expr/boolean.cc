@@ -126,13 +126,13 @@ void ExprSet::absorb_tails(std::vector<ExprId>& parts) const {
   std::erase_if(parts, [&](ExprId part) { return std::binary_search(tails.begin(), tails.end(), part); });
 }
 
-// Whether all are sequences of the same head, an optional call. Other heads are written before more tails are factored:
+// Whether all are sequences of the same optional head. Other heads are written before more tails are factored:
 // in an intersection, the longer sequences would be more states.
 bool ExprSet::have_one_head(std::span<const ExprId> parts) const {
   const Expr& first = exprs_[parts[0].value];
   if (first.op != Op::concat) return false;
   const Expr& head = exprs_[first.first().value];
-  return head.has_rule && head.nullable && std::ranges::all_of(parts, [&](ExprId part) {
+  return head.nullable && std::ranges::all_of(parts, [&](ExprId part) {
            const Expr& expr = exprs_[part.value];
            return expr.op == Op::concat && expr.first() == first.first();
          });
