@@ -18,7 +18,7 @@ namespace detent {
 namespace {
 
 constexpr std::uint32_t kManyNodes = 4'096;  // a walk over fewer costs less
-constexpr std::size_t kFewOthers = 8;        // at most one node in so many has a further byte
+constexpr std::size_t kFewOthers = 32;       // at most one node in so many has a further byte
 constexpr std::int64_t kMuchWork = 4'000;    // for the rows of a run
 
 // The bytes that a JSON string writes as they are, one character each (StringLengths).
