@@ -469,6 +469,11 @@ def token_ids_of(prompt: Prompt, model: Model) -> list[int]:
         raise ArgumentError(
             f"prompt must be a str, a detent.Chat, a list of messages or of token ids, got {type(prompt).__name__}"
         )
+    if len(prompt) > 0 and all(isinstance(each, str) for each in prompt):
+        raise ArgumentError(
+            "prompt is one text, got a list of texts; several are a batch: "
+            "generate_batch(model, [detent.Request(prompt, language) for prompt in prompts])"
+        )
     ids = [whole_number("each token id of the prompt", token_id, least=0) for token_id in prompt]
     if ids and max(ids) >= len(model.vocabulary):
         raise ArgumentError(
