@@ -48,7 +48,8 @@ def test_grammars_by_their_suffix(run: Any, tmp_path: Path) -> None:
 
 def test_a_schema_that_is_neither_a_file_nor_json(run: Any, tmp_path: Path) -> None:
     assert "neither a file nor" in run("check", "--json-schema", '{"a": ', "x")[2]
-    assert "No such file" in run("check", "--json-schema", str(tmp_path / "none.json"), "x")[2]
+    assert "No such file or directory; give" in run("check", "--json-schema", str(tmp_path / "none.json"), "x")[2]
+    assert "; write the grammar to a file" in run("check", "--grammar", 'start: "a"', "x")[2]
 
 
 def test_explain(run: Any) -> None:

@@ -443,8 +443,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "two lists of distinct items over the same text began at different items; begin them together"
     ),
     ("unsupported", "distinct_canonical_budget"): (
-        "how many canonical tokens complete lists of unique items, or of counted members, is not known; leave out "
-        "max_tokens, canonical=True, uniqueItems or minProperties"
+        "how many canonical tokens complete lists of unique items, or of counted members, is not known; write "
+        "canonical=False, or leave out max_tokens, uniqueItems or minProperties"
     ),
     ("unsupported", "distinct_few_names"): (
         "counted members need names without number; declare the few names that there are"
@@ -463,8 +463,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "a list of at least {given} unique items that contain the list itself; leave out uniqueItems or minItems there"
     ),
     ("unsupported", "distinct_under_algebra"): (
-        "a list of unique items or counted members cannot be a part of &, - or ~, nor of a lookaround: its texts are "
-        "compared as they are written; combine the schemas, or ban words while generating"
+        "a list of unique items or counted members cannot be a part of &, - or ~, nor of a lookaround or a ban: its "
+        "texts are compared as they are written; write the condition into the schema of its items, as a pattern or not"
     ),
     ("unsupported", "distinct_values"): "an item of a list of unique items must be a JSON value",
     ("unsupported", "loop_in_lookbehind"): "an unbounded loop with assertions inside a lookbehind; bound the loop",

@@ -11,6 +11,7 @@ from typing import Any
 
 from detent.errors import LimitError, SchemaError
 from detent.limits import Limits
+from detent.sources.nodes import short_repr
 
 __all__ = ["as_dicts", "check_size", "has_one_base", "parse", "read_text"]
 
@@ -42,7 +43,8 @@ def read_text(text: str, limits: Limits) -> Any:
         return parse(text)
     except json.JSONDecodeError as error:
         raise SchemaError(
-            f"the schema is no JSON: {error.msg} at line {error.lineno}, column {error.colno}; correct it there"
+            f"the schema is no JSON: {error.msg} at line {error.lineno}, column {error.colno} of {short_repr(text)}; "
+            "correct it there, or pass a dict or a Python type"
         ) from None
     except RecursionError:
         raise LimitError(
