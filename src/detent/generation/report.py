@@ -239,8 +239,7 @@ class Report:
     def __str__(self) -> str:
         """Return a summary of a few lines."""
         lines = [
-            f"{len(self.steps)} step{'' if len(self.steps) == 1 else 's'}, {100 * self.forced_share:.0f} % forced, {self.model_calls} model "
-            f"call{'' if self.model_calls == 1 else 's'}",
+            f"{len(self.steps)} steps, {100 * self.forced_share:.0f} % forced, {self.model_calls} model calls",
             f"{self.tokens_per_second:.1f} tokens a second, {100 * self.mask_share:.1f} % of the time in masks",
             f"log of the allowed mass {self.log_mass:.3f}, mean entropy of the model {self.entropy:.2f} nats",
         ]

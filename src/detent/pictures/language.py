@@ -144,10 +144,7 @@ def matcher_body(matcher: Matcher) -> str:
     tokens = " ".join(f"<code>{token_html(each, 24)}</code>" for each in names[:_SHOWN_TOKENS])
     facts = [
         ("rule", plain(title_of(matcher.guide.language.description))),
-        (
-            "text so far",
-            f"<code>{token_html(matcher._text()[-_LONGEST:], _LONGEST)}</code>, {len(matcher)} step{'' if len(matcher) == 1 else 's'}",
-        ),
+        ("text so far", f"<code>{token_html(matcher._text()[-_LONGEST:], _LONGEST)}</code>, {len(matcher)} steps"),
         ("the text", state),
         (
             "may follow",
