@@ -425,13 +425,13 @@ def usable_cores() -> int:
 
 
 def index_of(value: SupportsIndex) -> int:
-    """Return a token id or step count as an int; raise `StateError` for what is none. The core calls this too."""
+    """Return a token id or step count as an int; raise `ArgumentError` for what is none. The core calls this too."""
     try:
         if isinstance(value, bool):
             raise TypeError
         index = operator.index(value)
     except TypeError:
-        raise StateError(f"expected an integer, got {short_repr(value)}; the state is unchanged") from None
+        raise ArgumentError(f"expected an integer, got {short_repr(value)}; the state is unchanged") from None
     if not -(1 << 63) <= index < 1 << 63:
-        raise StateError(f"{short_repr(value)} is out of range; the state is unchanged")
+        raise ArgumentError(f"{short_repr(value)} is out of range; the state is unchanged")
     return index
