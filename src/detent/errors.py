@@ -313,6 +313,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "node_bytes"): "not the bytes of a language, or damaged ones, at byte {given} of {limit}",
     ("argument", "nullable_member"): "member {given} of an unordered list may be empty; give one that has a byte",
     ("argument", "open_reference"): "a reference stands outside a grammar; wrap the definitions in grammar(...)",
+    ("argument", "plain_schemas"): "a reader of plain schemas needs each text of the notation, and four lists of names",
     ("argument", "reference"): "reference {given} is to none of the {limit} definitions",
     ("argument", "automaton_state"): "state {given} is none that the automaton has returned",
     ("argument", "logits"): "the type code or the shapes of logits and mask do not fit each other",

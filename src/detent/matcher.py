@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, final
 
 import numpy as np
 
@@ -106,6 +106,13 @@ class Matcher(_core.Matcher):
             )
             raise StateError(message) from None
         self._byte_steps = {**self._byte_steps, step: bytes(text)}
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: a matcher is made again from its tokens."""
+        raise TypeError(
+            "a Matcher cannot be pickled or copied; matcher.fork() copies it, and in another process "
+            "guide.matcher(...) with advance of matcher.token_ids makes it again"
+        )
 
     def fork(self) -> Matcher:
         """Return an independent matcher in the same state. Constant time: both share the steps so far."""
