@@ -137,9 +137,7 @@ class Meter {
     if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
   }
 
-  [[noreturn]] void throw_total() const {
-    throw Error(ErrorKind::limit, "compiled_work", max_total_ + 1, max_total_);
-  }
+  [[noreturn]] void throw_total() const { throw Error(ErrorKind::limit, "compiled_work", max_total_ + 1, max_total_); }
 
   Limits limits_;
   std::int64_t max_states_;
