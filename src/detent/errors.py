@@ -367,6 +367,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "the rule alone takes {given} automaton states, and decoding needs room beside it: above a quarter of the "
         "limit of {limit}; simplify it or raise Limits(states=...)"
     ),
+    ("limit", "compiled_work"): (
+        "compiling the rule, or a mask of its first steps, takes over {limit} units of work; simplify it or raise "
+        "Limits(work=...)"
+    ),
     ("limit", "completion"): (
         "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for "
         "shorter texts"
