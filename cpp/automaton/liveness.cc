@@ -287,6 +287,14 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
       remember(goal, kDead, Use::lengths);
     } else if (const std::optional<std::uint32_t> bound = length_of_witness(goal)) {
       remember(goal, *bound, Use::bounds);
+    } else if (const ExprId tail = operand_after_guards(goal); tail != ExprSet::kEmpty && known(tail) == kUnknown) {
+      goals.push_back(tail);
+    } else if (const std::optional<std::uint32_t> length = length_by_first_byte(goal)) {
+      remember(goal, *length, Use::bounds);
+    } else if (const ExprId wide = widened(goal); wide != ExprSet::kEmpty && known(wide) == kUnknown) {
+      goals.push_back(wide);
+    } else if (wide != ExprSet::kEmpty && known(wide) == kDead) {
+      remember(goal, kDead, Use::lengths);
     } else if (const ExprId next = after_escaped_character(goal); next == ExprSet::kEmpty) {
       search(goal);
     } else if (known(next) == kUnknown) {

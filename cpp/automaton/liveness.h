@@ -115,6 +115,10 @@ class Liveness {
   // The texts that follow some character that `id`, a JSON string after a backslash, may write as an escape; they may
   // be live. The empty language where `id` is not in such a position, or none of some characters is left.
   ExprId after_escaped_character(ExprId id);
+  // What is left after a guard (excluded_prefixes.cc).
+  ExprId operand_after_guards(ExprId id) const;
+  std::optional<std::uint32_t> length_by_first_byte(ExprId id);
+  ExprId widened(ExprId id);
   std::uint32_t distance_guess(ExprId id) const;
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.
