@@ -1,0 +1,60 @@
+"""Grammars without the texts that begin with some words, the form of what is left after a guard, by brute force."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import detent
+from detent import _core
+from detent.sources.grammar import gbnf
+from tests.support.derivation import derived, strings
+
+ALPHABET, LENGTH = "ab", 6
+NAMES = ["root", "x", "y"]
+SYMBOLS = [*NAMES, "a", "b", "ab", "bb", ""]
+ROWS = st.lists(st.lists(st.sampled_from(SYMBOLS), max_size=3), min_size=1, max_size=3)
+WORDS = st.lists(st.sampled_from(["a", "b", "aa", "ab", "ba", "aba", "bab", "bba"]), min_size=1, max_size=2)
+LIMITS = {"states": 250_000, "memory_bytes": 256 << 20, "steps": 20_000_000}
+
+
+def written(rules: dict[str, list[list[str]]]) -> str:
+    def symbol(name: str) -> str:
+        return name if name in rules else f'"{name}"'
+
+    return "\n".join(
+        f"{name} ::= " + " | ".join(" ".join(map(symbol, row)) or '""' for row in rows) for name, rows in rules.items()
+    )
+
+
+def shortest(texts: set[str], prefix: str) -> int | None:
+    return min((len(text) - len(prefix) for text in texts if text.startswith(prefix)), default=None)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.fixed_dictionaries({name: ROWS for name in NAMES}), WORDS, st.sampled_from(["", "[ab]*", "a*"]))
+def test_grammars_without_some_beginnings(rules, words, head):
+    """Live states are those with a text; the bound of each is the length of some text or more."""
+    beginnings = detent.regex(f"(?:{'|'.join(words)})[ab]*")
+    roots = derived(rules, LENGTH)["root"]
+    heads = [text for text in strings(ALPHABET, LENGTH) if re.fullmatch(head, text)]
+    joined = {left + right for left in heads for right in roots if len(left + right) <= LENGTH}
+    texts = {text for text in joined if not text.startswith(tuple(words))}
+    try:
+        grammar = gbnf(written(rules))
+    except detent.EmptyLanguageError:
+        assert not roots
+        return
+    language = (detent.regex(head) + grammar if head else grammar) & ~beginnings
+    dfa = _core.Automaton(language._node, **LIMITS)
+    for prefix in strings(ALPHABET, 3):
+        state = dfa.advance(dfa.start, prefix.encode())
+        length = shortest(texts, prefix)
+        if length is not None:
+            assert state, prefix
+            assert dfa.completion_bound(state) >= length
+        elif state:
+            text = prefix + dfa.shortest_completion(state).decode()
+            assert len(text) > LENGTH
