@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import detent
@@ -33,6 +33,12 @@ def shortest(texts: set[str], prefix: str) -> int | None:
     return min((len(text) - len(prefix) for text in texts if text.startswith(prefix)), default=None)
 
 
+NESTED = {"root": [["ab", "x"]], "x": [["b"], ["a", "x", "b"]], "y": [["a"]]}
+
+
+@example(NESTED, ["aa"], "").via("live only by the second byte")
+@example(NESTED, ["a"], "").via("dead")
+@example(NESTED, ["b"], "").via("live by the first byte")
 @settings(max_examples=200, deadline=None)
 @given(st.fixed_dictionaries({name: ROWS for name in NAMES}), WORDS, st.sampled_from(["", "[ab]*", "a*"]))
 def test_grammars_without_some_beginnings(rules, words, head):
