@@ -49,8 +49,8 @@ def read_transformers(tokenizer: Any) -> LoadedTokens:
         decode = partial(tokenizer.decode, clean_up_tokenization_spaces=False)
     else:
         raise ArgumentError(
-            f"expected a tokenizer of the package transformers, got {shown(tokenizer)}; of the package tokenizers, save "
-            "it and write Vocabulary.from_file(path, eos_token_ids=...)"
+            f"expected a tokenizer of the package transformers, got {shown(tokenizer)}; save one of the package "
+            "tokenizers, and write Vocabulary.from_file(path, eos_token_ids=...)"
         )
     attached = AttachedTokenizer(lambda: TokenizerCalls(partial(tokenizer.encode, add_special_tokens=False), decode))
     attached.check(table.tokens, table.special_token_ids)
