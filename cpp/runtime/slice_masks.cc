@@ -307,18 +307,22 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
     return state;
   };
   ExprId noted = ExprSet::kEmpty;  // the state whose completion was noted last
+  const auto refuse = [&builder](std::uint32_t id) { builder.refuse(id); };
+  each_token_from(vocabulary_, free->dead_first, refuse);
   const std::vector<std::uint32_t> row = builder.row();
-  if (!free->dead.empty())
-    each_token_with(vocabulary_, free->dead, [&builder](std::uint32_t id) { builder.refuse(id); });
-  for (std::uint32_t id : free->others) {
-    if ((row[id >> 5] >> (id & 31) & 1) == 0) continue;
-    const ExprId state = after(prefix, vocabulary_.bytes(id));
-    if (state == ExprSet::kEmpty) {
-      builder.refuse(id);
-      continue;
+  each_token_with(vocabulary_, free->dead, refuse);
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (!free->others.contains(static_cast<std::uint8_t>(byte))) continue;
+    for (std::uint32_t id : *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte))) {
+      if ((row[id >> 5] >> (id & 31) & 1) == 0) continue;
+      const ExprId state = after(prefix, vocabulary_.bytes(id));
+      if (state == ExprSet::kEmpty) {
+        builder.refuse(id);
+        continue;
+      }
+      builder.allow(id);
+      if (state != noted) builder.note_length(automaton_.completion_bound(noted = state));
     }
-    builder.allow(id);
-    if (state != noted) builder.note_length(automaton_.completion_bound(noted = state));
   }
   return builder.finish(keep_exits(all->context_dependent(), [&](std::string_view text) {
     const ExprId state = after(prefix, text);
