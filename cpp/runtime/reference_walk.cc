@@ -21,7 +21,7 @@ constexpr std::size_t kFewTargets = 256;
 std::optional<TargetNodes> find_targets(const Vocabulary& vocabulary, const ReferenceMask& reference) {
   if (reference.equal_inside) return TargetNodes(reference.mask->context_dependent()->exits);
   if (!reference.is_larger || reference.equal_below < TokenTrie::kLongToken) return std::nullopt;
-  return TargetNodes(vocabulary, *reference.mask, reference.equal_below);
+  return TargetNodes(vocabulary, *reference.mask, reference.equal_below, reference.equal_below_characters);
 }
 
 }  // namespace
@@ -163,9 +163,11 @@ bool ReferenceWalk::stays_tokenizable_below(ExprId from, const Subtree& subtree)
 // Allows the whole subtree at once if each of its characters leads the state back to itself. A counted loop does so as
 // far as the subtree reaches. Returns whether it did.
 bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i) {
+  constexpr std::uint32_t kFewTokens = 8;  // their states cost less than the loop bytes
   if (reference_.equal_inside) return false;
   const TrieNode& node = trie_[i];
   const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
+  if (next != at.state && subtree.last - subtree.first < kFewTokens) return false;
   const ExprId from = subtree.height <= Automaton::kNear ? near(at.state) : at.state;
   // Finding the loop bytes costs transition rows, so test first whether this byte rules a loop out.
   const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;

@@ -32,6 +32,8 @@ struct ReferenceMask {
   bool equal_inside = false;         // all tokens are, up to the position where they leave the slice
   std::uint32_t inside_bound = 0;  // where `equal_inside`: of the completions after a token inside the slice, in bytes
   bool is_larger = false;          // every text of the state is one of the reference state
+  std::uint32_t equal_below_characters =
+      0;  // where `is_larger`: tokens of fewer characters are allowed as in the reference
 };
 
 // The positions where the tokens of a slice leave it, compared with those of the reference.

@@ -19,8 +19,8 @@ class TargetNodes {
  public:
   explicit TargetNodes(std::vector<std::uint32_t> nodes) : nodes_(std::move(nodes)) {}  // ascending
   // The tokens that a mask allows, and the positions where they leave its slice, if it is that of one; of these all
-  // after at least `length` bytes.
-  TargetNodes(const Vocabulary& vocabulary, const Mask& mask, std::uint32_t length);
+  // after at least `length` bytes; of the tokens those of at least `characters` characters.
+  TargetNodes(const Vocabulary& vocabulary, const Mask& mask, std::uint32_t length, std::uint32_t characters);
 
   // Whether a node from `first` on, before `end`, is a target. Later calls have no smaller `first`.
   bool any_between(std::size_t first, std::size_t end) {
