@@ -45,14 +45,10 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::leaving_at(std::vector
 template <class Keep>
 std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
     const std::shared_ptr<const ContextDependentTokens>& tokens, Keep keep) const {
-  const std::vector<TrieNode>& trie = vocabulary_.trie();
   std::vector<std::uint32_t> exits;
   for (std::uint32_t exit : tokens->exits) {
-    std::uint32_t node = exit;  // some token below
-    while (trie[node].token == TrieNode::kNoToken) ++node;
-    const std::uint32_t token = trie[node].token;
-    const std::uint32_t id = token & TrieNode::kShared ? vocabulary_.shared_ids(token)[0] : token;
-    if (keep(vocabulary_.bytes(id).substr(0, trie[exit].depth))) exits.push_back(exit);
+    const std::string_view text = vocabulary_.text_of_node(exit);
+    if (keep(text.substr(0, text.size() - 1))) exits.push_back(exit);
   }
   if (exits.size() == tokens->exits.size()) return tokens;
   return leaving_at(std::move(exits), [&tokens](const std::vector<std::uint32_t>& kept) {

@@ -27,7 +27,7 @@ class TargetNodes {
     while (passed_ < nodes_.size() && nodes_[passed_] < first) ++passed_;
     return passed_ < nodes_.size() && nodes_[passed_] < end;
   }
-  std::size_t size() const { return nodes_.size(); }
+  const std::vector<std::uint32_t>& nodes() const { return nodes_; }
   bool are_passed() const { return passed_ == nodes_.size(); }
 
  private:
