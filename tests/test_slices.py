@@ -389,6 +389,7 @@ _DEAD_BYTES: dict[str, tuple[dict[str, Any], list[bytes]]] = {
     "everywhere": ({"[ar]": False, "k_s": False, "k_[a-j]z": {"type": "null"}}, [b"", b"k_", b"xs"]),
     "up to a byte after which all is allowed": ({"^[^k]*a": False}, [b"", b"x", b"xk"]),
     "up to another byte": ({"^[^k]*a": False, "k_[sw]": False}, [b"", b"x", b"xk", b"k_"]),
+    "up to a rare byte": ({"^[^k]*a": False, "k[sw]": False}, [b"", b"x"]),
     "but for one state": ({"^([^k]|kk)*[ar]": False, "x[sw]": {"type": "null"}}, [b"", b"x", b"xk", b"kk"]),
 }
 
