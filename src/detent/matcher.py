@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, final
 
 import numpy as np
 
@@ -106,6 +106,13 @@ class Matcher(_core.Matcher):
             )
             raise StateError(message) from None
         self._byte_steps = {**self._byte_steps, step: bytes(text)}
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: a matcher is made again from its tokens."""
+        raise TypeError(
+            "a Matcher cannot be pickled or copied; matcher.fork() copies it, and in another process "
+            "guide.matcher(...) with advance of matcher.token_ids makes it again"
+        )
 
     def fork(self) -> Matcher:
         """Return an independent matcher in the same state. Constant time: both share the steps so far."""
@@ -418,13 +425,13 @@ def usable_cores() -> int:
 
 
 def index_of(value: SupportsIndex) -> int:
-    """Return a token id or step count as an int; raise `StateError` for what is none. The core calls this too."""
+    """Return a token id or step count as an int; raise `ArgumentError` for what is none. The core calls this too."""
     try:
         if isinstance(value, bool):
             raise TypeError
         index = operator.index(value)
     except TypeError:
-        raise StateError(f"expected an integer, got {short_repr(value)}; the state is unchanged") from None
+        raise ArgumentError(f"expected an integer, got {short_repr(value)}; the state is unchanged") from None
     if not -(1 << 63) <= index < 1 << 63:
-        raise StateError(f"{short_repr(value)} is out of range; the state is unchanged")
+        raise ArgumentError(f"{short_repr(value)} is out of range; the state is unchanged")
     return index
