@@ -47,7 +47,8 @@ def test_a_byte_where_the_text_may_end() -> None:
     )
     matcher.advance(0)
     assert matcher.explain(2) == (
-        "token 2 b'ab' refused at byte 1, where b'b' stands: expected 'a' or end of text, by 'a' at character 0 of 'a+|'"
+        "token 2 b'ab' refused at byte 1, where b'b' stands: expected 'a' or end of text, "
+        "by 'a' at character 0 of 'a+|'"
     )
 
 
