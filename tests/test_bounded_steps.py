@@ -184,6 +184,28 @@ def test_compiling_leaves_room_for_decoding_and_names_the_part() -> None:
     assert (found.value.subject, found.value.limit, found.value.given) == ("states", 88_000, 22_001)
 
 
+@needs_shared
+@pytest.mark.parametrize(
+    "rule",
+    [
+        detent.gbnf('root ::= .* root? .* "a" .{9}'),  # the first mask takes 0.2 s, and later ones up to 7 s
+        detent.gbnf(
+            'root ::= d0 "!"\n'
+            + "\n".join(f'd{i} ::= d{i + 1} d{i + 1} | "{letter}"' for i, letter in enumerate("abcdefghijklmnopqrst"))
+            + '\nd20 ::= "u" | ""'
+        ),
+    ],
+)
+def test_a_rule_whose_first_steps_take_long_is_refused_by_compile(rule: detent.Language[str]) -> None:
+    vocabulary = real_vocabulary("llama3")
+    for _ in range(2):  # what the first compilation computed does not change the answer of the second one
+        start = process_time_ns()
+        with pytest.raises(detent.LimitError, match="simplify it or raise Limits") as found:
+            detent.compile(rule, vocabulary)
+        assert found.value.subject == "work"
+        assert process_time_ns() - start < 2e9
+
+
 @pytest.mark.parametrize(
     "words", [["ab", "aab"] * 50 + ["a", "bba"] * 50, ["a", "bb", "ba"] * 60, ["b"] * 3 + ["a"] * 150 + ["b"]]
 )

@@ -48,7 +48,8 @@ def test_grammars_by_their_suffix(run: Any, tmp_path: Path) -> None:
 
 def test_a_schema_that_is_neither_a_file_nor_json(run: Any, tmp_path: Path) -> None:
     assert "neither a file nor" in run("check", "--json-schema", '{"a": ', "x")[2]
-    assert "No such file" in run("check", "--json-schema", str(tmp_path / "none.json"), "x")[2]
+    assert "No such file or directory; give" in run("check", "--json-schema", str(tmp_path / "none.json"), "x")[2]
+    assert "; write the grammar to a file" in run("check", "--grammar", 'start: "a"', "x")[2]
 
 
 def test_explain(run: Any) -> None:
@@ -68,6 +69,7 @@ def test_compile(run: Any) -> None:
     found = json.loads(run("compile", "--regex", DATE, "--json", "--samples", "2")[1])
     assert (found["shortest"], found["count"], len(found["samples"])) == ("0000-00", 10**6, 2)
     assert "infinitely many" in json.loads(run("compile", "--regex", "a*", "--json")[1])["count"]
+    assert "count          infinitely many\n" in run("compile", "--regex", "a*")[1]
     warned = json.loads(run("compile", "--json", "--json-schema", '{"propertys": {}}')[1])["warnings"]
     assert "properties" in warned[0]
     assert "shortest" in run("compile", "--regex", DATE, "--canonical")[1]

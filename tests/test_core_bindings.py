@@ -18,6 +18,8 @@ import pytest
 
 import detent
 from detent import _core
+from detent.sources.json_schema.emit import plain_text
+from detent.sources.json_schema.emit.json_spelling import json_spelling
 
 EXPECTED = (detent.DetentError, TypeError, ValueError, IndexError, OverflowError, BufferError, MemoryError)
 INTEGERS = [-(2**63), -1, 0, 1, 2, 3, 255, 256, 10**6, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1, 2**32, 2**63, 2**64]
@@ -85,6 +87,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "Matcher": lambda: _core.Matcher(machine(), 3),
     "TokenDfa": lambda: _core.TokenDfa(**DFA),
     "MaskSlots": lambda: _core.MaskSlots(np.zeros((9, 1), np.int32), 9, 1),
+    "PlainSchemas": lambda: plain_text._core_reader(json_spelling("written", None), True),
 }
 ARGUMENTS: dict[str, Callable[[], Any]] = {
     **{name: partial(ENCODER.get, name) for name in ENCODER},
@@ -119,6 +122,10 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "transitions": lambda: _core.PretokenTransitions(vocabulary(), encoder()),
     "kinds": lambda: [(None, _core.literal(b"a")), (_core.literal(b'"a"'), _core.literal(b":0"))],
     "order": lambda: _core.repeat(_core.byte_set(b"\0\1"), 0, None), "escape": lambda: b" ",
+    "written": lambda: True, "ordered": lambda: True, "formats": lambda: ["date"],
+    "dialects": lambda: [("", "https://json-schema.org/draft/2020-12/schema", 2020)],
+    "constrained": lambda: lambda text, uri: None, "closed": lambda: lambda text, uri: None,
+    "intended": lambda: lambda name: "",
 }  # fmt: skip
 #: Where one name stands for two kinds of arguments.
 SPECIAL: dict[tuple[str, str], Callable[[], Any]] = {
@@ -128,6 +135,9 @@ SPECIAL: dict[tuple[str, str], Callable[[], Any]] = {
     ("equal_ids", "others"): lambda: np.zeros(2, np.int64), ("copy_masked", "logits"): lambda: np.zeros(5, np.float32),
     ("chars", "ranges"): lambda: [(97, 99)], ("rollback", "steps"): lambda: 0,
     ("shortest_completion", "state"): lambda: OBJECTS["Automaton"]().start,
+    ("PlainSchemas", "parts"): lambda: plain_text.parts_of(json_spelling("written", None)),
+    ("PlainSchemas", "names"): lambda: [["title"], ["$id"], ["maxLength"], ["not"]],
+    ("read", "text"): lambda: '{"type": "object", "properties": {"a": {"type": "string", "maxLength": 2}}}',
     ("node_from_bytes", "text"): LANGUAGE.to_bytes, ("fill", "index"): lambda: np.zeros(2, np.int32),
     ("distinct", "names"): lambda: False, ("read_merges", "ids"): lambda: {"a": 0, "b": 1, "ab": 2},
     ("read_merges", "json"): lambda: b'["a b"]', ("some_completion", "state"): lambda: OBJECTS["Automaton"]().start,

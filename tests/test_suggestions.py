@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal
 
@@ -63,6 +64,11 @@ def test_a_keyword_argument_near_to_none_lists_the_parameters() -> None:
 def test_checked_functions_stay_functions() -> None:
     assert pickle.loads(pickle.dumps(detent.regex)) is detent.regex
     assert detent.regex.__name__ == "regex"
+
+
+@dataclass
+class _Point:
+    x: int
 
 
 class Colour(Enum):
@@ -142,3 +148,24 @@ def test_values_of_bytes_are_those_of_their_text() -> None:
     assert detent.date().parse(b"2024-02-29") == detent.date().parse("2024-02-29")
     with pytest.raises(detent.ArgumentError, match="UTF-8"):
         detent.byte_class(b"\xff").parse(b"\xff")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: detent.json_schema("integer"), r"of 'integer'; correct it there, or pass a dict or a Python type"),
+        (lambda: detent.json_schema({}, whitespace="none"), r'whitespace is "written", .*; "regex \'none\'" has'),
+        (lambda: detent.calls([{"name": "f"}], style="lama3-json"), r"did you mean 'llama3-json'\?"),
+        (lambda: detent.turn(style="chatgpt"), r"such as 'hermes'.*detent\.turns\.STYLES has their names"),
+        (lambda: detent.grammar('one: "a"'), r"no rule 'start' to begin with, only \['one'\]; .* pass start="),
+        (lambda: detent.ebnf("one ::= 'a'", start="two"), r"no rule 'two' to begin with, only \['one'\]; define it"),
+        (lambda: detent.grammar('START: "a"'), r"the grammar has no rules; write start: "),
+        (lambda: detent.ebnf(""), r"the grammar has no rules; write start ::= "),
+        (lambda: detent.generate(detent.load_model(), ["Hi", "Ho"]), r"a list of texts; several are a batch"),
+        (lambda: detent.generate(detent.load_model(), "Hi", _Point(1)), r"pass the type _Point itself"),  # type: ignore[arg-type]
+        (lambda: detent.Vocabulary.from_file(""), r"expected the path of a tokenizer file, got ''"),
+    ],
+)
+def test_messages_name_what_there_is(call: Any, message: str) -> None:
+    with pytest.raises(detent.DetentError, match=message):
+        call()

@@ -5,7 +5,7 @@ that its entry below names, nothing else:
 
     base <- expr <- automaton <- runtime          base <- mask <- vocab <- runtime
               ^------- vocab                      base <- bpe <- runtime
-                                                  base <- logits          everything <- bind
+                                                  base <- logits          expr <- schema    everything <- bind
 
 Inside runtime/, files are parts of a layer too: users of token machines know their interface alone.
 
@@ -28,9 +28,10 @@ ALLOWED: dict[str, set[str]] = {
     "bpe": {"base"},
     "logits": {"base"},
     "automaton": {"base", "expr"},
+    "schema": {"base", "expr"},
     "vocab": {"base", "expr", "mask"},
     "runtime": {"base", "expr", "mask", "automaton", "vocab", "bpe"},
-    "bind": {"base", "expr", "mask", "logits", "automaton", "vocab", "bpe", "runtime"},
+    "bind": {"base", "expr", "mask", "logits", "automaton", "vocab", "bpe", "runtime", "schema"},
 }
 RUNTIME: dict[str, tuple[set[str], set[str]]] = {
     "interface": ({"token_machine"}, set()),

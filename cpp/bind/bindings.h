@@ -7,6 +7,7 @@ namespace detent {
 
 void bind_errors();
 void bind_nodes(nanobind::module_& m);
+void bind_schemas(nanobind::module_& m);
 void bind_vocabulary(nanobind::module_& m);
 void bind_tokenizer(nanobind::module_& m);
 void bind_automaton(nanobind::module_& m);

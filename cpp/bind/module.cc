@@ -9,6 +9,7 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);  // a module-level object of a user's script is no leak of this module
   detent::bind_errors();
   detent::bind_nodes(m);
+  detent::bind_schemas(m);
   detent::bind_vocabulary(m);
   detent::bind_tokenizer(m);
   detent::bind_automaton(m);

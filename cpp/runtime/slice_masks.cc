@@ -45,14 +45,10 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::leaving_at(std::vector
 template <class Keep>
 std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
     const std::shared_ptr<const ContextDependentTokens>& tokens, Keep keep) const {
-  const std::vector<TrieNode>& trie = vocabulary_.trie();
   std::vector<std::uint32_t> exits;
   for (std::uint32_t exit : tokens->exits) {
-    std::uint32_t node = exit;  // some token below
-    while (trie[node].token == TrieNode::kNoToken) ++node;
-    const std::uint32_t token = trie[node].token;
-    const std::uint32_t id = token & TrieNode::kShared ? vocabulary_.shared_ids(token)[0] : token;
-    if (keep(vocabulary_.bytes(id).substr(0, trie[exit].depth))) exits.push_back(exit);
+    const std::string_view text = vocabulary_.text_of_node(exit);
+    if (keep(text.substr(0, text.size() - 1))) exits.push_back(exit);
   }
   if (exits.size() == tokens->exits.size()) return tokens;
   return leaving_at(std::move(exits), [&tokens](const std::vector<std::uint32_t>& kept) {
@@ -307,18 +303,22 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
     return state;
   };
   ExprId noted = ExprSet::kEmpty;  // the state whose completion was noted last
+  const auto refuse = [&builder](std::uint32_t id) { builder.refuse(id); };
+  each_token_from(vocabulary_, free->dead_first, refuse);
   const std::vector<std::uint32_t> row = builder.row();
-  if (!free->dead.empty())
-    each_token_with(vocabulary_, free->dead, [&builder](std::uint32_t id) { builder.refuse(id); });
-  for (std::uint32_t id : free->others) {
-    if ((row[id >> 5] >> (id & 31) & 1) == 0) continue;
-    const ExprId state = after(prefix, vocabulary_.bytes(id));
-    if (state == ExprSet::kEmpty) {
-      builder.refuse(id);
-      continue;
+  each_token_with(vocabulary_, free->dead, refuse);
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (!free->others.contains(static_cast<std::uint8_t>(byte))) continue;
+    for (std::uint32_t id : *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte))) {
+      if ((row[id >> 5] >> (id & 31) & 1) == 0) continue;
+      const ExprId state = after(prefix, vocabulary_.bytes(id));
+      if (state == ExprSet::kEmpty) {
+        builder.refuse(id);
+        continue;
+      }
+      builder.allow(id);
+      if (state != noted) builder.note_length(automaton_.completion_bound(noted = state));
     }
-    builder.allow(id);
-    if (state != noted) builder.note_length(automaton_.completion_bound(noted = state));
   }
   return builder.finish(keep_exits(all->context_dependent(), [&](std::string_view text) {
     const ExprId state = after(prefix, text);

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import enum
 from typing import SupportsIndex, overload
 
@@ -104,6 +104,19 @@ def special_as_text(node: Node, names: Sequence[bytes]) -> Node:
 
 def without_special(node: Node) -> Node:
     """The texts without special tokens, which have none."""
+
+class PlainSchemas:
+    """JSON Schemas whose keywords decide different parts of the texts."""
+
+    def __init__(self, parts: dict, written: bool, ordered: bool, names: Sequence[Sequence[str]], formats: Sequence[str], dialects: Sequence[tuple[str, str, int]], constrained: Callable, closed: Callable, intended: Callable) -> None:
+        """
+        `names` are those of annotations, identifiers, constraints of scalars, and all keywords.
+        """
+
+    def read(self, text: str, most: int) -> tuple[Node, list[tuple[str, str, str]], str | None, list[str], int] | None:
+        """
+        The expression of a document, its advice, the root's title, first names and number of names; or None.
+        """
 
 def checksum(data: object) -> bytes:
     """Return the 16 bytes of the checksum of saved files."""

@@ -313,6 +313,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "node_bytes"): "not the bytes of a language, or damaged ones, at byte {given} of {limit}",
     ("argument", "nullable_member"): "member {given} of an unordered list may be empty; give one that has a byte",
     ("argument", "open_reference"): "a reference stands outside a grammar; wrap the definitions in grammar(...)",
+    ("argument", "plain_schemas"): "a reader of plain schemas needs each text of the notation, and four lists of names",
     ("argument", "reference"): "reference {given} is to none of the {limit} definitions",
     ("argument", "automaton_state"): "state {given} is none that the automaton has returned",
     ("argument", "logits"): "the type code or the shapes of logits and mask do not fit each other",
@@ -365,6 +366,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("limit", "compiled_states"): (
         "the rule alone takes {given} automaton states, and decoding needs room beside it: above a quarter of the "
         "limit of {limit}; simplify it or raise Limits(states=...)"
+    ),
+    ("limit", "compiled_work"): (
+        "compiling the rule, or a mask of its first steps, takes over {limit} units of work; simplify it or raise "
+        "Limits(work=...)"
     ),
     ("limit", "completion"): (
         "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for "
@@ -442,8 +447,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "two lists of distinct items over the same text began at different items; begin them together"
     ),
     ("unsupported", "distinct_canonical_budget"): (
-        "how many canonical tokens complete lists of unique items, or of counted members, is not known; leave out "
-        "max_tokens, canonical=True, uniqueItems or minProperties"
+        "how many canonical tokens complete lists of unique items, or of counted members, is not known; write "
+        "canonical=False, or leave out max_tokens, uniqueItems or minProperties"
     ),
     ("unsupported", "distinct_few_names"): (
         "counted members need names without number; declare the few names that there are"
@@ -462,8 +467,9 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "a list of at least {given} unique items that contain the list itself; leave out uniqueItems or minItems there"
     ),
     ("unsupported", "distinct_under_algebra"): (
-        "a list of unique items or counted members cannot be a part of &, - or ~, nor of a lookaround: its texts are "
-        "compared as they are written; combine the schemas, or ban words while generating"
+        "a list of unique items or counted members cannot be a part of &, - or ~, nor of a comparison, a lookaround or "
+        "a ban: its texts are compared as they are written; write the condition into the schema of its items, as a "
+        "pattern or not"
     ),
     ("unsupported", "distinct_values"): "an item of a list of unique items must be a JSON value",
     ("unsupported", "loop_in_lookbehind"): "an unbounded loop with assertions inside a lookbehind; bound the loop",

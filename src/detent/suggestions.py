@@ -106,6 +106,8 @@ def as_language(value: object) -> str:
         return f"write the text {str(value)!r} for the number as it stands, detent.integer(...) for a range"
     if value is None:
         return "write detent.text() for any text, language.optional() for a text or nothing"
+    if hasattr(type(value), "model_fields") or hasattr(type(value), "__dataclass_fields__"):
+        return f"pass the type {type(value).__name__} itself"
     if isinstance(value, Iterable):
         return "write detent.choice(...) for one of several texts"
     if callable(value):

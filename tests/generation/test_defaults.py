@@ -116,3 +116,15 @@ def test_the_signature_shows_the_options() -> None:
     for write in (detent.generate, detent.stream):
         assert names <= set(inspect.signature(write).parameters)
         assert inspect.signature(write).parameters["max_tokens"].default == 256
+
+
+@pytest.mark.parametrize("options", [{}, {"max_tokens": 9}])
+def test_lists_of_unique_items_are_written_by_default(options: dict[str, int]) -> None:
+    model = detent.load_model()
+    schema = {"type": "array", "items": {"type": "string", "maxLength": 3}, "uniqueItems": True, "minItems": 2}
+    rules: list[Any] = [schema, detent.turn(style="hermes", answer=schema)]
+    for rule in rules:
+        out = detent.generate(model, "Make a JSON list.", rule, seed=1, max_tokens=options.get("max_tokens", 256))
+        assert detent.json_schema(schema).accepts(out.text)
+    with pytest.raises(detent.UnsupportedError, match="write canonical=False"):
+        detent.generate(model, "Make a JSON list.", schema, canonical=True)

@@ -120,13 +120,16 @@ def _schema(value: str) -> str:
     return _read("--json-schema", Path(value))
 
 
+_REMEDIES = {"--json-schema": "give a file, or the JSON itself", "--grammar": "write the grammar to a file"}
+
+
 def _read(option: str, path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ArgumentError(f"{option} {path}: is not UTF-8, at byte {error.start}") from None
     except OSError as error:
-        raise ArgumentError(f"{option} {path}: {error.strerror}") from None
+        raise ArgumentError(f"{option} {path}: {error.strerror}; {_REMEDIES[option]}") from None
 
 
 def read_text(value: str, name: str) -> str:

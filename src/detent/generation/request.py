@@ -99,9 +99,10 @@ class Request:
         How many texts `generate_batch` writes; the i-th has the seed ``seed + i``.
     canonical : bool or "approximate", optional
         Write only the tokens that the tokenizer itself would write for the text; see `compile`. The tokens of a fixed
-        text are then fixed too, and are written without a model call. None: yes, if there is a language and the
-        tokenizer can be followed exactly; the text is then tokenized by itself. True: yes or an error; the text is then
-        tokenized after the prompt, so that both are what the tokenizer would write for the whole.
+        text are then fixed too, and are written without a model call. None: yes, if there is a language without
+        uniqueItems over many values, and the tokenizer can be followed exactly; the text is then tokenized by itself.
+        True: yes or an error; the text is then tokenized after the prompt, so that both are what the tokenizer would
+        write for the whole.
     max_tokens : int, optional
         The most tokens to write, without end-of-text. None: the context of the model. The budget is the smaller of
         `max_tokens` and the context without the prompt. A text of a language is complete by then: a token is written
@@ -427,9 +428,13 @@ def compile_by_default(
     limits: Limits | None = None,
     cancel: CancellationToken | None = None,
 ) -> Guide:
-    """Compile a rule; with ``canonical=None``, for canonical tokens if they can be followed exactly."""
+    """Compile a rule; with ``canonical=None``, for canonical tokens if they can be followed exactly.
+
+    Canonical tokens of unique items are known only without a budget, and texts are generated with one.
+    """
     over_tokens = isinstance(rule, TokenConstraint) or (isinstance(rule, UserDfa) and rule.over == "tokens")
-    if canonical is None and not over_tokens:
+    has_unique_items = isinstance(rule, Language) and rule._node.has_distinct
+    if canonical is None and not over_tokens and not has_unique_items:
         try:
             return compile(rule, vocabulary, canonical=True, limits=limits, cancel=cancel)
         except (UnsupportedError, EmptyLanguageError, LimitError):  # without canonical, it may be possible
@@ -464,10 +469,15 @@ def token_ids_of(prompt: Prompt, model: Model) -> list[int]:
         raise ArgumentError(
             f"prompt must be a str, a detent.Chat, a list of messages or of token ids, got {type(prompt).__name__}"
         )
+    if len(prompt) > 0 and all(isinstance(each, str) for each in prompt):
+        raise ArgumentError(
+            "prompt is one text, got a list of texts; several are a batch: "
+            "generate_batch(model, [detent.Request(prompt, language) for prompt in prompts])"
+        )
     ids = [whole_number("each token id of the prompt", token_id, least=0) for token_id in prompt]
     if ids and max(ids) >= len(model.vocabulary):
         raise ArgumentError(
-            f"The prompt has token id {max(ids)}, but the model's vocabulary has {len(model.vocabulary)}"
+            f"the prompt has token id {max(ids)}, but the model's vocabulary has {len(model.vocabulary)}"
         )
     return ids
 

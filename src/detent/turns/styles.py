@@ -24,7 +24,9 @@ def find_style(style: object, asker: str) -> Style:
     if isinstance(style, Style):
         return style
     if not isinstance(style, str) or style not in STYLES:
-        name = style if isinstance(style, str) else ""
-        hint = did_you_mean(name, [each for each in STYLES if each.startswith(name[:3])])
-        raise ArgumentError(f"{asker} got the style {short_repr(style)}{hint}; there are {', '.join(STYLES)}")
+        hint = did_you_mean(style, STYLES) if isinstance(style, str) else ""
+        raise ArgumentError(
+            f"{asker} got the style {short_repr(style)}{hint}; there are {len(STYLES)} styles, such as 'hermes', "
+            "'llama3-json' and 'qwen3': detent.turns.STYLES has their names, and docs/turn-styles.md a table"
+        )
     return STYLES[style]

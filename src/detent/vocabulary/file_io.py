@@ -35,7 +35,7 @@ MAX_FILE_BYTES = 1 << 28
 
 def as_path(path: object) -> Path:
     """Read a path argument."""
-    if not isinstance(path, (str, os.PathLike)):
+    if not isinstance(path, (str, os.PathLike)) or path == "":
         raise ArgumentError(f"expected the path of a tokenizer file, got {shown(path)}")
     try:
         return Path(os.fsdecode(path))

@@ -293,6 +293,8 @@ def bare(number):
         (bare, "bare(number)"),
         (bytes, "no form in JSON"),
         (typing.Callable[[int], int], "no form in JSON"),
+        (list[int, str], "its items have one type"),  # type: ignore[misc]
+        (dict[str], "the type of its values is missing"),  # type: ignore[misc]
         (list["Nowhere"], "its name was not found"),  # type: ignore[name-defined]  # noqa: F821
     ],
 )
@@ -473,3 +475,12 @@ def test_pydantic_models_are_closed_unless_they_say_otherwise() -> None:
     assert not detent.json_schema(Closed).accepts('{"a": 1, "b": 2}')
     assert detent.json_schema(Open).accepts('{"a": 1, "b": 2}')
     assert not detent.json_schema(Open).accepts('{"a": 1, "inner": {"a": 1, "b": 2}}')
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_pydantic_models_without_a_schema(wrapped: bool) -> None:
+    class Job(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+        run: collections.abc.Callable[[], None]
+
+    with pytest.raises(UnsupportedError, match=r"pydantic cannot make .* a schema: Cannot generate a JsonSchema"):
+        detent.json_schema(pydantic.TypeAdapter(list[Job]) if wrapped else Job)

@@ -173,6 +173,8 @@ def test_schemas_that_nothing_satisfies(schema: Any) -> None:
         ({"items": {"formt": "date"}}, "formt at /items .* write format"),
         ({"type": "string", "nullable": True}, "OpenAPI"),
         ({"divisibleBy": 2}, "multipleOf"),
+        ({"type": "object", "property": {"a": {}}}, "property at the root .* write properties"),
+        ({"type": "string", "max": 3}, "max at the root .* write maximum, maxLength or maxItems"),
         ({"Yes": True, "No": False}, "the schema at the root has no keyword of JSON Schema, only .'Yes', 'No'."),
         ({"properties": {"member": {"name": {"type": "string"}}}}, "the schema at /properties/member has no keyword"),
     ],

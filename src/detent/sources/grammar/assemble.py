@@ -12,6 +12,7 @@ from detent.sources.grammar.emit import emit
 from detent.sources.grammar.lower import Lowering, concatenation, repetition, union
 from detent.sources.grammar.productions import EPSILON, Grammar, Symbol, Terminal
 from detent.sources.grammar.tree import RuleName, TerminalNode, Tree
+from detent.sources.nodes import short_repr
 
 __all__ = ["assemble", "check_text", "finish"]
 
@@ -33,8 +34,12 @@ def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: GrammarText
         The grammar is too large.
     """
     if start not in rules:
-        what = f"the grammar has no rule {start!r}" if rules else "the grammar has no rules"
-        raise PatternSyntaxError(f"{what}; texts begin with {start!r}: define it", position=0)
+        if not rules:
+            raise PatternSyntaxError(f"the grammar has no rules; write {start} ::= ...", position=0)
+        raise PatternSyntaxError(
+            f"the grammar has no rule {start!r} to begin with, only {short_repr(list(rules))}; define it",
+            position=0,
+        )
     grammar = Grammar(limit=limits.pattern_size)
     numbers = {name: grammar.add() for name in rules}
     grammar.start = numbers[start]

@@ -15,6 +15,7 @@ from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_pattern import Pattern, literal_pattern, terminal_pattern
 from detent.sources.grammar.lark_syntax import MAX_TEMPLATE_DEPTH, Nested, TerminalName, Usage
 from detent.sources.grammar.tree import Parts, RuleName, TerminalNode, Tree
+from detent.sources.nodes import short_repr
 
 __all__ = ["LarkRules", "LarkTerminal", "Scope"]
 
@@ -78,9 +79,14 @@ class LarkRules:
         """Return the number of the rule that texts begin with."""
         found = self.definitions.all.get(name)
         if found is None or found.is_terminal:
-            what = f"the grammar has no rule {name!r}" if self.definitions.all else "the grammar has no rules"
-            remedy = "define it, or pass start=..." if self.definitions.all else "write start: ..."
-            raise PatternSyntaxError(f"{what}; {remedy}", position=0)
+            rules = [each for each, definition in self.definitions.all.items() if not definition.is_terminal]
+            if not rules:
+                raise PatternSyntaxError("the grammar has no rules; write start: ...", position=0)
+            raise PatternSyntaxError(
+                f"the grammar has no rule {name!r} to begin with, only {short_repr(rules)}; "
+                "define it, or pass start=...",
+                position=0,
+            )
         if found.parameters:
             self.source.malformed(f"the start {name!r} has parameters", found.offset, "begin with a plain rule")
         return self.rule(RuleName(name, found.offset), {})

@@ -21,17 +21,19 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, ov
 from detent import _core
 from detent.errors import ArgumentError, SchemaError
 from detent.language import Language
-from detent.limits import Limits, read_limits
+from detent.limits import DEFAULT_LIMITS, Limits, read_limits
 from detent.origin import Origin, Quotes
 from detent.sources.json_schema.assertions.diagnostics import summary
 from detent.sources.json_schema.assertions.document import SchemaDocument, has_default_texts
+from detent.sources.json_schema.description import describe
 from detent.sources.json_schema.emit.closed import closed_schema
 from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.emit.json_spelling import JsonSpelling, SpellingName, json_spelling
 from detent.sources.json_schema.emit.plain import PlainNodes
+from detent.sources.json_schema.emit.plain_text import read_plain_text
 from detent.sources.json_schema.parse.decoder import loads
 from detent.sources.json_schema.parse.dialect import DEFAULT, find_dialect
-from detent.sources.json_schema.parse.schema_text import as_dicts, has_one_base, read_text
+from detent.sources.json_schema.parse.schema_text import as_dicts, check_size, has_one_base, read_text
 from detent.sources.json_schema.python_types import schema_of
 from detent.sources.json_schema.schema_source import SchemaSource
 from detent.sources.json_schema.solve.solver import Solver
@@ -45,8 +47,6 @@ __all__ = ["json_schema", "json_value"]
 
 T_co = TypeVar("T_co", covariant=True)
 _Value = TypeVar("_Value")
-
-_SHOWN_KEYWORDS = 4
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,6 @@ def json_schema(
     if not isinstance(order, str) or order not in ("schema", "any"):
         raise ArgumentError(f'order must be "schema" or "any", got {short_repr(order)}')
     bounds = read_limits(limits)
-    schema, value = _read(source, bounds)
-    one_base = isinstance(source, str) and has_one_base(source, schema)
     check_flag(lenient, "json_schema", "lenient")
     formats = {} if formats is None else formats
     if not isinstance(formats, Mapping):
@@ -182,12 +180,23 @@ def json_schema(
         "formats": dict(formats),
         "limits": bounds,
     }
-    origin = Origin(quotes=Quotes.BALANCED, source=SchemaSource(schema, options, _build))
-    return Language(_node(schema, has_one_base=one_base, **options), _describe(schema), value, _origin=origin)
+    is_text = isinstance(source, str)
+    if is_text and not (lenient or formats) and bounds is DEFAULT_LIMITS:
+        check_size(source, bounds)
+        plain = read_plain_text(source, json_spelling(spelling, whitespace), is_ordered=order == "schema")
+        if plain is not None:
+            return Language(plain.node, plain.description, _JsonValue(), _origin=_origin(source, options))
+    schema, value = _read(source, bounds)
+    node = _node(schema, has_one_base=is_text and has_one_base(source, schema), **options)
+    return Language(node, describe(schema), value, _origin=_origin(schema, options))
+
+
+def _origin(source: Any, options: dict[str, Any]) -> Origin:
+    return Origin(quotes=Quotes.BALANCED, source=SchemaSource(source, options, _build))
 
 
 def _build(schema: Any, **options: Any) -> Language[Any]:
-    return Language(_node(schema, **options), _describe(schema))
+    return Language(_node(schema, **options), describe(schema))
 
 
 def _node(
@@ -244,18 +253,6 @@ def json_value(*, spelling: SpellingName = "written", whitespace: str | Language
     """
     node = json_spelling(spelling, whitespace).anything
     return Language(node, "any JSON", _JsonValue(), _origin=Origin(quotes=Quotes.BALANCED))
-
-
-def _describe(schema: Any) -> str:
-    """Name a schema by its title, or by its first keywords; never by all of it, which may be a megabyte."""
-    if isinstance(schema, bool):
-        return f"JSON schema {str(schema).lower()}"
-    title = schema.get("title")
-    if isinstance(title, str):
-        return f"JSON schema {short_repr(title)}"
-    keywords = [short_repr(keyword, 24) for keyword in list(schema)[:_SHOWN_KEYWORDS]]
-    more = ", …" if len(schema) > _SHOWN_KEYWORDS else ""
-    return f"JSON schema with {', '.join(keywords)}{more}" if keywords else "JSON schema {}"
 
 
 def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from detent.errors import DetentError
@@ -13,6 +14,7 @@ from detent.queries import ByteDfa
 from detent.reason import Continuation, Reason
 from detent.sources.json_schema.assertions.diagnostics import collected_warnings
 from detent.sources.json_schema.conflict import find_conflict
+from detent.sources.json_schema.parse.schema_text import parse
 from detent.sources.json_schema.position import Position, locate
 from detent.sources.json_schema.refusing import refusing_keywords
 
@@ -30,17 +32,22 @@ class SchemaSource:
 
     Parameters
     ----------
-    schema : dict or bool
-        The schema.
+    given : dict, bool or str
+        The schema or its text.
     options : mapping
         Keyword arguments of `build`.
     build : callable
         Makes a language of a schema.
     """
 
-    schema: Any
+    given: Any
     options: Mapping[str, Any]
     build: Callable[..., Language[Any]]
+
+    @cached_property
+    def schema(self) -> Any:
+        """The schema; most languages are never asked for it."""
+        return parse(self.given) if isinstance(self.given, str) else self.given
 
     def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, str | None] | None:
         """Return the members or values that may stand at a position, and the pointer of the value."""

@@ -33,6 +33,11 @@ _FOREIGN = {
     "divisibleBy": "it is of draft 3: write multipleOf",
     "disallow": "it is of draft 3: write not",
     "extends": "it is of draft 3: write allOf",
+    "property": "write properties",
+    "item": "write items",
+    "regex": "write pattern",
+    "min": "write minimum, minLength or minItems",
+    "max": "write maximum, maxLength or maxItems",
 }
 
 

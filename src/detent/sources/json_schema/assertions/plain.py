@@ -7,7 +7,7 @@ schema and for any argument of a type that it does not expect; the general reade
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple, TypeAlias
 
 from detent.sources.json_schema.assertions.keywords import KEYWORDS, SILENT, intended_keyword
@@ -60,7 +60,7 @@ def read_plain(schema: Any, year: int, *, is_root: bool = False, advice: Advice 
     kinds = kinds_of(schema["type"]) if "type" in names else EVERY_KIND
     if not kinds or (kinds & NUMBER == INTEGER and year <= 4):
         return None
-    if not names <= _PLAIN and not assert_nothing(names - _PLAIN, schema, advice, is_root=is_root):
+    if not names <= _PLAIN and not assert_nothing(schema, _PLAIN, advice, is_root=is_root):
         return None
     found: PlainSchema | None = PlainSchema(kinds, {}, {}, True, True, 0, None)
     if found is not None and not names.isdisjoint(_OBJECT):
@@ -120,7 +120,7 @@ def listed_strings(schema: Mapping[str, Any], year: int, advice: Advice | None =
     """Return the strings that a schema lists, sorted, if it says nothing else; else None."""
     if schema.get("type", "string") != "string":
         return None
-    if not schema.keys() <= _LISTING and not assert_nothing(schema.keys() - _LISTING, schema, advice):
+    if not schema.keys() <= _LISTING and not assert_nothing(schema, _LISTING, advice):
         return None
     if "const" not in schema:
         listed = schema.get("enum")
@@ -146,11 +146,14 @@ def kinds_of(types: Any) -> int:
     return found
 
 
-def assert_nothing(
-    names: Iterable[object], schema: Mapping[str, Any], advice: Advice | None, *, is_root: bool = False
-) -> bool:
-    """Whether some members of a schema assert nothing, and need no warning; with `advice`, they may need one."""
-    for name in names:
+def assert_nothing(schema: Mapping[str, Any], known: Set[str], advice: Advice | None, *, is_root: bool = False) -> bool:
+    """Whether the members beside the known ones assert nothing, and need no warning; with `advice`, they may need one.
+
+    Advice is in the order of the schema.
+    """
+    for name in schema:
+        if name in known:
+            continue
         if name in _DEFINITIONS:
             if not isinstance(schema[str(name)], dict):
                 return False

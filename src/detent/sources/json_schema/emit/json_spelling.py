@@ -31,12 +31,12 @@ class JsonSpelling(Spelling):
     With `written`, strings and numbers are as serialisers write them; else every escape and form of numbers is allowed.
     """
 
-    null, true, false = _NULL, _TRUE, _FALSE
+    null, true, false, quote = _NULL, _TRUE, _FALSE, _QUOTE
     has_json_values = True
 
     def __init__(self, space: WhiteSpace, written: bool) -> None:
         inside = space.inside
-        self._is_written = written
+        self.is_written = written
         self.comma = space.comma
         self.colon = space.colon
         self.open_array = concat("[", inside)
@@ -51,12 +51,12 @@ class JsonSpelling(Spelling):
         self._any_string = concat(_QUOTE, self._escaped(UTF8), _QUOTE)
 
     def _escaped(self, texts: _core.Node) -> _core.Node:
-        return _core.json_string(texts, self._is_written)
+        return _core.json_string(texts, self.is_written)
 
     def _listed(self, text: str) -> list[_core.Node]:
         """Return the texts of a declared name or listed string: those of `json.dumps`."""
         raw = encode_basestring(text)
-        if raw.isascii() or not self._is_written:
+        if raw.isascii() or not self.is_written:
             return [_core.literal(raw.encode())]
         return [_core.literal(raw.encode()), _core.literal(encode_basestring_ascii(text).encode())]
 
@@ -85,13 +85,13 @@ class JsonSpelling(Spelling):
     def numbers(self, sets: Sequence[NumberSet]) -> _core.Node:
         """See `Spelling.numbers`."""
         if sets == _EVERY_NUMBER:
-            return any_number(written=self._is_written)
-        return _core.union([number_text(one, written=self._is_written) for one in sets])
+            return any_number(written=self.is_written)
+        return _core.union([number_text(one, written=self.is_written) for one in sets])
 
     @cached_property
     def any_scalar(self) -> _core.Node:
         """The texts of all strings, numbers, booleans and null."""
-        return union(self._any_string, any_number(written=self._is_written), _TRUE, _FALSE, _NULL)
+        return union(self._any_string, any_number(written=self.is_written), _TRUE, _FALSE, _NULL)
 
 
 def json_spelling(spelling: str, whitespace: object) -> JsonSpelling:

@@ -268,7 +268,7 @@ class PlainNodes:
         names = schema.keys()
         if not self._has_default_texts:
             return None
-        if not names <= _CONSTRAINED and not assert_nothing(names - _CONSTRAINED, schema, advice):
+        if not names <= _CONSTRAINED and not assert_nothing(schema, _CONSTRAINED, advice):
             return None
         name = schema.get("format")
         if isinstance(name, str) and not is_known_format(name):
@@ -398,7 +398,7 @@ def _following(schema: Any, root: Any, dialect: Dialect) -> tuple[Any, str] | No
         return (options[0], "/allOf/0") if type(options[0]) in (dict, bool) else None
     names = schema.keys()
     is_alone = dialect.is_reference_alone or names <= _REFERRING
-    if not is_alone and not (schema is root and assert_nothing(names - _REFERRING, schema, None, is_root=True)):
+    if not is_alone and not (schema is root and assert_nothing(schema, _REFERRING, None, is_root=True)):
         return None
     reference = str(schema["$ref"])
     first, *tokens = reference.split("/")
@@ -429,14 +429,14 @@ def _union(schema: Any, root: Any, dialect: Dialect) -> tuple[str, list[Any]] | 
     if type(schema) is not dict or ("anyOf" in schema) is ("oneOf" in schema):
         return None
     keyword = "anyOf" if "anyOf" in schema else "oneOf"
-    options, names = schema[keyword], schema.keys() - _UNITING
+    options = schema[keyword]
     if (
         type(options) is not list
         or len(options) < _FEWEST_OPTIONS
         or not all(type(one) is dict and one for one in options)
     ):
         return None
-    if names and not assert_nothing(names, schema, None, is_root=schema is root):
+    if not schema.keys() <= _UNITING and not assert_nothing(schema, _UNITING, None, is_root=schema is root):
         return None
     ends = _ends(options, root, dialect)
     if keyword == "oneOf":

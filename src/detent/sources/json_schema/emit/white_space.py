@@ -13,6 +13,7 @@ from detent.sources.regex import regex
 
 __all__ = ["WhiteSpace", "white_space"]
 
+_NAMES = '"written", "line", "bounded", "compact" or "single"'
 _MAX_INDENT = 96
 _JSON_SPACE = Language(repeat(_core.byte_set(b" \t\n\r"), 0, None), "white space")
 
@@ -33,10 +34,7 @@ def white_space(whitespace: object) -> WhiteSpace:
     if isinstance(whitespace, Language):
         return _custom(whitespace)
     if not isinstance(whitespace, str):
-        raise ArgumentError(
-            'whitespace must be "written", "line", "bounded", "compact", "single", a pattern or a Language, '
-            f"got {type(whitespace).__name__}"
-        )
+        raise ArgumentError(f"whitespace is {_NAMES}, or a pattern or language; got {type(whitespace).__name__}")
     return _named(whitespace)
 
 
@@ -62,9 +60,8 @@ def _named(whitespace: str) -> WhiteSpace:
 def _custom(whitespace: Language) -> WhiteSpace:
     if not whitespace <= _JSON_SPACE:
         raise ArgumentError(
-            f"whitespace {short_repr(whitespace.description)} holds "
-            f"{short_repr(whitespace.counterexample(_JSON_SPACE))}; JSON allows "
-            "spaces, tabs, line feeds and carriage returns only"
+            f"whitespace is {_NAMES}, or a pattern or language of JSON's spaces, tabs, line feeds and carriage "
+            f"returns; {short_repr(whitespace.description)} has {short_repr(whitespace.counterexample(_JSON_SPACE))}"
         )
     return _everywhere(whitespace._node)
 

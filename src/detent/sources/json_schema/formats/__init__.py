@@ -16,7 +16,7 @@ from detent.errors import UnsupportedError
 from detent.sources.json_schema.formats import calendar, network, syntax
 from detent.sources.nodes import UTF8
 
-__all__ = ["format_node", "is_known_format"]
+__all__ = ["KNOWN_FORMATS", "format_node", "is_known_format"]
 
 _FORMATS: dict[str, Callable[[], _core.Node]] = {
     "date": calendar.date,
@@ -44,9 +44,13 @@ _FORMATS: dict[str, Callable[[], _core.Node]] = {
 _FREE = frozenset({"password", "binary", "byte", "int32", "int64", "float", "double"})
 
 
+KNOWN_FORMATS = frozenset((*_FORMATS, *_FREE, "idn-hostname"))
+"""The formats that have a meaning, are known to have none, or cannot be held."""
+
+
 def is_known_format(name: str) -> bool:
-    """Whether a format has a meaning, is known to have none, or cannot be held."""
-    return name in _FORMATS or name in _FREE or name == "idn-hostname"
+    """Whether a format is one of `KNOWN_FORMATS`."""
+    return name in KNOWN_FORMATS
 
 
 @cache

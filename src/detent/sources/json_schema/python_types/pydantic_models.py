@@ -13,6 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from detent.errors import UnsupportedError
+from detent.sources.nodes import short_repr
+
 __all__ = ["adapted_schema", "is_adapter", "is_pydantic_type", "prepared", "type_schema"]
 
 _DATA_KEYWORDS = frozenset({"not", "const", "enum", "default", "examples"})
@@ -68,7 +71,7 @@ def is_adapter(source: object) -> bool:
 
 def adapted_schema(adapter: Any) -> tuple[dict[str, Any], Callable[[str], object]]:
     """Return the schema of a TypeAdapter and the parser of its texts."""
-    return prepared(adapter.json_schema()), _Adapter(adapter)
+    return prepared(_schema_of(adapter, adapter.json_schema)), _Adapter(adapter)
 
 
 def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[Any], object]]:
@@ -78,12 +81,20 @@ def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[
     """
     template = f"#/$defs/{prefix}{{model}}"
     if hasattr(kind, "model_json_schema"):
-        schema = kind.model_json_schema(ref_template=template)
+        schema = _schema_of(kind, lambda: kind.model_json_schema(ref_template=template))
     else:
-        schema = sys.modules["pydantic"].TypeAdapter(kind).json_schema(ref_template=template)
+        schema = _schema_of(kind, lambda: sys.modules["pydantic"].TypeAdapter(kind).json_schema(ref_template=template))
     if prefix and "$defs" in schema:
         schema["$defs"] = {prefix + name: body for name, body in schema["$defs"].items()}
     return prepared(schema), _Part(kind) if prefix else _Model(kind)
+
+
+def _schema_of(kind: object, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return make()
+    except sys.modules["pydantic"].PydanticUserError as error:
+        name = kind.__name__ if isinstance(kind, type) else short_repr(kind)
+        raise UnsupportedError(f"pydantic cannot make {name} a schema: {error.message}; change this field") from None
 
 
 def prepared(schema: dict[str, Any]) -> dict[str, Any]:

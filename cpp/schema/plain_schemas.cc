@@ -1,0 +1,51 @@
+#include "schema/plain_schemas.h"
+
+#include "expr/node_codec.h"
+#include "schema/plain_reader.h"
+
+namespace detent {
+namespace {
+
+constexpr std::size_t kMostKept = 2000;
+constexpr std::size_t kLongestKept = 1000;        // the text of a schema or name
+constexpr std::size_t kLargestKept = 1UL << 14U;  // the bytes of an expression
+
+}  // namespace
+
+std::optional<NodeRef> KeptNodes::node(std::string_view schema, const std::string& uri) {
+  std::string key = uri + std::string(schema);
+  if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
+  std::optional<NodeRef> made = make_(schema, uri);
+  if (schema.size() > kLongestKept || (made && encode_node(*made).size() > kLargestKept)) return made;
+  if (kept_.size() >= kMostKept) kept_.clear();
+  kept_.emplace(std::move(key), made);
+  return made;
+}
+
+PlainSchemas::PlainSchemas(PlainNodes nodes, MemberRoles roles, const std::vector<std::string>& formats,
+                           Dialects dialects, KeptNodes constrained, KeptNodes closed, Intended intended)
+    : nodes_(std::move(nodes)),
+      roles_(std::move(roles)),
+      formats_(formats.begin(), formats.end()),
+      dialects_(std::move(dialects)),
+      constrained_(std::move(constrained)),
+      closed_(std::move(closed)),
+      make_intended_(std::move(intended)) {}
+
+std::optional<PlainDocument> PlainSchemas::read(std::string_view text, std::size_t most) {
+  const std::optional<JsonText> values = JsonText::read(text);
+  if (!values || !values->is_object(0)) return std::nullopt;
+  return PlainReader::read(*this, *values, most);
+}
+
+std::string PlainSchemas::intended(std::string_view name) {
+  if (name.size() > kLongestKept) return make_intended_(name);
+  std::string key(name);
+  if (const auto known = intended_.find(key); known != intended_.end()) return known->second;
+  std::string found = make_intended_(name);
+  if (intended_.size() >= kMostKept) intended_.clear();
+  intended_.emplace(std::move(key), found);
+  return found;
+}
+
+}  // namespace detent

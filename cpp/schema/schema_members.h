@@ -1,0 +1,87 @@
+// SchemaMembers: the members of one JSON Schema by what they say, found in one pass.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "schema/json_text.h"
+
+namespace detent {
+
+// What a member of a schema is. The keywords from `type` on are read one by one.
+enum class MemberRole : std::uint8_t {
+  annotation,
+  definitions,
+  identifier,
+  keyword,     // that plain schemas do not have
+  constraint,  // on a scalar, such as maxLength
+  unknown,
+  type,
+  reference,
+  all_of,
+  any_of,
+  one_of,
+  enumeration,
+  constant,
+  properties,
+  required,
+  additional_properties,
+  items,
+  additional_items,
+  min_items,
+  max_items,
+  unique_items,
+};
+inline constexpr std::size_t kMemberRoles = 21;
+
+// A set of roles.
+struct Roles {
+  std::uint32_t bits = 0;
+
+  template <class... Each>
+  static constexpr Roles of(Each... each) {
+    return {((std::uint32_t{1} << static_cast<unsigned>(each)) | ... | 0U)};
+  }
+  constexpr bool has(MemberRole role) const { return (bits & of(role).bits) != 0; }
+  constexpr bool has_any(Roles others) const { return (bits & others.bits) != 0; }
+  constexpr Roles operator|(Roles others) const { return {bits | others.bits}; }
+  constexpr Roles without(Roles others) const { return {bits & ~others.bits}; }
+  constexpr bool empty() const { return bits == 0; }
+};
+
+// Beside any other members.
+inline constexpr Roles kAnnotated = Roles::of(MemberRole::annotation);
+
+struct SchemaMembers {
+  Roles roles;
+  std::array<JsonText::Index, kMemberRoles> values;  // of the last member of a role
+  std::vector<JsonText::Index> unknown;              // names
+  std::vector<JsonText::Index> constraints;          // names, with that of `type`, in their order
+  bool has_sound_definitions = true;                 // objects
+
+  JsonText::Index of(MemberRole role) const { return values[static_cast<std::size_t>(role)]; }
+};
+
+// The roles of the names that schemas have.
+class MemberRoles {
+ public:
+  // `annotations`, `identifiers` and `constraints` are names of these roles; `keywords` are all keywords.
+  MemberRoles(const std::vector<std::string>& annotations, const std::vector<std::string>& identifiers,
+              const std::vector<std::string>& constraints, const std::vector<std::string>& keywords);
+
+  // The members of a schema, which is an object.
+  SchemaMembers members(const JsonText& text, JsonText::Index schema) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+  };
+  std::unordered_map<std::string, MemberRole, Hash, std::equal_to<>> roles_;
+};
+
+}  // namespace detent

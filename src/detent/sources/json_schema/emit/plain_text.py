@@ -1,0 +1,114 @@
+"""Plain documents from their text: the core reads them, and asks here for what is not plain inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from detent import _core
+from detent.limits import DEFAULT_LIMITS
+from detent.sources.json_schema.assertions.diagnostics import Diagnostics
+from detent.sources.json_schema.assertions.keywords import KEYWORDS, SILENT, intended_keyword, unknown_name
+from detent.sources.json_schema.assertions.plain import ANNOTATIONS
+from detent.sources.json_schema.assertions.texts import unknown_format
+from detent.sources.json_schema.description import description_of
+from detent.sources.json_schema.emit.closed import closed_schema
+from detent.sources.json_schema.emit.json_spelling import JsonSpelling
+from detent.sources.json_schema.emit.scalars import CONSTRAINTS, constrained_scalar
+from detent.sources.json_schema.formats import KNOWN_FORMATS
+from detent.sources.json_schema.parse.dialect import DEFAULT, DIALECTS, find_dialect
+from detent.sources.json_schema.parse.schema_text import parse
+from detent.sources.json_schema.solve.number_sets import NumberRange
+from detent.sources.json_schema.solve.string_sets import StringSet
+from detent.sources.nodes import UTF8
+
+__all__ = ["PlainText", "make_reader", "parts_of", "read_plain_text"]
+
+Make: TypeAlias = Callable[[str, str], _core.Node | None]
+
+
+class PlainText(NamedTuple):
+    """An expression, and how the document is described."""
+
+    node: _core.Node
+    description: str
+
+
+def read_plain_text(text: str, spelling: JsonSpelling, *, is_ordered: bool) -> PlainText | None:
+    """Return the expression of a document of plain schemas, with default formats and limits; None for any other one."""
+    found = _core_reader(spelling, is_ordered).read(text, DEFAULT_LIMITS.pattern_size)
+    if found is None:
+        return None
+    node, advice, title, names, size = found
+    if advice:
+        diagnostics = Diagnostics(lenient=False)
+        for name, pointer, intended in advice:
+            where = pointer or "the root"
+            diagnostics.warn(unknown_name(name, where, intended) if intended else unknown_format(name))
+    return PlainText(node, description_of(title, names, size))
+
+
+@lru_cache(maxsize=16)
+def _core_reader(spelling: JsonSpelling, is_ordered: bool) -> _core.PlainSchemas:
+    """Return the reader for a spelling; kept, since it knows the expressions of scalars."""
+
+    def constrained(text: str, uri: str) -> _core.Node | None:
+        return constrained_scalar(spelling, uri, parse(text))
+
+    def closed(text: str, uri: str) -> _core.Node | None:
+        return closed_schema(spelling, uri, parse(text), is_ordered=is_ordered)
+
+    return make_reader(spelling, is_ordered=is_ordered, constrained=constrained, closed=closed)
+
+
+def make_reader(spelling: JsonSpelling, *, is_ordered: bool, constrained: Make, closed: Make) -> _core.PlainSchemas:
+    """Make the reader for a spelling; the functions get a schema and the address of its dialect."""
+    names = [sorted(ANNOTATIONS), sorted(SILENT - ANNOTATIONS), sorted(CONSTRAINTS), sorted(KEYWORDS)]
+    return _core.PlainSchemas(
+        parts_of(spelling),
+        spelling.is_written,
+        is_ordered,
+        names,
+        sorted(KNOWN_FORMATS),
+        [("", DEFAULT.uri, DEFAULT.year), *_dialects()],
+        constrained,
+        closed,
+        intended_keyword,
+    )
+
+
+def parts_of(spelling: JsonSpelling) -> dict[str, _core.Node]:
+    """Return the texts of a spelling that do not depend on the schema."""
+    return {
+        "null": spelling.null,
+        "boolean": _core.union([spelling.true, spelling.false]),
+        "integer": spelling.numbers([NumberRange(is_integer=True)]),
+        "integer_of_draft_4": spelling.numbers([NumberRange(is_integer=True, fraction_part=False)]),
+        "number": spelling.numbers([NumberRange()]),
+        "string": spelling.strings(StringSet()),
+        "anything": spelling.anything,
+        "true": spelling.true,
+        "false": spelling.false,
+        "any_name": spelling.any_name,
+        "quote": spelling.quote,
+        "utf8": UTF8,
+        "comma": spelling.comma,
+        "colon": spelling.colon,
+        "open_array": spelling.open_array,
+        "close_array": spelling.close_array,
+        "empty_array": spelling.empty_array,
+        "open_object": spelling.open_object,
+        "close_object": spelling.close_object,
+        "empty_object": spelling.empty_object,
+    }
+
+
+def _dialects() -> list[tuple[str, str, int]]:
+    """Return the values of `$schema` in use, each with the address and year of its dialect."""
+    found = []
+    for name in (*DIALECTS, *(name.replace("http:", "https:") for name in DIALECTS)):
+        dialect = find_dialect(name)
+        if dialect is not None:
+            found += [(each, dialect.uri, dialect.year) for each in (name, name + "#")]
+    return found
