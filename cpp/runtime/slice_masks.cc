@@ -304,7 +304,8 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
   each_token_with(vocabulary_, free->dead, refuse);
   for (unsigned byte = 0; byte < 256; ++byte) {
     if (!free->others.contains(static_cast<std::uint8_t>(byte))) continue;
-    for (std::uint32_t id : *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte))) {
+    const std::span<const std::uint32_t> tokens = *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte));
+    for (std::uint32_t id : tokens) {
       if ((row[id >> 5] >> (id & 31) & 1) == 0) continue;
       const ExprId state = after(prefix, vocabulary_.bytes(id));
       if (state == ExprSet::kEmpty) {
