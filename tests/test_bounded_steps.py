@@ -78,6 +78,16 @@ def test_a_budget_of_a_large_language_reaches_no_limit(pattern: str, max_tokens:
 def test_min_tokens_is_exact() -> None:
     assert detent.regex("[ab]{80}").min_tokens(vocabulary()) == 10
     assert detent.regex("[ab]*a[ab]{10}").min_tokens(vocabulary()) == 2
+    assert detent.regex("[ab]" * 800 + "[cd]").min_tokens(vocabulary()) == 101
+
+
+def test_fewest_tokens_of_a_very_long_text_are_refused_soon() -> None:
+    tokens = [*(bytes([byte]) for byte in range(256)), *(b"x" * count for count in range(2, 60)), b"</s>"]
+    language = detent.json_schema({"const": "x" * 1_000_000})
+    start = process_time_ns()
+    with pytest.raises(detent.LimitError, match="fewest tokens"):
+        language.min_tokens(detent.Vocabulary(tokens, eos_token_ids=[len(tokens) - 1]))
+    assert process_time_ns() - start < 5e9
 
 
 MANY = [

@@ -398,7 +398,7 @@ _DEAD_BYTES: dict[str, tuple[dict[str, Any], list[bytes]]] = {
 def test_bytes_that_are_dead_in_names(kind: str) -> None:
     """Names such as `k_s` are excluded: after `k_`, the tokens that begin with "s" are refused."""
     choose = random.Random(0)
-    letters = "abcdefghijlmnoprstuvwy " * 3 + "k"  # few tokens have a byte that is neither free nor dead
+    letters = "abcdefghijlmnoprstuvwy " * 9 + "k"  # few tokens have a byte that is neither free nor dead
     words = {"".join(choose.choices(letters, k=choose.randrange(2, 9))) for _ in range(3000)}
     tokens = [*(bytes([byte]) for byte in range(256)), *sorted(word.encode() for word in words)]
     vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])

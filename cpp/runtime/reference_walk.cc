@@ -161,10 +161,9 @@ void ReferenceWalk::decide_target(std::uint32_t node, ExprId next, std::uint32_t
   } else if (trie_[node].token != TrieNode::kNoToken) {
     builder_.note_length(completion_bound);
   }
+  if (!exits_ || automaton_.accepting(next)) return;
   const std::vector<std::uint32_t>& exits = reference_.mask->context_dependent()->exits;
-  if (exits_ && !automaton_.accepting(next) && std::ranges::binary_search(exits, node)) {
-    exits_->removed.emplace_back(node, node + 1);
-  }
+  if (std::ranges::binary_search(exits, node)) exits_->removed.emplace_back(node, node + 1);
 }
 
 bool ReferenceWalk::has_worked_much(ExprId next) const {
