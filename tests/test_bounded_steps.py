@@ -78,6 +78,16 @@ def test_a_budget_of_a_large_language_reaches_no_limit(pattern: str, max_tokens:
 def test_min_tokens_is_exact() -> None:
     assert detent.regex("[ab]{80}").min_tokens(vocabulary()) == 10
     assert detent.regex("[ab]*a[ab]{10}").min_tokens(vocabulary()) == 2
+    assert detent.regex("[ab]" * 800 + "[cd]").min_tokens(vocabulary()) == 101
+
+
+def test_fewest_tokens_of_a_very_long_text_are_refused_soon() -> None:
+    tokens = [*(bytes([byte]) for byte in range(256)), *(b"x" * count for count in range(2, 60)), b"</s>"]
+    language = detent.json_schema({"const": "x" * 1_000_000})
+    start = process_time_ns()
+    with pytest.raises(detent.LimitError, match="fewest tokens"):
+        language.min_tokens(detent.Vocabulary(tokens, eos_token_ids=[len(tokens) - 1]))
+    assert process_time_ns() - start < 5e9
 
 
 MANY = [
@@ -182,6 +192,28 @@ def test_compiling_leaves_room_for_decoding_and_names_the_part() -> None:
         detent.compile(rule, detent.load_model().vocabulary, limits=detent.Limits(states=88_000))
     assert not str(found.value).startswith("(literal"), "the message names the part, not the whole rule"
     assert (found.value.subject, found.value.limit, found.value.given) == ("states", 88_000, 22_001)
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    "rule",
+    [
+        detent.gbnf('root ::= .* root? .* "a" .{9}'),  # the first mask takes 0.2 s, and later ones up to 7 s
+        detent.gbnf(
+            'root ::= d0 "!"\n'
+            + "\n".join(f'd{i} ::= d{i + 1} d{i + 1} | "{letter}"' for i, letter in enumerate("abcdefghijklmnopqrst"))
+            + '\nd20 ::= "u" | ""'
+        ),
+    ],
+)
+def test_a_rule_whose_first_steps_take_long_is_refused_by_compile(rule: detent.Language[str]) -> None:
+    vocabulary = real_vocabulary("llama3")
+    for _ in range(2):  # what the first compilation computed does not change the answer of the second one
+        start = process_time_ns()
+        with pytest.raises(detent.LimitError, match="simplify it or raise Limits") as found:
+            detent.compile(rule, vocabulary)
+        assert found.value.subject == "work"
+        assert process_time_ns() - start < 2e9
 
 
 @pytest.mark.parametrize(
@@ -351,3 +383,26 @@ def test_negated_members_of_one_schema_need_little_work() -> None:
         matcher = guide.matcher()
         matcher.advance_bytes(text)
         assert mask(matcher)
+
+
+def test_words_that_close_many_rules_at_once_take_time_linear_in_the_text() -> None:
+    """After k letters, the state holds those after fewer letters, each with its own tail: as a tree, 2^k operands."""
+    count = 10
+    rules = "\n".join(f'r{i} ::= [a-z]{{{i + 1}}} root? ";"' for i in range(count))
+    guide = detent.compile(
+        detent.gbnf("root ::= " + " ".join(f"r{i}?" for i in range(count)) + "\n" + rules), byte_vocabulary()
+    )
+    times = []
+    for letters in (1, 2, 9, 12, 24):
+        start = process_time_ns()
+        matcher = guide.matcher()
+        for _ in range(letters):
+            matcher.advance(ord("a"))
+        for ends in range(letters + 1):
+            # Each of so many rules, one inside the other, has one to ten letters.
+            assert (256 in matcher.allowed()) == (ends <= letters <= ends * count)
+            assert (ord(";") in matcher.allowed()) == (ends < letters)
+            if ends < letters:
+                matcher.advance(ord(";"))
+        times.append(process_time_ns() - start)
+    assert times[-1] < 2e9

@@ -69,6 +69,7 @@ def test_compile(run: Any) -> None:
     found = json.loads(run("compile", "--regex", DATE, "--json", "--samples", "2")[1])
     assert (found["shortest"], found["count"], len(found["samples"])) == ("0000-00", 10**6, 2)
     assert "infinitely many" in json.loads(run("compile", "--regex", "a*", "--json")[1])["count"]
+    assert "count          infinitely many\n" in run("compile", "--regex", "a*")[1]
     warned = json.loads(run("compile", "--json", "--json-schema", '{"propertys": {}}')[1])["warnings"]
     assert "properties" in warned[0]
     assert "shortest" in run("compile", "--regex", DATE, "--canonical")[1]

@@ -266,6 +266,12 @@ def test_a_refused_token_changes_nothing(token: object) -> None:
     assert matcher.token_ids == [0]
 
 
+@pytest.mark.parametrize("token", [1.0, None, "a", [0], True, 2**63])
+def test_what_is_no_token_id_is_a_wrong_argument(token: object) -> None:
+    with pytest.raises(detent.ArgumentError, match=r"an integer|out of range"):
+        _guide("ab").matcher().advance(token)  # type: ignore[arg-type]
+
+
 def test_integers_of_numpy_are_token_ids() -> None:
     matcher = _guide("ab").matcher()
     matcher.advance(np.int32(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import copyreg
 import io
 import pickle
@@ -333,3 +334,17 @@ def test_pickling_needs_no_registry() -> None:
     pickle.Pickler(buffer, 5).dump([detent.regex("a")] * 2)
     first, second = pickle.loads(buffer.getvalue())
     assert first is second
+
+
+@pytest.mark.parametrize("kind", ["vocabulary", "guide", "table", "matcher"])
+def test_what_is_saved_and_not_pickled_says_so(kind: str) -> None:
+    vocabulary = detent.Vocabulary([b"a", b""], eos_token_ids=[1])
+    guide = detent.compile(detent.regex("a+"), vocabulary)
+    values = {"vocabulary": vocabulary, "guide": guide, "table": guide.to_table(), "matcher": guide.matcher()}
+    with pytest.raises(TypeError, match="fork" if kind == "matcher" else r"cannot be pickled; write .*save"):
+        pickle.dumps(values[kind])
+    if kind == "matcher":
+        with pytest.raises(TypeError, match="fork"):
+            copy.copy(values[kind])
+    else:
+        assert copy.copy(values[kind]) is copy.deepcopy(values[kind]) is values[kind]

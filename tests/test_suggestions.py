@@ -159,6 +159,7 @@ def test_values_of_bytes_are_those_of_their_text() -> None:
         (lambda: detent.turn(style="chatgpt"), r"such as 'hermes'.*detent\.turns\.STYLES has their names"),
         (lambda: detent.grammar('one: "a"'), r"no rule 'start' to begin with, only \['one'\]; .* pass start="),
         (lambda: detent.ebnf("one ::= 'a'", start="two"), r"no rule 'two' to begin with, only \['one'\]; define it"),
+        (lambda: detent.grammar('START: "a"'), r"the grammar has no rules; write start: "),
         (lambda: detent.ebnf(""), r"the grammar has no rules; write start ::= "),
         (lambda: detent.generate(detent.load_model(), ["Hi", "Ho"]), r"a list of texts; several are a batch"),
         (lambda: detent.generate(detent.load_model(), "Hi", _Point(1)), r"pass the type _Point itself"),  # type: ignore[arg-type]

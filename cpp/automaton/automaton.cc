@@ -30,6 +30,7 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
       completion_paths_(exprs_, derivatives_, liveness_, meter_),
       horizon_(horizon) {
   const ForkGuard guard;
+  if (limits.leaves_room) meter_.limit_total(limits.compile_steps());
   meter_.restart(std::move(cancel));
   if (!known && (writable.alphabet != ByteSet::all() || writable.texts)) {
     exprs_.set_alphabet(writable.alphabet, writable.texts ? writable.token_bytes : ByteSet::all());

@@ -59,6 +59,9 @@ class Automaton {
   void adopt(Automaton& other, std::span<ExprId> states);
   // Ends compiling, which must leave room for decoding (Limits::leaves_room).
   void begin_decoding() { meter_.begin_decoding(); }
+  // All work from here on counts against a limit of so many steps (Meter::limit_total).
+  void limit_work(std::int64_t steps) { meter_.limit_total(steps); }
+  const Limits& limits() const { return meter_.limits(); }
   bool is_compiling() const { return meter_.is_compiling(); }
   // Whether decoding has added so many states that a new automaton should take over; no lock.
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }

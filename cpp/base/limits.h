@@ -18,6 +18,10 @@ struct Limits {
   // be used.
   bool leaves_room = false;
 
+  // What compiling for decoding may take, and the mask of one of the first steps that it tries: about a second, and a
+  // quarter of one.
+  std::int64_t compile_steps() const { return std::min(steps, std::max<std::int64_t>(1'000'000, steps / 5)); }
+  std::int64_t trial_steps() const { return std::max<std::int64_t>(250'000, steps / 20); }
   // What one question about a language may take, however many calls it makes: about a second under ordinary limits.
   std::int64_t question_steps() const { return std::min(steps, std::max<std::int64_t>(2'000'000, steps / 10)); }
 };
@@ -33,11 +37,23 @@ class Meter {
         max_states_(share(limits, limits.states, kFewStates)),
         max_bytes_(share(limits, limits.memory_bytes, kFewBytes)) {}
 
-  // Starts a new call: resets the steps, not the bytes and states.
+  // Starts a new call: resets the steps, not the bytes and states. Throws `limit` where all calls together have taken
+  // the steps that they may (limit_total).
   void restart(std::shared_ptr<const CancelFlag> cancel = nullptr) {
+    if (steps_left_ != kNoTotal) {
+      steps_left_ -= steps_;
+      if (steps_left_ < 0) throw_total();
+    }
     steps_ = 0;
     next_poll_ = kPollInterval;
     cancel_ = std::move(cancel);
+  }
+
+  // From here on, all calls together may take so many steps: as many as they like if this is kNoTotal.
+  static constexpr std::int64_t kNoTotal = INT64_MAX;
+  void limit_total(std::int64_t steps) {
+    steps_left_ = max_total_ = steps;
+    steps_ = 0;
   }
 
   void step(std::int64_t count = 1) {
@@ -78,6 +94,7 @@ class Meter {
   void begin_decoding() {
     max_states_ = limits_.states;
     max_bytes_ = limits_.memory_bytes;
+    limit_total(kNoTotal);
   }
 
   // Starts the count of what decoding adds; is_full() tells when half of the room that was left then is used.
@@ -116,12 +133,17 @@ class Meter {
   void poll() {
     next_poll_ = steps_ + kPollInterval;
     if (steps_ > limits_.steps) throw Error(ErrorKind::limit, "work", steps_, limits_.steps);
+    if (steps_ > steps_left_) throw_total();
     if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
   }
+
+  [[noreturn]] void throw_total() const { throw Error(ErrorKind::limit, "compiled_work", max_total_ + 1, max_total_); }
 
   Limits limits_;
   std::int64_t max_states_;
   std::int64_t max_bytes_;
+  std::int64_t max_total_ = kNoTotal;
+  std::int64_t steps_left_ = kNoTotal;  // before this call
   std::int64_t steps_ = 0;
   std::int64_t next_poll_ = kPollInterval;
   std::int64_t bytes_ = 0;

@@ -1,6 +1,7 @@
 #include "runtime/language_machine.h"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -16,6 +17,22 @@ namespace {
 // Work of the automaton in a walk near a token limit: some 4 ms, and at most some 20. Half of it may go to rows, which
 // the mask of the state did not need.
 constexpr std::int64_t kMaxWork = 40'000;
+// Work of a first mask, some 50 ms, after which the masks of so many steps more are tried.
+constexpr std::int64_t kMuchWork = 250'000;
+constexpr int kTrials = 4;
+
+// The bit in the middle of those that are set.
+std::optional<std::uint32_t> middle_bit(std::span<const std::uint32_t> row) {
+  int left = 0;
+  for (std::uint32_t word : row) left += std::popcount(word);
+  left /= 2;
+  for (std::uint32_t i = 0; i < row.size(); ++i) {
+    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
+      if (left-- == 0) return i * 32 + static_cast<std::uint32_t>(std::countr_zero(word));
+    }
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -110,6 +127,34 @@ std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
   mask = masks_.compute(representative);
   vocabulary_->cache().insert(automaton_.hash(representative), mask);
   return mask;
+}
+
+// The mask is stored once the trial has ended well, so that each compilation of a language gives the same answer.
+void LanguageMachine::compute_first_mask() {
+  if (cached_mask(start())) return begin_decoding();
+  const ExprId representative =
+      automaton_.clamp_to_horizon(automaton_.without_text(start()), Automaton::Horizon::token);
+  const std::int64_t before = automaton_.work();
+  std::shared_ptr<const Mask> mask = masks_.compute(representative);
+  begin_decoding();
+  if (automaton_.work() - before > kMuchWork) try_next_masks(*mask);
+  vocabulary_->cache().insert(automaton_.hash(representative), std::move(mask));
+}
+
+// Follows tokens of the masks, the same at each compilation.
+void LanguageMachine::try_next_masks(const Mask& first) {
+  std::vector<std::uint32_t> row(vocabulary_->word_count());
+  first.write(row.data(), row.size());
+  ExprId state = start();
+  for (int i = 0; i < kTrials; ++i) {
+    const std::optional<std::uint32_t> token = middle_bit(row);
+    if (!token) break;
+    automaton_.limit_work(automaton_.limits().trial_steps());
+    state = automaton_.advance(state, vocabulary_->bytes(*token));
+    if (state == ExprSet::kEmpty) break;
+    mask_of(state)->write(row.data(), row.size());
+  }
+  automaton_.limit_work(Meter::kNoTotal);
 }
 
 void LanguageMachine::fill(const TokenState& state, std::uint32_t* row) {

@@ -68,11 +68,9 @@ class LanguageMachine final : public TokenMachine {
   RepeatedItems& repeated() { return repeated_; }
   Budget& budget() { return budget_; }
   // Computes the mask of the start: usually the slowest one, after which most of the first steps are cached. Its states
-  // belong to compiling: a language whose first mask takes most of the memory leaves no room for a second one.
-  void compute_first_mask() {
-    mask_of(start());
-    begin_decoding();
-  }
+  // belong to compiling: a language whose first mask takes most of the memory leaves no room for a second one. After
+  // much work, tries masks of the next steps too, and throws `limit` where one takes more than Limits::trial_steps.
+  void compute_first_mask();
   // Ends compiling; no other thread may use the machine yet.
   void begin_decoding() { automaton_.begin_decoding(); }
 
@@ -81,6 +79,7 @@ class LanguageMachine final : public TokenMachine {
   void write(const Mask& mask, ExprId state, std::uint32_t* row);
   std::shared_ptr<const Mask> cached_mask(ExprId state);
   std::shared_ptr<const Mask> mask_of(ExprId state);
+  void try_next_masks(const Mask& first);
   bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
   // Throws TooMuchWork as soon as the automaton has done more for a walk than it may.
   class WorkLimit;

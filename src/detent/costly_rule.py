@@ -25,6 +25,7 @@ _MAX_PROBES = 12
 _SUBJECTS = {
     "compiled_states": "states",
     "compiled_bytes": "memory_bytes",
+    "compiled_work": "work",
     "states": "states",
     "memory_bytes": "memory_bytes",
     "work": "work",

@@ -367,6 +367,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "the rule alone takes {given} automaton states, and decoding needs room beside it: above a quarter of the "
         "limit of {limit}; simplify it or raise Limits(states=...)"
     ),
+    ("limit", "compiled_work"): (
+        "compiling the rule, or a mask of its first steps, takes over {limit} units of work; simplify it or raise "
+        "Limits(work=...)"
+    ),
     ("limit", "completion"): (
         "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for "
         "shorter texts"
@@ -463,8 +467,9 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "a list of at least {given} unique items that contain the list itself; leave out uniqueItems or minItems there"
     ),
     ("unsupported", "distinct_under_algebra"): (
-        "a list of unique items or counted members cannot be a part of &, - or ~, nor of a lookaround or a ban: its "
-        "texts are compared as they are written; write the condition into the schema of its items, as a pattern or not"
+        "a list of unique items or counted members cannot be a part of &, - or ~, nor of a comparison, a lookaround or "
+        "a ban: its texts are compared as they are written; write the condition into the schema of its items, as a "
+        "pattern or not"
     ),
     ("unsupported", "distinct_values"): "an item of a list of unique items must be a JSON value",
     ("unsupported", "loop_in_lookbehind"): "an unbounded loop with assertions inside a lookbehind; bound the loop",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError
@@ -142,6 +142,13 @@ class Guide(ABC):
         parts = [part for language in languages[:1] for part, _ in language._part_budgets]
         nodes |= {f"part{k}": part.to_bytes() for k, part in enumerate(parts)}
         write_saved(path, GUIDE_KIND, meta, {**nodes, **arrays})
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: a guide is saved, or compiled in each process."""
+        raise TypeError(
+            "a Guide cannot be pickled; write guide.save(path), and detent.load_guide(path, vocabulary) in the other "
+            "process, or send the language and compile it there"
+        )
 
     def __copy__(self) -> Guide:
         """Return the guide itself, which nothing changes."""

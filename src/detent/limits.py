@@ -30,6 +30,7 @@ class Limits:
         Bytes of expressions and automaton rows that one guide may hold.
     work : int
         Units of work (expressions built, edges searched) that one call may take; 10 million are about a second.
+        `compile` may take a fifth of them.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, final
 
 import numpy as np
 
@@ -107,6 +107,13 @@ class Matcher(_core.Matcher):
             raise StateError(message) from None
         self._byte_steps = {**self._byte_steps, step: bytes(text)}
 
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: a matcher is made again from its tokens."""
+        raise TypeError(
+            "a Matcher cannot be pickled or copied; matcher.fork() copies it, and in another process "
+            "guide.matcher(...) with advance of matcher.token_ids makes it again"
+        )
+
     def fork(self) -> Matcher:
         """Return an independent matcher in the same state. Constant time: both share the steps so far."""
         copy = Matcher(self)
@@ -145,7 +152,7 @@ class Matcher(_core.Matcher):
         >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
         >>> refusal = detent.compile(detent.regex("a[bc]"), vocabulary).matcher().why(1)
         >>> refusal.kind, refusal.expected, refusal.reasons[0].position
-        ('language', 'a', 0)
+        ('language', "'a'", 0)
 
         Costs a step of the matcher, and with `Refusal.reasons` questions about the language, in time linear in the text
         so far. Raises `VocabularyError` for an id outside the vocabulary.
@@ -181,7 +188,9 @@ class Matcher(_core.Matcher):
     def _wanted(self, expected: bytes, complete: bool) -> str:
         """Describe what the language wants: some bytes, a special token, the end of the text."""
         asks_special = b"\xff" in expected and self.guide.language._node.has_special  # no text begins with this byte
-        bytes_wanted = describe_bytes(expected.replace(b"\xff", b"") if asks_special else expected)
+        text_bytes = expected.replace(b"\xff", b"") if asks_special else expected
+        is_character = len(text_bytes) == 1 and 0x20 < text_bytes[0] < 0x7F
+        bytes_wanted = repr(chr(text_bytes[0])) if is_character else describe_bytes(text_bytes)
         others = ["a special token" if asks_special else "", "end of text" if complete else ""]
         return " or ".join(filter(None, [bytes_wanted, *others]))
 
@@ -418,13 +427,13 @@ def usable_cores() -> int:
 
 
 def index_of(value: SupportsIndex) -> int:
-    """Return a token id or step count as an int; raise `StateError` for what is none. The core calls this too."""
+    """Return a token id or step count as an int; raise `ArgumentError` for what is none. The core calls this too."""
     try:
         if isinstance(value, bool):
             raise TypeError
         index = operator.index(value)
     except TypeError:
-        raise StateError(f"expected an integer, got {short_repr(value)}; the state is unchanged") from None
+        raise ArgumentError(f"expected an integer, got {short_repr(value)}; the state is unchanged") from None
     if not -(1 << 63) <= index < 1 << 63:
-        raise StateError(f"{short_repr(value)} is out of range; the state is unchanged")
+        raise ArgumentError(f"{short_repr(value)} is out of range; the state is unchanged")
     return index

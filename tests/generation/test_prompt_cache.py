@@ -47,6 +47,11 @@ def test_a_prompt_is_read_from_where_it_differs(real: detent.models.BatchModel) 
     assert len(model.started) == 1
 
 
+def test_an_empty_prompt_has_no_beginning(real: detent.models.BatchModel) -> None:
+    with pytest.raises(detent.ArgumentError, match="at least one"):
+        asyncio.run(detent.agenerate(real, [], detent.regex("[ab]{3}")))
+
+
 def test_the_longest_beginning_is_taken_and_the_oldest_forgotten(real: detent.models.BatchModel) -> None:
     model: Any = Recording(real)
     prompts = PromptCache(size=2)

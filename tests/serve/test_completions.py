@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+openai = pytest.importorskip("openai")
+
 DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
@@ -29,6 +31,12 @@ def test_rules_of_every_field(client: Any) -> None:
         answer = ask(model="detent", prompt="Agreed?", extra_body=body)
         assert answer.choices[0].text in accepted, body
         assert answer.choices[0].finish_reason == "stop"
+
+
+@pytest.mark.parametrize("prompt", ["", [""], [[]], ["One", ""]])
+def test_an_empty_prompt_is_refused(client: Any, prompt: Any) -> None:
+    with pytest.raises(openai.BadRequestError, match="prompt: an empty text has nothing to continue"):
+        client.completions.create(model="detent", prompt=prompt, max_tokens=3)
 
 
 def test_a_stream_equals_the_whole(client: Any) -> None:

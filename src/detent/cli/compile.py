@@ -13,7 +13,7 @@ from detent.cli.arguments import Commands, add_command, add_rule, read_rule
 from detent.cli.models import open_vocabulary
 from detent.cli.terminal import painted, progress
 from detent.compiler import compile
-from detent.errors import DetentError
+from detent.errors import ArgumentError, DetentError
 from detent.language import Language
 
 __all__ = ["add_to"]
@@ -76,6 +76,8 @@ def _run(options: Any) -> int:
 def _count(rule: Language) -> int | str:
     try:
         return rule.count()
+    except ArgumentError:
+        return "infinitely many"
     except DetentError as error:
         return str(error).split(";")[0]
 

@@ -37,7 +37,7 @@ class PromptCache:
             default=(0, ()),
             key=lambda pair: pair[0],
         )
-        if shared < min(_LEAST_SHARED, len(prompt)):
+        if shared == 0 or shared < min(_LEAST_SHARED, len(prompt)):
             return
         self._sessions.move_to_end(known)
         session = cache.fork(self._sessions[known])

@@ -166,7 +166,7 @@ class EngineMatcher:
     def _take(self, token_id: int) -> bool:
         try:
             self._matcher.advance(self.guide.vocabulary.eos_token_ids[0] if token_id in self._stops else token_id)
-        except StateError:
+        except (StateError, ArgumentError):  # not allowed, or no id
             return False
         return True
 

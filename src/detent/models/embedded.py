@@ -177,7 +177,7 @@ class EmbeddedModel:
         """
         ids = checked_ids(token_ids, self._network.config.vocab_size)
         if not ids:
-            raise ArgumentError("a session needs a prompt of at least one token; use model.encode")
+            raise ArgumentError("the prompt has no tokens; a session needs at least one, as of model.encode(text)")
         session = EmbeddedSession(self._network)
         session.append(ids)
         return session

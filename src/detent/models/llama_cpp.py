@@ -120,7 +120,7 @@ class LlamaCpp:
         """Start a session with a prompt of at least one token."""
         ids = checked_ids(token_ids, self._context.width)
         if not ids:
-            raise ArgumentError("a session needs a prompt of at least one token; use model.encode")
+            raise ArgumentError("the prompt has no tokens; a session needs at least one, as of model.encode(text)")
         session = LlamaCppSession(self._context, self._context.new_sequence())
         session.append(ids)
         return session

@@ -195,7 +195,10 @@ def _encode(engine: Engine, prompt: str | list[int]) -> str | list[int]:
     if isinstance(prompt, str):
         check_length(engine.model, prompt, "prompt")
     encode = getattr(engine.model, "encode_text", None)
-    return encode(prompt) if isinstance(prompt, str) and encode is not None else prompt
+    encoded = encode(prompt) if isinstance(prompt, str) and encode is not None else prompt
+    if len(encoded) == 0:
+        raise ApiError(400, "prompt: an empty text has nothing to continue", param="prompt", code="invalid_value")
+    return encoded
 
 
 def _text(engine: Engine, token_ids: Sequence[int]) -> str:

@@ -563,6 +563,21 @@ class Vocabulary:
             object.__setattr__(self, "_fingerprint", digest.hexdigest())
         return str(self._fingerprint)
 
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: a vocabulary is saved, or read in each process."""
+        raise TypeError(
+            "a Vocabulary cannot be pickled; write vocabulary.save(path), and detent.Vocabulary.load(path) in the "
+            "other process"
+        )
+
+    def __copy__(self) -> Vocabulary:
+        """Return the vocabulary itself, which nothing changes."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Vocabulary:
+        """Return the vocabulary itself."""
+        return self
+
     def __repr__(self) -> str:
         """Return a one-line summary."""
         eos = ", ".join(map(str, self.eos_token_ids)) or "none"

@@ -293,6 +293,8 @@ def bare(number):
         (bare, "bare(number)"),
         (bytes, "no form in JSON"),
         (typing.Callable[[int], int], "no form in JSON"),
+        (list[int, str], "its items have one type"),  # type: ignore[misc]
+        (dict[str], "the type of its values is missing"),  # type: ignore[misc]
         (list["Nowhere"], "its name was not found"),  # type: ignore[name-defined]  # noqa: F821
     ],
 )

@@ -79,9 +79,9 @@ class LarkRules:
         """Return the number of the rule that texts begin with."""
         found = self.definitions.all.get(name)
         if found is None or found.is_terminal:
-            if not self.definitions.all:
-                raise PatternSyntaxError("the grammar has no rules; write start: ...", position=0)
             rules = [each for each, definition in self.definitions.all.items() if not definition.is_terminal]
+            if not rules:
+                raise PatternSyntaxError("the grammar has no rules; write start: ...", position=0)
             raise PatternSyntaxError(
                 f"the grammar has no rule {name!r} to begin with, only {short_repr(rules)}; "
                 "define it, or pass start=...",

@@ -254,10 +254,14 @@ class _SchemaBuilder:
         if origin is tuple and not (len(arguments) == 2 and arguments[1] is Ellipsis):
             return self.fixed(arguments, kind, where, depth)
         if origin in _LISTS or origin in _SETS or origin in (tuple, collections.deque):
+            if len(arguments) > (2 if origin is tuple else 1):
+                _refuse(where, kind, "its items have one type", "use a union such as list[int | str], or a tuple")
             item, converter = self.read(arguments[0] if arguments else Any, f"an item of {where}", depth)
             build: Any = _SETS.get(origin, list if origin in _LISTS else origin)
             return {"type": "array", **({"items": item} if item else {})}, ArrayOf((), converter, build)
         if origin in _DICTS:
+            if len(arguments) == 1:
+                _refuse(where, kind, "the type of its values is missing", "write dict[str, ...]")
             return self.mapping(arguments or (str, Any), where, depth)
         _refuse(where, kind, "it has no form in JSON", "use types of the standard library, a dataclass or pydantic")
 
