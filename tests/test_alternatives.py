@@ -24,6 +24,7 @@ PATTERNS = {
     "rounds without bounds": r"^(?!.*//)(.{2,}[.:]){1,9}.{0,3}$",
     "bounds of both kinds": r"^(?=.{5,9}$|.{20,30}$)(.{0,4}\.|.{6}-){0,6}$",
     "alternatives that do not contain each other": "|".join(f".*{chr(97 + at)}.{{{at + 5}}}" for at in range(9)),
+    "long texts after each": "|".join(f"[a-z.]*{one}[a-z.]{{{at}}}{'[a-z]' * 90}[.z]" for at, one in enumerate("abez")),
     "many ranges": f"^[{CHARACTERS}]([{CHARACTERS}a-z.]{{1,9}}\\.){{1,6}}$",
     "many ranges, and others": f"^([{CHARACTERS}]{{1,5}}[a-m]|[\u0400-\u0450a-z]{{2,7}}\\.){{1,9}}$",
 }

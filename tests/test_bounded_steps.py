@@ -78,6 +78,16 @@ def test_a_budget_of_a_large_language_reaches_no_limit(pattern: str, max_tokens:
 def test_min_tokens_is_exact() -> None:
     assert detent.regex("[ab]{80}").min_tokens(vocabulary()) == 10
     assert detent.regex("[ab]*a[ab]{10}").min_tokens(vocabulary()) == 2
+    assert detent.regex("[ab]" * 800 + "[cd]").min_tokens(vocabulary()) == 101
+
+
+def test_fewest_tokens_of_a_very_long_text_are_refused_soon() -> None:
+    tokens = [*(bytes([byte]) for byte in range(256)), *(b"x" * count for count in range(2, 60)), b"</s>"]
+    language = detent.json_schema({"const": "x" * 1_000_000})
+    start = process_time_ns()
+    with pytest.raises(detent.LimitError, match="fewest tokens"):
+        language.min_tokens(detent.Vocabulary(tokens, eos_token_ids=[len(tokens) - 1]))
+    assert process_time_ns() - start < 5e9
 
 
 MANY = [
@@ -373,3 +383,26 @@ def test_negated_members_of_one_schema_need_little_work() -> None:
         matcher = guide.matcher()
         matcher.advance_bytes(text)
         assert mask(matcher)
+
+
+def test_words_that_close_many_rules_at_once_take_time_linear_in_the_text() -> None:
+    """After k letters, the state holds those after fewer letters, each with its own tail: as a tree, 2^k operands."""
+    count = 10
+    rules = "\n".join(f'r{i} ::= [a-z]{{{i + 1}}} root? ";"' for i in range(count))
+    guide = detent.compile(
+        detent.gbnf("root ::= " + " ".join(f"r{i}?" for i in range(count)) + "\n" + rules), byte_vocabulary()
+    )
+    times = []
+    for letters in (1, 2, 9, 12, 24):
+        start = process_time_ns()
+        matcher = guide.matcher()
+        for _ in range(letters):
+            matcher.advance(ord("a"))
+        for ends in range(letters + 1):
+            # Each of so many rules, one inside the other, has one to ten letters.
+            assert (256 in matcher.allowed()) == (ends <= letters <= ends * count)
+            assert (ord(";") in matcher.allowed()) == (ends < letters)
+            if ends < letters:
+                matcher.advance(ord(";"))
+        times.append(process_time_ns() - start)
+    assert times[-1] < 2e9

@@ -232,6 +232,11 @@ def test_another_kind_version_and_machine(tmp_path: Path) -> None:
         detent.Vocabulary.load(path)
 
 
+def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no folder to save into: '.*missing'"):
+        VOCABULARY.save(tmp_path / "missing" / "tokens.detent")
+
+
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "v"
     VOCABULARY.save(path)

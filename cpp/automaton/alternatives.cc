@@ -204,9 +204,29 @@ const AlternativeLoop& Alternatives::make_loop(AlternativeId id) {
   return loop_storage_.back();
 }
 
+// The last part of a concatenation. A long one has as many states that end alike: the answer is kept for one of some 64
+// ends, so that the others soon meet one of these.
+ExprId Alternatives::last_part(ExprId state) {
+  const auto is_kept = [](ExprId at) { return at.value * 0x9E3779B1u >> 26 == 0; };
+  std::vector<ExprId> kept;
+  std::int64_t steps = 0;
+  for (; exprs_[state].op == Op::concat; state = exprs_[state].second(), ++steps) {
+    if (!is_kept(state)) continue;
+    if (const auto known = last_parts_.find(state.value); known != last_parts_.end()) {
+      state = known->second;
+      break;
+    }
+    kept.push_back(state);
+  }
+  for (ExprId each : kept) last_parts_.emplace(each.value, state);
+  meter_.allocate(static_cast<std::int64_t>(kept.size()) * 40);
+  meter_.step(steps / 64);
+  return state;
+}
+
 // The last part of a concatenation decides, unless it is nullable.
-ByteSet Alternatives::last_bytes(ExprId state) const {
-  while (exprs_[state].op == Op::concat) state = exprs_[state].second();
+ByteSet Alternatives::last_bytes(ExprId state) {
+  state = last_part(state);
   const Expr& expr = exprs_[state];
   if (expr.op == Op::bytes) return exprs_.set(expr.set_index());
   if (expr.op == Op::text) return ByteSet::of(static_cast<std::uint8_t>(exprs_.text_of(state).back()));

@@ -80,7 +80,8 @@ class Alternatives {
   AlternativeId id_of(ExprId state);
   void find_successors(Alternative& alternative);
   void find_successors_by_rules(Alternative& alternative);
-  ByteSet last_bytes(ExprId state) const;
+  ExprId last_part(ExprId state);
+  ByteSet last_bytes(ExprId state);
 
   ExprSet& exprs_;
   Derivatives& derivatives_;
@@ -90,6 +91,7 @@ class Alternatives {
   std::unordered_map<std::uint32_t, ExprId> clamped_;                     // memo of clamp_counts
   std::unordered_map<std::uint32_t, AlternativeId> ids_;                  // by expression
   std::unordered_map<std::uint32_t, std::vector<AlternativeId>> splits_;  // by expression
+  std::unordered_map<std::uint32_t, ExprId> last_parts_;                  // memo of last_part, of some concatenations
   std::vector<ExprId> states_;                                            // by alternative
   StableVector<std::atomic<const Alternative*>> expanded_;                // by alternative
   std::deque<Alternative> storage_;

@@ -226,7 +226,8 @@ bool LiveLoops::every_character_returns(ExprId texts, unsigned lead, std::uint32
       if (state == ExprSet::kEmpty) return false;
       const ExprId* row = derivatives_.row(state);
       for (unsigned byte = low; byte <= high; ++byte) {
-        if (in_alphabet(byte)) after.push_back(row[class_of[byte]]);
+        const ExprId next = row[class_of[byte]];
+        if (in_alphabet(byte) && (after.empty() || after.back() != next)) after.push_back(next);
       }
     }
     std::ranges::sort(after);

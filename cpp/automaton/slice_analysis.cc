@@ -164,7 +164,8 @@ class UpperBounds {
 // Drops the upper bounds of many rounds, wherever they are inside an expression but not below a complement. Lives for
 // one call.
 //
-// A repeat and its unbounded form agree on the texts that are too short for more rounds than the bound. The operators
+// A repeat and its unbounded form agree on the texts that are too short for more rounds than the bound: of fewer bytes,
+// or of fewer characters, where each round begins with a character. The operators
 // that this class enters are monotone, and each part of a text is as short as the text: so the whole expressions agree
 // on these texts, too. They agree on the beginnings of texts that are as short, unless an intersection was entered:
 // each round that was started ends with its own completion, and the repeat then needs no other.
@@ -183,6 +184,7 @@ class LargeBounds {
     // One byte may complete a character that was escaped, and a token may end inside another; otherwise no text is
     // longer than what is written of it.
     found.rounds = is_escaped ? bytes_ - 2 * kLongestCharacter : bytes_;
+    found.characters = is_escaped && characters_ > 2 ? characters_ - 2 : 0;
     found.in_intersection = in_intersection_;
     texts_ = wide;
     if (exprs_[wide].nonempty) found.needed = exprs_[wide].max_completion_bound;
@@ -225,6 +227,7 @@ class LargeBounds {
         const bool is_known = exprs_[expr.part()].nonempty && !exprs_[expr.part()].nullable;
         if (is_known && maximum != ExprSet::kUnbounded && maximum * least >= kFewBytes) {
           bytes_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes_, maximum * least));
+          characters_ = begins_character(expr.part(), 0) ? std::min(characters_, maximum) : 0;
           maximum = ExprSet::kUnbounded;
         }
         if (part != expr.part() || maximum != expr.maximum()) wide = exprs_.repeat(part, expr.minimum(), maximum);
@@ -245,9 +248,24 @@ class LargeBounds {
     return wide;
   }
 
+  // Whether each text begins with an ASCII byte or a lead byte, as far as few expressions show it.
+  bool begins_character(ExprId id, int depth) const {
+    const Expr& expr = exprs_[id];
+    if (depth == kMaxDepth || expr.nullable) return false;
+    const auto begins = [&](ExprId part) { return begins_character(part, depth + 1); };
+    switch (expr.op) {
+      case Op::bytes: return (exprs_.set(expr.set_index()) & ByteSet::range(0x80, 0xBF)).empty();
+      case Op::concat: return begins(expr.first());
+      case Op::repeat: return begins(expr.part());
+      case Op::union_of: return std::ranges::all_of(exprs_.operands(id), begins);
+      default: return false;
+    }
+  }
+
   ExprSet& exprs_;
   std::unordered_map<std::uint32_t, ExprId> known_;
   std::uint32_t bytes_ = UINT32_MAX;
+  std::uint32_t characters_ = UINT32_MAX;
   ExprId texts_ = ExprSet::kEmpty;
   bool in_intersection_ = false;  // some bound was dropped inside an operand of an intersection
   int visited_ = 0;

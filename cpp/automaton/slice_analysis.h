@@ -27,6 +27,7 @@ struct SlicedState {
 struct UnboundedState {
   ExprId state;  // the given state if it has no such bound
   std::uint32_t rounds = UINT32_MAX;
+  std::uint32_t characters = 0;  // the forms also agree on the texts of at most so many characters
   bool in_intersection = false;  // another operand may require further rounds
   // After any text inside, some completion of the unbounded form has at most so many bytes. Nothing where the
   // expression does not show it.

@@ -51,7 +51,8 @@ Encoder::Encoder(const Config& config)
       pretokenizer_(config.pretokenizer, config.class_count),
       base_tokens_(base_tokens_of(config)),
       byte_tokens_(config.byte_tokens),
-      is_byte_token_(byte_tokens_.empty() ? 0 : config.size) {
+      is_byte_token_(byte_tokens_.empty() ? 0 : config.size),
+      first_tokens_(std::size_t{1} << kRecentBits) {
   if (!pieces_) forbid_missing_bytes();
   if (!byte_tokens_.empty() && byte_tokens_.size() != 256) {
     throw Error(ErrorKind::argument, "byte_pieces", static_cast<std::int64_t>(byte_tokens_.size()), 256);
@@ -128,6 +129,27 @@ std::vector<std::uint32_t> Encoder::merge(std::string_view part) const {
   std::vector<std::uint32_t> symbols = symbols_of(part);
   merges_.merge(symbols);
   return symbols;
+}
+
+std::uint32_t Encoder::first_merged(std::string_view part) const {
+  const std::vector<std::uint32_t> merged = merge(part);
+  return merged.empty() ? kNone : merged.front();
+}
+
+std::uint32_t Encoder::first_token(std::string_view part) const {
+  constexpr std::uint64_t kTokens = std::uint64_t{1} << 29;  // that fit beside a part
+  if (part.empty() || part.size() > 4 || size() >= kTokens) return first_merged(part);
+  std::uint64_t key = 0;
+  for (char byte : part) key = key << 8 | static_cast<std::uint8_t>(byte);
+  key = key << 3 | part.size();
+  std::atomic<std::uint64_t>& recent = first_tokens_[(key * 0x9E3779B97F4A7C15ULL) >> (64 - kRecentBits)];
+  constexpr auto order = std::memory_order_relaxed;
+  if (const std::uint64_t known = recent.load(order); known / kTokens == key) {
+    return static_cast<std::uint32_t>(known % kTokens);
+  }
+  const std::uint32_t token = first_merged(part);
+  if (token != kNone) recent.store(key * kTokens | token, order);
+  return token;
 }
 
 std::vector<std::uint32_t> Encoder::best_pieces(std::string_view part) const {

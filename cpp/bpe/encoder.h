@@ -7,6 +7,7 @@
 // instead of merging; there, adjacent pairs alone do not decide which sequences are encodings.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -63,6 +64,8 @@ class Encoder {
   std::vector<std::uint32_t> encode(std::string_view text) const;
   // Encodes a part of a pre-token by itself. Empty if it has a byte or character without a token.
   std::vector<std::uint32_t> merge(std::string_view part) const;
+  // The first token of merge(part), or kNone. The tokens of short parts that were asked for recently are remembered.
+  std::uint32_t first_token(std::string_view part) const;
 
   bool pieces() const { return pieces_; }
   bool single_pretoken() const { return single_pretoken_; }
@@ -99,6 +102,7 @@ class Encoder {
  private:
   std::vector<std::uint32_t> symbols_of(std::string_view text) const;
   std::vector<std::uint32_t> best_pieces(std::string_view part) const;
+  std::uint32_t first_merged(std::string_view part) const;
   void append_pretoken(std::string_view pretoken, std::vector<std::uint32_t>& tokens) const;
   void forbid_missing_bytes();
   void build_unsplit_trie(const Config& config);
@@ -116,6 +120,9 @@ class Encoder {
   std::vector<bool> is_unsplit_;
   std::unordered_map<std::uint64_t, std::uint32_t> unsplit_next_;  // (node << 8 | byte) -> node
   std::vector<std::uint32_t> unsplit_token_;                       // by node
+  // Recent answers of first_token: the part, its length and the token in one number, at the hash of the part.
+  static constexpr std::size_t kRecentBits = 13;
+  mutable std::vector<std::atomic<std::uint64_t>> first_tokens_;
 };
 
 }  // namespace detent

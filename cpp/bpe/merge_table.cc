@@ -8,7 +8,8 @@
 
 namespace detent {
 
-MergeTable::MergeTable(std::uint32_t size, const std::vector<Merge>& merges) : size_(size) {
+MergeTable::MergeTable(std::uint32_t size, const std::vector<Merge>& merges)
+    : size_(size), low_(std::size_t{kLow} * kLow) {
   const std::size_t capacity = std::bit_ceil(merges.size() * 2 + 2);
   slots_.resize(capacity);
   mask_ = capacity - 1;
@@ -21,6 +22,7 @@ MergeTable::MergeTable(std::uint32_t size, const std::vector<Merge>& merges) : s
     std::uint64_t i = slot(key);
     while (slots_[i].key != kFree && slots_[i].key != key) i = (i + 1) & mask_;
     slots_[i] = {key, {merge.rank, merge.token}};
+    if (merge.left < kLow && merge.right < kLow) low_[merge.left * kLow + merge.right] = slots_[i].result;
   }
 }
 

@@ -28,6 +28,7 @@ class MergeTable {
     std::uint32_t token = kNone;
   };
   Result find(std::uint32_t left, std::uint32_t right) const {
+    if (left < kLow && right < kLow) return low_[left * kLow + right];
     const std::uint64_t key = std::uint64_t{left} << 32 | right;
     for (std::uint64_t i = slot(key);; i = (i + 1) & mask_) {
       if (slots_[i].key == key) return slots_[i].result;
@@ -55,6 +56,7 @@ class MergeTable {
 
  private:
   static constexpr std::uint64_t kFree = UINT64_MAX;
+  static constexpr std::uint32_t kLow = 256;  // the byte tokens of most vocabularies: most pairs that are asked for
   struct Slot {
     std::uint64_t key = kFree;
     Result result;
@@ -64,6 +66,7 @@ class MergeTable {
 
   std::uint32_t size_;
   std::vector<Slot> slots_;  // open addressing
+  std::vector<Result> low_;  // of pairs of ids below kLow
   std::uint64_t mask_ = 0;
   int shift_ = 0;
 };

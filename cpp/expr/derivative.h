@@ -77,6 +77,7 @@ class Derivatives {
   void row_of_decimal(ExprId id, ExprId* out);
   bool row_from_linear_form(ExprId id, ExprId* out);
   bool is_long_choice(ExprId id) const;
+  bool is_shared_union(const Term& term, std::size_t term_count) const;
   // Returns the members with their tail where their row is needed for that of `id`; `id` where it is not.
   ExprId long_list(ExprId id, const Term& term);
 

@@ -33,6 +33,16 @@ bool Derivatives::is_long_choice(ExprId id) const {
   return expr.op == Op::union_of && !expr.has_rule && !expr.has_guard && exprs_.operands(id).size() > kLong;
 }
 
+// Whether a union of a grammar's states is followed by its row, which is computed once, and not with each tail by
+// itself. The state after k bytes inside a rule that calls itself is a union that holds those after fewer bytes, each
+// with its own tail: as a tree, it has 2^k operands.
+bool Derivatives::is_shared_union(const Term& term, std::size_t term_count) const {
+  constexpr std::size_t kMany = 1'000;  // terms of one row; with fewer, those of all tails are united (5 and 6)
+  const Expr& head = exprs_[term.head];
+  return term_count > kMany && head.op == Op::union_of && head.has_rule && !head.has_guard &&
+         term.tail != ExprSet::kEpsilon;
+}
+
 // Many members that end a concatenation, such as those of an object after optional blanks: their row, with the tail,
 // is computed by itself. Otherwise each count of blanks that may still come would expand all members again.
 ExprId Derivatives::long_list(ExprId id, const Term& term) {
@@ -47,6 +57,7 @@ bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
   pairs_.clear();
   std::fill_n(out, class_count_, ExprSet::kEmpty);
   bool is_first = true, is_united = false;
+  std::size_t term_count = 0;
   std::vector<Term> terms{{id, ExprSet::kEpsilon}}, waiting;
   calls_.clear();
   seen_.clear();
@@ -77,7 +88,7 @@ bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
     } else if (known) {
       add_row(known, term.tail, out, is_first);
       is_first = false;
-    } else if (term.tail != ExprSet::kEpsilon && is_long_choice(term.head)) {
+    } else if (is_shared_union(term, ++term_count) || (term.tail != ExprSet::kEpsilon && is_long_choice(term.head))) {
       missing_.push_back(term.head);
     } else if (const ExprId list = long_list(id, term); list == id) {
       expand(terms, term);
@@ -169,12 +180,13 @@ std::vector<std::pair<std::uint8_t, ExprId>> Derivatives::residuals(ExprId id) {
 
 // Long choices, such as those of words, and what has no linear form are followed by their rows.
 void Derivatives::add_residuals(ExprId id) {
+  std::size_t term_count = 0;
   std::vector<Term> terms{{id, ExprSet::kEpsilon}};
   while (!terms.empty()) {
     const Term term = terms.back();
     terms.pop_back();
     meter_.step();
-    const bool is_choice = is_long_choice(term.head);
+    const bool is_choice = is_long_choice(term.head) || is_shared_union(term, ++term_count);
     const ExprId* known = is_choice || !has_linear_form(exprs_[term.head].op) ? find_row(term.head) : nullptr;
     if (known) {
       add_row(known, term.tail, nullptr, false);

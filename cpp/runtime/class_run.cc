@@ -171,12 +171,8 @@ class ClassRun {
 
   // The state before the byte of a node, if all bytes before it are of the class.
   std::optional<ExprId> state_before(std::uint32_t node) {
-    const std::vector<TrieNode>& trie = vocabulary_.trie();
-    const std::size_t depth = trie[node].depth;
-    while (trie[node].token == TrieNode::kNoToken) ++node;  // some token below
-    const std::uint32_t token = trie[node].token;
-    const std::string_view text =
-        vocabulary_.bytes(token & TrieNode::kShared ? vocabulary_.shared_ids(token)[0] : token).substr(0, depth);
+    const std::size_t depth = vocabulary_.trie()[node].depth;
+    const std::string_view text = vocabulary_.text_of_node(node).substr(0, depth);
     bool is_ascii = true;
     for (char each : text) {
       const auto byte = static_cast<std::uint8_t>(each);

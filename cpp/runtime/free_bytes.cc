@@ -9,7 +9,7 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kMaxStates = 600;  // followed, in all searches
-constexpr std::uint32_t kFewOthers = 8;  // at most one token in so many has other bytes
+constexpr std::uint32_t kFewOthers = 8;  // at most one token in so many has other bytes, or begins with a dead one
 constexpr std::uint64_t kMany = UINT32_MAX;
 
 // Searches the states after texts over classes of bytes. Lives for one call.
@@ -21,7 +21,6 @@ class FreeByteSearch {
         token_counts_(automaton.class_count()),
         is_free_(automaton.class_count(), true),
         is_dead_at_start_(automaton.class_count(), false),
-        counts_from_start_(automaton.class_count()),
         death_(automaton.class_count(), Death::possible) {
     for (unsigned byte = 0; byte < 256; ++byte) {
       const auto tokens = vocabulary.tokens_with(static_cast<std::uint8_t>(byte));
@@ -50,7 +49,10 @@ class FreeByteSearch {
   // Whether a byte leads each state that is followed to a dead one.
   enum class Death : std::uint8_t { possible, assumed, refuted };
 
-  bool is_over() const { return state_count_ > kMaxStates || other_count_ > vocabulary_.size() / kFewOthers; }
+  bool is_over() const {
+    return state_count_ > kMaxStates || other_count_ > vocabulary_.size() / kFewOthers ||
+           dead_first_count_ > vocabulary_.trie().size() / kFewOthers;
+  }
 
   // Follows the texts over the bytes that are free so far. Returns whether another search is needed: this one has found
   // that some byte is not free.
@@ -85,27 +87,22 @@ class FreeByteSearch {
     return false;
   }
 
-  // A byte that only the start refuses may be free: the tokens that begin with it are few.
+  // A byte that only the start refuses may be free.
   void refuse_at_start(std::uint32_t byte_class) {
     if (is_dead_at_start_[byte_class]) return;
     is_dead_at_start_[byte_class] = true;
     for (unsigned byte = 0; byte < 256; ++byte) {
-      if (automaton_.class_of()[byte] != byte_class) continue;
-      const std::uint32_t nodes = vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
-      if (nodes == 0) continue;
-      const std::uint32_t index = vocabulary_.trie()[vocabulary_.root(static_cast<std::uint8_t>(byte))].subtree;
-      const Subtree& subtree = vocabulary_.subtrees()[index];
-      counts_from_start_[byte_class] += index ? subtree.last - subtree.first : nodes;
+      if (automaton_.class_of()[byte] == byte_class) {
+        dead_first_count_ += vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
+      }
     }
-    other_count_ += counts_from_start_[byte_class];
   }
 
-  // Such a byte is not followed: a token over free bytes is dead from there on. It is an ASCII byte or a lead byte,
-  // since any string may begin with it.
+  // A byte that is dead at the start and again is not followed: a token over free bytes is dead from there on. It is an
+  // ASCII byte or a lead byte, since any string may begin with it.
   void assume_death(std::uint32_t byte_class) {
     death_[byte_class] = Death::assumed;
     is_free_[byte_class] = false;
-    other_count_ -= counts_from_start_[byte_class];
   }
 
   // Whether a byte that was assumed to be dead is not: then another search is needed.
@@ -120,7 +117,6 @@ class FreeByteSearch {
       if (!reaches_larger_ && std::ranges::none_of(steps_, survives)) continue;
       death_[c] = Death::refuted;
       is_free_[c] = true;
-      other_count_ += counts_from_start_[c];
       found = true;
     }
     return found;
@@ -140,41 +136,26 @@ class FreeByteSearch {
     FreeBytes found;
     for (unsigned byte = 0; byte < 256; ++byte) {
       const std::uint8_t byte_class = automaton_.class_of()[byte];
-      if (is_free_[byte_class]) {
-        if (is_dead_at_start_[byte_class]) add_tokens_from(static_cast<std::uint8_t>(byte), found.others);
-        continue;
-      }
-      if (death_[byte_class] == Death::assumed) {
-        found.dead.insert(static_cast<std::uint8_t>(byte));
-        continue;
-      }
-      const auto tokens = *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte));
-      found.others.insert(found.others.end(), tokens.begin(), tokens.end());
+      if (is_dead_at_start_[byte_class]) found.dead_first.insert(static_cast<std::uint8_t>(byte));
+      if (is_free_[byte_class]) continue;
+      ByteSet& set = death_[byte_class] == Death::assumed ? found.dead : found.others;
+      set.insert(static_cast<std::uint8_t>(byte));
     }
-    std::ranges::sort(found.others);
-    found.others.erase(std::ranges::unique(found.others).begin(), found.others.end());
     for (const Step& step : steps_) {
       found.completion_bound = std::max(found.completion_bound, automaton_.completion_bound(step.state));
     }
     return found;
   }
 
-  void add_tokens_from(std::uint8_t byte, std::vector<std::uint32_t>& tokens) const {
-    const std::size_t root = vocabulary_.root(byte);
-    for (std::size_t i = root; i < root + vocabulary_.nodes_below(byte); ++i) {
-      for_each_id(vocabulary_, vocabulary_.trie()[i].token, [&tokens](std::uint32_t id) { tokens.push_back(id); });
-    }
-  }
-
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
-  std::vector<std::uint64_t> token_counts_;       // by class: tokens that contain a byte of it
-  std::vector<bool> is_free_;                     // by class
-  std::vector<bool> is_dead_at_start_;            // by class: the start refuses the byte
-  std::vector<std::uint64_t> counts_from_start_;  // by class: at least the tokens that begin with a byte of it
-  std::vector<Death> death_;                      // by class
-  bool reaches_larger_ = false;                   // some text leads both languages to one state
-  std::uint64_t other_count_ = 0;                 // at least the tokens that contain a byte that is not free
+  std::vector<std::uint64_t> token_counts_;  // by class: tokens that contain a byte of it
+  std::vector<bool> is_free_;                // by class
+  std::vector<bool> is_dead_at_start_;       // by class: the start refuses the byte
+  std::vector<Death> death_;                 // by class
+  bool reaches_larger_ = false;              // some text leads both languages to one state
+  std::uint64_t other_count_ = 0;            // at least the tokens that contain a byte that is not free
+  std::uint64_t dead_first_count_ = 0;       // trie nodes of the tokens that begin with a byte that the start refuses
   std::size_t state_count_ = 0;
   std::vector<Step> steps_;
 };

@@ -3,7 +3,7 @@
 // A name that matches `netdrv_[a-z]+` anywhere, and matches no other pattern, dies only where another pattern matches.
 // So a token without "_" is allowed wherever any string allows it. The states after texts over the free bytes are
 // followed, which are few. Where one of these is dead, the rarest byte on the way to it is not free, and the search
-// starts again. A byte that is dead at the start alone stays free; the tokens that begin with it are listed.
+// starts again. A byte that is dead at the start alone stays free; the tokens that begin with it are dead.
 //
 // A byte that leads the start and each of these states to a dead one is not followed either, such as "a" in names
 // without "a": all tokens over such bytes and free ones are dead.
@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "automaton/automaton.h"
 #include "base/byte_set.h"
@@ -23,8 +22,9 @@
 namespace detent {
 
 struct FreeBytes {
+  ByteSet dead_first;                  // a token that begins with one of these is dead
   ByteSet dead;                        // a token over these and free bytes is dead if it has one of these
-  std::vector<std::uint32_t> others;   // the tokens that contain a further byte, or begin with a dead one; ascending
+  ByteSet others;                      // neither these nor free; the vocabulary lists the tokens of each
   std::uint32_t completion_bound = 0;  // of each state after a text over free bytes
 };
 

@@ -17,22 +17,15 @@ PretokenEndingSet& PretokenEndings::find(ExprId state, PositionId position) {
   return endings_[key] = std::move(found);
 }
 
-std::uint32_t PretokenEndings::first_token(const std::string& text) {
-  if (const auto known = first_tokens_.find(text); known != first_tokens_.end()) return known->second;
-  language_.meter.allocate(static_cast<std::int64_t>(text.size()) + 64);
-  return first_tokens_[text] = language_.encoder().merge(text).front();
-}
-
-PretokenEnding PretokenEndings::ending_at(const std::vector<SearchNode>& open, std::size_t from, std::uint8_t byte,
-                                          ExprId state, PreTokenizer::State boundary) {
+std::string PretokenEndings::text_of(const std::vector<SearchNode>& open, std::size_t last, std::uint8_t byte) {
   std::string text{static_cast<char>(byte)};
-  for (std::size_t k = from; k != 0; k = open[k].from) text += static_cast<char>(open[k].byte);
+  for (std::size_t k = last; k != 0; k = open[k].from) text += static_cast<char>(open[k].byte);
   std::ranges::reverse(text);
-  return ending_of(std::move(text), state, boundary);
+  return text;
 }
 
-PretokenEnding PretokenEndings::ending_of(std::string text, ExprId state, PreTokenizer::State boundary) {
-  const std::uint32_t first = first_token(text);
+PretokenEnding PretokenEndings::ending_of(std::string text, ExprId state, PreTokenizer::State boundary) const {
+  const std::uint32_t first = language_.encoder().first_token(text);
   const auto bytes = static_cast<std::uint32_t>(text.size());
   return {first, std::move(text), bytes, state, boundary};
 }
@@ -80,7 +73,7 @@ PretokenEndingSet PretokenEndings::search(ExprId state, PositionId position) {
       const bool ends = !at.inside_character() && completions_.may_start_pretoken(next, at.state);
       if (!at.inside_character() && !ends) set.exhaustive = false;
       if (ends) {
-        PretokenEnding ending = ending_at(open, i, byte, next, at.state);
+        PretokenEnding ending = ending_of(text_of(open, i, byte), next, at.state);
         if (std::ranges::find(found, ending.first, &PretokenEnding::first) == found.end()) {
           found.push_back(std::move(ending));
         }

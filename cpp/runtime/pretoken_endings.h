@@ -65,11 +65,9 @@ class PretokenEndings {
 
   PretokenEndingSet search(ExprId state, PositionId position);
   std::optional<PretokenEnding> greedy_ending(ExprId state, PositionId position);
-  PretokenEnding ending_at(const std::vector<SearchNode>& open, std::size_t from, std::uint8_t byte, ExprId state,
-                           PreTokenizer::State boundary);
-  PretokenEnding ending_of(std::string text, ExprId state, PreTokenizer::State boundary);
+  static std::string text_of(const std::vector<SearchNode>& open, std::size_t last, std::uint8_t byte);
+  PretokenEnding ending_of(std::string text, ExprId state, PreTokenizer::State boundary) const;
   PretokenEndingSet of_single_pretoken(ExprId state, PositionId position);
-  std::uint32_t first_token(const std::string& text);
   PositionId step(PositionId position, std::string_view text) const;
 
   TokenizedLanguage language_;
@@ -78,7 +76,6 @@ class PretokenEndings {
   ByteFallbackEndings& byte_fallback_;
   SinglePretokenCompletions& single_;
   std::unordered_map<StateKey, PretokenEndingSet> endings_;
-  std::unordered_map<std::string, std::uint32_t> first_tokens_;  // by text of an ending
 };
 
 }  // namespace detent

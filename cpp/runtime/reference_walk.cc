@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
@@ -21,7 +22,7 @@ constexpr std::size_t kFewTargets = 256;
 std::optional<TargetNodes> find_targets(const Vocabulary& vocabulary, const ReferenceMask& reference) {
   if (reference.equal_inside) return TargetNodes(reference.mask->context_dependent()->exits);
   if (!reference.is_larger || reference.equal_below < TokenTrie::kLongToken) return std::nullopt;
-  return TargetNodes(vocabulary, *reference.mask, reference.equal_below);
+  return TargetNodes(vocabulary, *reference.mask, reference.equal_below, reference.equal_below_characters);
 }
 
 }  // namespace
@@ -57,6 +58,10 @@ ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton,
 void ReferenceWalk::run(ExprId state) {
   if (!check_tokens_ && !reference_.mask && !exits_ && automaton_.begins_with_literal(state)) {
     walk(follow_literal(state, 0, trie_.size()), trie_.size());
+    return;
+  }
+  if (targets_ && !check_tokens_ && (reference_.equal_inside || targets_->nodes().size() <= kFewTargets)) {
+    run_to_targets(state);
     return;
   }
   const auto& class_of = automaton_.class_of();
@@ -129,8 +134,39 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
   }
 }
 
+void ReferenceWalk::run_to_targets(ExprId state) {
+  const auto& class_of = automaton_.class_of();
+  std::vector<ExprId> path{state};  // path[d]: after the first d bytes of `text`
+  std::string_view text;
+  for (std::uint32_t node : targets_->nodes()) {
+    const std::string_view next_text = vocabulary_.text_of_node(node);
+    const auto common = std::ranges::mismatch(text, next_text).in1 - text.begin();
+    path.resize(static_cast<std::size_t>(common) + 1);
+    text = next_text;
+    const std::uint32_t bound = automaton_.edit([&](ExprSet& exprs, Derivatives& derivatives, Liveness& liveness) {
+      for (char byte : text.substr(path.size() - 1)) {
+        const ExprId at = path.back();
+        path.push_back(at == ExprSet::kEmpty ? at : derivatives.row(at)[class_of[static_cast<std::uint8_t>(byte)]]);
+      }
+      return exprs[path.back()].nullable ? 0 : liveness.bound(path.back());
+    });
+    decide_target(node, path.back(), bound);
+  }
+}
+
+// A token is refused where its state is dead. The reference accepts at the positions where it is left.
+void ReferenceWalk::decide_target(std::uint32_t node, ExprId next, std::uint32_t completion_bound) {
+  if (completion_bound == Liveness::kDead) {
+    for_each_id(vocabulary_, trie_[node].token, [this](auto id) { builder_.refuse(id); });
+  } else if (trie_[node].token != TrieNode::kNoToken) {
+    builder_.note_length(completion_bound);
+  }
+  if (!exits_ || automaton_.accepting(next)) return;
+  const std::vector<std::uint32_t>& exits = reference_.mask->context_dependent()->exits;
+  if (std::ranges::binary_search(exits, node)) exits_->removed.emplace_back(node, node + 1);
+}
+
 bool ReferenceWalk::has_worked_much(ExprId next) const {
-  if (targets_ && targets_->size() <= kFewTargets) return false;
   return automaton_.work() - first_work_ > (automaton_.has_rule(next) ? kMuchWorkOfRules : kMuchWork);
 }
 
@@ -163,9 +199,11 @@ bool ReferenceWalk::stays_tokenizable_below(ExprId from, const Subtree& subtree)
 // Allows the whole subtree at once if each of its characters leads the state back to itself. A counted loop does so as
 // far as the subtree reaches. Returns whether it did.
 bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i) {
+  constexpr std::uint32_t kFewTokens = 8;  // their states cost less than the loop bytes
   if (reference_.equal_inside) return false;
   const TrieNode& node = trie_[i];
   const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
+  if (next != at.state && subtree.last - subtree.first < kFewTokens) return false;
   const ExprId from = subtree.height <= Automaton::kNear ? near(at.state) : at.state;
   // Finding the loop bytes costs transition rows, so test first whether this byte rules a loop out.
   const bool may_loop = next == at.state || from != at.state || node.byte >= 0x80;

@@ -32,6 +32,8 @@ struct ReferenceMask {
   bool equal_inside = false;         // all tokens are, up to the position where they leave the slice
   std::uint32_t inside_bound = 0;  // where `equal_inside`: of the completions after a token inside the slice, in bytes
   bool is_larger = false;          // every text of the state is one of the reference state
+  // Where `is_larger`: tokens of fewer characters are allowed as in the reference.
+  std::uint32_t equal_below_characters = 0;
 };
 
 // The positions where the tokens of a slice leave it, compared with those of the reference.
@@ -84,6 +86,9 @@ class ReferenceWalk {
   };
 
   void walk(std::size_t first, std::size_t end);
+  // Follows the way to each target alone. Only the states at the targets have to be live.
+  void run_to_targets(ExprId state);
+  void decide_target(std::uint32_t node, ExprId next, std::uint32_t completion_bound);
   // Whether to follow conjuncts or sets of alternatives from the state `next` on.
   bool has_worked_much(ExprId next) const;
   std::size_t next_after_detours(std::size_t i);

@@ -45,14 +45,10 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::leaving_at(std::vector
 template <class Keep>
 std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
     const std::shared_ptr<const ContextDependentTokens>& tokens, Keep keep) const {
-  const std::vector<TrieNode>& trie = vocabulary_.trie();
   std::vector<std::uint32_t> exits;
   for (std::uint32_t exit : tokens->exits) {
-    std::uint32_t node = exit;  // some token below
-    while (trie[node].token == TrieNode::kNoToken) ++node;
-    const std::uint32_t token = trie[node].token;
-    const std::uint32_t id = token & TrieNode::kShared ? vocabulary_.shared_ids(token)[0] : token;
-    if (keep(vocabulary_.bytes(id).substr(0, trie[exit].depth))) exits.push_back(exit);
+    const std::string_view text = vocabulary_.text_of_node(exit);
+    if (keep(text.substr(0, text.size() - 1))) exits.push_back(exit);
   }
   if (exits.size() == tokens->exits.size()) return tokens;
   return leaving_at(std::move(exits), [&tokens](const std::vector<std::uint32_t>& kept) {
@@ -85,37 +81,33 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   const Hash128 key = mask_key(automaton_.hash(prefix), MaskKind::slice);
   MaskCache& cache = vocabulary_.cache();
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) return known;
-  if (const std::optional<BoundedString> string = analysis_.bounded_string(prefix)) {
-    const std::shared_ptr<const Mask> mask = compute_bounded(prefix, *string);
-    cache.insert(key, mask, MaskCache::Kind::slice);
-    return mask;
-  }
-  if (const std::optional<CountedString> string = analysis_.counted_string(prefix)) {
-    const std::shared_ptr<const Mask> mask = compute_counted(prefix, *string);
-    cache.insert(key, mask, MaskCache::Kind::slice);
-    return mask;
-  }
-  if (const std::shared_ptr<const Mask> mask = compute_excluding(prefix)) {
-    cache.insert(key, mask, MaskCache::Kind::slice);
-    return mask;
-  }
-  if (const std::shared_ptr<const Mask> mask = compute_literals(prefix)) {
-    cache.insert(key, mask, MaskCache::Kind::slice);
-    return mask;
-  }
+  std::shared_ptr<const Mask> mask = compute_by_form(prefix);
+  if (!mask) mask = compute_from_reference(prefix);
+  cache.insert(key, mask, MaskCache::Kind::slice);
+  return mask;
+}
+
+std::shared_ptr<const Mask> SliceMasks::compute_by_form(ExprId prefix) {
+  if (const auto string = analysis_.bounded_string(prefix)) return compute_bounded(prefix, *string);
+  if (const auto string = analysis_.counted_string(prefix)) return compute_counted(prefix, *string);
+  if (std::shared_ptr<const Mask> mask = compute_excluding(prefix)) return mask;
+  return compute_literals(prefix);
+}
+
+std::shared_ptr<const Mask> SliceMasks::compute_from_reference(ExprId prefix) {
+  const auto nodes = static_cast<std::int64_t>(vocabulary_.trie().size());
   ReferenceMask reference = find_reference(prefix);
+  if (!reference.mask) reference = recent_.nearest_state(prefix, nodes - nodes / 8);
   if (!reference.mask) {
-    if (const std::shared_ptr<const Mask> mask = compute_from_any_string(prefix)) {
-      cache.insert(key, mask, MaskCache::Kind::slice);
+    if (std::shared_ptr<const Mask> mask = compute_from_any_string(prefix)) {
+      recent_.add(prefix);
       return mask;
     }
-    const auto most_nodes = static_cast<std::int64_t>(vocabulary_.trie().size()) / 4;
-    reference = recent_.nearest_state(prefix, most_nodes);  // a run of a class costs more than a few differences
+    reference = recent_.nearest_state(prefix, nodes / 4);  // a run of a class costs more than a few differences
   }
   if (!reference.mask) {
-    if (const std::shared_ptr<const Mask> mask = compute_from_class(prefix)) {
+    if (std::shared_ptr<const Mask> mask = compute_from_class(prefix)) {
       recent_.add(prefix);
-      cache.insert(key, mask, MaskCache::Kind::slice);
       return mask;
     }
     if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
@@ -124,10 +116,9 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
     }
     reference = recent_.nearest_state(prefix);
   }
-  const bool is_equal = reference.mask && reference.equal_below >= vocabulary_.max_token_length();
-  const std::shared_ptr<const Mask> mask = is_equal ? reference.mask : compute(prefix, reference);
-  cache.insert(key, mask, MaskCache::Kind::slice);
-  if (!is_equal) recent_.add(prefix);
+  if (reference.mask && reference.equal_below >= vocabulary_.max_token_length()) return reference.mask;
+  std::shared_ptr<const Mask> mask = compute(prefix, reference);
+  recent_.add(prefix);
   return mask;
 }
 
@@ -307,18 +298,23 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
     return state;
   };
   ExprId noted = ExprSet::kEmpty;  // the state whose completion was noted last
+  const auto refuse = [&builder](std::uint32_t id) { builder.refuse(id); };
+  each_token_from(vocabulary_, free->dead_first, refuse);
   const std::vector<std::uint32_t> row = builder.row();
-  if (!free->dead.empty())
-    each_token_with(vocabulary_, free->dead, [&builder](std::uint32_t id) { builder.refuse(id); });
-  for (std::uint32_t id : free->others) {
-    if ((row[id >> 5] >> (id & 31) & 1) == 0) continue;
-    const ExprId state = after(prefix, vocabulary_.bytes(id));
-    if (state == ExprSet::kEmpty) {
-      builder.refuse(id);
-      continue;
+  each_token_with(vocabulary_, free->dead, refuse);
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (!free->others.contains(static_cast<std::uint8_t>(byte))) continue;
+    const std::span<const std::uint32_t> tokens = *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte));
+    for (std::uint32_t id : tokens) {
+      if ((row[id >> 5] >> (id & 31) & 1) == 0) continue;
+      const ExprId state = after(prefix, vocabulary_.bytes(id));
+      if (state == ExprSet::kEmpty) {
+        builder.refuse(id);
+        continue;
+      }
+      builder.allow(id);
+      if (state != noted) builder.note_length(automaton_.completion_bound(noted = state));
     }
-    builder.allow(id);
-    if (state != noted) builder.note_length(automaton_.completion_bound(noted = state));
   }
   return builder.finish(keep_exits(all->context_dependent(), [&](std::string_view text) {
     const ExprId state = after(prefix, text);

@@ -35,6 +35,10 @@ class SliceMasks {
   std::shared_ptr<const Mask> mask_of_value(ExprId prefix, const ContextDependentTokens& tokens);
 
  private:
+  // The mask of a prefix whose expression tells it without a walk; null otherwise.
+  std::shared_ptr<const Mask> compute_by_form(ExprId prefix);
+  // The mask of any prefix, from that of a similar one where there is one.
+  std::shared_ptr<const Mask> compute_from_reference(ExprId prefix);
   ReferenceMask find_reference(ExprId prefix);
   std::shared_ptr<const Mask> mask_with_leaving(ExprId prefix);
   std::shared_ptr<const Mask> compute_bounded(ExprId prefix, const BoundedString& string);

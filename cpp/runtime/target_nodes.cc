@@ -2,10 +2,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 namespace detent {
+namespace {
 
-TargetNodes::TargetNodes(const Vocabulary& vocabulary, const Mask& mask, std::uint32_t length) {
+std::ptrdiff_t character_count(std::string_view text) {
+  return std::ranges::count_if(text, [](char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0) != 0x80; });
+}
+
+}  // namespace
+
+TargetNodes::TargetNodes(const Vocabulary& vocabulary, const Mask& mask, std::uint32_t length,
+                         std::uint32_t characters) {
   const std::vector<TrieNode>& trie = vocabulary.trie();
   std::vector<std::uint32_t> row(vocabulary.word_count());
   mask.add_to(row.data());
@@ -13,7 +22,8 @@ TargetNodes::TargetNodes(const Vocabulary& vocabulary, const Mask& mask, std::ui
     if (trie[node].depth + std::uint32_t{1} < length) continue;
     const std::uint32_t token = trie[node].token;
     const std::uint32_t id = token & TrieNode::kShared ? vocabulary.shared_ids(token)[0] : token;
-    if (row[id >> 5] >> (id & 31) & 1) nodes_.push_back(node);
+    if ((row[id >> 5] >> (id & 31) & 1) && character_count(vocabulary.bytes(id)) >= std::ptrdiff_t{characters})
+      nodes_.push_back(node);
   }
   if (!mask.context_dependent()) return;
   const auto tokens_end = static_cast<std::ptrdiff_t>(nodes_.size());

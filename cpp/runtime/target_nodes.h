@@ -19,15 +19,15 @@ class TargetNodes {
  public:
   explicit TargetNodes(std::vector<std::uint32_t> nodes) : nodes_(std::move(nodes)) {}  // ascending
   // The tokens that a mask allows, and the positions where they leave its slice, if it is that of one; of these all
-  // after at least `length` bytes.
-  TargetNodes(const Vocabulary& vocabulary, const Mask& mask, std::uint32_t length);
+  // after at least `length` bytes; of the tokens those of at least `characters` characters.
+  TargetNodes(const Vocabulary& vocabulary, const Mask& mask, std::uint32_t length, std::uint32_t characters);
 
   // Whether a node from `first` on, before `end`, is a target. Later calls have no smaller `first`.
   bool any_between(std::size_t first, std::size_t end) {
     while (passed_ < nodes_.size() && nodes_[passed_] < first) ++passed_;
     return passed_ < nodes_.size() && nodes_[passed_] < end;
   }
-  std::size_t size() const { return nodes_.size(); }
+  const std::vector<std::uint32_t>& nodes() const { return nodes_; }
   bool are_passed() const { return passed_ == nodes_.size(); }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -37,6 +38,22 @@ void for_each_id(const Vocabulary& vocabulary, std::uint32_t token, Act act) {
     for (std::uint32_t id : vocabulary.shared_ids(token)) act(id);
   } else {
     act(token);
+  }
+}
+
+// Calls act(id) for each token that begins with a byte of a set.
+template <class Act>
+void each_token_from(const Vocabulary& vocabulary, const ByteSet& bytes, Act act) {
+  const std::vector<TrieNode>& trie = vocabulary.trie();
+  for (std::size_t i = 0; i < trie.size(); i = trie[i].next) {
+    if (!bytes.contains(trie[i].byte)) continue;
+    if (trie[i].subtree) {
+      const Subtree& subtree = vocabulary.subtrees()[trie[i].subtree];
+      const std::span<const std::uint32_t> ids = vocabulary.ids_in_order();
+      for (std::uint32_t id : ids.subspan(subtree.first, subtree.last - subtree.first)) act(id);
+    } else {
+      for (std::size_t below = i; below < trie[i].next; ++below) for_each_id(vocabulary, trie[below].token, act);
+    }
   }
 }
 

@@ -19,6 +19,7 @@ ReferenceMask unbounded_reference(const UnboundedState& wide, ExprId state, Mask
   ReferenceMask reference{.state = wide.state, .mask = mask_of(wide.state), .is_larger = true};
   const std::uint32_t needed = wide.in_intersection ? wide.needed.value_or(reference.mask->max_completion_bound()) : 0;
   reference.equal_below = wide.rounds > needed ? wide.rounds - needed : 0;
+  reference.equal_below_characters = wide.characters > needed ? wide.characters - needed : 0;
   return reference;
 }
 

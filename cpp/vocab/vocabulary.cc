@@ -131,6 +131,13 @@ void Vocabulary::index_bytes(const std::vector<std::uint32_t>& ids) {
 
 bool Vocabulary::is_eos(std::uint32_t id) const { return std::binary_search(eos_ids_.begin(), eos_ids_.end(), id); }
 
+std::string_view Vocabulary::text_of_node(std::uint32_t node) const {
+  const std::size_t length = trie()[node].depth + std::size_t{1};
+  while (trie()[node].token == TrieNode::kNoToken) ++node;  // some token below
+  const std::uint32_t token = trie()[node].token;
+  return bytes(token & TrieNode::kShared ? shared_ids(token)[0] : token).substr(0, length);
+}
+
 std::vector<std::uint32_t> Vocabulary::ids_with_bytes(std::string_view text) const {
   const auto first = std::ranges::lower_bound(ids_in_order(), text, {}, [this](std::uint32_t id) { return bytes(id); });
   auto last = first;

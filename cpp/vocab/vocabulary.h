@@ -60,6 +60,8 @@ class Vocabulary {
   std::uint32_t root(std::uint8_t byte) const { return trie_.root(byte); }
   std::uint32_t child(std::uint32_t node, std::uint8_t byte) const { return trie_.child(node, byte); }
   std::optional<std::uint32_t> find_node(std::string_view text) const { return trie_.find(text); }
+  // The bytes up to a node of the trie, with its own.
+  std::string_view text_of_node(std::uint32_t node) const;
   std::uint32_t nodes_below(std::uint8_t byte) const { return trie_.nodes_below(byte); }
   std::span<const std::uint32_t> nodes_with(std::uint8_t byte, std::size_t first, std::size_t end) const {
     return trie_.nodes_with(byte, first, end);

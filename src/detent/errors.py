@@ -467,8 +467,9 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "a list of at least {given} unique items that contain the list itself; leave out uniqueItems or minItems there"
     ),
     ("unsupported", "distinct_under_algebra"): (
-        "a list of unique items or counted members cannot be a part of &, - or ~, nor of a lookaround or a ban: its "
-        "texts are compared as they are written; write the condition into the schema of its items, as a pattern or not"
+        "a list of unique items or counted members cannot be a part of &, - or ~, nor of a comparison, a lookaround or "
+        "a ban: its texts are compared as they are written; write the condition into the schema of its items, as a "
+        "pattern or not"
     ),
     ("unsupported", "distinct_values"): "an item of a list of unique items must be a JSON value",
     ("unsupported", "loop_in_lookbehind"): "an unbounded loop with assertions inside a lookbehind; bound the loop",

@@ -152,7 +152,7 @@ class Matcher(_core.Matcher):
         >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
         >>> refusal = detent.compile(detent.regex("a[bc]"), vocabulary).matcher().why(1)
         >>> refusal.kind, refusal.expected, refusal.reasons[0].position
-        ('language', 'a', 0)
+        ('language', "'a'", 0)
 
         Costs a step of the matcher, and with `Refusal.reasons` questions about the language, in time linear in the text
         so far. Raises `VocabularyError` for an id outside the vocabulary.
@@ -188,7 +188,9 @@ class Matcher(_core.Matcher):
     def _wanted(self, expected: bytes, complete: bool) -> str:
         """Describe what the language wants: some bytes, a special token, the end of the text."""
         asks_special = b"\xff" in expected and self.guide.language._node.has_special  # no text begins with this byte
-        bytes_wanted = describe_bytes(expected.replace(b"\xff", b"") if asks_special else expected)
+        text_bytes = expected.replace(b"\xff", b"") if asks_special else expected
+        is_character = len(text_bytes) == 1 and 0x20 < text_bytes[0] < 0x7F
+        bytes_wanted = repr(chr(text_bytes[0])) if is_character else describe_bytes(text_bytes)
         others = ["a special token" if asks_special else "", "end of text" if complete else ""]
         return " or ".join(filter(None, [bytes_wanted, *others]))
 

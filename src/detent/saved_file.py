@@ -17,6 +17,7 @@ import mmap
 import os
 import sys
 from collections.abc import Mapping
+from errno import ENOENT
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,6 +78,8 @@ def write_saved(path: object, kind: str, meta: Mapping[str, Any], sections: Mapp
         body[start : start + size] = view
     body[:16] = _MAGIC + len(header).to_bytes(8, "little")
     body[16:32] = _core.checksum(memoryview(body)[:16].tobytes() + _core.checksum(memoryview(body)[_PROLOGUE:]))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(ENOENT, "there is no folder to save into", str(target.parent))
     temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}")
     try:
         with temporary.open("xb") as file:

@@ -169,7 +169,7 @@ def test_a_wrong_crop_is_refused(model: EmbeddedModel, length: int) -> None:
 
 
 def test_an_empty_prompt_is_refused(model: EmbeddedModel) -> None:
-    with pytest.raises(ArgumentError, match="at least one token"):
+    with pytest.raises(ArgumentError, match="the prompt has no tokens"):
         model.start([])
 
 

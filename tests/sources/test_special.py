@@ -270,7 +270,7 @@ def test_refusals_name_special_tokens() -> None:
     assert "expected a special token" in matcher.explain(0)
     assert "special, and the rule does not ask for it here" in matcher.explain(7)
     matcher.advance(6)
-    assert "expected a, by" in matcher.explain(1)
+    assert "expected 'a', by" in matcher.explain(1)
 
 
 @pytest.mark.parametrize("excluded", ["<s>", "x<s>", "any"])

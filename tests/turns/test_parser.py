@@ -204,7 +204,7 @@ def test_choice_of_tools_and_numbers_of_calls():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"style": "no such"}, "there are [a-z]"),
+        ({"style": "no such"}, "there are [0-9]+ styles, such as 'hermes'"),
         ({"style": "qwen99"}, "did you mean 'qwen"),
         ({"style": "qwen3", "tool_choice": "sub"}, "the tools are get_weather"),
         ({"style": "qwen3", "tool_choice": "required", "tools": ()}, "needs tools"),

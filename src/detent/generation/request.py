@@ -99,10 +99,10 @@ class Request:
         How many texts `generate_batch` writes; the i-th has the seed ``seed + i``.
     canonical : bool or "approximate", optional
         Write only the tokens that the tokenizer itself would write for the text; see `compile`. The tokens of a fixed
-        text are then fixed too, and are written without a model call. None: yes, if there is a language without lists
-        of unique free values, and the tokenizer can be followed exactly; the text is then tokenized by itself. True:
-        yes or an error; the text is then tokenized after the prompt, so that both are what the tokenizer would write
-        for the whole.
+        text are then fixed too, and are written without a model call. None: yes, if there is a language without
+        uniqueItems over many values, and the tokenizer can be followed exactly; the text is then tokenized by itself.
+        True: yes or an error; the text is then tokenized after the prompt, so that both are what the tokenizer would
+        write for the whole.
     max_tokens : int, optional
         The most tokens to write, without end-of-text. None: the context of the model. The budget is the smaller of
         `max_tokens` and the context without the prompt. A text of a language is complete by then: a token is written

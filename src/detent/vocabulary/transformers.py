@@ -48,7 +48,10 @@ def read_transformers(tokenizer: Any) -> LoadedTokens:
         table = _read_slow(tokenizer)
         decode = partial(tokenizer.decode, clean_up_tokenization_spaces=False)
     else:
-        raise ArgumentError(f"expected a tokenizer of the package transformers, got {shown(tokenizer)}")
+        raise ArgumentError(
+            f"expected a tokenizer of the package transformers, got {shown(tokenizer)}; save one of the package "
+            "tokenizers, and write Vocabulary.from_file(path, eos_token_ids=...)"
+        )
     attached = AttachedTokenizer(lambda: TokenizerCalls(partial(tokenizer.encode, add_special_tokens=False), decode))
     attached.check(table.tokens, table.special_token_ids)
     return replace(table, find_end_of_text=partial(_end_of_text, tokenizer, table), attached=attached)

@@ -172,6 +172,15 @@ def test_texts_that_are_left_to_python(text: str) -> None:
     assert read_plain_text(text, SPELLINGS[0], is_ordered=True) is None
 
 
+@pytest.mark.parametrize("name", ["$id", "id"])
+def test_identifiers_below_the_root_are_left_to_python(name: str) -> None:
+    root = {"$id": "a", "type": "object", "$defs": {"b": {"type": "null"}}, "properties": {"b": {"$ref": "#/$defs/b"}}}
+    assert is_read(json.dumps(root))
+    inner = {**root, "$defs": {"b": {"type": "null"}, "c": {name: "c"}}}
+    assert not is_read(json.dumps(inner))
+    assert not is_read(json.dumps(inner).replace('": "', '"\n\t: "'))
+
+
 def test_errors_and_size() -> None:
     for text in ('{"type": "strin"}', '{"type": "object", "properties": {"a": {"pattern": "("}}}', '{"type": '):
         with pytest.raises(DetentError):

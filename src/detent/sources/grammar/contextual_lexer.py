@@ -293,9 +293,15 @@ class Terminals:
                 return _states_besides(within, [other for other in others if other is not None])
         if literal is None or path.option is not None:
             return _states_after(ByteDfa(self.texts(terminal, path), _QUESTION), within)
-        if any(ByteDfa(self.match(other).full, _QUESTION).accepts(literal) for other in path.others):
+        if any(self._is_matched(other, literal) for other in path.others):
             return frozenset()
         return frozenset([within.after(literal)] if within.accepts(literal) else [])
+
+    def _is_matched(self, number: int, text: bytes) -> bool:
+        literal = self[number].pattern.literal
+        if literal is not None:
+            return literal == text
+        return ByteDfa(self.match(number).full, _QUESTION).accepts(text)
 
     def _check_lookahead(self, number: int, following: frozenset[int]) -> None:
         """Raise `UnsupportedError` if a terminal may backtrack from a match that its final lookahead refuses.
