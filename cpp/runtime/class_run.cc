@@ -165,8 +165,10 @@ class ClassRun {
     std::vector<std::uint32_t> row(vocabulary_.word_count());
     tokens_over(vocabulary_, bytes_)->add_to(row.data());
     std::size_t count = 0;
-    for (std::uint32_t word : row) count += static_cast<std::size_t>(std::popcount(word));
-    return count > others_.size();
+    return std::ranges::any_of(row, [&](std::uint32_t word) {
+      count += static_cast<std::size_t>(std::popcount(word));
+      return count > others_.size();
+    });
   }
 
   // The state before the byte of a node, if all bytes before it are of the class.
