@@ -71,9 +71,10 @@ void MaskBuilder::refuse(std::uint32_t id) {
 }
 
 void MaskBuilder::add(const Mask& mask) {
-  if (!mask.base_ && mask.words_.empty()) return allow(mask.ids_.data(), mask.ids_.size());
+  if (mask.base_) add(*mask.base_);
+  if (mask.words_.empty()) return allow(mask.ids_.data(), mask.ids_.size());
   make_dense();
-  mask.add_to(words_.data());
+  mask.add_without_base(words_.data());
 }
 
 void MaskBuilder::copy_from(const Mask& mask) {

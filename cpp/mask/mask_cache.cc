@@ -1,5 +1,6 @@
 #include "mask/mask_cache.h"
 
+#include <iterator>
 #include <utility>
 
 #include "base/fork_guard.h"
@@ -13,7 +14,7 @@ std::shared_ptr<const Mask> MaskCache::find(const Hash128& key, Kind kind) {
   const std::list<Entry>::iterator* entry = part.entries.find(key);
   if (!entry) return nullptr;
   ++part.counts[static_cast<std::size_t>(kind)].hits;
-  part.recent.splice(part.recent.begin(), part.recent, *entry);
+  (*entry)->was_found = true;
   return (*entry)->mask;
 }
 
@@ -24,14 +25,23 @@ void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kin
   const std::lock_guard lock(part.mutex);
   ++part.counts[static_cast<std::size_t>(kind)].misses;
   if (size > limit_bytes_ / kShards || part.entries.find(key)) return;
-  part.recent.push_front({key, std::move(mask)});
-  part.entries.insert(key, part.recent.begin());
+  part.order.push_front({key, std::move(mask)});
+  part.entries.insert(key, part.order.begin());
   part.bytes += size;
+  evict(part);
+}
+
+void MaskCache::evict(Shard& part) {
+  int spared = 0;
   while (part.bytes > limit_bytes_ / kShards) {
-    const Entry& last = part.recent.back();
+    Entry& last = part.order.back();
+    if (std::exchange(last.was_found, false) && ++spared <= kMostSpared) {
+      part.order.splice(part.order.begin(), part.order, std::prev(part.order.end()));
+      continue;
+    }
     part.bytes -= last.mask->bytes() + kEntryBytes;
     part.entries.erase(last.key);
-    part.recent.pop_back();
+    part.order.pop_back();
   }
 }
 

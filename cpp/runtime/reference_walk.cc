@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
@@ -235,16 +237,19 @@ bool ReferenceWalk::take_loop(ExprId from, std::size_t i) {
   if (next == ExprSet::kEmpty) return false;
   const Position at{next, automaton_.row(next), nullptr};
   const ByteSet& used = vocabulary_.subtrees()[node.subtree].used;
-  std::vector<std::uint64_t> others((size + 63) / 64);  // a bit for each node
+  std::vector<std::span<const std::uint32_t>> left;  // the nodes of each byte that leaves the loop
   std::size_t count = 0;
   for (std::uint8_t byte : vocabulary_.bytes_by_count()) {
     if (!used.contains(byte)) continue;
     const bool is_loop = byte < 0x80 ? at.row[automaton_.class_of()[byte]] == next
                                      : automaton_.self_loop_bytes(next).contains(byte);  // costs rows at the first call
     if (is_loop) continue;
-    const auto nodes = vocabulary_.nodes_with(byte, first, node.next);
-    count += nodes.size();
+    left.push_back(vocabulary_.nodes_with(byte, first, node.next));
+    count += left.back().size();
     if (count > size / kFewOthers) return false;
+  }
+  std::vector<std::uint64_t> others((size + 63) / 64);  // a bit for each node
+  for (std::span<const std::uint32_t> nodes : left) {
     for (std::uint32_t other : nodes) others[(other - first) / 64] |= std::uint64_t{1} << (other - first) % 64;
   }
   std::size_t done = first;  // the nodes before it are
