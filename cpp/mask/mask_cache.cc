@@ -24,9 +24,9 @@ void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kin
   const std::size_t size = mask->bytes() + kEntryBytes;
   const std::lock_guard lock(part.mutex);
   ++part.counts[static_cast<std::size_t>(kind)].misses;
-  if (size > limit_bytes_ / kShards || part.entries.find(key)) return;
+  if (size > limit_bytes_ / kShards) return;
   part.order.push_front({key, std::move(mask)});
-  part.entries.insert(key, part.order.begin());
+  if (!part.entries.insert(key, part.order.begin())) return part.order.pop_front();
   part.bytes += size;
   evict(part);
 }
