@@ -72,6 +72,7 @@ class SliceFinder {
   std::optional<ExprId> take_white_space(ExprId alternative) {
     if (!is_sliceable(exprs_[alternative])) return alternative;
     const ExprId head = exprs_[alternative].first(), rest = exprs_[alternative].second();
+    if (exprs_[head].op == Op::text || exprs_[head].op == Op::bytes) return alternative;  // has no loop
     const bool is_optional =
         exprs_[head].op == Op::repeat && exprs_[head].minimum() == 0 && exprs_[head].maximum() == 1;
     std::vector<ExprId> spaces, others;
@@ -253,18 +254,17 @@ class SliceFinder {
   // Whether all bytes of an expression are those of numbers.
   bool is_number(ExprId id, int depth) {
     static constexpr std::string_view kBytes = "0123456789+-.eE";
+    const Expr expr = exprs_[id];
+    if (expr.op == Op::text) return exprs_.text_of(id).find_first_not_of(kBytes) == std::string_view::npos;
+    if (expr.op == Op::bytes) {
+      const ByteSet& set = exprs_.set(expr.set_index());
+      return set.size() ==
+             std::ranges::count_if(kBytes, [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
+    }
     if (const auto known = numbers_->find(id.value); known != numbers_->end()) return known->second;
     if (depth == kMaxNumberDepth) return false;
-    const Expr expr = exprs_[id];
     bool found = false;
     switch (expr.op) {
-      case Op::bytes: {
-        const ByteSet& set = exprs_.set(expr.set_index());
-        found = set.size() == std::ranges::count_if(
-                                  kBytes, [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
-        break;
-      }
-      case Op::text: found = exprs_.text_of(id).find_first_not_of(kBytes) == std::string_view::npos; break;
       case Op::concat: found = is_number(expr.first(), depth + 1) && is_number(expr.second(), depth + 1); break;
       case Op::repeat: found = is_number(expr.part(), depth + 1); break;
       case Op::union_of:
