@@ -60,7 +60,7 @@ class SliceFinder {
       const Expr& element = exprs_[first];
       has_loop = has_loop || is_loop(element);
       const Expr& base = element.op == Op::repeat ? exprs_[element.part()] : element;
-      if (base.op != Op::bytes || exprs_.set(base.set_index()).size() > kFewBytes) return false;
+      if (base.op != Op::bytes || exprs_.set(base.set_index()).has_more_than(kFewBytes)) return false;
       if (rest == ExprSet::kEpsilon) return has_loop;
       head = rest;
     }
@@ -227,8 +227,7 @@ class SliceFinder {
     const Expr& base = expr.op == Op::repeat && expr.maximum() == 1 ? exprs_[expr.part()] : expr;
     if (base.op != Op::bytes) return false;
     const ByteSet& set = exprs_.set(base.set_index());
-    return set.size() == 1 &&
-           std::ranges::any_of(kBytes, [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
+    return !set.has_more_than(1) && kBytes.find(static_cast<char>(set.first())) != std::string_view::npos;
   }
 
   // Whether each text of a rule begins with punctuation, a number or a word, as JSON values do.
@@ -359,7 +358,7 @@ class SliceFinder {
       case Op::ordered: return split_members(alternative, std::nullopt);
       case Op::bytes: {
         const ByteSet& set = exprs_.set(expr.set_index());
-        return set.size() == 1 && set.contains(' ') && split_members(rest, ' ');
+        return set == ByteSet::of(' ') && split_members(rest, ' ');
       }
       default: return false;
     }

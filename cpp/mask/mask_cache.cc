@@ -1,6 +1,5 @@
 #include "mask/mask_cache.h"
 
-#include <iterator>
 #include <utility>
 
 #include "base/fork_guard.h"
@@ -11,11 +10,11 @@ std::shared_ptr<const Mask> MaskCache::find(const Hash128& key, Kind kind) {
   const ForkGuard guard;
   Shard& part = shard(key);
   const std::lock_guard lock(part.mutex);
-  const std::list<Entry>::iterator* entry = part.entries.find(key);
+  Entry* const entry = part.entries.find(key);
   if (!entry) return nullptr;
   ++part.counts[static_cast<std::size_t>(kind)].hits;
-  (*entry)->was_found = true;
-  return (*entry)->mask;
+  entry->was_found = true;
+  return entry->mask;
 }
 
 void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kind kind) {
@@ -25,8 +24,8 @@ void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kin
   const std::lock_guard lock(part.mutex);
   ++part.counts[static_cast<std::size_t>(kind)].misses;
   if (size > limit_bytes_ / kShards) return;
-  part.order.push_front({key, std::move(mask)});
-  if (!part.entries.insert(key, part.order.begin())) return part.order.pop_front();
+  if (!part.entries.insert(key, {std::move(mask)})) return;
+  part.order.push_back(key);
   part.bytes += size;
   evict(part);
 }
@@ -34,14 +33,15 @@ void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kin
 void MaskCache::evict(Shard& part) {
   int spared = 0;
   while (part.bytes > limit_bytes_ / kShards) {
-    Entry& last = part.order.back();
-    if (std::exchange(last.was_found, false) && ++spared <= kMostSpared) {
-      part.order.splice(part.order.begin(), part.order, std::prev(part.order.end()));
+    const Hash128 key = part.order.front();
+    part.order.pop_front();
+    Entry& entry = *part.entries.find(key);
+    if (std::exchange(entry.was_found, false) && ++spared <= kMostSpared) {
+      part.order.push_back(key);
       continue;
     }
-    part.bytes -= last.mask->bytes() + kEntryBytes;
-    part.entries.erase(last.key);
-    part.order.pop_back();
+    part.bytes -= entry.mask->bytes() + kEntryBytes;
+    part.entries.erase(key);
   }
 }
 

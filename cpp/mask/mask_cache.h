@@ -9,7 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <list>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -38,22 +38,21 @@ class MaskCache {
 
  private:
   struct Entry {
-    Hash128 key;
     std::shared_ptr<const Mask> mask;
-    bool was_found = false;  // since it came to the front
+    bool was_found = false;  // since it came to the end of the order
   };
   struct KeyHash {
     std::size_t operator()(const Hash128& key) const { return key.low; }
   };
   struct Shard {
     std::mutex mutex;
-    std::list<Entry> order;  // the next to be evicted is the last
-    SteadyMap<Hash128, std::list<Entry>::iterator, KeyHash> entries;
+    SteadyMap<Hash128, Entry, KeyHash> entries;
+    std::deque<Hash128> order;  // the keys; the next to be evicted first
     std::size_t bytes = 0;
     std::array<Counts, 3> counts;  // by kind
   };
   static constexpr std::size_t kShards = 8;
-  // Memory of an entry beside its mask: list node, table node and bucket.
+  // Memory of an entry beside its mask: table node, bucket, and key in the order.
   static constexpr std::size_t kEntryBytes = 128;
   static constexpr int kMostSpared = 8;  // second chances at one insertion
 
