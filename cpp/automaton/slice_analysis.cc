@@ -23,13 +23,11 @@ bool is_whole_string(const ExprSet& exprs, ExprId prefix) {
 bool is_byte(const ExprSet& exprs, ExprId id) {
   const Expr& expr = exprs[id];
   const Expr& base = expr.op == Op::repeat && expr.maximum() == 1 ? exprs[expr.part()] : expr;
-  return base.op == Op::bytes && exprs.set(base.set_index()).size() == 1;
+  return base.op == Op::bytes && !exprs.set(base.set_index()).has_more_than(1);
 }
 
 std::string byte_of(const ExprSet& exprs, const Expr& bytes) {
-  unsigned byte = 0;
-  while (!exprs.set(bytes.set_index()).contains(static_cast<std::uint8_t>(byte))) ++byte;
-  return {static_cast<char>(byte)};
+  return {static_cast<char>(exprs.set(bytes.set_index()).first())};
 }
 
 // The texts of unions of literals, where a serialised JSON string has one form for each of them: the text itself.
@@ -45,7 +43,7 @@ std::optional<std::vector<std::string>> plain_texts(const ExprSet& exprs, std::v
     }
     if (expr.op == Op::text) {
       texts.emplace_back(exprs.text_of(id));
-    } else if (expr.op == Op::bytes && exprs.set(expr.set_index()).size() == 1) {
+    } else if (expr.op == Op::bytes && !exprs.set(expr.set_index()).has_more_than(1)) {
       texts.push_back(byte_of(exprs, expr));
     } else if (expr.op == Op::epsilon) {
       texts.emplace_back();
@@ -373,7 +371,7 @@ std::optional<std::vector<std::string>> SliceAnalysis::literals_of(ExprId prefix
         const ExprId head = expr.op == Op::concat ? expr.first() : id;
         if (exprs[head].op == Op::text) {
           read += exprs.text_of(head);
-        } else if (exprs[head].op == Op::bytes && exprs.set(exprs[head].set_index()).size() == 1) {
+        } else if (exprs[head].op == Op::bytes && !exprs.set(exprs[head].set_index()).has_more_than(1)) {
           read += byte_of(exprs, exprs[head]);
         } else {
           return std::nullopt;

@@ -60,7 +60,7 @@ class SliceFinder {
       const Expr& element = exprs_[first];
       has_loop = has_loop || is_loop(element);
       const Expr& base = element.op == Op::repeat ? exprs_[element.part()] : element;
-      if (base.op != Op::bytes || exprs_.set(base.set_index()).size() > kFewBytes) return false;
+      if (base.op != Op::bytes || exprs_.set(base.set_index()).has_more_than(kFewBytes)) return false;
       if (rest == ExprSet::kEpsilon) return has_loop;
       head = rest;
     }
@@ -72,6 +72,7 @@ class SliceFinder {
   std::optional<ExprId> take_white_space(ExprId alternative) {
     if (!is_sliceable(exprs_[alternative])) return alternative;
     const ExprId head = exprs_[alternative].first(), rest = exprs_[alternative].second();
+    if (exprs_[head].op == Op::text || exprs_[head].op == Op::bytes) return alternative;  // has no loop
     const bool is_optional =
         exprs_[head].op == Op::repeat && exprs_[head].minimum() == 0 && exprs_[head].maximum() == 1;
     std::vector<ExprId> spaces, others;
@@ -226,8 +227,7 @@ class SliceFinder {
     const Expr& base = expr.op == Op::repeat && expr.maximum() == 1 ? exprs_[expr.part()] : expr;
     if (base.op != Op::bytes) return false;
     const ByteSet& set = exprs_.set(base.set_index());
-    return set.size() == 1 &&
-           std::ranges::any_of(kBytes, [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
+    return !set.has_more_than(1) && kBytes.find(static_cast<char>(set.first())) != std::string_view::npos;
   }
 
   // Whether each text of a rule begins with punctuation, a number or a word, as JSON values do.
@@ -253,18 +253,17 @@ class SliceFinder {
   // Whether all bytes of an expression are those of numbers.
   bool is_number(ExprId id, int depth) {
     static constexpr std::string_view kBytes = "0123456789+-.eE";
+    const Expr expr = exprs_[id];
+    if (expr.op == Op::text) return exprs_.text_of(id).find_first_not_of(kBytes) == std::string_view::npos;
+    if (expr.op == Op::bytes) {
+      const ByteSet& set = exprs_.set(expr.set_index());
+      return set.size() ==
+             std::ranges::count_if(kBytes, [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
+    }
     if (const auto known = numbers_->find(id.value); known != numbers_->end()) return known->second;
     if (depth == kMaxNumberDepth) return false;
-    const Expr expr = exprs_[id];
     bool found = false;
     switch (expr.op) {
-      case Op::bytes: {
-        const ByteSet& set = exprs_.set(expr.set_index());
-        found = set.size() == std::ranges::count_if(
-                                  kBytes, [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
-        break;
-      }
-      case Op::text: found = exprs_.text_of(id).find_first_not_of(kBytes) == std::string_view::npos; break;
       case Op::concat: found = is_number(expr.first(), depth + 1) && is_number(expr.second(), depth + 1); break;
       case Op::repeat: found = is_number(expr.part(), depth + 1); break;
       case Op::union_of:
@@ -359,7 +358,7 @@ class SliceFinder {
       case Op::ordered: return split_members(alternative, std::nullopt);
       case Op::bytes: {
         const ByteSet& set = exprs_.set(expr.set_index());
-        return set.size() == 1 && set.contains(' ') && split_members(rest, ' ');
+        return set == ByteSet::of(' ') && split_members(rest, ' ');
       }
       default: return false;
     }

@@ -34,6 +34,30 @@ class ByteSet {
   constexpr int size() const {
     return std::popcount(words_[0]) + std::popcount(words_[1]) + std::popcount(words_[2]) + std::popcount(words_[3]);
   }
+  // Whether the set has more bytes than that. Cost: less than that of size(), for few.
+  constexpr bool has_more_than(int count) const {
+    for (std::uint64_t word : words_) {
+      for (; word != 0; word &= word - 1) {
+        if (count-- == 0) return true;
+      }
+    }
+    return false;
+  }
+  // Calls visit(byte) for each byte, ascending.
+  template <class Visit>
+  constexpr void each(Visit visit) const {
+    for (unsigned i = 0; i < 4; ++i) {
+      for (std::uint64_t word = words_[i]; word != 0; word &= word - 1) {
+        visit(static_cast<std::uint8_t>(i * 64 + static_cast<unsigned>(std::countr_zero(word))));
+      }
+    }
+  }
+  // The least byte of a set that is not empty.
+  constexpr std::uint8_t first() const {
+    unsigned i = 0;
+    while (words_[i] == 0) ++i;
+    return static_cast<std::uint8_t>(i * 64 + static_cast<unsigned>(std::countr_zero(words_[i])));
+  }
   constexpr bool is_subset_of(const ByteSet& other) const { return (*this & other) == *this; }
   constexpr const std::array<std::uint64_t, 4>& words() const { return words_; }
 

@@ -15,21 +15,23 @@ class SteadyMap {
  public:
   // Null if the key is not in the map. Valid until it is erased.
   Value* find(const Key& key) {
-    for (Table* table : {&entries_, &rest_}) {
-      if (const auto entry = table->find(key); entry != table->end()) return &entry->second;
-    }
-    return nullptr;
+    if (const auto entry = entries_.find(key); entry != entries_.end()) return &entry->second;
+    if (rest_.empty()) return nullptr;
+    const auto entry = rest_.find(key);
+    return entry == rest_.end() ? nullptr : &entry->second;
   }
-  // The key is not in the map.
-  void insert(const Key& key, Value value) {
+  // Returns whether the key was not in the map.
+  bool insert(const Key& key, Value value) {
     if (rest_.empty() && entries_.size() >= reserved_) {
       entries_.swap(rest_);
-      reserved_ *= 2;
+      reserved_ *= kGrowth;
       entries_.reserve(reserved_);
     }
-    entries_.emplace(key, std::move(value));
+    if (!rest_.empty() && rest_.contains(key)) return false;
+    if (!entries_.emplace(key, std::move(value)).second) return false;
     for (std::size_t i = 0; i < kMoved && !rest_.empty(); ++i) entries_.insert(rest_.extract(rest_.begin()));
     if (rest_.empty() && rest_.bucket_count() > 1) rest_ = Table();
+    return true;
   }
   void erase(const Key& key) {
     if (entries_.erase(key) == 0) rest_.erase(key);
@@ -37,7 +39,8 @@ class SteadyMap {
 
  private:
   using Table = std::unordered_map<Key, Value, Hash>;
-  static constexpr std::size_t kMoved = 4;  // at least two, so that all have moved before the next growth
+  static constexpr std::size_t kMoved = 4;  // so that all have moved before the next growth
+  static constexpr std::size_t kGrowth = 4;
 
   Table entries_;
   Table rest_;  // the entries that have not moved yet

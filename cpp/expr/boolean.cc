@@ -12,6 +12,7 @@
 //   may match anywhere, T a T, has the residual T a T | T after its first match. Without this rule, a choice of n such
 //   patterns has 2^n states where n would do.
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -21,6 +22,26 @@
 #include "expr/lengths.h"
 
 namespace detent {
+namespace {
+
+// Sorts by a number, of items that ascend where their numbers are equal. Many items take a radix sort.
+template <class Item, class Key>
+void sort_by(std::vector<Item>& items, Key key) {
+  constexpr std::size_t kMany = 512, kDigits = 2'048;
+  if (std::is_sorted(items.begin(), items.end())) return;
+  if (items.size() < kMany) return std::sort(items.begin(), items.end());
+  std::vector<Item> sorted(items.size());
+  const std::uint32_t largest = key(*std::ranges::max_element(items, {}, key));
+  for (int shift = 0; shift < 32 && largest >> shift; shift += 11) {
+    std::array<std::uint32_t, kDigits + 1> begin{};
+    for (const Item& item : items) ++begin[(key(item) >> shift) % kDigits + 1];
+    for (std::size_t digit = 1; digit <= kDigits; ++digit) begin[digit] += begin[digit - 1];
+    for (const Item& item : items) sorted[begin[(key(item) >> shift) % kDigits]++] = item;
+    items.swap(sorted);
+  }
+}
+
+}  // namespace
 
 void ExprSet::flatten(std::vector<ExprId>& parts, Op op) const {
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -29,7 +50,7 @@ void ExprSet::flatten(std::vector<ExprId>& parts, Op op) const {
     parts[i] = inner[0];
     parts.insert(parts.end(), inner.begin() + 1, inner.end());
   }
-  std::sort(parts.begin(), parts.end());
+  sort_by(parts, [](ExprId id) { return id.value; });
   parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
 }
 
@@ -44,8 +65,8 @@ void ExprSet::merge_single_bytes(std::vector<ExprId>& parts) {
   }
   if (set_count < 2) return;
   std::erase_if(parts, [this](ExprId part) { return exprs_[part.value].op == Op::bytes; });
-  parts.push_back(bytes(set));
-  std::sort(parts.begin(), parts.end());
+  const ExprId merged = bytes(set);
+  parts.insert(std::ranges::upper_bound(parts, merged), merged);
 }
 
 // Drops epsilon from a union: another operand contains it, or x{1,n} becomes x{0,n}.
@@ -143,13 +164,13 @@ void ExprSet::left_factor(std::vector<ExprId>& parts) {
   // Deeper tails are factored when decoding reaches them: factoring all of them at once would determinise the grammar.
   constexpr int kMaxDepth = 2;
   constexpr std::size_t kMaxHeads = 64;
-  std::vector<std::pair<ExprId, ExprId>> sequences;  // (head, sequence) of the sequences that call rules
+  std::vector<std::pair<ExprId, ExprId>> sequences;  // (head, sequence) of the sequences that call rules, ascending
   for (ExprId part : parts) {
     const Expr& expr = exprs_[part.value];
     if (expr.op == Op::concat && expr.has_rule) sequences.emplace_back(expr.first(), part);
   }
   if (sequences.size() < 2 || factoring_depth_ >= kMaxDepth) return;
-  std::sort(sequences.begin(), sequences.end());
+  sort_by(sequences, [](const auto& sequence) { return sequence.first.value; });
   std::vector<ExprId> factored;  // sequences that begin alike, and then ascending
   std::vector<ExprId> merged;
   for (std::size_t i = 0, j = 0; i < sequences.size(); i = j) {
@@ -170,7 +191,7 @@ void ExprSet::left_factor(std::vector<ExprId>& parts) {
     merged.push_back(sequence);
   }
   if (factored.empty()) return;
-  std::sort(factored.begin(), factored.end());
+  sort_by(factored, [](ExprId id) { return id.value; });
   std::erase_if(parts, [&](ExprId part) { return std::binary_search(factored.begin(), factored.end(), part); });
   parts.insert(parts.end(), merged.begin(), merged.end());
   flatten(parts, Op::union_of);
@@ -227,7 +248,29 @@ void ExprSet::drop_alphabet(std::vector<ExprId>& parts) const {
   if (alphabet_texts_ != kEmpty && has_other(alphabet_texts_, true)) std::erase(parts, alphabet_texts_);
 }
 
+// Where thousands of operands meet, the rows of many states unite the same ones again.
 ExprId ExprSet::union_of(std::vector<ExprId> parts) {
+  constexpr std::size_t kMany = 64, kMaxKept = 4'096;  // operands
+  std::size_t operand_count = 0;
+  for (ExprId part : parts) {
+    const Expr& expr = exprs_[part.value];
+    operand_count += expr.op == Op::union_of ? expr.b_ : 1;
+  }
+  if (operand_count < kMany || parts.size() > kMaxKept) return new_union(std::move(parts));
+  std::uint64_t hash = 0;
+  for (ExprId part : parts) hash = mix(hash + part.value, 0x5bd1e995);
+  const std::size_t slot = hash % kRecentUnions;
+  if (recent_unions_.empty()) recent_unions_.resize(kRecentUnions);
+  if (const RecentUnion& recent = recent_unions_[slot]; recent.depth == factoring_depth_ && recent.parts == parts) {
+    meter_.step(static_cast<std::int64_t>(parts.size()) / 16);
+    return recent.result;
+  }
+  const ExprId result = new_union(parts);
+  recent_unions_[slot] = {std::move(parts), factoring_depth_, result};
+  return result;
+}
+
+ExprId ExprSet::new_union(std::vector<ExprId> parts) {
   flatten(parts, Op::union_of);
   std::erase(parts, kEmpty);
   if (parts.size() < 2) return parts.empty() ? kEmpty : parts[0];

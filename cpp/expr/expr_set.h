@@ -164,6 +164,7 @@ class ExprSet {
   bool merge_repeats(ExprId head, ExprId next, ExprId& merged);
   ExprId cons(ExprId head, ExprId tail);
   ExprId text(std::uint32_t begin, std::uint32_t length);
+  ExprId new_union(std::vector<ExprId> parts);
   void flatten(std::vector<ExprId>& parts, Op op) const;
   void merge_single_bytes(std::vector<ExprId>& parts);
   void absorb_epsilon(std::vector<ExprId>& parts);
@@ -227,6 +228,13 @@ class ExprSet {
   TextMemory item_texts_;
   std::string texts_;
   int factoring_depth_ = 0;  // nested calls of left_factor
+  struct RecentUnion {
+    std::vector<ExprId> parts;  // as they were given
+    int depth = 0;              // factoring_depth_ then
+    ExprId result;
+  };
+  static constexpr std::size_t kRecentUnions = 64;
+  std::vector<RecentUnion> recent_unions_;  // of many operands, by the hash of their parts
   ExprId sigma_star_;
   ExprId utf8_star_ = kEmpty;      // all UTF-8 texts, if the owner named it
   ExprId not_utf8_star_ = kEmpty;  // its complement

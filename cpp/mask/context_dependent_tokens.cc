@@ -45,7 +45,24 @@ std::shared_ptr<ContextDependentTokens> trie_of(std::vector<ContextDependentToke
   return tokens;
 }
 
+// The first bytes of a text as a number. Of two texts, that of the smaller number comes first.
+std::uint64_t first_bytes(std::string_view text) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < sizeof(number); ++i) {
+    number = number << 8 | (i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0);
+  }
+  return number;
+}
+
 }  // namespace
+
+void ContextDependentTokens::sort(std::vector<TokenSuffix>& suffixes) {
+  std::vector<std::pair<std::uint64_t, TokenSuffix>> keyed;
+  keyed.reserve(suffixes.size());
+  for (const TokenSuffix& suffix : suffixes) keyed.emplace_back(first_bytes(suffix.text), suffix);
+  std::ranges::sort(keyed);
+  std::ranges::transform(keyed, suffixes.begin(), [](const auto& each) { return each.second; });
+}
 
 std::shared_ptr<const ContextDependentTokens> ContextDependentTokens::of(std::vector<TokenSuffix> suffixes,
                                                                          std::vector<std::uint32_t> exits) {

@@ -29,6 +29,9 @@ struct ContextDependentTokens {
     auto operator<=>(const TokenSuffix&) const = default;
   };
 
+  // Cost: of most comparisons, one of numbers.
+  static void sort(std::vector<TokenSuffix>& suffixes);
+
   std::uint64_t serial;  // no other object of the process has this number
   std::vector<Node> nodes;
   std::vector<std::uint32_t> ids;

@@ -11,6 +11,12 @@ namespace {
 // The ids of a row of bits; nothing where there are more than `most`. Most blocks of words of most masks are zero.
 std::optional<std::vector<std::uint32_t>> ids_of(const std::vector<std::uint32_t>& words, std::size_t most) {
   constexpr std::size_t kBlock = 64;
+  std::size_t used = 0;  // words that are not zero: one loop of vector instructions a block
+  for (std::size_t first = 0; first < words.size() && used <= most; first += kBlock) {
+    const std::size_t last = std::min(first + kBlock, words.size());
+    for (std::size_t i = first; i < last; ++i) used += words[i] != 0 ? 1 : 0;
+  }
+  if (used > most) return std::nullopt;
   std::vector<std::uint32_t> ids;
   for (std::size_t first = 0; first < words.size(); first += kBlock) {
     const std::size_t last = std::min(first + kBlock, words.size());
@@ -65,9 +71,10 @@ void MaskBuilder::refuse(std::uint32_t id) {
 }
 
 void MaskBuilder::add(const Mask& mask) {
-  if (!mask.base_ && mask.words_.empty()) return allow(mask.ids_.data(), mask.ids_.size());
+  if (mask.base_) add(*mask.base_);
+  if (mask.words_.empty()) return allow(mask.ids_.data(), mask.ids_.size());
   make_dense();
-  mask.add_to(words_.data());
+  mask.add_without_base(words_.data());
 }
 
 void MaskBuilder::copy_from(const Mask& mask) {

@@ -10,11 +10,11 @@ std::shared_ptr<const Mask> MaskCache::find(const Hash128& key, Kind kind) {
   const ForkGuard guard;
   Shard& part = shard(key);
   const std::lock_guard lock(part.mutex);
-  const std::list<Entry>::iterator* entry = part.entries.find(key);
+  Entry* const entry = part.entries.find(key);
   if (!entry) return nullptr;
   ++part.counts[static_cast<std::size_t>(kind)].hits;
-  part.recent.splice(part.recent.begin(), part.recent, *entry);
-  return (*entry)->mask;
+  entry->was_found = true;
+  return entry->mask;
 }
 
 void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kind kind) {
@@ -23,15 +23,25 @@ void MaskCache::insert(const Hash128& key, std::shared_ptr<const Mask> mask, Kin
   const std::size_t size = mask->bytes() + kEntryBytes;
   const std::lock_guard lock(part.mutex);
   ++part.counts[static_cast<std::size_t>(kind)].misses;
-  if (size > limit_bytes_ / kShards || part.entries.find(key)) return;
-  part.recent.push_front({key, std::move(mask)});
-  part.entries.insert(key, part.recent.begin());
+  if (size > limit_bytes_ / kShards) return;
+  if (!part.entries.insert(key, {std::move(mask)})) return;
+  part.order.push_back(key);
   part.bytes += size;
+  evict(part);
+}
+
+void MaskCache::evict(Shard& part) {
+  int spared = 0;
   while (part.bytes > limit_bytes_ / kShards) {
-    const Entry& last = part.recent.back();
-    part.bytes -= last.mask->bytes() + kEntryBytes;
-    part.entries.erase(last.key);
-    part.recent.pop_back();
+    const Hash128 key = part.order.front();
+    part.order.pop_front();
+    Entry& entry = *part.entries.find(key);
+    if (std::exchange(entry.was_found, false) && ++spared <= kMostSpared) {
+      part.order.push_back(key);
+      continue;
+    }
+    part.bytes -= entry.mask->bytes() + kEntryBytes;
+    part.entries.erase(key);
   }
 }
 

@@ -1,14 +1,15 @@
 // MaskCache: the masks of a vocabulary, keyed by the structural hash of the state that they belong to.
 //
 // Guides of one vocabulary share it: the inside of a quoted string is classified once per vocabulary, not once per
-// pattern. Bounded in bytes; the least recently used masks are evicted first. Safe for any number of threads.
+// pattern. Bounded in bytes. Masks are evicted in the order in which they came; one that was found since then first
+// goes back to the end of that order (second chance), so that a look-up moves nothing. Safe for any number of threads.
 // Cost: a look-up is one hash probe under the lock of its shard.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <list>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -37,23 +38,25 @@ class MaskCache {
 
  private:
   struct Entry {
-    Hash128 key;
     std::shared_ptr<const Mask> mask;
+    bool was_found = false;  // since it came to the end of the order
   };
   struct KeyHash {
     std::size_t operator()(const Hash128& key) const { return key.low; }
   };
   struct Shard {
     std::mutex mutex;
-    std::list<Entry> recent;  // most recently used first
-    SteadyMap<Hash128, std::list<Entry>::iterator, KeyHash> entries;
+    SteadyMap<Hash128, Entry, KeyHash> entries;
+    std::deque<Hash128> order;  // the keys; the next to be evicted first
     std::size_t bytes = 0;
     std::array<Counts, 3> counts;  // by kind
   };
   static constexpr std::size_t kShards = 8;
-  // Memory of an entry beside its mask: list node, table node and bucket.
+  // Memory of an entry beside its mask: table node, bucket, and key in the order.
   static constexpr std::size_t kEntryBytes = 128;
+  static constexpr int kMostSpared = 8;  // second chances at one insertion
 
+  void evict(Shard& part);
   Shard& shard(const Hash128& key) { return shards_[key.high % kShards]; }
 
   std::size_t limit_bytes_;

@@ -1,6 +1,7 @@
 #include "runtime/class_run.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -99,8 +100,6 @@ class ClassRun {
  private:
   static constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte
 
-  ExprId next(ExprId state, unsigned byte) { return automaton_.row(state)[automaton_.class_of()[byte]]; }
-
   // Follows the class from the start on. Where its bytes lead to several states, only those remain that lead to one of
   // them: those below which the trie has most nodes.
   bool find_states(bool is_slice) {
@@ -120,10 +119,13 @@ class ClassRun {
   // Returns the state to which the remaining bytes lead, and the trie nodes below these.
   std::pair<ExprId, std::uint32_t> narrow_class(ExprId state) {
     std::vector<std::pair<ExprId, std::uint32_t>> nodes;  // by next state
+    const ExprId* const row = automaton_.row(state);
+    const auto& class_of = automaton_.class_of();
     for (unsigned byte = 0; byte < 128; ++byte) {
       if (!bytes_.contains(static_cast<std::uint8_t>(byte))) continue;
-      auto known = std::ranges::find(nodes, next(state, byte), &std::pair<ExprId, std::uint32_t>::first);
-      if (known == nodes.end()) known = nodes.insert(known, {next(state, byte), 0});
+      const ExprId after = row[class_of[byte]];
+      auto known = std::ranges::find(nodes, after, &std::pair<ExprId, std::uint32_t>::first);
+      if (known == nodes.end()) known = nodes.insert(known, {after, 0});
       known->second += vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
     }
     const bool is_start = states_.size() == 1;
@@ -131,7 +133,7 @@ class ClassRun {
     const auto most = std::ranges::max_element(nodes, {}, &std::pair<ExprId, std::uint32_t>::second);
     if (most == nodes.end()) return {ExprSet::kEmpty, 0};
     for (unsigned byte = 0; byte < 128; ++byte) {
-      if (next(state, byte) != most->first) bytes_.remove(static_cast<std::uint8_t>(byte));
+      if (row[class_of[byte]] != most->first) bytes_.remove(static_cast<std::uint8_t>(byte));
     }
     return *most;
   }
@@ -139,10 +141,15 @@ class ClassRun {
   // Adds the other characters that lead every state of the run to its last one, which is a loop.
   void widen_class() {
     const ExprId last = states_.back();
+    const ExprId* const last_row = automaton_.row(last);
+    std::array<bool, 256> differs{};  // by byte class
+    for (ExprId state : states_) {
+      const ExprId* const row = automaton_.row(state);
+      for (std::uint32_t i = 0; i < automaton_.class_count(); ++i) differs[i] |= row[i] != last_row[i];
+    }
     const ByteSet& loop = automaton_.self_loop_bytes(last);
     for (unsigned byte = 0; byte < 256; ++byte) {
-      const bool is_same =
-          std::ranges::all_of(states_, [&](ExprId state) { return next(state, byte) == next(last, byte); });
+      const bool is_same = !differs[automaton_.class_of()[byte]];
       if (is_same && loop.contains(static_cast<std::uint8_t>(byte))) bytes_.insert(static_cast<std::uint8_t>(byte));
     }
   }
@@ -150,10 +157,14 @@ class ClassRun {
   // The nodes of the further bytes that some state of the run allows.
   bool find_others() {
     const std::size_t most = vocabulary_.trie().size() / kFewOthers;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      if (bytes_.contains(static_cast<std::uint8_t>(byte))) continue;
-      if (std::ranges::all_of(states_, [&](ExprId state) { return next(state, byte) == ExprSet::kEmpty; })) continue;
-      const auto nodes = vocabulary_.nodes_with(static_cast<std::uint8_t>(byte), 0, vocabulary_.trie().size());
+    std::array<bool, 256> is_live{};  // by byte class
+    for (ExprId state : states_) {
+      const ExprId* const row = automaton_.row(state);
+      for (std::uint32_t i = 0; i < automaton_.class_count(); ++i) is_live[i] |= row[i] != ExprSet::kEmpty;
+    }
+    for (std::uint8_t byte : vocabulary_.bytes_by_count()) {
+      if (bytes_.contains(byte) || !is_live[automaton_.class_of()[byte]]) continue;
+      const auto nodes = vocabulary_.nodes_with(byte, 0, vocabulary_.trie().size());
       if (others_.size() + nodes.size() > most) return false;
       others_.insert(others_.end(), nodes.begin(), nodes.end());
     }
@@ -165,8 +176,10 @@ class ClassRun {
     std::vector<std::uint32_t> row(vocabulary_.word_count());
     tokens_over(vocabulary_, bytes_)->add_to(row.data());
     std::size_t count = 0;
-    for (std::uint32_t word : row) count += static_cast<std::size_t>(std::popcount(word));
-    return count > others_.size();
+    return std::ranges::any_of(row, [&](std::uint32_t word) {
+      count += static_cast<std::size_t>(std::popcount(word));
+      return count > others_.size();
+    });
   }
 
   // The state before the byte of a node, if all bytes before it are of the class.

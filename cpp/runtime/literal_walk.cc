@@ -30,9 +30,7 @@ bool begins_like_literal(const ExprSet& exprs, ExprId state) {
   }
   if (head.op != Op::bytes) return false;
   const ByteSet& set = exprs.set(head.set_index());
-  unsigned byte = 0;
-  while (!set.contains(static_cast<std::uint8_t>(byte))) ++byte;
-  return set.size() == 1 && is_punctuation(byte);
+  return !set.has_more_than(1) && is_punctuation(set.first());
 }
 
 template <class Trie>
@@ -103,7 +101,7 @@ void LiteralWalk<Trie>::add_choices(ExprId state, std::vector<Choice>& choices, 
   const ExprId rest = has_rest ? exprs_[state].second() : ExprSet::kEpsilon;
   const Expr expr = exprs_[head];
   const auto is_few_bytes = [this](const Expr& part) {
-    return part.op == Op::bytes && exprs_.set(part.set_index()).size() <= kFewBytes;
+    return part.op == Op::bytes && !exprs_.set(part.set_index()).has_more_than(kFewBytes);
   };
   Choice::Kind kind = Choice::Kind::other;
   if (!expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end) {
@@ -162,11 +160,10 @@ void LiteralWalk<Trie>::follow(const Choice& choice, const OpenState& at) {
   switch (choice.kind) {
     case Choice::Kind::text: follow_text(exprs_.text_of(choice.head), choice.rest, at); break;
     case Choice::Kind::bytes: {
-      const ByteSet& set = exprs_.set(exprs_[choice.head].set_index());
-      for (unsigned byte = 0; byte < 256; ++byte) {
+      exprs_.set(exprs_[choice.head].set_index()).each([&](std::uint8_t byte) {
         const char character = static_cast<char>(byte);
-        if (set.contains(static_cast<std::uint8_t>(byte))) follow_text({&character, 1}, choice.rest, at);
-      }
+        follow_text({&character, 1}, choice.rest, at);
+      });
       break;
     }
     case Choice::Kind::members: follow_members(choice, at, Undeclared::followed); break;

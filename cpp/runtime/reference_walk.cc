@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
@@ -18,6 +20,7 @@ constexpr std::int64_t kMuchWork = 4'000;
 constexpr std::int64_t kMuchWorkOfRules = 1'000'000;
 // The states on the way to so few tokens cost less than the sets of alternatives there.
 constexpr std::size_t kFewTargets = 256;
+constexpr std::size_t kManyNodes = 128;  // a walk over fewer costs less than the search for a loop
 
 std::optional<TargetNodes> find_targets(const Vocabulary& vocabulary, const ReferenceMask& reference) {
   if (reference.equal_inside) return TargetNodes(reference.mask->context_dependent()->exits);
@@ -113,7 +116,8 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
       continue;
     }
     allow_token(node, next);
-    if (reference_next == ExprSet::kEmpty && take_loop(at.state, i)) {
+    const bool may_be_loop = reference_next == ExprSet::kEmpty && node.subtree && node.next - i > kManyNodes;
+    if (may_be_loop && take_loop(at.state, i)) {
       i = node.next;
       continue;
     }
@@ -225,24 +229,29 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
 // Allows the tokens below node `i`, which begins a character at `from`, where most characters from there on lead the
 // state after this one back to itself: only what follows the others is walked. Returns whether it did.
 bool ReferenceWalk::take_loop(ExprId from, std::size_t i) {
-  constexpr std::size_t kManyNodes = 128, kFewOthers = 4;  // at most one node in so many has another byte
+  constexpr std::size_t kFewOthers = 4;  // at most one node in so many has another byte
   const TrieNode& node = trie_[i];
   const std::size_t first = i + 1, size = node.next - first;
-  if (check_tokens_ || !node.subtree || size < kManyNodes) return false;
+  if (check_tokens_) return false;
   const ExprId next = automaton_.after_character(from, static_cast<std::uint8_t>(node.byte));
   if (next == ExprSet::kEmpty) return false;
+  const Position at{next, automaton_.row(next), nullptr};
   const ByteSet& used = vocabulary_.subtrees()[node.subtree].used;
-  const ByteSet& loop = automaton_.self_loop_bytes(next);
-  std::vector<std::uint64_t> others((size + 63) / 64);  // a bit for each node
+  std::vector<std::span<const std::uint32_t>> left;  // the nodes of each byte that leaves the loop
   std::size_t count = 0;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    if (loop.contains(static_cast<std::uint8_t>(byte)) || !used.contains(static_cast<std::uint8_t>(byte))) continue;
-    const auto nodes = vocabulary_.nodes_with(static_cast<std::uint8_t>(byte), first, node.next);
-    count += nodes.size();
+  for (std::uint8_t byte : vocabulary_.bytes_by_count()) {
+    if (!used.contains(byte)) continue;
+    const bool is_loop = byte < 0x80 ? at.row[automaton_.class_of()[byte]] == next
+                                     : automaton_.self_loop_bytes(next).contains(byte);  // costs rows at the first call
+    if (is_loop) continue;
+    left.push_back(vocabulary_.nodes_with(byte, first, node.next));
+    count += left.back().size();
     if (count > size / kFewOthers) return false;
+  }
+  std::vector<std::uint64_t> others((size + 63) / 64);  // a bit for each node
+  for (std::span<const std::uint32_t> nodes : left) {
     for (std::uint32_t other : nodes) others[(other - first) / 64] |= std::uint64_t{1} << (other - first) % 64;
   }
-  const Position at{next, automaton_.row(next), nullptr};
   std::size_t done = first;  // the nodes before it are
   for (std::size_t word = 0; word < others.size(); ++word) {
     for (std::uint64_t bits = others[word]; bits != 0; bits &= bits - 1) {

@@ -73,7 +73,7 @@ std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(cons
       });
     }
   }
-  if (exits.size() > 1) std::ranges::sort(suffixes);  // the trie's order is that of the bytes
+  if (exits.size() > 1) ContextDependentTokens::sort(suffixes);  // the trie's order is that of the bytes
   return suffixes;
 }
 
@@ -383,7 +383,7 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix, const Conte
   }
   std::ranges::sort(allowed);
   std::erase_if(suffixes, [&](const auto& suffix) { return std::ranges::binary_search(allowed, suffix.id); });
-  std::ranges::sort(suffixes);
+  ContextDependentTokens::sort(suffixes);
   const std::shared_ptr<const Mask> mask = builder.finish(ContextDependentTokens::of(std::move(suffixes), {}));
   cache.insert(key, mask, MaskCache::Kind::slice);
   return mask;

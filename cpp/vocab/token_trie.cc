@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -57,6 +59,9 @@ void TokenTrie::index_bytes() {
   nodes_by_byte_.resize(nodes_.size());
   std::array<std::uint32_t, 257> next = first_with_byte_;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) nodes_by_byte_[next[nodes_[i].byte]++] = i;
+  std::iota(bytes_by_count_.begin(), bytes_by_count_.end(), std::uint8_t{0});
+  const auto count_of = [this](std::size_t byte) { return first_with_byte_[byte + 1] - first_with_byte_[byte]; };
+  std::ranges::stable_sort(bytes_by_count_.begin(), bytes_by_count_.begin() + 0x80, std::greater{}, count_of);
 }
 
 std::span<const std::uint32_t> TokenTrie::nodes_with(std::uint8_t byte, std::size_t first, std::size_t end) const {

@@ -67,6 +67,8 @@ class TokenTrie {
   }
   // The nodes of a byte among the nodes [first, end), ascending. Cost: a binary search.
   std::span<const std::uint32_t> nodes_with(std::uint8_t byte, std::size_t first, std::size_t end) const;
+  // The ASCII bytes, those of most nodes first, then all others.
+  const std::array<std::uint8_t, 256>& bytes_by_count() const { return bytes_by_count_; }
   // Bytes from a node to the end of the longest token below it; 255 stands for 255 or more.
   std::uint8_t height(std::size_t node) const { return heights_[node]; }
   std::uint32_t max_token_length() const { return max_token_length_; }
@@ -104,6 +106,7 @@ class TokenTrie {
   std::vector<std::uint32_t> child_nodes_;
   std::vector<std::uint32_t> nodes_by_byte_;          // ascending for each byte
   std::array<std::uint32_t, 257> first_with_byte_{};  // in nodes_by_byte_
+  std::array<std::uint8_t, 256> bytes_by_count_{};
   std::vector<std::uint8_t> heights_;
   std::vector<std::uint32_t> long_token_nodes_;
   std::vector<std::vector<std::uint32_t>> shared_ids_;

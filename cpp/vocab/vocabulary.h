@@ -66,6 +66,7 @@ class Vocabulary {
   std::span<const std::uint32_t> nodes_with(std::uint8_t byte, std::size_t first, std::size_t end) const {
     return trie_.nodes_with(byte, first, end);
   }
+  const std::array<std::uint8_t, 256>& bytes_by_count() const { return trie_.bytes_by_count(); }
   std::uint8_t height(std::size_t node) const { return trie_.height(node); }
   std::uint32_t max_token_length() const { return trie_.max_token_length(); }
   const std::vector<std::uint32_t>& long_token_nodes() const { return trie_.long_token_nodes(); }

@@ -139,7 +139,8 @@ def test_closing_and_cancelling_stop_the_generation() -> None:
 
     async def cancel() -> None:
         task = asyncio.create_task(detent.agenerate(model, "p", endless, max_tokens=5000, seed=0))
-        await asyncio.sleep(0.05)
+        while not calls:
+            await asyncio.sleep(0.001)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
