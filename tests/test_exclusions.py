@@ -34,8 +34,13 @@ def shortest(texts: set[str], prefix: str) -> int | None:
 
 
 NESTED = {"root": [["ab", "x"]], "x": [["b"], ["a", "x", "b"]], "y": [["a"]]}
+BRANCHES = {"root": [["aa", "x"], ["bb", "y"]], "x": [["b"], ["a", "x", "b"]], "y": [["a"], ["b", "y", "a"]]}
+CALLS = {"root": [["x", "b"]], "x": [["a"], ["a", "x", "a"]], "y": [["a"]]}
 
 
+@example(BRANCHES, ["aa", "bbb"], "").via("the second branch is live, by its third byte")
+@example(BRANCHES, ["bb", "aab"], "").via("the first branch is live, by its third byte")
+@example(CALLS, ["a"], "").via("dead, though the byte after the call is free")
 @example(NESTED, ["aa"], "").via("live only by the second byte")
 @example(NESTED, ["a"], "").via("dead")
 @example(NESTED, ["b"], "").via("live by the first byte")

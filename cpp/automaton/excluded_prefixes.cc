@@ -4,8 +4,7 @@
 // share it. Of 32,000 states that searches expanded in the masks of a C grammar, a walk visited 1,200.
 //
 //   1. Where x has no text that begins with some byte, the rest of g after it is not restricted. The form of g shows
-//   the
-//      length of a text that begins with such a byte (length_by_first_byte).
+//      the length of a text that begins with such a byte (length_by_first_byte).
 //   2. Where g begins with texts of h, which calls no rules, g is a part of h Σ*. If `~x & h Σ*` is dead, so is
 //      `~x & g`. All stacks share its verdict (widened).
 #include <queue>
