@@ -3,10 +3,8 @@
 // A search of such states reads on in g until the exclusion is over. Each stack is another g, so that no two of them
 // share it. Of 32,000 states that searches expanded in the masks of a C grammar, a walk visited 1,200.
 //
-//   1. Where x has no text that begins with some byte, the rest of g after it is not restricted. The form of g shows
-//      the length of a text that begins with such a byte (length_by_first_byte).
-//   2. Where g begins with texts of h, which calls no rules, g is a part of h Σ*. If `~x & h Σ*` is dead, so is
-//      `~x & g`. All stacks share its verdict (widened).
+// Where x has no text that begins with some byte, the rest of g after it is not restricted. The form of g shows the
+// length of a text that begins with such a byte.
 #include <queue>
 #include <set>
 #include <utility>
@@ -115,33 +113,6 @@ std::optional<std::uint32_t> Liveness::length_by_first_byte(ExprId id) {
     }
   }
   return std::nullopt;
-}
-
-// A larger language than that of `~x & g`, without rules; the empty language if there is none but that of `~x`.
-ExprId Liveness::widened(ExprId id) {
-  constexpr std::size_t kMaxParts = 64;
-  const ExprId tail = operand_after_guards(id);
-  if (tail == ExprSet::kEmpty) return ExprSet::kEmpty;
-  std::vector<ExprId> heads;
-  for (std::vector<ExprId> parts{tail}; !parts.empty();) {
-    const ExprId part = parts.back();
-    parts.pop_back();
-    meter_.step();
-    const Expr& expr = exprs_[part];
-    if (expr.op == Op::union_of && expr.has_rule) {
-      parts.insert(parts.end(), exprs_.operands(part).begin(), exprs_.operands(part).end());
-    } else if (expr.op == Op::concat && !exprs_[expr.first()].has_rule) {
-      heads.push_back(expr.first());
-    } else if (!expr.has_rule) {
-      heads.push_back(part);
-    } else {
-      return ExprSet::kEmpty;
-    }
-    if (parts.size() + heads.size() > kMaxParts) return ExprSet::kEmpty;
-  }
-  std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
-  *std::ranges::find(operands, tail) = exprs_.concat(exprs_.union_of(std::move(heads)), exprs_.sigma_star());
-  return exprs_.intersection(std::move(operands));
 }
 
 }  // namespace detent

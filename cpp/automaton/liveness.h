@@ -118,7 +118,6 @@ class Liveness {
   // What is left after a guard (excluded_prefixes.cc).
   ExprId operand_after_guards(ExprId id) const;
   std::optional<std::uint32_t> length_by_first_byte(ExprId id);
-  ExprId widened(ExprId id);
   std::uint32_t distance_guess(ExprId id) const;
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.
