@@ -311,7 +311,7 @@ def test_strings_that_count_make_small_lists(items: dict[str, Any], spelling: An
         detent.Vocabulary([bytes([byte]) for byte in range(256)] + [b""], eos_token_ids=[256]),
     )
     guide.matcher()
-    assert guide.memory_bytes < 1 << 20
+    assert guide.memory_bytes < 3 << 19  # with the masks of two steps that compile tries
 
 
 def test_shortest_takes_distinct_values() -> None:

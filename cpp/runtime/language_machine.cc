@@ -17,9 +17,10 @@ namespace {
 // Work of the automaton in a walk near a token limit: some 4 ms, and at most some 20. Half of it may go to rows, which
 // the mask of the state did not need.
 constexpr std::int64_t kMaxWork = 40'000;
-// Work of a first mask, some 50 ms, after which the masks of so many steps more are tried.
+// Work of a first mask, some 50 ms, after which the masks of so many steps more are tried; those of lists are
+// tried always.
 constexpr std::int64_t kMuchWork = 250'000;
-constexpr int kTrials = 4;
+constexpr int kTrials = 4, kTrialsOfLists = 2;
 
 // The bit in the middle of those that are set.
 std::optional<std::uint32_t> middle_bit(std::span<const std::uint32_t> row) {
@@ -115,13 +116,17 @@ void LanguageMachine::write(const Mask& mask, ExprId state, std::uint32_t* row) 
   if (accepting(state)) allow_eos(row);
 }
 
+// The state whose mask is that of a state.
+ExprId LanguageMachine::representative_of(ExprId state) {
+  return automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
+}
+
 std::shared_ptr<const Mask> LanguageMachine::cached_mask(ExprId state) {
-  const ExprId representative = automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
-  return vocabulary_->cache().find(automaton_.hash(representative));
+  return vocabulary_->cache().find(automaton_.hash(representative_of(state)));
 }
 
 std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
-  const ExprId representative = automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
+  const ExprId representative = representative_of(state);
   std::shared_ptr<const Mask> mask = vocabulary_->cache().find(automaton_.hash(representative));
   if (mask) return mask;
   mask = masks_.compute(representative);
@@ -132,29 +137,39 @@ std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
 // The mask is stored once the trial has ended well, so that each compilation of a language gives the same answer.
 void LanguageMachine::compute_first_mask() {
   if (cached_mask(start())) return begin_decoding();
-  const ExprId representative =
-      automaton_.clamp_to_horizon(automaton_.without_text(start()), Automaton::Horizon::token);
+  const ExprId representative = representative_of(start());
   const std::int64_t before = automaton_.work();
   std::shared_ptr<const Mask> mask = masks_.compute(representative);
+  const bool took_much = automaton_.work() - before > kMuchWork;
   begin_decoding();
-  if (automaton_.work() - before > kMuchWork) try_next_masks(*mask);
+  // A list of distinct items or members begins with a bracket, whose mask says nothing about the others.
+  if (took_much || automaton_.has_lists()) try_next_masks(*mask, took_much ? kTrials : kTrialsOfLists);
   vocabulary_->cache().insert(automaton_.hash(representative), std::move(mask));
 }
 
-// Follows tokens of the masks, the same at each compilation.
-void LanguageMachine::try_next_masks(const Mask& first) {
+// Follows tokens of the masks, the same at each compilation. The masks are stored at the end, as the first one is.
+void LanguageMachine::try_next_masks(const Mask& first, int trials) {
+  std::vector<std::pair<ExprId, std::shared_ptr<const Mask>>> made;
   std::vector<std::uint32_t> row(vocabulary_->word_count());
   first.write(row.data(), row.size());
   ExprId state = start();
-  for (int i = 0; i < kTrials; ++i) {
+  for (int i = 0; i < trials; ++i) {
     const std::optional<std::uint32_t> token = middle_bit(row);
     if (!token) break;
     automaton_.limit_work(automaton_.limits().trial_steps());
     state = automaton_.advance(state, vocabulary_->bytes(*token));
     if (state == ExprSet::kEmpty) break;
-    mask_of(state)->write(row.data(), row.size());
+    std::shared_ptr<const Mask> mask = cached_mask(state);
+    if (!mask) {
+      mask = masks_.compute(representative_of(state));
+      made.emplace_back(state, mask);
+    }
+    mask->write(row.data(), row.size());
   }
   automaton_.limit_work(Meter::kNoTotal);
+  for (auto& [at, mask] : made) {
+    vocabulary_->cache().insert(automaton_.hash(representative_of(at)), std::move(mask));
+  }
 }
 
 void LanguageMachine::fill(const TokenState& state, std::uint32_t* row) {

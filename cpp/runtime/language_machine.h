@@ -69,7 +69,8 @@ class LanguageMachine final : public TokenMachine {
   Budget& budget() { return budget_; }
   // Computes the mask of the start: usually the slowest one, after which most of the first steps are cached. Its states
   // belong to compiling: a language whose first mask takes most of the memory leaves no room for a second one. After
-  // much work, tries masks of the next steps too, and throws `limit` where one takes more than Limits::trial_steps.
+  // much work, and for lists of distinct items, tries masks of the next steps too, and throws `limit` where one takes
+  // more than Limits::trial_steps.
   void compute_first_mask();
   // Ends compiling; no other thread may use the machine yet.
   void begin_decoding() { automaton_.begin_decoding(); }
@@ -77,9 +78,10 @@ class LanguageMachine final : public TokenMachine {
  private:
   bool has_every_byte() const { return vocabulary_->tokenizable_texts() == nullptr; }
   void write(const Mask& mask, ExprId state, std::uint32_t* row);
+  ExprId representative_of(ExprId state);
   std::shared_ptr<const Mask> cached_mask(ExprId state);
   std::shared_ptr<const Mask> mask_of(ExprId state);
-  void try_next_masks(const Mask& first);
+  void try_next_masks(const Mask& first, int trials);
   bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
   // Throws TooMuchWork as soon as the automaton has done more for a walk than it may.
   class WorkLimit;

@@ -15,6 +15,7 @@ __all__ = ["emit_array"]
 
 _MAX_MEMBERS = 16
 """The number of listed values whose sets are states. A list of distinct items has the states of one text only."""
+_WORK_OF_STATE = 4  # a state of an array takes as long as so many branches of a combination
 _MAX_NESTED_STATES = 10_000
 _MAX_NESTED_BYTES = 1 << 25
 _MAX_NESTED_WORK = 10**6
@@ -160,7 +161,7 @@ class _ArrayWalk:
         key = (min(index, self.plan.last), formula)
         found = self._continuations.get(key)
         if found is None:
-            self.plan.solver.spend(1)
+            self.plan.solver.spend(_WORK_OF_STATE)
             found = self._continuations[key] = Continuation(lambda: self._emit_after_item(*key))
         return found
 
