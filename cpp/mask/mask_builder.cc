@@ -1,40 +1,9 @@
 #include "mask/mask_builder.h"
 
 #include <algorithm>
-#include <bit>
-#include <optional>
 #include <utility>
 
 namespace detent {
-namespace {
-
-// The ids of a row of bits; nothing where there are more than `most`. Most blocks of words of most masks are zero.
-std::optional<std::vector<std::uint32_t>> ids_of(const std::vector<std::uint32_t>& words, std::size_t most) {
-  constexpr std::size_t kBlock = 64;
-  std::size_t used = 0;  // words that are not zero: one loop of vector instructions a block
-  for (std::size_t first = 0; first < words.size() && used <= most; first += kBlock) {
-    const std::size_t last = std::min(first + kBlock, words.size());
-    for (std::size_t i = first; i < last; ++i) used += words[i] != 0 ? 1 : 0;
-  }
-  if (used > most) return std::nullopt;
-  std::vector<std::uint32_t> ids;
-  for (std::size_t first = 0; first < words.size(); first += kBlock) {
-    const std::size_t last = std::min(first + kBlock, words.size());
-    std::uint32_t any = 0;
-    for (std::size_t i = first; i < last; ++i) any |= words[i];
-    if (any == 0) continue;
-    for (std::size_t i = first; i < last; ++i) {
-      for (std::uint32_t word = words[i]; word != 0; word &= word - 1) {
-        ids.push_back(static_cast<std::uint32_t>(i * 32) + static_cast<std::uint32_t>(std::countr_zero(word)));
-      }
-    }
-    if (ids.size() > most) return std::nullopt;
-  }
-  ids.shrink_to_fit();
-  return ids;
-}
-
-}  // namespace
 
 void MaskBuilder::make_dense() {
   if (is_dense()) return;
@@ -103,12 +72,7 @@ std::shared_ptr<const Mask> MaskBuilder::finish(std::shared_ptr<const ContextDep
     mask->ids_.shrink_to_fit();
     return mask;
   }
-  if (std::optional<std::vector<std::uint32_t>> ids = ids_of(words_, most_ids())) {
-    mask->ids_ = std::move(*ids);
-    words_.clear();
-  } else {
-    mask->words_ = std::exchange(words_, {});
-  }
+  mask->words_ = std::exchange(words_, {});
   return mask;
 }
 

@@ -45,14 +45,24 @@ std::int64_t RecentStates::agreement(const ExprId* row, const ExprId* other) {
   const auto near = [this](ExprId state) {
     return state == ExprSet::kEmpty ? state : automaton_.clamp_to_horizon(state, Automaton::Horizon::near);
   };
+  const std::vector<std::int64_t>& nodes = nodes_by_class();
   std::int64_t sum = 0;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    const std::uint8_t c = automaton_.class_of()[byte];
+  for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
     if (row[c] == ExprSet::kEmpty && other[c] == ExprSet::kEmpty) continue;
-    const std::int64_t nodes = vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
-    sum += row[c] == other[c] || near(row[c]) == near(other[c]) ? nodes : -nodes;
+    sum += row[c] == other[c] || near(row[c]) == near(other[c]) ? nodes[c] : -nodes[c];
   }
   return sum;
+}
+
+// By byte class: the trie nodes below its bytes. Called under the lock.
+const std::vector<std::int64_t>& RecentStates::nodes_by_class() {
+  if (nodes_by_class_.empty()) {
+    nodes_by_class_.resize(automaton_.class_count());
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      nodes_by_class_[automaton_.class_of()[byte]] += vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
+    }
+  }
+  return nodes_by_class_;
 }
 
 void RecentStates::add(ExprId state) {

@@ -44,12 +44,14 @@ class RecentStates {
   static constexpr std::size_t kCount = 8;
 
   std::int64_t agreement(const ExprId* row, const ExprId* other);
+  const std::vector<std::int64_t>& nodes_by_class();
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   MaskKind kind_;
   std::mutex mutex_;
   std::vector<ExprId> states_;
+  std::vector<std::int64_t> nodes_by_class_;  // made at the first use
 };
 
 }  // namespace detent
