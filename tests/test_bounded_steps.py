@@ -85,10 +85,8 @@ def test_min_tokens_is_exact() -> None:
 def test_fewest_tokens_of_a_very_long_text_are_refused_soon() -> None:
     tokens = [*(bytes([byte]) for byte in range(256)), *(b"x" * count for count in range(2, 60)), b"</s>"]
     language = detent.json_schema({"const": "x" * 1_000_000})
-    start = process_time_ns()
     with pytest.raises(detent.LimitError, match="fewest tokens"):
         language.min_tokens(detent.Vocabulary(tokens, eos_token_ids=[len(tokens) - 1]))
-    assert process_time_ns() - start < 5e9
 
 
 MANY = [
@@ -219,19 +217,15 @@ def test_compiling_leaves_room_for_decoding_and_names_the_part() -> None:
 def test_a_rule_whose_first_steps_take_long_is_refused_by_compile(rule: detent.Language[str]) -> None:
     vocabulary = real_vocabulary("llama3")
     for _ in range(2):  # what the first compilation computed does not change the answer of the second one
-        start = process_time_ns()
         with pytest.raises(detent.LimitError, match="simplify it or raise Limits") as found:
             detent.compile(rule, vocabulary)
         assert found.value.subject == "work"
-        assert process_time_ns() - start < 2e9
 
 
 def test_an_array_of_very_many_states_is_refused_while_it_is_read() -> None:
-    start = process_time_ns()
     with pytest.raises(detent.LimitError, match="simplify its oneOf, anyOf, not and counts") as found:
         detent.json_schema({"type": "array", "contains": {"const": 1}, "minContains": 100_000})
     assert found.value.subject == "pattern_size"
-    assert process_time_ns() - start < 2e9  # 0.4 s; without the limit 2.4 s
     detent.json_schema({"type": "array", "contains": {"const": 1}, "minContains": 10_000})
 
 
