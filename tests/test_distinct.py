@@ -389,6 +389,9 @@ _WHOLE_ITEMS += [
     ',"a":{"b":"',
     "1,12,1",
     '","":""}',
+    '",',
+    '", ',
+    '","',
 ]
 _BEGINNINGS = [
     "{",
@@ -416,8 +419,16 @@ _BEGINNINGS += [
     "[[1],2",
     '[{"a":1}',
     '[{"a":1},{"b":2}',
+    '{"x":["","a',
+    '{"y":["","a',
+    '{"x":["a"],"y":["a","ab","',
+    '["ax","ay","a',
+    '["bb","ax","ay","a',
+    json.dumps(["".join(name) for name in product("abcdef", repeat=2)], separators=(",", ":"))[:-2],
 ]
-_FREE: list[dict[str, object]] = [
+_STRINGS: dict[str, object] = {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
+_FEW_STRINGS = {**_STRINGS, "items": {"enum": ["", "a"]}}
+_LISTS: list[dict[str, object]] = [
     {"type": "object", "minProperties": 2},
     {"type": "object", "minProperties": 2, "additionalProperties": {"type": "string"}},
     {"type": "object", "minProperties": 3, "properties": {"a": {"type": "integer"}, "": {}}},
@@ -426,11 +437,23 @@ _FREE: list[dict[str, object]] = [
     {"type": "array", "uniqueItems": True, "items": {"type": "integer"}},
     {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
     {"type": "array", "uniqueItems": True, "minItems": 3, "maxItems": 6, "items": {"type": "object"}},
+    {"type": "array", "uniqueItems": True, "items": {"enum": ["", "a"]}},
+    {"type": "object", "properties": {"x": _FEW_STRINGS, "y": _STRINGS}},
+    {
+        "type": "object",
+        "properties": {"x": _FEW_STRINGS, "y": _STRINGS},
+        "anyOf": [{"properties": {"x": {"minItems": 1}}}, {"properties": {"y": {"maxItems": 2}}}, {"required": ["z"]}],
+    },
+    {**_STRINGS, "items": {"type": "string", "pattern": "^[a-f]{2}$"}},  # more values than are enumerated
+    {**_STRINGS, "items": {"type": "string", "pattern": "^(a[xy]?|b.*)$"}},  # few of them begin with "a"
+    {"anyOf": [_FEW_STRINGS, _STRINGS, {"type": "array", "items": _STRINGS}]},
+    {"anyOf": [{**_STRINGS, "maxItems": 3}, {**_STRINGS, "minItems": 2, "items": {"enum": ["", "a", "b"]}}]},
+    {"type": "array", "uniqueItems": True, "items": {"anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]}},
 ]
 
 
 @pytest.mark.parametrize("order", ["schema", "any"])
-@pytest.mark.parametrize("schema", _FREE, ids=str)
+@pytest.mark.parametrize("schema", _LISTS, ids=str)
 def test_tokens_that_contain_a_whole_item(schema: dict[str, object], order: Any) -> None:
     texts = [bytes([byte]) for byte in range(256)] + [text.encode() for text in _WHOLE_ITEMS]
     vocabulary = detent.Vocabulary([*texts, b""], eos_token_ids=[len(texts)])

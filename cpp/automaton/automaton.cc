@@ -7,6 +7,7 @@
 
 #include "automaton/node_compiler.h"
 #include "automaton/shared_parts.h"
+#include "automaton/slice_finder.h"
 #include "expr/horizon.h"
 
 namespace detent {
@@ -55,7 +56,6 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
     tokenizable_ = compiler.compile(*writable.texts, true);
     token_bytes_ = exprs_.repeat(exprs_.bytes(writable.token_bytes), 0, ExprSet::kUnbounded);
   }
-  has_few_keys_ = exprs_.has_few_keys();
   if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
   add_state_slots();
   compiled_ = exprs_.extent();
@@ -75,7 +75,6 @@ Automaton::Automaton(Automaton& other, const std::lock_guard<std::mutex>&)
       completion_paths_(exprs_, derivatives_, liveness_, meter_),
       horizon_(other.horizon_),
       has_lists_(other.has_lists_),
-      has_few_keys_(other.has_few_keys_),
       compiled_(other.compiled_),
       added_before_(other.added_before_ + other.exprs_.size() - other.compiled_.exprs),
       start_(other.start_),
@@ -231,12 +230,17 @@ ExprId Automaton::with_item(ExprId any_text, std::string_view item) {
   });
 }
 
+bool Automaton::may_lack_keys(ExprId state) {
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.closed_list_may_lack_keys(state); });
+}
+
 bool Automaton::is_in_free_string(ExprId state) {
-  const Expr& expr = exprs_[state];
-  const Expr& head = exprs_[expr.op == Op::concat ? expr.first() : state];
-  if (head.op != Op::json_escaped) return false;
-  const Expr& texts = exprs_[head.part()];
-  return texts.op == Op::repeat && texts.maximum() == ExprSet::kUnbounded;
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
+    return std::ranges::any_of(alternatives_of(exprs, state), [&](ExprId alternative) {
+      const Expr& head = exprs[split_first(exprs, alternative).first];
+      return head.op == Op::json_escaped && exprs[head.part()].infinite;
+    });
+  });
 }
 
 ExprId Automaton::after_literal(ExprId state, std::string& text) {

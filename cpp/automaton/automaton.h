@@ -92,7 +92,6 @@ class Automaton {
   ExprId advance(ExprId state, std::string_view text);
   bool has_lists() const { return has_lists_; }  // of distinct items (expr/distinct.h)
   // Whether such a list may run out of items.
-  bool has_few_keys() const { return has_few_keys_; }
   // A state without the text of its items: what its rows and masks are computed from.
   ExprId without_text(ExprId state) const {
     return has_lists_ && exprs_[state].op == Op::remembered ? exprs_[state].part() : state;
@@ -101,6 +100,8 @@ class Automaton {
   // some; and whether such an item was read whole.
   bool has_open_item(ExprId state) const { return exprs_[state].has_open_item; }
   bool has_closed_item(ExprId state) const { return exprs_[state].has_closed_item; }
+  // Whether a list whose item was read whole may have no other item left.
+  bool may_lack_keys(ExprId state);
   // The text of the item that is being read, and what it is after further text; nothing where the item ends.
   std::string item(ExprId state);
   std::optional<std::string> item_after(ExprId any_text, std::string item, std::string_view text);
@@ -108,7 +109,7 @@ class Automaton {
   bool has_one_open_list(ExprId any_text);
   // The state `any_text`, which lacks the text of the item that is being read, with this text.
   ExprId with_item(ExprId any_text, std::string_view item);
-  // Whether a state is inside a free string, which can still become different from any other one.
+  // Whether some alternative of a state is inside a string that can still become different from any other one.
   bool is_in_free_string(ExprId state);
 
   // The live states whose union is the live `state`, ascending; and each with its transitions (alternatives.h).
@@ -250,7 +251,6 @@ class Automaton {
   CompletionPaths completion_paths_;
   std::uint32_t horizon_;
   bool has_lists_ = false;
-  bool has_few_keys_ = false;
   ExprSet::Extent compiled_;  // what the language itself has; decoding adds states
   std::size_t added_before_ = 0;
   std::atomic<bool> is_full_{false};

@@ -134,12 +134,6 @@ std::uint32_t ExprSet::add_list(DistinctList list) {
   return static_cast<std::uint32_t>(lists_.size() - 1);
 }
 
-bool ExprSet::has_few_keys() const {
-  const auto is_bounded = [](const DistinctKeys& keys) { return !keys.is_unbounded; };
-  return std::ranges::any_of(lists_,
-                             [&](const DistinctList& list) { return std::ranges::any_of(list.keys, is_bounded); });
-}
-
 // The lengths of the shortest keys that remain decide whether items of these kinds exist, and their least length. The
 // key of an item that is not known yet is one of the remaining keys: in the worst case the shortest one.
 std::optional<std::uint32_t> ExprSet::length_of_items(const DistinctState& state,
@@ -361,6 +355,27 @@ bool ExprSet::has_one_open_list(ExprId id) const {
   std::set<std::uint32_t> lists;
   find_all_open_lists(id, lists, 0);
   return lists.size() == 1;
+}
+
+bool ExprSet::closed_list_may_lack_keys(ExprId id) const { return closed_list_may_lack_keys(id, 0); }
+
+bool ExprSet::closed_list_may_lack_keys(ExprId id, int depth) const {
+  const Expr& expr = exprs_[id.value];
+  if (!expr.has_closed_item) return false;
+  if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
+  switch (expr.op) {
+    case Op::distinct: {
+      const auto is_bounded = [](const DistinctKeys& keys) { return !keys.is_unbounded; };
+      return std::ranges::any_of(lists_[list_states_[expr.a_].list].keys, is_bounded);
+    }
+    case Op::concat:
+      return closed_list_may_lack_keys(expr.first(), depth + 1) || closed_list_may_lack_keys(expr.second(), depth + 1);
+    case Op::union_of:
+    case Op::intersection:
+      return std::ranges::any_of(operands(id),
+                                 [&](ExprId part) { return closed_list_may_lack_keys(part, depth + 1); });
+    default: return true;
+  }
 }
 
 // Only expressions that derivatives have changed have closed items: lists, and what is before them.

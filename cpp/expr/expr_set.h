@@ -133,7 +133,6 @@ class ExprSet {
 
   const DistinctState& list_state(ExprId id) const { return list_states_[(*this)[id].a_]; }
   const DistinctList& list(std::uint32_t index) const { return lists_[index]; }
-  bool has_few_keys() const;  // whether a list may run out of keys
   // The kinds of the items of a shortest completion: those that must come, and one where a separator was read.
   std::vector<std::uint32_t> kinds_to_come(const DistinctState& state);
   const Decimal& decimal_number(std::uint32_t index) const { return decimals_[index]; }
@@ -141,6 +140,7 @@ class ExprSet {
   TextMemory& item_texts() { return item_texts_; }
   // Whether the open lists of a state are states of one list.
   bool has_one_open_list(ExprId id) const;
+  bool closed_list_may_lack_keys(ExprId id) const;  // whether a list whose item was read may have no other item left
 
   std::string_view text_of(ExprId text) const {
     return std::string_view(texts_).substr(exprs_[text.value].a_, exprs_[text.value].b_);
@@ -196,6 +196,7 @@ class ExprSet {
   std::uint32_t list_state_index(const Hash128& hash, DistinctState state);
   using OpenLists = std::unordered_map<std::uint32_t, ExprId>;  // by index of the list
   void find_open_lists(ExprId id, OpenLists& lists, int depth) const;
+  bool closed_list_may_lack_keys(ExprId id, int depth) const;
   void find_all_open_lists(ExprId id, std::set<std::uint32_t>& lists, int depth) const;
   ExprId bind(ExprId id, const OpenLists& lists, TextId text, int depth);
   ExprId bind_list(DistinctState state, const OpenLists& lists, TextId text);

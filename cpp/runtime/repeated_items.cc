@@ -30,7 +30,7 @@ bool RepeatedItems::may_repeat(ExprId state, std::string_view text) {
     if (!after_item && automaton_.has_closed_item(state)) after_item = text.substr(i + 1);
   }
   if (!after_item) return false;
-  if (after_item->find_first_not_of(" \t\r\n") == std::string_view::npos) return automaton_.has_few_keys();
+  if (after_item->find_first_not_of(" \t\r\n") == std::string_view::npos) return automaton_.may_lack_keys(state);
   return std::ranges::count(*after_item, '"') != 1 || !automaton_.is_in_free_string(state);
 }
 
