@@ -395,6 +395,11 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   ReferenceMask reference =
       unbounded_reference(analysis_.drop_upper_bound(prefix), prefix, [this](ExprId wide) { return mask_of(wide); });
   if (reference.mask) return reference;
+  if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
+    if (const auto bound = automaton_.bound_inside_string(prefix)) {
+      return {any_string, mask_of(any_string), 0, true, *bound};
+    }
+  }
   constexpr std::uint32_t kFewBytes = 8;  // many tokens are shorter
   const UnboundedState wide_inside = analysis_.drop_large_upper_bounds(prefix);
   reference = unbounded_reference(wide_inside, prefix, [this](ExprId wide) { return mask_of(wide); });
@@ -406,11 +411,6 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
     return {.state = wide, .mask = mask_of(wide)};
   if (const std::optional<ExcludingString> string = analysis_.excluding_string(prefix)) {
     return {string->all, mask_of(string->all), 0, true, string->inside_bound};
-  }
-  if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
-    if (const auto bound = automaton_.bound_inside_string(prefix)) {
-      return {any_string, mask_of(any_string), 0, true, *bound};
-    }
   }
   return {};
 }
