@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -223,6 +224,52 @@ def test_masks_of_patterns_are_the_naive_ones(pattern: str) -> None:
             matcher.advance(token)
             for byte in vocabulary.token_bytes(token):
                 state = automaton.advance(state, bytes([byte]))
+
+
+_NUMBERS = [
+    r"-?(0|[1-9][0-9]?)(\.5)?[,1x]",
+    r"[1-9][0-9]{0,2}([.]x|,|e1)",
+    r'": (12?|30?)(5x|[]}])',
+    r"(12?|30?)[,\]]x?[0-9y]",  # first: the next one begins with the same number
+    r"(12?|30?)x?[0-9y]",
+    r"(12|3)?(1,|[.,] ?[0-9])*",
+    r"[0-9]{1,2}(,5?[0-9]{1,2})*]",
+    r"(true|1[0-9]?)(0|,)",
+    r"([1-4]?[0-9]|50)([-x][0-9]+)?( {0,9}[0-9]|})",
+]
+
+
+@lru_cache
+def _digits() -> detent.Vocabulary:
+    """One vocabulary, whose masks the languages of the test share."""
+    digits = [
+        f"{before}{number}{after}"
+        for number in (0, 1, 5, 12, 15, 30, 50, 123)
+        for before in ("", " ", "-", ",")
+        for after in ("", ",", "}", ".5", "e", "e1,", "x", ",5", "]")
+    ]
+    tokens = [*(bytes([byte]) for byte in range(256)), *(token.encode() for token in digits if len(token) > 1)]
+    return detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
+
+
+@pytest.mark.parametrize("pattern", _NUMBERS)
+def test_masks_of_numbers_before_bytes_of_numbers_are_the_naive_ones(pattern: str) -> None:
+    """What follows a number may begin with a byte of numbers, but not in JSON."""
+    vocabulary = _digits()
+    language = detent.regex(pattern)
+    guide, automaton = detent.compile(language, vocabulary), ByteDfa(language._node)._core
+    tokens = [vocabulary.token_bytes(i) for i in range(len(vocabulary) - 1)]
+    for seed in range(20):
+        choose, matcher, state = random.Random(seed), guide.matcher(), automaton.start
+        for _ in range(6):
+            expected = _naive(automaton, state, vocabulary)
+            assert {int(token) for token in matcher.allowed()} == expected, matcher.token_ids
+            text = sorted(expected - {len(tokens)})
+            if not text:
+                break
+            token = choose.choice(text)
+            matcher.advance(token)
+            state = automaton.advance(state, tokens[token])
 
 
 _BOUNDS = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 3), (2, 2), (2, 5), (3, None), (0, 7), (0, 13), (30, 40), (0, 45)]

@@ -166,7 +166,7 @@ class SliceFinder {
     if (!is_sliceable(exprs_[alternative])) return false;
     std::vector<ExprId> elements;
     ExprId rest = alternative;
-    bool is_complete = false;
+    bool is_complete = false, is_number_last = false;
     for (int i = 0; i < kMaxValueElements && !is_complete && rest != ExprSet::kEpsilon; ++i) {
       const auto [first, after] = split_first(exprs_, rest);
       const Expr& element = exprs_[first];
@@ -179,7 +179,7 @@ class SliceFinder {
       if (is_few_words(first) || element.has_rule) {
         is_complete = true;
       } else if (is_number(first, 0)) {
-        is_complete = true;
+        is_complete = is_number_last = true;
         for (; rest != ExprSet::kEpsilon; rest = exprs_[rest].second()) {
           const ExprId next = split_first(exprs_, rest).first;
           if (exprs_[next].has_guard || !is_number(next, 0)) break;
@@ -193,7 +193,7 @@ class SliceFinder {
     if (!is_complete || rest == ExprSet::kEpsilon) return false;
     ExprId prefix = ExprSet::kEpsilon;
     for (std::size_t i = elements.size(); i-- > 0;) prefix = exprs_.concat(elements[i], prefix);
-    found_.slices.push_back({prefix, rest, true});
+    found_.slices.push_back({prefix, rest, true, is_number_last && begins_outside_numbers(rest, 0)});
     if (exprs_[prefix].nullable) pending_.push_back(rest);
     return true;
   }
@@ -250,16 +250,51 @@ class SliceFinder {
            std::ranges::all_of(exprs_.operands(id), is_word);
   }
 
+  // Whether the form of an expression shows that it has no text that is empty or begins with a byte of numbers.
+  bool begins_outside_numbers(ExprId id, int depth) const {
+    if (depth == kMaxNumberDepth) return false;
+    const Expr& expr = exprs_[id];
+    const auto begins_outside = [&](ExprId part) { return begins_outside_numbers(part, depth + 1); };
+    switch (expr.op) {
+      case Op::bytes: return (exprs_.set(expr.set_index()) & kNumberBytes).empty();
+      case Op::text: return !kNumberBytes.contains(exprs_.first_byte(id));
+      case Op::union_of: return std::ranges::all_of(exprs_.operands(id), begins_outside);
+      case Op::concat:
+        if (exprs_[expr.first()].nullable && !begins_outside(expr.second())) return false;
+        return begins_outside_unless_empty(expr.first(), depth + 1);
+      default: return !expr.nullable && begins_outside_unless_empty(id, depth + 1);
+    }
+  }
+
+  bool begins_outside_unless_empty(ExprId id, int depth) const {
+    const Expr& expr = exprs_[id];
+    switch (expr.op) {
+      case Op::repeat: return begins_outside_numbers(expr.part(), depth);
+      case Op::ordered:
+        return static_cast<MemberPosition>(expr.member_position()) == MemberPosition::after_member &&
+               begins_outside_numbers(exprs_.ordered_members(id).separator, depth);
+      case Op::unordered:
+        return exprs_.unordered_state(id).position == MemberPosition::after_member &&
+               begins_outside_numbers(exprs_.operands(id)[0], depth);
+      case Op::distinct:
+        return exprs_.list_state(id).position == MemberPosition::after_member &&
+               begins_outside_numbers(exprs_.list(exprs_.list_state(id).list).separator, depth);
+      case Op::bytes:
+      case Op::text:
+      case Op::union_of:
+      case Op::concat: return begins_outside_numbers(id, depth);
+      default: return false;
+    }
+  }
+
   // Whether all bytes of an expression are those of numbers.
   bool is_number(ExprId id, int depth) {
-    static constexpr std::string_view kBytes = "0123456789+-.eE";
     const Expr expr = exprs_[id];
-    if (expr.op == Op::text) return exprs_.text_of(id).find_first_not_of(kBytes) == std::string_view::npos;
-    if (expr.op == Op::bytes) {
-      const ByteSet& set = exprs_.set(expr.set_index());
-      return set.size() ==
-             std::ranges::count_if(kBytes, [&set](char byte) { return set.contains(static_cast<std::uint8_t>(byte)); });
+    if (expr.op == Op::text) {
+      return std::ranges::all_of(exprs_.text_of(id),
+                                 [](char byte) { return kNumberBytes.contains(static_cast<std::uint8_t>(byte)); });
     }
+    if (expr.op == Op::bytes) return exprs_.set(expr.set_index()).is_subset_of(kNumberBytes);
     if (const auto known = numbers_->find(id.value); known != numbers_->end()) return known->second;
     if (depth == kMaxNumberDepth) return false;
     bool found = false;

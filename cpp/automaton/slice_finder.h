@@ -13,10 +13,15 @@
 
 namespace detent {
 
+// The bytes of JSON numbers.
+inline constexpr ByteSet kNumberBytes = ByteSet::range('0', '9') | ByteSet::of('+') | ByteSet::of('-') |
+                                        ByteSet::of('.') | ByteSet::of('e') | ByteSet::of('E');
+
 struct Slice {
   ExprId prefix;  // contains a loop or a JSON string and ends in one byte; or is white space, or an item of a list
-  ExprId continuation;    // the slice is the concatenation of both
-  bool is_value = false;  // found by `split` only; its tokens may leave it at more than one position
+  ExprId continuation;       // the slice is the concatenation of both
+  bool is_value = false;     // found by `split` only; its tokens may leave it at more than one position
+  bool ends_number = false;  // a value that ends in a number; the continuation begins with no byte of numbers
 };
 
 // The declared members that may come next at a list of members with literal names; the undeclared ones left out.

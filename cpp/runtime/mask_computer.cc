@@ -94,8 +94,9 @@ std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
 
 // Adds the tokens of a slice: those of its prefix, and the context-dependent ones by its continuation.
 void MaskComputer::add_slice(const Slice& slice, MaskBuilder& builder) {
-  const auto& [prefix, continuation, is_value] = slice;
-  const std::shared_ptr<const Mask> mask = is_value ? slice_masks_.mask_of_value(prefix) : slice_masks_.mask_of(prefix);
+  const ExprId continuation = slice.continuation;
+  const std::shared_ptr<const Mask> mask =
+      slice.is_value ? slice_masks_.mask_of_value(slice) : slice_masks_.mask_of(slice.prefix);
   builder.share(mask);
   const ContextDependentTokens& leaving = *mask->context_dependent();
   const std::shared_ptr<const ContextDependentTokens>& tokens = leaving.all ? leaving.all : mask->context_dependent();
@@ -120,8 +121,8 @@ void MaskComputer::add_slice(const Slice& slice, MaskBuilder& builder) {
 std::shared_ptr<const Mask> MaskComputer::continued(const ContextDependentTokens& tokens, ExprId continuation) {
   MaskBuilder builder(vocabulary_.word_count());
   if (const std::optional<Slice> value = analysis_.member_value(continuation)) {
-    const auto& [prefix, rest, is_value] = *value;
-    const std::shared_ptr<const Mask> mask = slice_masks_.mask_of_value(prefix, tokens);
+    const ExprId rest = value->continuation;
+    const std::shared_ptr<const Mask> mask = slice_masks_.mask_of_value(*value, tokens);
     builder.share(mask);
     builder.note_length(saturating_add(mask->max_completion_bound(), automaton_.completion_bound(rest)));
     if (!mask->context_dependent()->nodes.empty()) builder.copy_from(*continued(*mask->context_dependent(), rest));
@@ -146,8 +147,9 @@ std::shared_ptr<const Mask> MaskComputer::continued(const ContextDependentTokens
 
 std::shared_ptr<const Mask> MaskComputer::compute_from_slices(const SlicedState& sliced, TokenCheck check) {
   MaskBuilder builder(vocabulary_.word_count());
-  for (const auto& [prefix, continuation, is_value] : sliced.slices) {
-    const std::shared_ptr<const Mask> mask = slice_masks_.mask_of(prefix);
+  for (const Slice& slice : sliced.slices) {
+    const ExprId continuation = slice.continuation;
+    const std::shared_ptr<const Mask> mask = slice_masks_.mask_of(slice.prefix);
     builder.share(mask);
     builder.note_length(saturating_add(mask->max_completion_bound(), automaton_.completion_bound(continuation)));
     ExprId noted = ExprSet::kEmpty;  // the state whose completion was noted last

@@ -18,8 +18,14 @@ namespace detent {
 namespace {
 
 constexpr std::uint64_t kLeavingOnly = 0x6C6561766573;  // in keys of masks
+constexpr std::uint64_t kAfterNumber = 0x6E756D626572;
 // Most tokens have as many characters. So the trie is walked, where texts that are too long end.
 constexpr std::uint32_t kFewCharacters = 4;
+
+// Whether a suffix may follow a value.
+bool may_continue(const Slice& value, std::string_view suffix) {
+  return !value.ends_number || !kNumberBytes.contains(static_cast<std::uint8_t>(suffix[0]));
+}
 
 }  // namespace
 
@@ -59,7 +65,7 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
   });
 }
 
-// The suffixes of the tokens below these nodes whose ids are such that keep(id), sorted.
+// The suffixes of the tokens below these nodes that are such that keep(id, suffix), sorted.
 template <class Keep>
 std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(const std::vector<std::uint32_t>& exits,
                                                                             Keep keep) const {
@@ -69,7 +75,8 @@ std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(cons
     const std::size_t read = trie[exit].depth + std::size_t{1};
     for (std::uint32_t i = exit + 1; i < trie[exit].next; ++i) {
       for_each_id(vocabulary_, trie[i].token, [&](std::uint32_t id) {
-        if (keep(id)) suffixes.push_back({vocabulary_.bytes(id).substr(read), id, exit});
+        const std::string_view suffix = vocabulary_.bytes(id).substr(read);
+        if (keep(id, suffix)) suffixes.push_back({suffix, id, exit});
       });
     }
   }
@@ -333,24 +340,32 @@ void SliceMasks::limit_characters(std::uint32_t minimum, std::uint32_t maximum, 
   }
 }
 
-std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix) {
-  const Hash128 key = mask_key(automaton_.hash(prefix), MaskKind::value);
+// Slices with one prefix have one mask, but for the tokens that no continuation of a number allows.
+Hash128 SliceMasks::key_of_value(const Slice& value) {
+  const Hash128 key = mask_key(automaton_.hash(value.prefix), MaskKind::value);
+  return value.ends_number ? mix(key, kAfterNumber) : key;
+}
+
+std::shared_ptr<const Mask> SliceMasks::mask_of_value(const Slice& value) {
+  const Hash128 key = key_of_value(value);
   MaskCache& cache = vocabulary_.cache();
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) return known;
   MaskBuilder builder(vocabulary_.word_count());
   ExitDelta exits;
-  ReferenceWalk(vocabulary_, automaton_, {}, builder, &exits, TokenCheck::none).run(prefix);
+  ReferenceWalk(vocabulary_, automaton_, {}, builder, &exits, TokenCheck::none).run(value.prefix);
   const std::vector<std::uint32_t> row = builder.row();
   std::vector<ContextDependentTokens::TokenSuffix> suffixes =
-      suffixes_after(exits.added, [&row](std::uint32_t id) { return (row[id >> 5] >> (id & 31) & 1) == 0; });
+      suffixes_after(exits.added, [&](std::uint32_t id, std::string_view suffix) {
+        return (row[id >> 5] >> (id & 31) & 1) == 0 && may_continue(value, suffix);
+      });
   const std::shared_ptr<const Mask> mask =
       builder.finish(ContextDependentTokens::of(std::move(suffixes), std::move(exits.added)));
   cache.insert(key, mask, MaskCache::Kind::slice);
   return mask;
 }
 
-std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix, const ContextDependentTokens& tokens) {
-  const Hash128 key = mix(mask_key(automaton_.hash(prefix), MaskKind::value), tokens.serial);
+std::shared_ptr<const Mask> SliceMasks::mask_of_value(const Slice& value, const ContextDependentTokens& tokens) {
+  const Hash128 key = mix(key_of_value(value), tokens.serial);
   MaskCache& cache = vocabulary_.cache();
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) return known;
   MaskBuilder builder(vocabulary_.word_count());
@@ -358,7 +373,7 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix, const Conte
   std::vector<std::uint32_t> allowed;
   const auto& class_of = automaton_.class_of();
   std::vector<ExprId> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: the state after d bytes
-  path[0] = prefix;
+  path[0] = value.prefix;
   for (std::uint32_t i = 0; i < tokens.nodes.size();) {
     const ContextDependentTokens::Node& node = tokens.nodes[i];
     const ExprId next = automaton_.row(path[node.depth])[class_of[node.byte]];
@@ -375,7 +390,8 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(ExprId prefix, const Conte
     if (automaton_.accepting(next)) {
       for (std::uint32_t below = i + 1; below < node.next; ++below) {
         for (std::uint32_t k = tokens.nodes[below].first; k < tokens.nodes[below].last; ++k) {
-          suffixes.push_back({tokens.suffixes[k].text.substr(node.depth + std::size_t{1}), tokens.ids[k], 0});
+          const std::string_view suffix = tokens.suffixes[k].text.substr(node.depth + std::size_t{1});
+          if (may_continue(value, suffix)) suffixes.push_back({suffix, tokens.ids[k], 0});
         }
       }
     }
@@ -434,7 +450,7 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::merge_exits(const Cont
                                                                       const ExitDelta& delta) const {
   using TokenSuffix = ContextDependentTokens::TokenSuffix;
   const auto suffixes_of = [this](const std::vector<std::uint32_t>& exits) {
-    return suffixes_after(exits, [](std::uint32_t) { return true; });
+    return suffixes_after(exits, [](std::uint32_t, std::string_view) { return true; });
   };
   if (!reference) return leaving_at(delta.added, suffixes_of);
   const auto is_removed = [&delta](std::uint32_t exit) {

@@ -27,14 +27,15 @@ class SliceMasks {
   // The context-dependent tokens of a prefix alone. Cost: as above, but counts that are larger than tokens do not
   // matter.
   std::shared_ptr<const ContextDependentTokens> leaving(ExprId prefix);
-  // As above, for a prefix that ends in a value (Slice::is_value). Leaves out the context-dependent tokens that may
-  // also stay inside the prefix: `12` after `1`.
-  std::shared_ptr<const Mask> mask_of_value(ExprId prefix);
+  // As above, for a slice that ends in a value (Slice::is_value). Leaves out the context-dependent tokens that may
+  // also stay inside the prefix, such as `12` after `1`; and after a number those that no continuation allows.
+  std::shared_ptr<const Mask> mask_of_value(const Slice& value);
   // As above, for the context-dependent tokens of another slice whose continuation begins with the prefix. Cost: a
   // cache look-up; at the first visit a walk over the suffixes of these tokens.
-  std::shared_ptr<const Mask> mask_of_value(ExprId prefix, const ContextDependentTokens& tokens);
+  std::shared_ptr<const Mask> mask_of_value(const Slice& value, const ContextDependentTokens& tokens);
 
  private:
+  Hash128 key_of_value(const Slice& value);
   // The mask of a prefix whose expression tells it without a walk; null otherwise.
   std::shared_ptr<const Mask> compute_by_form(ExprId prefix);
   // The mask of any prefix, from that of a similar one where there is one.
