@@ -372,8 +372,7 @@ bool ExprSet::closed_list_may_lack_keys(ExprId id, int depth) const {
       return closed_list_may_lack_keys(expr.first(), depth + 1) || closed_list_may_lack_keys(expr.second(), depth + 1);
     case Op::union_of:
     case Op::intersection:
-      return std::ranges::any_of(operands(id),
-                                 [&](ExprId part) { return closed_list_may_lack_keys(part, depth + 1); });
+      return std::ranges::any_of(operands(id), [&](ExprId part) { return closed_list_may_lack_keys(part, depth + 1); });
     default: return true;
   }
 }
