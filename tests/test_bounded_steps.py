@@ -212,6 +212,10 @@ def test_compiling_leaves_room_for_decoding_and_names_the_part() -> None:
                 "minProperties": 12,
             }
         ),
+        detent.json_schema(  # the first mask takes 6 ms, and the second one 0.3 s
+            {"oneOf": [{"type": "string", "pattern": f"^[^{a}]*{a}.{{{i + 2}}}"} for i, a in enumerate("abcdef")]}
+        ),
+        detent.regex("(?:.(?<!a.{200}b))*"),
     ],
 )
 def test_a_rule_whose_first_steps_take_long_is_refused_by_compile(rule: detent.Language[str]) -> None:

@@ -18,10 +18,10 @@ struct Limits {
   // be used.
   bool leaves_room = false;
 
-  // What compiling for decoding may take, and the mask of one of the first steps that it tries: about a second, and a
-  // quarter of one.
+  // What compiling for decoding may take, and the mask of one of the first steps that it tries: about a second, and an
+  // eighth of one.
   std::int64_t compile_steps() const { return std::min(steps, std::max<std::int64_t>(1'000'000, steps / 5)); }
-  std::int64_t trial_steps() const { return std::max<std::int64_t>(250'000, steps / 20); }
+  std::int64_t trial_steps() const { return std::max<std::int64_t>(250'000, steps / 40); }
   // What one question about a language may take, however many calls it makes: about a second under ordinary limits.
   std::int64_t question_steps() const { return std::min(steps, std::max<std::int64_t>(2'000'000, steps / 10)); }
 };
