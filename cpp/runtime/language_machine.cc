@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "expr/special.h"
+#include "mask/mask_builder.h"
 #include "runtime/item_budget.h"
 #include "runtime/trie_walk.h"
 
@@ -134,8 +135,27 @@ std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
   return mask;
 }
 
-// The mask is stored once the trial has ended well, so that each compilation of a language gives the same answer.
+// Each compilation of a language gives the same answer, though the masks of parts are kept: a refusal is remembered.
 void LanguageMachine::compute_first_mask() {
+  constexpr std::uint64_t kRefused = 0x72656675736564;
+  const Limits& limits = automaton_.limits();
+  const Hash128 refusal = mix(mix(automaton_.hash(start()), kRefused), static_cast<std::uint64_t>(limits.steps));
+  if (vocabulary_->cache().find(refusal, MaskCache::Kind::reference)) {
+    throw Error(ErrorKind::limit, "compiled_work", limits.trial_steps() + 1, limits.trial_steps());
+  }
+  try {
+    try_first_masks();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::limit && error.limit() == limits.trial_steps()) {
+      MaskBuilder none(vocabulary_->word_count());
+      vocabulary_->cache().insert(refusal, none.finish(), MaskCache::Kind::reference);
+    }
+    throw;
+  }
+}
+
+// The mask is stored once the trial has ended well.
+void LanguageMachine::try_first_masks() {
   if (cached_mask(start())) return begin_decoding();
   const ExprId representative = representative_of(start());
   const std::int64_t before = automaton_.work();

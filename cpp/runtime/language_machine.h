@@ -81,6 +81,7 @@ class LanguageMachine final : public TokenMachine {
   ExprId representative_of(ExprId state);
   std::shared_ptr<const Mask> cached_mask(ExprId state);
   std::shared_ptr<const Mask> mask_of(ExprId state);
+  void try_first_masks();
   void try_next_masks(const Mask& first, int trials);
   bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
   // Throws TooMuchWork as soon as the automaton has done more for a walk than it may.
