@@ -371,6 +371,43 @@ def test_masks_before_a_bound_of_length_are_the_naive_ones(inside: str, bound: i
         assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), length
 
 
+_REQUIRED = [
+    [r"^(?=.*[A-Z])(?=.*[0-9]).*$"],
+    [r"a.{3}b", r"b.{2}x"],
+    [r"^(?=.*b)[^x]*(xy)?$", r"a"],
+    [r"\S", r"[0-9]{3}$"],
+    [r"^.{5,}$", r"A.*B|1"],
+]
+
+
+@pytest.mark.parametrize("spelling", ["written", "any"])
+@pytest.mark.parametrize("patterns", _REQUIRED, ids=str)
+@pytest.mark.parametrize("bound", [12, 40, 62])
+def test_masks_of_required_texts_before_a_bound_are_the_naive_ones(
+    patterns: list[str], bound: int, spelling: Any
+) -> None:
+    """Texts that any text inside can still reach, if enough characters are left for them, at each distance."""
+    tokens = {bytes([byte]) for byte in range(256)}
+    tokens |= {piece * count for piece in (b"a", b"xy", "é".encode(), b"\\n") for count in range(1, 30)}
+    tokens |= {
+        b"a" * count + end for count in range(0, 31, 3) for end in (b"b", b"A1", b'B"', b"123", b'"', b"\\", b"\xc3")
+    }
+    tokens |= {b"\\u00e9" * count + end for count in range(1, 7) for end in (b"", b"\\u00", b"A")}
+    vocabulary = detent.Vocabulary([*sorted(tokens), b""], eos_token_ids=[len(tokens)])
+    required = [{"pattern": pattern} for pattern in patterns]
+    language = detent.json_schema({"type": "string", "allOf": required, "maxLength": bound}, spelling=spelling)
+    automaton = ByteDfa(language._node)._core
+    guide = detent.compile(language, vocabulary)
+    for start in (b'"', b'"A1abbbbbx'):
+        for length in range(0, bound - 9, 1 if bound < 60 else 3):
+            matcher, text = guide.matcher(), start + b"a" * length
+            state = automaton.advance(automaton.start, text)
+            if state == 0:
+                continue
+            matcher.advance_bytes(text)
+            assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), text
+
+
 def test_a_mask_does_not_depend_on_earlier_masks() -> None:
     """The same states, reached in different orders on fresh vocabularies."""
     schemas = [{"type": "string", **string} for string in _STRINGS]

@@ -299,6 +299,10 @@ std::optional<std::uint32_t> Automaton::bound_inside_string(ExprId state) {
   return edit([&](ExprSet&, Derivatives&, Liveness&) { return live_loops_.bound_after_any_text(state); });
 }
 
+std::optional<std::uint32_t> Automaton::bound_after_characters(ExprId texts) {
+  return edit([&](ExprSet&, Derivatives&, Liveness&) { return live_loops_.bound_after_characters(texts); });
+}
+
 std::vector<AlternativeId> Automaton::split(ExprId state) {
   return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.split(state); });
 }

@@ -119,6 +119,8 @@ class Automaton {
   // Where the live `state` begins with a JSON string, and any text inside the string leads to a live state by its form:
   // a bound on the completions there.
   std::optional<std::uint32_t> bound_inside_string(ExprId state);
+  // The same for the texts inside a JSON string, after whole characters.
+  std::optional<std::uint32_t> bound_after_characters(ExprId texts);
   const Alternative& alternative(AlternativeId id) {
     const Alternative* known = alternatives_.find(id);
     return known ? *known : expand(id);

@@ -43,9 +43,18 @@ std::optional<std::uint32_t> LiveLoops::bound_after_any_text(ExprId state) {
   const Root root = root_of(state);
   const Expr& string = exprs_[root.texts];
   if (string.op != Op::json_escaped || find(state).bytes.empty()) return std::nullopt;
-  const ByteSet characters = (ByteSet::range(0, 0x7F) | ByteSet::range(0xC2, 0xF4)) & exprs_.alphabet();
-  if (!characters.is_subset_of(loop_of(string.part()).bytes)) return std::nullopt;
+  if (!has_every_character(loop_of(string.part()))) return std::nullopt;
   return saturating_add(find(state).completion_bound, std::uint64_t{kMaxEscapeLength} * 2);
+}
+
+std::optional<std::uint32_t> LiveLoops::bound_after_characters(ExprId texts) {
+  const Loop loop = find(texts);
+  return has_every_character(loop) ? std::optional(loop.completion_bound) : std::nullopt;
+}
+
+bool LiveLoops::has_every_character(const Loop& loop) const {
+  const ByteSet characters = (ByteSet::range(0, 0x7F) | ByteSet::range(0xC2, 0xF4)) & exprs_.alphabet();
+  return characters.is_subset_of(loop.bytes);
 }
 
 void LiveLoops::mark_live(ExprId state, const ExprId* row) {

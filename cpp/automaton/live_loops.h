@@ -31,6 +31,8 @@ class LiveLoops {
   Loop find(ExprId state);
   // A bound on the completions after any text of a live state; nothing if the loop lacks some character.
   std::optional<std::uint32_t> bound_after_any_text(ExprId state);
+  // The same for the texts inside a JSON string, without escapes: after whole characters.
+  std::optional<std::uint32_t> bound_after_characters(ExprId texts);
   // Tells Liveness of the successors of the live `state`, whose row is given, that the state's loop shows to be live.
   void mark_live(ExprId state, const ExprId* row);
 
@@ -42,6 +44,7 @@ class LiveLoops {
     ExprId rest = ExprSet::kEpsilon;
   };
   Root root_of(ExprId state);
+  bool has_every_character(const Loop& loop) const;
   ExprId drop_finite(ExprId id, bool is_excluded, std::uint32_t& longest, int depth);
   ExprId pick_operands(ExprId id, int depth);
   const Loop& loop_of(ExprId texts);

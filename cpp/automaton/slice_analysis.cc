@@ -73,6 +73,11 @@ std::vector<std::string> after_bytes(const ExprSet& exprs, const std::vector<Exp
   return found;
 }
 
+// Whether the completions of an expression do not depend on the text around it.
+bool is_context_free(const Expr& expr) {
+  return !expr.has_guard && !expr.has_rule && !expr.has_lookbehind && !expr.has_lookbehind_end;
+}
+
 // Drops the upper bounds of the repeats that an expression may begin with. Lives for one call.
 //
 // A repeat of a part that is not nullable and its unbounded form agree on the texts of at most `maximum` bytes. Unions,
@@ -313,20 +318,27 @@ UnboundedState SliceAnalysis::drop_large_upper_bounds(ExprId state) {
   UnboundedState found = automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
     LargeBounds bounds(exprs);
     UnboundedState wide = bounds.drop(state);
-    const Expr& expr = exprs[bounds.texts()];
-    const bool is_context_free = !expr.has_guard && !expr.has_rule && !expr.has_lookbehind && !expr.has_lookbehind_end;
-    if (wide.in_intersection && !wide.needed && is_context_free) texts = bounds.texts();
+    if (wide.in_intersection && !wide.needed && is_context_free(exprs[bounds.texts()])) texts = bounds.texts();
     return wide;
   });
   if (texts != ExprSet::kEmpty) found.needed = longest_completion(texts);
   return found;
 }
 
-// Of the states after any text, in bytes. Nothing where these are many.
+std::optional<std::uint32_t> SliceAnalysis::needed_inside(ExprId state) {
+  const ExprId texts = automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
+    const Expr& head = exprs[split_first(exprs, state).first];
+    return head.op == Op::json_escaped && is_context_free(exprs[head.part()]) ? head.part() : ExprSet::kEmpty;
+  });
+  return texts == ExprSet::kEmpty ? std::nullopt : longest_completion(texts);
+}
+
+// Of the states after any text, in bytes. Nothing where these are many and no loop shows it.
 std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {
   constexpr std::size_t kMaxStates = 256;
   const auto [known, is_new] = longest_completions_.try_emplace(texts.value);
   if (!is_new) return known->second;
+  if (const auto bound = automaton_.bound_after_characters(texts)) return known->second = bound;
   std::vector<ExprId> states{texts};
   std::unordered_set<std::uint32_t> seen{texts.value};
   std::uint32_t longest = 0;

@@ -66,6 +66,9 @@ class SliceAnalysis {
   // The slice of a state that is the rest of a member after its name, with a value as above.
   std::optional<Slice> member_value(ExprId state);
   UnboundedState drop_upper_bound(ExprId state);
+  // A bound on what some completion needs after any text inside the first part of a state, in bytes of its texts: for
+  // UnboundedState::needed, where the mask of the state tells too much. Cost: at the first visit, rows of few states.
+  std::optional<std::uint32_t> needed_inside(ExprId state);
   // The same for all repeats that the first part may begin with, inside its unions, intersections and concatenations.
   // The state and the result agree on the texts of at most `rounds` bytes.
   UnboundedState drop_upper_bounds(ExprId state);
