@@ -335,7 +335,7 @@ std::optional<std::uint32_t> SliceAnalysis::needed_inside(ExprId state) {
 
 // Of the states after any text, in bytes. Nothing where these are many and no loop shows it.
 std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {
-  constexpr std::size_t kMaxStates = 256;
+  constexpr std::size_t kMaxStates = 1'024;
   const auto [known, is_new] = longest_completions_.try_emplace(texts.value);
   if (!is_new) return known->second;
   if (const auto bound = automaton_.bound_after_characters(texts)) return known->second = bound;
