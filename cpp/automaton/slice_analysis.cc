@@ -336,14 +336,18 @@ std::optional<std::uint32_t> SliceAnalysis::needed_inside(ExprId state) {
 // Of the states after any text, in bytes. Nothing where these are many and no loop shows it.
 std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {
   constexpr std::size_t kMaxStates = 1'024;
+  // Where each state takes more, the search takes milliseconds.
+  constexpr std::int64_t kFirstWork = 3'000, kWorkPerState = 8;
   const auto [known, is_new] = longest_completions_.try_emplace(texts.value);
   if (!is_new) return known->second;
   if (const auto bound = automaton_.bound_after_characters(texts)) return known->second = bound;
   std::vector<ExprId> states{texts};
   std::unordered_set<std::uint32_t> seen{texts.value};
   std::uint32_t longest = 0;
+  const std::int64_t before = automaton_.work();
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (states.size() > kMaxStates) return std::nullopt;
+    const std::int64_t most_work = kFirstWork + kWorkPerState * static_cast<std::int64_t>(i);
+    if (states.size() > kMaxStates || automaton_.work() - before > most_work) return std::nullopt;
     longest = std::max(longest, automaton_.completion_bound(states[i]));
     const ExprId* row = automaton_.row(states[i]);
     for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {

@@ -405,8 +405,8 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(const Slice& value, const 
   return mask;
 }
 
-// In this order: the prefix without its upper bound, without its lower bound, without excluded texts, and any string
-// instead of one that any text leaves live. No mask if the prefix has none of these forms.
+// In this order: the prefix without its upper bound, any string instead of one that any text leaves live, the prefix
+// without inner upper bounds, without its lower bound, and without excluded texts. No mask if it has none of these forms.
 ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   constexpr std::uint32_t kFewBytes = 8, kManyBytes = 32;  // many tokens are shorter; few are longer
   const auto mask_of_wide = [this](ExprId wide) { return mask_of(wide); };
@@ -416,15 +416,16 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
     unbounded.needed = analysis_.needed_inside(unbounded.state);
     reference = unbounded_reference(unbounded, prefix, mask_of_wide);
   }
-  if (reference.mask) return reference;
+  if (reference.mask && reference.equal_below >= kFewBytes) return reference;
   if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
     if (const auto bound = automaton_.bound_inside_string(prefix)) {
       return {any_string, mask_of(any_string), 0, true, *bound};
     }
   }
   const UnboundedState wide_inside = analysis_.drop_large_upper_bounds(prefix);
-  reference = unbounded_reference(wide_inside, prefix, mask_of_wide);
-  if (reference.mask && reference.equal_below >= kFewBytes) return reference;
+  const ReferenceMask inside = unbounded_reference(wide_inside, prefix, mask_of_wide);
+  if (inside.mask && inside.equal_below >= kFewBytes) return inside;
+  if (reference.mask) return reference;
   if (const ExprId wide = analysis_.drop_lower_bound(prefix); wide != prefix) {
     return {wide, mask_of(wide), 0, true, automaton_.completion_bound(prefix)};
   }
