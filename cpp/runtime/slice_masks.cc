@@ -406,7 +406,8 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(const Slice& value, const 
 }
 
 // In this order: the prefix without its upper bound, any string instead of one that any text leaves live, the prefix
-// without inner upper bounds, without its lower bound, and without excluded texts. No mask if it has none of these forms.
+// without inner upper bounds, without its lower bound, and without excluded texts. No mask if it has none of these
+// forms.
 ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   constexpr std::uint32_t kFewBytes = 8, kManyBytes = 32;  // many tokens are shorter; few are longer
   const auto mask_of_wide = [this](ExprId wide) { return mask_of(wide); };
