@@ -193,6 +193,9 @@ def test_compiling_leaves_room_for_decoding_and_names_the_part() -> None:
     assert (found.value.subject, found.value.limit, found.value.given) == ("states", 88_000, 22_001)
 
 
+_LETTERS = ["ag", "bh", "ci", "dj", "ek"]
+
+
 @needs_shared
 @pytest.mark.parametrize(
     "rule",
@@ -216,6 +219,13 @@ def test_compiling_leaves_room_for_decoding_and_names_the_part() -> None:
             {"oneOf": [{"type": "string", "pattern": f"^[^{a}]*{a}.{{{i + 2}}}"} for i, a in enumerate("abcdef")]}
         ),
         detent.regex("(?:.(?<!a.{200}b))*"),
+        detent.json_schema(  # the first mask takes 1 ms, and those inside a string 1.5 s
+            {
+                "type": "array",
+                "items": {"type": "string", "maxLength": 50},
+                "allOf": [{"contains": {"pattern": f"{a}.{{{i}}}{b}"}} for i, (a, b) in enumerate(_LETTERS)],
+            }
+        ),
     ],
 )
 def test_a_rule_whose_first_steps_take_long_is_refused_by_compile(rule: detent.Language[str]) -> None:
