@@ -193,7 +193,7 @@ def test_compiling_leaves_room_for_decoding_and_names_the_part() -> None:
     assert (found.value.subject, found.value.limit, found.value.given) == ("states", 88_000, 22_001)
 
 
-_LETTERS = ["ag", "bh", "ci", "dj", "ek"]
+_LETTERS = [("a", "g"), ("b", "h"), ("c", "i"), ("d", "j"), ("e", "k")]
 
 
 @needs_shared
