@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -408,6 +409,28 @@ def test_masks_of_required_texts_before_a_bound_are_the_naive_ones(
                 continue
             matcher.advance_bytes(text)
             assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), text
+
+
+def test_threads_that_share_a_guide_find_the_same_masks() -> None:
+    """What strings need beyond a bound is searched once a guide, by whichever thread asks first."""
+    schema = {"type": "array", "items": {"allOf": [{"pattern": p} for p in _REQUIRED[0] + ["b.{3}c"]], "maxLength": 60}}
+    language = detent.json_schema({**schema, "items": {"type": "string", **schema["items"]}})
+    texts = [b'["' + b"ab A1x"[k % 6 :] * (k % 7) + b"y" * k for k in range(24)]
+
+    def masks(guide: detent.Guide, numbers: list[int]) -> dict[int, list[int]]:
+        found = {}
+        for number in numbers:
+            matcher = guide.matcher()
+            matcher.advance_bytes(texts[number])
+            found[number] = [int(token) for token in matcher.allowed()]
+        return found
+
+    expected = masks(detent.compile(language, _vocabulary(0)), [*range(24)])
+    for _ in range(3):
+        guide = detent.compile(language, _vocabulary(0))
+        orders = [random.Random(seed).sample(range(24), 24) for seed in range(4)]
+        with ThreadPoolExecutor(4) as threads:
+            assert all(found == expected for found in threads.map(masks, [guide] * 4, orders))
 
 
 def test_a_mask_does_not_depend_on_earlier_masks() -> None:

@@ -333,14 +333,23 @@ std::optional<std::uint32_t> SliceAnalysis::needed_inside(ExprId state) {
   return texts == ExprSet::kEmpty ? std::nullopt : longest_completion(texts);
 }
 
-// Of the states after any text, in bytes. Nothing where these are many and no loop shows it.
 std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {
+  using Found = std::optional<std::uint32_t>;
+  const auto known = automaton_.edit([&](ExprSet&, Derivatives&, Liveness&) -> std::optional<Found> {
+    const auto entry = longest_completions_.find(texts.value);
+    return entry == longest_completions_.end() ? std::nullopt : std::optional(entry->second);
+  });
+  if (known) return *known;
+  const Found found = find_longest_completion(texts);
+  return automaton_.edit([&](ExprSet&, Derivatives&, Liveness&) { return longest_completions_[texts.value] = found; });
+}
+
+// Of the states after any text, in bytes. Nothing where these are many and no loop shows it.
+std::optional<std::uint32_t> SliceAnalysis::find_longest_completion(ExprId texts) {
   constexpr std::size_t kMaxStates = 1'024;
   // Where each state takes more, the search takes milliseconds.
   constexpr std::int64_t kFirstWork = 3'000, kWorkPerState = 8;
-  const auto [known, is_new] = longest_completions_.try_emplace(texts.value);
-  if (!is_new) return known->second;
-  if (const auto bound = automaton_.bound_after_characters(texts)) return known->second = bound;
+  if (const auto bound = automaton_.bound_after_characters(texts)) return bound;
   std::vector<ExprId> states{texts};
   std::unordered_set<std::uint32_t> seen{texts.value};
   std::uint32_t longest = 0;
@@ -354,7 +363,7 @@ std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {
       if (row[c] != ExprSet::kEmpty && seen.insert(row[c].value).second) states.push_back(row[c]);
     }
   }
-  return known->second = longest;
+  return longest;
 }
 
 ExprId SliceAnalysis::drop_lower_bound(ExprId prefix) {

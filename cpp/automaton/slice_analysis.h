@@ -99,8 +99,10 @@ class SliceAnalysis {
 
  private:
   std::optional<std::uint32_t> longest_completion(ExprId texts);
+  std::optional<std::uint32_t> find_longest_completion(ExprId texts);
 
   Automaton& automaton_;
+  // Read and written under the automaton's lock.
   std::unordered_map<std::uint32_t, bool> character_sets_;  // by expression: whether it is one character
   std::unordered_map<std::uint32_t, bool> numbers_;         // by expression: whether all its bytes are those of numbers
   std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> longest_completions_;  // by expression
