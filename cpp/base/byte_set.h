@@ -62,21 +62,18 @@ class ByteSet {
   constexpr const std::array<std::uint64_t, 4>& words() const { return words_; }
 
   constexpr ByteSet operator|(const ByteSet& other) const {
-    return zip(other, [](auto x, auto y) { return x | y; });
+    ByteSet set = *this;
+    for (unsigned i = 0; i < 4; ++i) set.words_[i] |= other.words_[i];
+    return set;
   }
   constexpr ByteSet operator&(const ByteSet& other) const {
-    return zip(other, [](auto x, auto y) { return x & y; });
+    ByteSet set = *this;
+    for (unsigned i = 0; i < 4; ++i) set.words_[i] &= other.words_[i];
+    return set;
   }
   constexpr bool operator==(const ByteSet&) const = default;
 
  private:
-  template <class F>
-  constexpr ByteSet zip(const ByteSet& other, F f) const {
-    ByteSet set;
-    for (int i = 0; i < 4; ++i) set.words_[i] = f(words_[i], other.words_[i]);
-    return set;
-  }
-
   std::array<std::uint64_t, 4> words_{};
 };
 

@@ -424,7 +424,7 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
     }
   }
   const UnboundedState wide_inside = analysis_.drop_large_upper_bounds(prefix);
-  const ReferenceMask inside = unbounded_reference(wide_inside, prefix, mask_of_wide);
+  ReferenceMask inside = unbounded_reference(wide_inside, prefix, mask_of_wide);
   if (inside.mask && inside.equal_below >= kFewBytes) return inside;
   if (reference.mask) return reference;
   if (const ExprId wide = analysis_.drop_lower_bound(prefix); wide != prefix) {
