@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 import detent
 from detent import _core
 from detent.language import Language
+from detent.queries import ByteDfa
+from detent.sources.json_schema.emit import numbers
+from detent.sources.json_schema.emit.written_numbers import WRITTEN_NUMBER
 from detent.sources.nodes import UTF8, concat
 
 ANYTHING = detent.json_schema(True)
@@ -124,6 +127,35 @@ def test_bounded_numbers() -> None:
         *(True, True, True, True),
         *(False, False, True),
     ]
+
+
+BOUNDS = st.builds(lambda digits, zeros: Decimal(digits).scaleb(zeros), st.integers(1, 999), st.integers(-9, 20))
+BOUNDS |= st.sampled_from(
+    list(map(Decimal, ["1e-5", "9.9e-5", "1e-4", "1.1e-4", "9.9e15", "1e16", "1.1e16", "1.8e308"]))
+)
+
+
+@settings(max_examples=60)
+@given(*[st.none() | BOUNDS] * 4)
+@example(None, Decimal("1e16"), None, None)
+@example(None, None, Decimal("1e16"), None)
+@example(None, None, None, Decimal("1e-4"))
+def test_bounds_allow_all_large_and_small_numbers_or_some_or_none(
+    minimum: Decimal | None, above: Decimal | None, maximum: Decimal | None, below: Decimal | None
+) -> None:
+    bounds: dict[str, Any] = {"minimum": minimum, "exclusive_minimum": above}
+    bounds |= {"maximum": maximum, "exclusive_maximum": below}
+    written = numbers.number_node(integer=False, written=True, **bounds)
+    every = numbers.number_node(integer=False, written=False, **bounds)
+    if every is None:
+        assert written is None
+        return
+    expected = _core.intersection([WRITTEN_NUMBER, every])
+    if ByteDfa(expected).is_empty():
+        return  # the bounds are closer than floats
+    assert written is not None
+    for one, other in ((expected, written), (written, expected)):
+        assert ByteDfa(_core.intersection([one, _core.complement(other)])).is_empty()
 
 
 def test_bounds_closer_than_floats_leave_the_other_spelling() -> None:

@@ -23,6 +23,16 @@ class Interval(NamedTuple):
     high: Decimal | None
     has_high: bool
 
+    def meets(self, low: Decimal, high: Decimal | None) -> bool:
+        """Whether a magnitude from `low` to below `high` is a member."""
+        is_above = self.high is None or self.high > low or (self.has_high and self.high == low)
+        return is_above and (high is None or self.low < high)
+
+    def includes(self, low: Decimal, high: Decimal | None) -> bool:
+        """Whether all magnitudes from `low` to below `high` are members."""
+        is_from_low = self.low < low or (self.low == low and (self.has_low or not low))
+        return is_from_low and (self.high is None or (high is not None and self.high >= high))
+
 
 @dataclass(frozen=True)
 class HalfLine:

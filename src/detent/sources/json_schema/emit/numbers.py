@@ -24,9 +24,14 @@ from detent.queries import ByteDfa
 from detent.sources.json_schema.emit.intervals import HalfLine, Interval, NumberLine, cut
 from detent.sources.json_schema.emit.number_automaton import MAX_STATES, Divisors, FractionPart, magnitudes, split
 from detent.sources.json_schema.emit.written_numbers import (
+    LARGE,
+    SMALL,
+    WRITTEN_DIGITS,
     WRITTEN_INTEGER,
+    WRITTEN_LARGE,
     WRITTEN_NUMBER,
     WRITTEN_POSITIVE,
+    WRITTEN_SMALL,
     WRITTEN_ZERO,
     is_precise,
     written_texts,
@@ -264,13 +269,30 @@ def _integers(half: HalfLine, written: bool) -> _core.Node | None:
 
 
 def _decimals(half: HalfLine, written: bool) -> _core.Node:
-    if written:
-        return WRITTEN_POSITIVE if half.is_whole() else _core.intersection([WRITTEN_POSITIVE, _decimals(half, False)])
     if half.is_whole():
-        return _NONZERO
+        return WRITTEN_POSITIVE if written else _NONZERO
+    if written:
+        return _written_decimals(half)
     plain = magnitudes(half)
     scientific = [_scientific(interval) for interval in half.intervals()]
     return union(*scientific, *((plain,) if plain else ()))
+
+
+def _written_decimals(half: HalfLine) -> _core.Node:
+    """Return the decimals as serialisers write them.
+
+    Numbers with an exponent are small or large. Most bounds allow all of them or none, so that no text is compared with
+    a bound at each exponent.
+    """
+    plain = magnitudes(half)
+    texts = [_core.intersection([WRITTEN_DIGITS, plain])] if plain else []
+    for node, low, high in ((WRITTEN_SMALL, Decimal(0), SMALL), (WRITTEN_LARGE, LARGE, None)):
+        intervals = [interval for interval in half.intervals() if interval.meets(low, high)]
+        if any(interval.includes(low, high) for interval in intervals):
+            texts.append(node)
+        else:
+            texts += [_core.intersection([node, _scientific(interval)]) for interval in intervals]
+    return union(*texts)
 
 
 @lru_cache(maxsize=50)

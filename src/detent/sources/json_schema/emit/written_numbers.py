@@ -16,9 +16,14 @@ from detent.sources.regex import regex
 from detent.sources.types.digits import DIGIT
 
 __all__ = [
+    "LARGE",
+    "SMALL",
+    "WRITTEN_DIGITS",
     "WRITTEN_INTEGER",
+    "WRITTEN_LARGE",
     "WRITTEN_NUMBER",
     "WRITTEN_POSITIVE",
+    "WRITTEN_SMALL",
     "WRITTEN_ZERO",
     "is_precise",
     "written_texts",
@@ -46,11 +51,27 @@ def _largest() -> str:
     return rf"1(?:\.(?:{'|'.join(fractions)}))?"
 
 
-WRITTEN_POSITIVE: _core.Node = regex(
+_DIGITS = (
     r"[1-9][0-9]*"
     r"|[1-9][0-9]{0,15}\.(?:0|[0-9]{0,15}[1-9])"
     r"|0\.0{0,5}(?:[1-9][0-9]{0,15})?[1-9]"
-    rf"|[1-9](?:\.[0-9]{{0,15}}[1-9])?e(?:{_NEGATIVE_EXPONENT}|{_POSITIVE_EXPONENT})|{_largest()}e\+308"
+)
+_MANTISSA = r"[1-9](?:\.[0-9]{0,15}[1-9])?"
+_LARGEST = rf"{_largest()}e\+308"
+
+WRITTEN_DIGITS: _core.Node = regex(_DIGITS)._node
+"""The texts of numbers above zero without exponent."""
+SMALL = Decimal("1e-4")
+"""A bound of the numbers with a negative exponent: all are below it."""
+WRITTEN_SMALL: _core.Node = regex(f"{_MANTISSA}e{_NEGATIVE_EXPONENT}")._node
+"""The texts of numbers above zero with a negative exponent."""
+LARGE = Decimal("1e16")
+"""The least number with a positive exponent."""
+WRITTEN_LARGE: _core.Node = regex(f"{_MANTISSA}e{_POSITIVE_EXPONENT}|{_LARGEST}")._node
+"""The texts of numbers with a positive exponent."""
+
+WRITTEN_POSITIVE: _core.Node = regex(
+    f"{_DIGITS}|{_MANTISSA}e(?:{_NEGATIVE_EXPONENT}|{_POSITIVE_EXPONENT})|{_LARGEST}"
 )._node
 """The texts of numbers above zero."""
 
