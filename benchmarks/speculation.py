@@ -91,7 +91,7 @@ class Decoder:
             guesses = draft(matcher, ids)
             drafted += len(guesses)
             with torch.no_grad():
-                out = self.network(torch.tensor([ids[read:] + guesses]), past_key_values=cache)
+                out = self.network(torch.tensor([ids[read:] + guesses]), cache=cache)
             self.passes += 1
             logits = out.logits[0, -1 - len(guesses) :].numpy()
             masks = matcher.fill_tree(guesses, list(range(-1, len(guesses) - 1)), rows[: len(guesses) + 1])

@@ -191,7 +191,11 @@ def _read(sessions: Sequence[CachedSession]) -> None:
         positions[row, width - len(tokens) :] = np.arange(len(session._slots), len(session._token_ids))
         visible[row, session._slots] = 1
         visible[row, start + width - len(tokens) :] = 1
-    arguments: dict[str, Any] = {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model) else {}
+    parameters = _parameters(model)
+    # transformers 5.24 renamed the argument.
+    arguments: dict[str, Any] = {"cache" if "cache" in parameters else "past_key_values": cache.dynamic_cache}
+    if "logits_to_keep" in parameters:
+        arguments["logits_to_keep"] = 1
     if not visible.all():  # otherwise the defaults of the model mean the same and are faster
         arguments["attention_mask"] = torch.from_numpy(visible).to(model.device)
         arguments["position_ids"] = torch.from_numpy(positions).to(model.device)
@@ -199,7 +203,6 @@ def _read(sessions: Sequence[CachedSession]) -> None:
         with torch.no_grad():
             outputs = model(
                 input_ids=torch.from_numpy(ids).to(model.device),
-                past_key_values=cache.dynamic_cache,
                 use_cache=True,
                 **arguments,
             )
