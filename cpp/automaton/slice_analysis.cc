@@ -10,20 +10,59 @@
 namespace detent {
 namespace {
 
-// Whether a prefix is a JSON string from a position between two characters on, with its quotation mark.
-bool is_whole_string(const ExprSet& exprs, ExprId prefix) {
-  const Expr& expr = exprs[prefix];
-  if (expr.op != Op::concat || exprs[expr.second()].op != Op::bytes) return false;
-  const Expr& string = exprs[expr.first()];
-  return string.op == Op::json_escaped && escape_position_of(string.escape_position()) == EscapePosition::text &&
-         exprs.set(exprs[expr.second()].set_index()) == ByteSet::of('"');
-}
-
 // Whether an expression is one byte, or one that may be missing.
 bool is_byte(const ExprSet& exprs, ExprId id) {
   const Expr& expr = exprs[id];
   const Expr& base = expr.op == Op::repeat && expr.maximum() == 1 ? exprs[expr.part()] : expr;
   return base.op == Op::bytes && !exprs.set(base.set_index()).has_more_than(1);
+}
+
+// A JSON string from a position between two characters on, with its quotation mark. Bytes may stand before it.
+struct WholeString {
+  std::vector<ExprId> before;  // an opening quotation mark, a space
+  ExprId texts;                // without escapes
+  std::uint32_t escape_position;
+  ExprId quote;
+
+  // The same string of other texts.
+  ExprId of(ExprSet& exprs, ExprId others) const {
+    ExprId prefix = exprs.concat(exprs.json_escaped(others, escape_position, 0), quote);
+    for (std::size_t i = before.size(); i-- > 0;) prefix = exprs.concat(before[i], prefix);
+    return prefix;
+  }
+  // Whether the text begins behind the first quotation mark of the prefix.
+  bool has_opening_quote(const ExprSet& exprs) const {
+    const auto is_quote = [&exprs](ExprId id) {
+      const Expr& expr = exprs[id];
+      const Expr& base = expr.op == Op::repeat ? exprs[expr.part()] : expr;
+      return exprs.set(base.set_index()).contains('"');
+    };
+    return std::ranges::find_if(before, is_quote) == before.end() - 1 && exprs[before.back()].op == Op::bytes;
+  }
+};
+
+std::optional<WholeString> find_whole_string(const ExprSet& exprs, ExprId prefix) {
+  WholeString found;
+  for (; exprs[prefix].op == Op::concat && is_byte(exprs, exprs[prefix].first()); prefix = exprs[prefix].second()) {
+    found.before.push_back(exprs[prefix].first());
+  }
+  const Expr& expr = exprs[prefix];
+  if (expr.op != Op::concat || exprs[expr.second()].op != Op::bytes) return std::nullopt;
+  const Expr& string = exprs[expr.first()];
+  const bool is_string = string.op == Op::json_escaped &&
+                         escape_position_of(string.escape_position()) == EscapePosition::text &&
+                         exprs.set(exprs[expr.second()].set_index()) == ByteSet::of('"');
+  if (!is_string) return std::nullopt;
+  found.texts = string.part();
+  found.escape_position = string.escape_position();
+  found.quote = expr.second();
+  return found;
+}
+
+// As above, where the bytes before the string are its opening quotation mark and what stands before that.
+std::optional<WholeString> find_quoted_string(const ExprSet& exprs, ExprId prefix) {
+  const std::optional<WholeString> found = find_whole_string(exprs, prefix);
+  return found && (found->before.empty() || found->has_opening_quote(exprs)) ? found : std::nullopt;
 }
 
 std::string byte_of(const ExprSet& exprs, const Expr& bytes) {
@@ -424,31 +463,30 @@ ExprId SliceAnalysis::drop_exclusions(ExprId prefix) {
 
 std::optional<BoundedString> SliceAnalysis::bounded_string(ExprId prefix) {
   return automaton_.edit([this, prefix](ExprSet& exprs, Derivatives&, Liveness&) -> std::optional<BoundedString> {
-    if (!is_whole_string(exprs, prefix)) return std::nullopt;
-    const Expr& string = exprs[exprs[prefix].first()];
-    const Expr texts = exprs[string.part()];
+    const std::optional<WholeString> whole = find_quoted_string(exprs, prefix);
+    if (!whole) return std::nullopt;
+    const Expr texts = exprs[whole->texts];
     if (texts.op != Op::repeat || (texts.minimum() == 0 && texts.maximum() == ExprSet::kUnbounded)) return std::nullopt;
     const auto [known, is_new] = character_sets_.try_emplace(texts.part().value);
     if (is_new) known->second = is_one_character(exprs, texts.part());
     if (!known->second) return std::nullopt;
-    const ExprId all =
-        exprs.json_escaped(exprs.repeat(texts.part(), 0, ExprSet::kUnbounded), string.escape_position(), 0);
-    return BoundedString{exprs.concat(all, exprs[prefix].second()), texts.minimum(), texts.maximum()};
+    const ExprId all = whole->of(exprs, exprs.repeat(texts.part(), 0, ExprSet::kUnbounded));
+    return BoundedString{all, texts.minimum(), texts.maximum(), !whole->before.empty()};
   });
 }
 
 std::optional<CountedString> SliceAnalysis::counted_string(ExprId prefix) {
   return automaton_.edit([prefix](ExprSet& exprs, Derivatives&, Liveness& liveness) -> std::optional<CountedString> {
-    if (!is_whole_string(exprs, prefix) || !exprs.has_json_escapes()) return std::nullopt;
-    const Expr& string = exprs[exprs[prefix].first()];
-    const std::optional<CharacterCounts::Bounded> bounded = liveness.character_counts().bounded(string.part());
+    if (!exprs.has_json_escapes()) return std::nullopt;
+    const std::optional<WholeString> whole = find_quoted_string(exprs, prefix);
+    if (!whole) return std::nullopt;
+    const std::optional<CharacterCounts::Bounded> bounded = liveness.character_counts().bounded(whole->texts);
     if (!bounded || bounded->is_inside_character || !liveness.character_counts().fewest(bounded->texts)) {
       return std::nullopt;
     }
     // A token has at least one character.
     if (bounded->minimum > 1 && !liveness.character_counts().has_every_longer(bounded->texts)) return std::nullopt;
-    const ExprId all = exprs.json_escaped(bounded->texts, string.escape_position(), 0);
-    return CountedString{exprs.concat(all, exprs[prefix].second()), bounded->minimum, bounded->maximum,
+    return CountedString{whole->of(exprs, bounded->texts), bounded->minimum, bounded->maximum, !whole->before.empty(),
                          exprs[bounded->texts].max_completion_bound};
   });
 }
@@ -468,15 +506,9 @@ std::optional<std::uint32_t> SliceAnalysis::characters_to_come(ExprId state) {
 
 std::optional<ExcludingString> SliceAnalysis::excluding_string(ExprId prefix) {
   return automaton_.edit([prefix](ExprSet& exprs, Derivatives&, Liveness& liveness) -> std::optional<ExcludingString> {
-    std::vector<ExprId> before;  // an opening quotation mark, a space
-    ExprId whole = prefix;
-    for (; exprs[whole].op == Op::concat && is_byte(exprs, exprs[whole].first()); whole = exprs[whole].second()) {
-      before.push_back(exprs[whole].first());
-    }
-    if (!is_whole_string(exprs, whole)) return std::nullopt;
-    const Expr& string = exprs[exprs[whole].first()];
-    if (exprs[string.part()].op != Op::intersection) return std::nullopt;
-    std::vector<ExprId> parts(exprs.operands(string.part()).begin(), exprs.operands(string.part()).end());
+    const std::optional<WholeString> whole = find_whole_string(exprs, prefix);
+    if (!whole || exprs[whole->texts].op != Op::intersection) return std::nullopt;
+    std::vector<ExprId> parts(exprs.operands(whole->texts).begin(), exprs.operands(whole->texts).end());
     std::uint32_t longest = 0;
     std::vector<ExprId> excluded;
     std::erase_if(parts, [&](ExprId part) {
@@ -487,16 +519,14 @@ std::optional<ExcludingString> SliceAnalysis::excluding_string(ExprId prefix) {
     });
     if (excluded.empty() || parts.empty()) return std::nullopt;
     std::optional<std::vector<std::string>> written;
-    if (is_serialized(string.escape_position())) written = plain_texts(exprs, excluded);
-    if (!before.empty()) {
+    if (is_serialized(whole->escape_position)) written = plain_texts(exprs, excluded);
+    if (!whole->before.empty()) {
       if (!written) return std::nullopt;
-      written = after_bytes(exprs, before, *written);
+      written = after_bytes(exprs, whole->before, *written);
     }
-    const std::uint32_t position = string.escape_position();
     const ExprId texts = exprs.intersection(std::move(parts));
     if (!exprs[texts].infinite) return std::nullopt;
-    ExprId all = exprs.concat(exprs.json_escaped(texts, position, 0), exprs[whole].second());
-    for (std::size_t i = before.size(); i-- > 0;) all = exprs.concat(before[i], all);
+    const ExprId all = whole->of(exprs, texts);
     // A completion may have to be longer than each excluded text: some rounds more of the repeat at its end.
     const std::uint64_t more = std::uint64_t{longest} + 1 + exprs[texts].loop_length;
     const std::uint32_t bound = std::max(liveness.bound(all), exprs[all].max_completion_bound);

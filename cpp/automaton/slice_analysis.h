@@ -37,12 +37,14 @@ struct UnboundedState {
 struct BoundedString {
   ExprId unbounded;
   std::uint32_t minimum, maximum;
+  bool is_before;  // the opening quotation mark is still to come
 };
 
 // A JSON string of texts that have `minimum` to `maximum` characters, and the string of these texts without that bound.
 struct CountedString {
   ExprId unbounded;
   std::uint32_t minimum, maximum;
+  bool is_before;              // as above
   std::uint32_t most_to_come;  // characters: after any text inside, some completion has at most so many
 };
 
@@ -82,9 +84,9 @@ class SliceAnalysis {
   // distinct items before some of them were read.
   ExprId drop_exclusions(ExprId prefix);
   // Where a prefix is a JSON string of between `minimum` and `maximum` characters, each from one set: the string
-  // without these bounds.
+  // without these bounds. A space and the opening quotation mark may stand before it.
   std::optional<BoundedString> bounded_string(ExprId prefix);
-  // Where a prefix is a JSON string of other texts with a bound of their characters: the string without it.
+  // The same for a JSON string of other texts with a bound of their characters.
   std::optional<CountedString> counted_string(ExprId prefix);
   // The fewest characters of a completion of a state inside a JSON string that its quotation mark ends: those after the
   // character that is being read. Nothing where the form of the state does not show them.

@@ -84,6 +84,17 @@ std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(cons
   return suffixes;
 }
 
+// Those that leave a string with enough characters and not too many.
+template <class String>
+std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits_of_length(
+    const std::shared_ptr<const ContextDependentTokens>& tokens, const String& string) const {
+  return keep_exits(tokens, [&string](std::string_view text) {
+    if (string.is_before) text.remove_prefix(text.find('"') + 1);
+    const std::uint32_t characters = StringLengths::count(text);
+    return characters >= string.minimum && characters <= string.maximum;
+  });
+}
+
 std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
   const Hash128 key = mask_key(automaton_.hash(prefix), MaskKind::slice);
   MaskCache& cache = vocabulary_.cache();
@@ -154,13 +165,14 @@ std::shared_ptr<const Mask> SliceMasks::compute_bounded(ExprId prefix, const Bou
   const std::shared_ptr<const Mask> all = mask_of(string.unbounded);
   MaskBuilder builder(vocabulary_.word_count());
   builder.copy_from(*all);
-  limit_characters(string.minimum, string.maximum, builder);
+  if (string.is_before) {
+    limit_quoted(*all, string.minimum, string.maximum, [](auto, auto) { return false; }, builder);
+  } else {
+    limit_characters(string.minimum, string.maximum, builder);
+  }
   // A token may end inside a character.
   builder.note_length(saturating_add(automaton_.completion_bound(prefix), std::uint64_t{4} * kMaxEscapeLength));
-  return builder.finish(keep_exits(all->context_dependent(), [&string](std::string_view text) {
-    const std::uint32_t characters = StringLengths::count(text);
-    return characters >= string.minimum && characters <= string.maximum;
-  }));
+  return builder.finish(keep_exits_of_length(all->context_dependent(), string));
 }
 
 // As above, without the tokens after which a completion has too many characters. Only tokens of nearly as many as the
@@ -169,31 +181,40 @@ std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const Cou
   const std::shared_ptr<const Mask> all = mask_of(string.unbounded);
   MaskBuilder builder(vocabulary_.word_count());
   builder.copy_from(*all);
-  limit_characters(string.minimum, string.maximum, builder);
   const auto& class_of = automaton_.class_of();
   std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> known;  // characters_to_come by state
-  const auto is_too_long = [&](ExprId state, std::string_view text) {
+  const auto is_too_long = [&](ExprId state, std::string_view token, std::uint32_t characters) {
     const auto [to_come, is_new] = known.try_emplace(state.value);
     if (is_new) to_come->second = analysis_.characters_to_come(state);
-    if (!to_come->second) return automaton_.advance(prefix, text) == ExprSet::kEmpty;
-    return *to_come->second + std::uint64_t{StringLengths::count(text)} > string.maximum;
+    if (!to_come->second) return automaton_.advance(prefix, token) == ExprSet::kEmpty;
+    return *to_come->second + std::uint64_t{characters} > string.maximum;
+  };
+  const auto after = [&](std::string_view token) {
+    ExprId state = string.unbounded;
+    for (char byte : token) state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
+    return state;
   };
   const std::uint32_t surely = string.maximum > string.most_to_come ? string.maximum - string.most_to_come : 0;
-  if (surely < kFewCharacters) {
-    refuse_beyond(string.unbounded, is_too_long, builder);
+  if (string.is_before) {
+    const auto is_long = [&](std::string_view token, std::uint32_t characters) {
+      return characters > surely && is_too_long(after(token), token, characters);
+    };
+    limit_quoted(*all, string.minimum, string.maximum, is_long, builder);
+  } else if (limit_characters(string.minimum, string.maximum, builder); surely < kFewCharacters) {
+    const auto is_beyond = [&](ExprId state, std::string_view token) {
+      return is_too_long(state, token, StringLengths::count(token));
+    };
+    refuse_beyond(string.unbounded, is_beyond, builder);
   } else {
     vocabulary_.string_lengths().each_longer(surely, builder.row(), [&](std::uint32_t id) {
-      ExprId state = string.unbounded;
-      for (char byte : vocabulary_.bytes(id)) state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
-      if (is_too_long(state, vocabulary_.bytes(id))) builder.refuse(id);
+      const std::string_view token = vocabulary_.bytes(id);
+      if (is_too_long(after(token), token, StringLengths::count(token))) builder.refuse(id);
     });
   }
   const std::uint64_t longest = std::uint64_t{string.most_to_come} + 1;  // characters, one of them partial
   builder.note_length(saturating_add(longest * 4 * kMaxEscapeLength, 1));
-  return builder.finish(keep_exits(all->context_dependent(), [&string](std::string_view text) {
-    const std::uint32_t characters = StringLengths::count(text);
-    return characters >= string.minimum && characters <= string.maximum;
-  }));
+  if (string.is_before) builder.note_length(automaton_.completion_bound(prefix));
+  return builder.finish(keep_exits_of_length(all->context_dependent(), string));
 }
 
 // Takes back the tokens that stay inside a string and whose bytes, or the first of them, are such that
@@ -327,6 +348,23 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
     const ExprId state = after(prefix, text);
     return state != ExprSet::kEmpty && automaton_.accepting(automaton_.row(state)[class_of['"']]);
   }));
+}
+
+// The same for the tokens of a mask that begin before the opening quotation mark, which are few. Takes back those such
+// that is_long(token, characters), too.
+template <class IsLong>
+void SliceMasks::limit_quoted(const Mask& mask, std::uint32_t minimum, std::uint32_t maximum, IsLong is_long,
+                              MaskBuilder& builder) const {
+  mask.each([&](std::uint32_t id) {
+    const std::string_view token = vocabulary_.bytes(id);
+    const std::size_t quote = token.find('"');
+    if (quote == std::string_view::npos) return;
+    const std::string_view text = token.substr(quote + 1);
+    const std::size_t end = StringLengths::end_of_string(text);
+    const std::uint32_t characters = StringLengths::count(text.substr(0, end));
+    const bool is_inside = end == text.size();
+    if (characters > maximum || (is_inside ? is_long(token, characters) : characters < minimum)) builder.refuse(id);
+  });
 }
 
 // Takes back the tokens that have too many characters; or too few, where they end the string.

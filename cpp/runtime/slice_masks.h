@@ -55,6 +55,12 @@ class SliceMasks {
   template <class IsBeyond>
   void refuse_beyond(ExprId string, IsBeyond is_beyond, MaskBuilder& builder);
   void limit_characters(std::uint32_t minimum, std::uint32_t maximum, MaskBuilder& builder) const;
+  template <class IsLong>
+  void limit_quoted(const Mask& mask, std::uint32_t minimum, std::uint32_t maximum, IsLong is_long,
+                    MaskBuilder& builder) const;
+  template <class String>
+  std::shared_ptr<const ContextDependentTokens> keep_exits_of_length(
+      const std::shared_ptr<const ContextDependentTokens>& tokens, const String& string) const;
   template <class Keep>
   std::shared_ptr<const ContextDependentTokens> keep_exits(const std::shared_ptr<const ContextDependentTokens>& tokens,
                                                            Keep keep) const;

@@ -40,21 +40,20 @@ std::size_t first_character(std::string_view text) {
   return is_high_surrogate ? std::min(text.size(), 2 * kEscapeLength) : kEscapeLength;
 }
 
-// The position of the quotation mark that ends the string, or the size of the text.
-std::size_t end_of_string(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') return i;
-    if (text[i] == '\\') ++i;
-  }
-  return text.size();
-}
-
 }  // namespace
 
 std::uint32_t StringLengths::count(std::string_view text) {
   std::uint32_t characters = 0;
   for (; !text.empty(); ++characters) text.remove_prefix(first_character(text));
   return characters;
+}
+
+std::size_t StringLengths::end_of_string(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') return i;
+    if (text[i] == '\\') ++i;
+  }
+  return text.size();
 }
 
 void StringLengths::add(std::uint32_t id, std::string_view text) {

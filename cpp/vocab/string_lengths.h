@@ -27,6 +27,8 @@ class StringLengths {
 
   // The number of characters in the beginning of a string. One that is not complete counts.
   static std::uint32_t count(std::string_view text);
+  // The position of the quotation mark that ends a string, or the size of the text.
+  static std::size_t end_of_string(std::string_view text);
 
   // A token that ends with the quotation mark that ends the string.
   struct Closing {
