@@ -353,6 +353,42 @@ def test_masks_of_many_rounds_are_the_naive_ones(spelling: Any, string: dict[str
     assert compared > 30
 
 
+_BOUNDED: list[dict[str, Any]] = [
+    {"maxLength": 7},
+    {"minLength": 3, "maxLength": 5},
+    {"minLength": 4},
+    {"pattern": "^[ab]{2,6}$"},
+    {"pattern": r"^[ab]*([.-][ab]+)*$", "maxLength": 9},
+    {"pattern": r"^([ab]+ )*[ab]+-é$", "minLength": 5, "maxLength": 8},
+    *_MANY_ROUNDS,
+]
+
+
+@pytest.mark.parametrize("spelling", ["written", "any"])
+@pytest.mark.parametrize("string", _BOUNDED)
+def test_masks_before_a_bounded_string_are_the_naive_ones(spelling: Any, string: dict[str, Any]) -> None:
+    """The tokens may begin before the opening quotation mark and end behind the closing one."""
+    choose = random.Random(2)
+    pieces = ["a", "b", "ab", "-", ".", " ", "é", "-é", "\\n", "\\u00e9", "\\u00", '\\"', "\\\\"]
+    tokens = {bytes([byte]) for byte in range(256)}
+    tokens |= {f' "{"a" * count}{end}'.encode() for count in range(61) for end in "ab.- "}
+    while len(tokens) < 1500:
+        text = "".join(choose.choices(pieces, k=choose.randrange(12)))
+        begin, end = choose.choice(['"', ' "', ': "', ':"']), choose.choice(["", "", '"', '"', '",', '"}', '", '])
+        tokens.add((begin + text + end).encode())
+    vocabulary = detent.Vocabulary([*sorted(tokens), b""], eos_token_ids=[len(tokens)])
+    member = {"type": "string", **string}
+    for schema in ({"properties": {"a": member}}, {"properties": {"a": member, "b": {}}, "required": ["b"]}):
+        language = detent.json_schema({"type": "object", **schema}, spelling=spelling)
+        automaton = ByteDfa(language._node)._core
+        guide = detent.compile(language, vocabulary)
+        for beginning in (b'{"a"', b'{"a":', b'{"a": '):
+            matcher = guide.matcher()
+            matcher.advance_bytes(beginning)
+            expected = _naive(automaton, automaton.advance(automaton.start, beginning), vocabulary)
+            assert {int(token) for token in matcher.allowed()} == expected, beginning
+
+
 @pytest.mark.parametrize("bound", [36, 41, 48, 60])
 @pytest.mark.parametrize("inside", [r"[ab]*(\.[ab]+)*", r"[ab]*(\.[ab]{9})?", r"([ab]+|[ab]*\.\.\.\.b)", "[ab]*"])
 def test_masks_before_a_bound_of_length_are_the_naive_ones(inside: str, bound: int) -> None:
