@@ -367,7 +367,7 @@ _BOUNDED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("spelling", ["written", "any"])
 @pytest.mark.parametrize("string", _BOUNDED)
 def test_masks_before_a_bounded_string_are_the_naive_ones(spelling: Any, string: dict[str, Any]) -> None:
-    """The tokens may begin before the opening quotation mark and end behind the closing one."""
+    """The tokens may begin before the opening quotation mark and end after the closing one."""
     choose = random.Random(2)
     pieces = ["a", "b", "ab", "-", ".", " ", "é", "-é", "\\n", "\\u00e9", "\\u00", '\\"', "\\\\"]
     tokens = {bytes([byte]) for byte in range(256)}

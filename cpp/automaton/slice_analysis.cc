@@ -30,7 +30,7 @@ struct WholeString {
     for (std::size_t i = before.size(); i-- > 0;) prefix = exprs.concat(before[i], prefix);
     return prefix;
   }
-  // Whether the text begins behind the first quotation mark of the prefix.
+  // Whether the text begins after the first quotation mark of the prefix.
   bool has_opening_quote(const ExprSet& exprs) const {
     const auto is_quote = [&exprs](ExprId id) {
       const Expr& expr = exprs[id];
