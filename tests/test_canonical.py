@@ -396,6 +396,44 @@ def test_beginnings_of_texts():
         vocabulary.heal(b"\xff")
 
 
+_NO_TEXT = detent.byte_class(b"\xfe\xff")
+_TAILS = {
+    "last": detent.literal(" x y") + _NO_TEXT,
+    "first": _NO_TEXT + detent.literal(" x y"),
+    "in the middle": detent.literal(" x y") + _NO_TEXT + detent.literal(" z"),
+    "in a repeat": detent.literal(" x y") + _NO_TEXT.repeat(1, 3) + detent.literal(" z"),
+    "in a union": detent.literal(" x y") + (_NO_TEXT | (_NO_TEXT + detent.literal("z"))),
+    "in an intersection": (detent.literal(" x") + _NO_TEXT.repeat(0, 2)) - detent.literal(" x"),
+}
+
+
+@pytest.mark.parametrize("tail", _TAILS.values(), ids=_TAILS)
+def test_bytes_that_no_text_has_are_no_way_on(tail):
+    vocabulary = detent.load_model().vocabulary
+    language = (detent.literal("one two") + tail) | detent.literal("one three")
+    matcher = matcher_at(detent.compile(language, vocabulary, canonical=True), vocabulary.encode_canonical("one"))
+    assert allowed(matcher) == {vocabulary.encode_canonical("one three")[1]}
+    language = (detent.literal("one two") + (tail | detent.literal(" four"))) | detent.literal("one three")
+    matcher = matcher_at(detent.compile(language, vocabulary, canonical=True), vocabulary.encode_canonical("one"))
+    assert len(allowed(matcher)) == 2
+
+
+def test_many_required_members_in_any_order_take_few_states():
+    """A completion through all of them is found for no member: one mask would take over 10,000 states."""
+    names = [f"field_{number}" for number in range(160)]
+    properties = {name: {"type": "string"} for name in names}
+    schema = {"type": "object", "properties": properties, "required": names[:60], "additionalProperties": False}
+    vocabulary = detent.load_model().vocabulary
+    language = detent.json_schema(schema, order="any")
+    guide = detent.compile(language, vocabulary, canonical=True, limits=detent.Limits(states=10_000))
+    matcher = guide.matcher()
+    members = [*random.Random(0).sample(names[60:], 2), *names[:60]]
+    for token in vocabulary.encode_canonical(json.dumps(dict.fromkeys(members, "x"))):
+        assert token in allowed(matcher)
+        matcher.advance(token)
+    assert END in allowed(matcher)
+
+
 def test_what_is_refused():
     plain = detent.Vocabulary([b"a", b"b"], eos_token_ids=None)
     with pytest.raises(UnsupportedError, match="how its tokenizer splits"):

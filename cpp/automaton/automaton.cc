@@ -29,6 +29,7 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
       live_loops_(exprs_, derivatives_, liveness_),
       alternatives_(exprs_, derivatives_, liveness_, live_loops_, meter_),
       completion_paths_(exprs_, derivatives_, liveness_, meter_),
+      text_proof_(exprs_),
       horizon_(horizon) {
   const ForkGuard guard;
   if (limits.leaves_room) meter_.limit_total(limits.compile_steps());
@@ -73,6 +74,7 @@ Automaton::Automaton(Automaton& other, const std::lock_guard<std::mutex>&)
       live_loops_(exprs_, derivatives_, liveness_),
       alternatives_(exprs_, derivatives_, liveness_, live_loops_, meter_),
       completion_paths_(exprs_, derivatives_, liveness_, meter_),
+      text_proof_(exprs_),
       horizon_(other.horizon_),
       has_lists_(other.has_lists_),
       compiled_(other.compiled_),
@@ -379,6 +381,10 @@ std::uint32_t Automaton::search_completion_bound(ExprId state) {
   const std::uint32_t bound = liveness_.bound(state);
   note_work();
   return bound;
+}
+
+bool Automaton::is_text(ExprId state) {
+  return exprs_[state].is_text || edit([&](ExprSet&, Derivatives&, Liveness&) { return text_proof_.is_text(state); });
 }
 
 CompletionPaths::Step Automaton::completion_step(ExprId state) {

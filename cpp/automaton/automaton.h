@@ -23,6 +23,7 @@
 #include "automaton/completion_paths.h"
 #include "automaton/live_loops.h"
 #include "automaton/liveness.h"
+#include "automaton/text_proof.h"
 #include "base/fork_guard.h"
 #include "base/limits.h"
 #include "base/stable_vector.h"
@@ -135,7 +136,7 @@ class Automaton {
   // No string of the state is shorter: the length of its shortest string where the form shows that, else 0.
   std::uint32_t least_length(ExprId state) const { return exprs_[state].exact_length ? exprs_[state].min_length : 0; }
   // Whether the form shows that every string of the state is valid UTF-8.
-  bool is_text(ExprId state) const { return exprs_[state].is_text; }
+  bool is_text(ExprId state);
 
   // Whether a text that the vocabulary can write leads from the live state `state` to acceptance. Known by its form if
   // each byte is a token or the text may avoid the other bytes; searched, and remembered, otherwise.
@@ -251,6 +252,7 @@ class Automaton {
   LiveLoops live_loops_;
   Alternatives alternatives_;
   CompletionPaths completion_paths_;
+  TextProof text_proof_;
   std::uint32_t horizon_;
   bool has_lists_ = false;
   ExprSet::Extent compiled_;  // what the language itself has; decoding adds states

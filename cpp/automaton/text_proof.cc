@@ -1,0 +1,41 @@
+#include "automaton/text_proof.h"
+
+#include <algorithm>
+
+#include "expr/json_string.h"
+
+namespace detent {
+
+bool TextProof::is_text(ExprId id, int depth) {
+  constexpr int kMaxDepth = 32;
+  if (exprs_[id].is_text) return true;
+  if (const auto known = known_.find(id.value); known != known_.end()) return known->second;
+  if (depth == kMaxDepth) return false;
+  const bool found = find(id, depth + 1);
+  known_[id.value] = found;
+  return found;
+}
+
+bool TextProof::find(ExprId id, int depth) {
+  const auto is_text_part = [&](ExprId part) { return is_text(part, depth); };
+  for (; exprs_[id].op == Op::concat; id = exprs_[id].second()) {
+    if (!is_text_part(exprs_[id].first())) return false;
+  }
+  const Expr& expr = exprs_[id];
+  switch (expr.op) {
+    case Op::repeat: return is_text_part(expr.part());
+    case Op::union_of:
+    case Op::unordered: return std::ranges::all_of(exprs_.operands(id), is_text_part);
+    case Op::intersection: return std::ranges::any_of(exprs_.operands(id), is_text_part);
+    case Op::json_escaped:
+      return escape_position_of(expr.escape_position()) == EscapePosition::text && is_text_part(expr.part());
+    case Op::ordered: {
+      const OrderedMembers& members = exprs_.ordered_members(id);
+      return is_text_part(members.separator) && is_text_part(members.others) &&
+             std::all_of(members.members.begin() + expr.next_member(), members.members.end(), is_text_part);
+    }
+    default: return expr.is_text;
+  }
+}
+
+}  // namespace detent
