@@ -23,6 +23,10 @@ class Interval(NamedTuple):
     high: Decimal | None
     has_high: bool
 
+    def is_closed(self) -> bool:
+        """Whether both bounds are members, where there are bounds."""
+        return (self.has_low or not self.low) and (self.has_high or self.high is None)
+
     def meets(self, low: Decimal, high: Decimal | None) -> bool:
         """Whether a magnitude from `low` to below `high` is a member."""
         is_above = self.high is None or self.high > low or (self.has_high and self.high == low)

@@ -38,7 +38,7 @@ from detent.sources.json_schema.emit.written_numbers import (
 )
 from detent.sources.json_schema.solve.number_sets import ListedNumbers, NumberSet
 from detent.sources.nodes import concat, optional, repeat, short_repr, union
-from detent.sources.types.digits import DIGIT, naturals
+from detent.sources.types.digits import DIGIT, decimals, naturals
 
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
@@ -284,14 +284,18 @@ def _written_decimals(half: HalfLine) -> _core.Node:
     Numbers with an exponent are small or large. Most bounds allow all of them or none, so that no text is compared with
     a bound at each exponent.
     """
-    plain = magnitudes(half)
+    intervals = half.intervals()
+    if all(each.is_closed() and not _is_long(each.low) and not _is_long(each.high) for each in intervals):
+        plain: _core.Node | None = union(*(decimals(each.low, each.high) for each in intervals))
+    else:
+        plain = magnitudes(half)
     texts = [_core.intersection([WRITTEN_DIGITS, plain])] if plain else []
     for node, low, high in ((WRITTEN_SMALL, Decimal(0), SMALL), (WRITTEN_LARGE, LARGE, None)):
-        intervals = [interval for interval in half.intervals() if interval.meets(low, high)]
-        if any(interval.includes(low, high) for interval in intervals):
+        members = [each for each in intervals if each.meets(low, high)]
+        if any(each.includes(low, high) for each in members):
             texts.append(node)
         else:
-            texts += [_core.intersection([node, _scientific(interval)]) for interval in intervals]
+            texts += [_core.intersection([node, _scientific(each)]) for each in members]
     return union(*texts)
 
 
