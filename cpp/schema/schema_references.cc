@@ -55,20 +55,20 @@ std::optional<SchemaReferences::Target> SchemaReferences::target(Index schema) c
   const Index wrapped = reference_to == JsonText::kNone ? text_.member(schema, "allOf") : JsonText::kNone;
   if (reference_to == JsonText::kNone && wrapped == JsonText::kNone) return std::nullopt;
   const SchemaMembers members = roles_.members(text_, schema);
+  // The root may have definitions and an identifier beside its reference.
+  const auto has_only = [&](Roles roles) {
+    const bool is_root = schema == 0 && members.unknown.empty() && members.has_sound_definitions;
+    const Roles beside = is_root ? roles | Roles::of(definitions, identifier) : roles;
+    return members.roles.without(beside).empty();
+  };
   if (reference_to == JsonText::kNone) {
     if (text_[wrapped].kind != JsonKind::array || text_[wrapped].count != 1) return std::nullopt;
     const Index option = text_.first(wrapped);
-    if (!members.roles.without(kWrapping).empty() || !text_.is_schema(option)) return std::nullopt;
+    if (!has_only(kWrapping) || !text_.is_schema(option)) return std::nullopt;
     return Target{option, "/allOf/0"};
   }
   if (text_[reference_to].kind != JsonKind::string) return std::nullopt;
-  const bool is_alone = year_ <= kDraft7 || members.roles.without(kReferring).empty();
-  if (!is_alone) {
-    const bool is_root = schema == 0 && members.unknown.empty() && members.has_sound_definitions;
-    if (!is_root || !members.roles.without(kReferring | Roles::of(definitions, identifier)).empty()) {
-      return std::nullopt;
-    }
-  }
+  if (year_ > kDraft7 && !has_only(kReferring)) return std::nullopt;
   const std::string_view address = text_[reference_to].text;
   const Index found = resolve(address);
   return found != JsonText::kNone && text_.is_schema(found) ? std::optional(Target{found, address}) : std::nullopt;

@@ -244,6 +244,17 @@ def test_references(name: str, order: str, draft: str | None) -> None:
         assert_as_general({"type": "object", **head, "additionalProperties": reference}, order=order)
     for root in (reference, {"anyOf": [reference, {"type": "boolean"}]}, {"oneOf": [{"type": "boolean"}, reference]}):
         assert_as_general({**head, **root, "definitions": {}}, order=order)
+    del head["type" if draft is None else "$schema"]
+    for beside in (
+        {},
+        {"$id": "https://example.org/a"},
+        {"title": "x"},
+        {"own": 1},
+        {"minItem": 1},
+        {"definitions": []},
+    ):
+        assert_as_general({**head, **beside, "allOf": [reference]}, order=order)
+        assert_as_general({**head, "properties": {"a": {**beside, "allOf": [reference]}}}, order=order)
 
 
 def test_a_document_of_too_many_schemas_goes_the_general_way() -> None:

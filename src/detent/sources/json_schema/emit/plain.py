@@ -5,7 +5,7 @@ The expressions are those that `objects` and `arrays` emit for the same schema a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence, Set
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -387,18 +387,25 @@ class PlainEmitter:
         return self._nodes.object(plain, values, other)
 
 
+def _is_root_beside(schema: Any, root: Any, names: Set[str]) -> bool:
+    """Whether a schema is the root and has, beside these keywords, definitions and its identifier alone."""
+    return schema is root and assert_nothing(schema, names, None, is_root=True)
+
+
 def _following(schema: Any, root: Any, dialect: Dialect) -> tuple[Any, str] | None:
     """Return the one schema that a schema leads to, with its address, or its JSON pointer from there; else None."""
     if type(schema) is not dict:
         return None
     if "$ref" not in schema:
         options = schema.get("allOf")
-        if type(options) is not list or len(options) != 1 or not schema.keys() <= _WRAPPING:
+        if type(options) is not list or len(options) != 1:
+            return None
+        if not schema.keys() <= _WRAPPING and not _is_root_beside(schema, root, _WRAPPING):
             return None
         return (options[0], "/allOf/0") if type(options[0]) in (dict, bool) else None
     names = schema.keys()
     is_alone = dialect.is_reference_alone or names <= _REFERRING
-    if not is_alone and not (schema is root and assert_nothing(schema, _REFERRING, None, is_root=True)):
+    if not is_alone and not _is_root_beside(schema, root, _REFERRING):
         return None
     reference = str(schema["$ref"])
     first, *tokens = reference.split("/")
