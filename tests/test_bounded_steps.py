@@ -309,6 +309,18 @@ def test_nested_stars_have_the_mask_of_one() -> None:
     assert guide.state_count < 10
 
 
+def test_a_bound_of_length_beside_patterns_costs_few_states() -> None:
+    """What texts need beyond the bound is read from the patterns; otherwise masks follow the product of both."""
+    patterns = [{"pattern": pattern} for pattern in ("a.*b", "c.{3}d", "[0-9]{3}")]
+    language = detent.json_schema({"type": "string", "allOf": patterns, "maxLength": 60})
+    guide = detent.compile(language, detent.load_model().vocabulary)
+    matcher = guide.matcher()
+    for text in (b'"', b"ab", b"c."):
+        matcher.advance_bytes(text)
+        matcher.allowed()
+    assert guide.state_count < 600  # 226; 1,327 by the product
+
+
 def test_optional_heads_absorb_their_tails() -> None:
     rng, letters = Random(8), "abc"
     texts = ["".join(text) for length in range(6) for text in product(letters, repeat=length)]

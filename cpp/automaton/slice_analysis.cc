@@ -376,7 +376,8 @@ std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {
   using Found = std::optional<std::uint32_t>;
   const auto known = automaton_.edit([&](ExprSet&, Derivatives&, Liveness&) -> std::optional<Found> {
     const auto entry = longest_completions_.find(texts.value);
-    return entry == longest_completions_.end() ? std::nullopt : std::optional(entry->second);
+    if (entry == longest_completions_.end()) return std::nullopt;
+    return std::optional<Found>(std::in_place, entry->second);  // known, perhaps as nothing
   });
   if (known) return *known;
   const Found found = find_longest_completion(texts);
