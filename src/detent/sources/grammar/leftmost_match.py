@@ -48,7 +48,7 @@ _MAX_STEPS = 64
 
 _MOST_LITERALS = 20_000
 
-# ByteDfa of this file are about single terminals; one that needs more is answered with "perhaps".
+# Limits of the questions about single terminals; the answer to a question that exceeds them is "perhaps".
 _LIMITS = Limits(states=5_000, work=500_000)
 
 
