@@ -26,7 +26,8 @@ from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
 from detent.queries import ByteDfa
 from detent.sources.grammar.lark_rules import LarkRules, LarkTerminal
-from detent.sources.grammar.leftmost_match import LeftmostMatch, is_empty, leftmost_match
+from detent.sources.grammar.leftmost_match import LeftmostMatch, leftmost_match
+from detent.sources.grammar.outer_lookaheads import is_empty, is_within
 from detent.sources.grammar.productions import Grammar
 from detent.sources.nodes import ANY_BYTES, CHARACTER
 
@@ -244,6 +245,7 @@ class Terminals:
         `following` are the terminals that may come next.
         """
         path = path._replace(others=self.meeting(path.others, path.entry))
+        self._check_assumed(path.entry, following)
         texts = self.texts(terminal, path)
         kept: list[int] = []
         following_bytes = self.first_bytes_of(following)
@@ -331,6 +333,8 @@ class Terminals:
         assert match.after is not None  # noqa: S101 - the caller has looked
         accepted = _core.intersection([_SOME_BYTES, _not_before(match.after)])
         backtracking = _core.intersection([match.full, _core.concat([match.full, accepted])])
+        if is_empty(backtracking):
+            return
         refused = _core.intersection([_core.concat([backtracking, match.after]), _core.complement(match.full)])
         texts = _core.concat([refused, ANY_BYTES])
         for other in sorted(following):
@@ -341,6 +345,26 @@ class Terminals:
                 problem = f"the lookahead at the end of terminal {self[number].name} decides how long its match is"
                 remedy = "let it refuse all characters that continue the terminal, or take it away"
                 self.rules.source.unsupported(problem, self[number].offset, remedy)
+
+    def _check_assumed(self, number: int, following: frozenset[int]) -> None:
+        """Raise `UnsupportedError` if the characters that a terminal assumes not to follow it may do so."""
+        assumed = self.match(number).assumed
+        if assumed is None:
+            return
+        texts, characters = assumed
+        longer = _core.concat([texts, characters, ANY_BYTES])
+        others = frozenset(range(len(self.rules.terminals))) - {number}
+        may_follow = self._may_begin(characters, following)
+        if may_follow or any(not is_empty(_core.intersection([self.match(other).full, longer])) for other in others):
+            problem = f"the lookahead at the start of terminal {self[number].name} looks beyond it"
+            remedy = r"let the terminal read on over all that \b takes for a word, as \w does"
+            self.rules.source.unsupported(problem, self[number].offset, remedy)
+
+    def _may_begin(self, characters: _core.Node, numbers: Iterable[int] | None = None) -> bool:
+        """Whether one of some terminals, without `numbers` one of all, may begin with one of some characters."""
+        numbers = range(len(self.rules.terminals)) if numbers is None else numbers
+        first = _core.concat([characters, ANY_BYTES])
+        return any(not is_empty(_core.intersection([self.match(number).full, first])) for number in numbers)
 
     def _reads_on(self, terminal: int, path: Path) -> bool:
         r"""Whether the entry reads on after each text of the path, over all characters of its loop and no others.
@@ -496,15 +520,18 @@ class Terminals:
 
         The rival `if(?!\w)` matches `if` unless a `\w` follows. The entry `\w+` reads on over any such character, so
         `if` is never its match. And where `if` and any other character begin, the rival matches first. Entries that do
-        not read on over all that the lookahead forbids are not supported.
+        not read on over all that the lookahead forbids are not supported. Characters with which no terminal begins do
+        not count, such as é after `[a-z]+`.
         """
         match = self.match(rival)
         after = match.after
         assert after is not None  # noqa: S101 - the caller has looked
         shared = _core.intersection([texts, match.full])
-        reads_on = _core.concat([shared, after])
-        one = is_empty(_core.intersection([after, _core.complement(CHARACTER)]))
-        if not one or not is_empty(_core.intersection([reads_on, _core.complement(self.match(entry).tentative)])):
+        loop, tentative = self.match(entry).loop, self.match(entry).tentative
+        follows = after
+        if loop is not None and not self._may_begin(_core.intersection([after, _core.complement(loop)])):
+            follows = _core.intersection([after, loop])
+        if not is_within(after, CHARACTER) or not is_within(_core.concat([shared, follows]), tentative):
             first, second = self[rival], self[entry]
             what = f"the lookahead at the end of terminal {first.name} decides between it and {second.name}"
             remedy = "take the lookahead away, or give the terminals priorities and no common beginning"
