@@ -1,12 +1,12 @@
-r"""Lookaheads that look beyond a terminal: negative ones at its very end, and at its start before a word.
+r"""Negative lookaheads of a terminal that depend on the text after it: at its very end, and at its start before a word.
 
-1. `(?!x)` at the end is a lookahead of the grammar: what follows the terminal must not begin with an x.
-2. `\b` at the end is `(?!\w)`, where each text ends in a character of a word; `\B` the same where none does.
-3. `(?!k\b)` at the start of a word excludes texts. The word w is read on over all characters of its loop C. So after w
-   comes none of C, and whether the text begins with k, and what follows k, depends on w alone: w is none of K, and none
-   of K and then a text that `\b` accepts. Without w, nothing shorter matches: what follows must not begin with C.
-4. `\b` may know more characters of words than C: é after `(?!on\b)[a-z]+`. Then "on" is a word before é alone.
-   The terminal is right where no é may follow it, and no other terminal has one there (`assumed`).
+1. `(?!x)` at the end becomes a lookahead of the grammar: the text after the terminal must not begin with x.
+2. `\b` at the end is `(?!\w)` if each text of the terminal ends in a word character; `\B` is the same if none does.
+3. `(?!k\b)` at the start of a word, as in `(?!if\b)[a-z]\w*`, excludes texts of the word. The word reads on over the
+   characters of its loop, here `\w`, so none of these follows its match. So the match alone decides: it must not be k,
+   nor k with a text that `\b` accepts. No shorter match replaces it, since a character of the loop would follow.
+4. `\b` may know more word characters than the loop: `(?!on\b)[a-z]+` matches "on" before é alone, and here never. That
+   is exact where no é may follow the terminal, and no other terminal has one there (`assumed`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Case", "Excluded", "final_lookahead", "group_body", "is_empty", "is_
 
 _ATOMIC = getattr(op, "ATOMIC_GROUP", None)
 
-# Questions of this file are about single terminals; one that needs more is answered with "perhaps".
+# Limits of the questions about single terminals; the answer to a question that exceeds them is "perhaps".
 _LIMITS = Limits(states=5_000, work=500_000)
 
 _Texts: TypeAlias = Callable[[Tree, int], _core.Node]
@@ -46,25 +46,18 @@ class Case(NamedTuple):
 
 
 class Final(NamedTuple):
-    """What must not follow a pattern.
-
-    Attributes
-    ----------
-    after : Node or None
-        What must not follow the texts of some case; None if anything may follow all texts.
-    cases : list of Case
-        What must not follow each text: what its cases have in common. Empty if it is `after` for all texts.
-    is_absorbed : bool
-        Whether some texts need not be followed by what `after` forbids only because they would be read on over it.
-    """
+    """The lookahead at the end of a pattern."""
 
     after: _core.Node | None
+    """The texts with which the text after a match must not begin; None if the pattern has no lookahead there."""
     cases: list[Case]
+    """The lookaheads of the alternatives, where they differ: one of the cases of a match must hold."""
     is_absorbed: bool
+    """Whether an alternative lacks a part of `after`, and would be read on over it."""
 
 
 class Excluded(NamedTuple):
-    """What a lookahead at the start excludes: some texts, unless what follows them begins with one of `after`."""
+    """The texts that a lookahead at the start excludes, unless the text after them begins with one of `after`."""
 
     texts: _core.Node
     after: _core.Node | None
@@ -97,7 +90,7 @@ def group_body(kind: Operator, value: Any, flags: int) -> tuple[Tree, int]:
 
 
 def final_lookahead(tree: Tree, flags: int, texts: _Texts) -> Final:
-    """Return what must not follow a pattern: the lookaheads and boundaries at its very end.
+    """Return the lookahead of a pattern: all lookaheads and boundaries at its very end.
 
     Raises
     ------
@@ -153,7 +146,7 @@ def _cases(texts: _Texts, task: tuple[Tree, int]) -> _Walk:
 
 
 def _lacking(case: Case, after: _core.Node) -> _core.Node | None:
-    """Return the part of what must not follow some text that may follow those of a case; None if there is none."""
+    """Return the part of a pattern's lookahead that one of its cases lacks; None if it lacks none."""
     if case.after is None:
         return after
     return None if is_within(after, case.after) else _core.intersection([after, _core.complement(case.after)])
