@@ -10,21 +10,22 @@
 namespace detent {
 namespace {
 
-// Whether an expression is one byte, or one that may be missing.
+// Whether an expression is one particular byte, or that byte or nothing.
 bool is_byte(const ExprSet& exprs, ExprId id) {
   const Expr& expr = exprs[id];
   const Expr& base = expr.op == Op::repeat && expr.maximum() == 1 ? exprs[expr.part()] : expr;
   return base.op == Op::bytes && !exprs.set(base.set_index()).has_more_than(1);
 }
 
-// A JSON string from a position between two characters on, with its quotation mark. Bytes may stand before it.
+// The rest of a JSON string from a position between two characters, with the closing quotation mark. Single bytes may
+// stand before it.
 struct WholeString {
   std::vector<ExprId> before;  // an opening quotation mark, a space
   ExprId texts;                // without escapes
   std::uint32_t escape_position;
   ExprId quote;
 
-  // The same string of other texts.
+  // The same prefix with other texts in the string.
   ExprId of(ExprSet& exprs, ExprId others) const {
     ExprId prefix = exprs.concat(exprs.json_escaped(others, escape_position, 0), quote);
     for (std::size_t i = before.size(); i-- > 0;) prefix = exprs.concat(before[i], prefix);
@@ -59,7 +60,7 @@ std::optional<WholeString> find_whole_string(const ExprSet& exprs, ExprId prefix
   return found;
 }
 
-// As above, where the bytes before the string are its opening quotation mark and what stands before that.
+// The string of a prefix where the last byte before it is its opening quotation mark, or no byte stands before it.
 std::optional<WholeString> find_quoted_string(const ExprSet& exprs, ExprId prefix) {
   const std::optional<WholeString> found = find_whole_string(exprs, prefix);
   return found && (found->before.empty() || found->has_opening_quote(exprs)) ? found : std::nullopt;
@@ -69,7 +70,8 @@ std::string byte_of(const ExprSet& exprs, const Expr& bytes) {
   return {static_cast<char>(exprs.set(bytes.set_index()).first())};
 }
 
-// The texts of unions of literals, where a serialised JSON string has one form for each of them: the text itself.
+// The texts of unions of literals. Nothing where a serialised JSON string may write some text in another form than
+// itself.
 std::optional<std::vector<std::string>> plain_texts(const ExprSet& exprs, std::vector<ExprId> unions) {
   std::vector<std::string> texts;
   while (!unions.empty()) {
@@ -95,7 +97,7 @@ std::optional<std::vector<std::string>> plain_texts(const ExprSet& exprs, std::v
   return texts;
 }
 
-// The texts after each sequence of the bytes, some of which may be missing.
+// Each text after each sequence of `bytes`; an optional byte gives two sequences.
 std::vector<std::string> after_bytes(const ExprSet& exprs, const std::vector<ExprId>& bytes,
                                      const std::vector<std::string>& texts) {
   std::vector<std::string> found = texts;
@@ -112,7 +114,7 @@ std::vector<std::string> after_bytes(const ExprSet& exprs, const std::vector<Exp
   return found;
 }
 
-// Whether the completions of an expression do not depend on the text around it.
+// Whether the completions of an expression depend neither on the text around it nor on rules.
 bool is_context_free(const Expr& expr) {
   return !expr.has_guard && !expr.has_rule && !expr.has_lookbehind && !expr.has_lookbehind_end;
 }
@@ -206,11 +208,14 @@ class UpperBounds {
 // Drops the upper bounds of many rounds, wherever they are inside an expression but not below a complement. Lives for
 // one call.
 //
-// A repeat and its unbounded form agree on the texts that are too short for more rounds than the bound: of fewer bytes,
-// or of fewer characters, where each round begins with a character. The operators
-// that this class enters are monotone, and each part of a text is as short as the text: so the whole expressions agree
-// on these texts, too. They agree on the beginnings of texts that are as short, unless an intersection was entered:
-// each round that was started ends with its own completion, and the repeat then needs no other.
+//   1. x{m,n} and x{m,} agree on the texts that are too short for n + 1 rounds: texts of few bytes; or of few
+//   characters,
+//      if each round begins with a character.
+//   2. This class enters monotone operators only, and a part of a text is no longer than the text. So the whole
+//      expressions agree on these texts, too.
+//   3. They agree even on the prefixes of this length, unless the bound was inside an intersection: a started round
+//   ends
+//      with its own completion, and no further round is needed.
 class LargeBounds {
  public:
   explicit LargeBounds(ExprSet& exprs) : exprs_(exprs) {}
@@ -223,8 +228,8 @@ class LargeBounds {
     const ExprId texts = is_escaped ? exprs_[head].part() : head;
     ExprId wide = without_bounds(texts, 0);
     if (wide == texts || visited_ > kMaxVisited) return found;
-    // One byte may complete a character that was escaped, and a token may end inside another; otherwise no text is
-    // longer than what is written of it.
+    // A text may be longer than the bytes that write it only at its ends: one byte may complete an escaped character,
+    // and a token may end inside another one.
     found.rounds = is_escaped ? bytes_ - 2 * kLongestCharacter : bytes_;
     found.characters = is_escaped && characters_ > 2 ? characters_ - 2 : 0;
     found.in_intersection = in_intersection_;
@@ -384,10 +389,11 @@ std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {
   return automaton_.edit([&](ExprSet&, Derivatives&, Liveness&) { return longest_completions_[texts.value] = found; });
 }
 
-// Of the states after any text, in bytes. Nothing where these are many and no loop shows it.
+// The largest completion bound, in bytes, of all states after a text of `texts`. Nothing where these states are many
+// and no loop shows a bound.
 std::optional<std::uint32_t> SliceAnalysis::find_longest_completion(ExprId texts) {
   constexpr std::size_t kMaxStates = 1'024;
-  // Where each state takes more, the search takes milliseconds.
+  // Beyond this work for each state, the search would take milliseconds.
   constexpr std::int64_t kFirstWork = 3'000, kWorkPerState = 8;
   if (const auto bound = automaton_.bound_after_characters(texts)) return bound;
   std::vector<ExprId> states{texts};
@@ -528,7 +534,7 @@ std::optional<ExcludingString> SliceAnalysis::excluding_string(ExprId prefix) {
     const ExprId texts = exprs.intersection(std::move(parts));
     if (!exprs[texts].infinite) return std::nullopt;
     const ExprId all = whole->of(exprs, texts);
-    // A completion may have to be longer than each excluded text: some rounds more of the repeat at its end.
+    // A completion longer than each excluded text is none of them. The loop in `texts` gives such a completion.
     const std::uint64_t more = std::uint64_t{longest} + 1 + exprs[texts].loop_length;
     const std::uint32_t bound = std::max(liveness.bound(all), exprs[all].max_completion_bound);
     return ExcludingString{all, saturating_add(bound, more * kMaxEscapeLength), std::move(written)};
@@ -540,7 +546,8 @@ ExprId SliceAnalysis::any_string_like(ExprId prefix) {
   if (all_texts == ExprSet::kEmpty) return prefix;
   return automaton_.edit([prefix, all_texts](ExprSet& exprs, Derivatives&, Liveness&) {
     const Expr& expr = exprs[prefix];
-    // A token that ends after the quotation mark and inside of the prefix neither leaves it nor is inside the string.
+    // The quotation mark must be the last byte of the prefix. Otherwise a token could end after the string and before
+    // the end of the prefix.
     if (expr.op != Op::concat || exprs[expr.second()].op != Op::bytes) return prefix;
     const Expr& head = exprs[expr.first()];
     const bool is_in_text =

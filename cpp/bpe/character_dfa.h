@@ -17,8 +17,7 @@ class CharacterDfa {
   static constexpr std::uint8_t kNoClass = 255;  // the class of characters that no text may contain
   static constexpr std::uint16_t kBorder = 0;    // the node between two characters
 
-  // `ranges`, ascending by first code point: each range reaches to the next one, and all its code points are of its
-  // class.
+  // `ranges` are pairs (first code point, class), ascending. Each range ends before the next one.
   explicit CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8_t>>& ranges);
   // Removes the characters that contain one of these bytes.
   void forbid(const std::array<bool, 256>& bytes);

@@ -129,7 +129,7 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
     if (from_zero && adjoins) {
       const std::uint64_t count = unbounded ? m * p : n * q;
       if (count >= kUnbounded) {
-        // As a repeat of a repeat, each text would have a state for each way to divide it into rounds.
+        // Left as a repeat of a repeat, each text would have a state for each way to divide it into rounds.
         constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
         const auto given = static_cast<std::int64_t>(std::min(count, kMost));
         throw Error(ErrorKind::limit, "nested_repeat_count", given, kUnbounded - 1);

@@ -9,7 +9,7 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kMaxStates = 600;  // followed, in all searches
-constexpr std::uint32_t kFewOthers = 8;  // at most one token in so many has other bytes, or begins with a dead one
+constexpr std::uint32_t kFewOthers = 8;  // at most one token in kFewOthers has other bytes, or begins with a dead one
 constexpr std::uint64_t kMany = UINT32_MAX;
 
 // Searches the states after texts over classes of bytes. Lives for one call.
@@ -46,7 +46,7 @@ class FreeByteSearch {
     std::uint32_t byte_class;
   };
 
-  // Whether a byte leads each state that is followed to a dead one.
+  // Whether a byte leads each state found to a dead one.
   enum class Death : std::uint8_t { possible, assumed, refuted };
 
   bool is_over() const {
@@ -54,8 +54,8 @@ class FreeByteSearch {
            dead_first_count_ > vocabulary_.trie().size() / kFewOthers;
   }
 
-  // Follows the texts over the bytes that are free so far. Returns whether another search is needed: this one has found
-  // that some byte is not free.
+  // Follows the texts over the bytes that are free so far. Returns true if it found that some byte is not free: then
+  // another search is needed.
   bool search(ExprId state, ExprId larger) {
     steps_ = {{state, larger, 0, 0}};
     reaches_larger_ = false;
@@ -98,14 +98,14 @@ class FreeByteSearch {
     }
   }
 
-  // A byte that is dead at the start and again is not followed: a token over free bytes is dead from there on. It is an
-  // ASCII byte or a lead byte, since any string may begin with it.
+  // Assumes that a byte which is dead at the start and in a later state is dead everywhere (case 4). It is an ASCII
+  // byte or a lead byte, since `larger` allows it at the start.
   void assume_death(std::uint32_t byte_class) {
     death_[byte_class] = Death::assumed;
     is_free_[byte_class] = false;
   }
 
-  // Whether a byte that was assumed to be dead is not: then another search is needed.
+  // Whether some byte was wrongly assumed to be dead: then another search is needed.
   bool has_false_death() {
     if (is_over()) return false;
     bool found = false;
@@ -122,7 +122,7 @@ class FreeByteSearch {
     return found;
   }
 
-  // Of the bytes on the way to a dead state, the one that the fewest tokens contain is not free.
+  // Makes one byte of the path to a dead state not free: the one that the fewest tokens contain.
   void remove_rarest(std::size_t at, std::uint32_t last) {
     std::uint32_t rarest = last;
     for (; at != 0; at = steps_[at].from) {

@@ -1,13 +1,13 @@
 r"""The executable specification of masks: the naive method, in the plainest Python.
 
 A token is allowed after a text if the two together begin a text that the pattern matches in full. So: try every token
-of the vocabulary. Whether a text begins a match is told by one of two verdicts, which know nothing of each other or of
+of the vocabulary. Either of two functions decides whether a text begins a match. They share no code, and use no
 automata:
 
 - `begins_match`: a partial match of the package `regex`. Exact for patterns without zero-width assertions (anchors,
-  `\b`, lookaround) and lazy repeats in which every part can match something: where a partial text ends, `regex` takes
-  it that an assertion may yet hold and that what is left of the pattern can be satisfied; and to `a*?a`, it takes `ab`
-  for a beginning.
+  `\b`, lookaround) and lazy repeats in which every part can match something. At the end of a partial text, `regex`
+  assumes that an assertion may yet hold, and that the rest of the pattern can match. For `a*?a`, it takes `ab` as the
+  beginning of a match.
 - `reaches_match(steps)`: try every continuation of up to `steps` characters with `re.fullmatch`. Exact, assertions and
   all, where every text that begins a match has a completion that short.
 

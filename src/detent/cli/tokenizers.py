@@ -1,4 +1,4 @@
-"""`detent tokenizers`: what detent reads of a tokenizer."""
+"""`detent tokenizers`: whether detent can read a tokenizer, and what it finds there."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ class EngineMatcher:
             return []
 
     def forced(self) -> list[int]:
-        """Return the tokens that every way on begins with: drafts that are always right."""
+        """Return the tokens with which every continuation of the text begins: drafts that are always right."""
         try:
             return [] if self.failure is not None else self._matcher.forced()
         except Exception as error:

@@ -1,7 +1,7 @@
-"""PromptTracker: where the prompt ends, told from the token ids that a logits processor is shown.
+"""PromptTracker: infers where the prompt ends from the token ids that a logits processor is shown.
 
 `generate` of transformers never says where the prompt ends, nor when a new call begins. But within one call the ids
-move in three ways only, and anything else is a new call, whose first ids are its prompt:
+change in three ways only. Any other change is a new call, whose first ids are its prompt:
 
 * step: one id more than last time, after rows that were there last time (beams permute and repeat rows);
 * second look: last time's ids or their beginning; assisted generation begins to verify a draft like this, and goes

@@ -86,7 +86,7 @@ class Ban(Fields):
 
 
 class Body(SamplingFields):
-    """What every request may have: the model, and detent's own fields."""
+    """The fields that every request may have: the model, and detent's own fields."""
 
     model: str | None = None
     stream: StrictBool = False

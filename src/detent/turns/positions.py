@@ -158,7 +158,7 @@ class Positions:
         """Return where the text may go on, the end of the text among them, if nothing of it was taken as certain."""
         pending = list(self._positions)
         found: dict[OpenPart, None] = {}
-        for position in pending:  # grows
+        for position in pending:  # the list grows in the loop
             vertex, state = self._graph.vertices[position.vertex], position.state
             if vertex.kind == "name":
                 names = self._graph.names(position.vertex)

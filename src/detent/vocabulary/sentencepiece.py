@@ -77,7 +77,7 @@ def table_of_model(data: bytes, name: str, attached: AttachedTokenizer | None = 
 
 @dataclass
 class _Model:
-    """What has been read of a model so far."""
+    """The fields of a model that have been read so far."""
 
     tokens: list[bytes | None] = field(default_factory=list)
     special: set[int] = field(default_factory=set)

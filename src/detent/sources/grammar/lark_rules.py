@@ -19,7 +19,7 @@ from detent.sources.nodes import short_repr
 
 __all__ = ["LarkRules", "LarkTerminal", "Scope"]
 
-# What Lark calls a literal of one sign.
+# Lark's names of literals of one sign.
 _SIGN_NAMES = {
     **{".": "DOT", ",": "COMMA", ":": "COLON", ";": "SEMICOLON", "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH"},
     **{"\\": "BACKSLASH", "|": "VBAR", "?": "QMARK", "!": "BANG", "@": "AT", "#": "HASH", "$": "DOLLAR"},
@@ -54,7 +54,7 @@ Scope = dict[str, "RuleName | TerminalNode"]
 
 @dataclass
 class LarkRules:
-    """What the start needs, by number. `trees` grows while trees are gone through, as templates come up."""
+    """The rules and terminals that the start needs, by number. Reading one of `trees` may append uses of templates."""
 
     definitions: Definitions
     source: GrammarText

@@ -38,7 +38,7 @@ _MOST_TERMINALS = 20_000
 """Terminals of a grammar that is searched."""
 
 _MOST_BYTES = 20_000
-"""Of a text whose beginnings are gone through."""
+"""Bytes of a text whose beginnings are searched."""
 
 _Read = Callable[[GrammarText, Limits], dict[str, tuple[Tree, int]]]
 _READERS: dict[str, _Read] = {"gbnf": read_gbnf, "ebnf": read_ebnf}

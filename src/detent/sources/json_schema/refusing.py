@@ -1,6 +1,7 @@
-"""Refusing: which keywords of a schema refuse what a text would go on with.
+"""Refusing: which keywords of a schema refuse a continuation of a text, that is its next byte or its end.
 
-1. If no JSON text goes on so, the syntax refuses it; if a text with members in any order does, their order.
+1. If no JSON text has the continuation, the syntax refuses it. If the schema with its members in any order allows the
+   continuation, the order refuses it.
 2. Otherwise the keywords are the conditions. The reason is a smallest set of them (`detent.reason.smallest`): a schema
    with these keywords alone refuses the continuation, and allows it without any one of them.
 

@@ -2,7 +2,7 @@
 
 Most schemas in use are of this form: types, members with their names, items, bounds of the number of items. Their
 expressions follow from the keywords alone (`emit.plain`), without formulas. `read_plain` returns None for any other
-schema and for any argument of a type that it does not expect; the general readers then decide, or report the mistake.
+schema and for any argument of a type that it does not expect; `SchemaDocument` then reads it, or reports the mistake.
 """
 
 from __future__ import annotations

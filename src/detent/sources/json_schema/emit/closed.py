@@ -1,8 +1,8 @@
 """Closed schemas: small schemas inside a document that refer to nothing, as expressions that all documents share.
 
-Unions with null, lists of values, and formats without a type recur from document to document. The general way makes the
-expression of each of them once, from the schema alone. A schema that has a fault, no value or a
-warning is left to the document, which knows where it is.
+Unions with null, lists of values, and formats without a type recur from document to document. The solver makes the
+expression of each once, from the schema alone. A schema with an error, a warning or no value is left to the solver of
+its document, whose messages say where the schema is.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Plain schemas to expressions: the members and items of a schema as its keywords have them, without formulas.
+"""Plain schemas to expressions: each keyword decides its own part of the expression, without formulas and solver.
 
-The expressions are those that `objects` and `arrays` emit for the same schema along a plan.
+For example, `{"type": "array", "items": {"type": "null"}, "minItems": 1}` becomes `"[" null ("," null)* "]"`. The
+expressions are those that `objects` and `arrays` emit for the same schema along a plan.
 """
 
 from __future__ import annotations
@@ -61,16 +62,16 @@ class ClosedSchemas(Protocol):
     """The function `closed_schema`, which needs plain schemas itself."""
 
     def __call__(self, spelling: Spelling, uri: str, schema: dict[str, Any], *, is_ordered: bool) -> _core.Node | None:
-        """Return the expression of a schema that is not plain; None if the general way is due."""
+        """Return the expression of a schema that is not plain; None if the solver of its document must decide."""
 
 
 class _Read(NamedTuple):
     """A schema of a document: a plain one, or anyOf or oneOf alone."""
 
     plain: PlainSchema | str
-    """The keywords, or the one keyword."""
-    ends: list[Any]
-    """Where its members, other members and items lead to, or its options."""
+    """The keywords; "anyOf" or "oneOf" where the schema has that keyword alone."""
+    targets: list[Any]
+    """The schemas of its members, of other members and of items, or its options; references are followed."""
 
 
 class _Warnings:
@@ -90,7 +91,11 @@ class _Warnings:
         self._formats[id(schema)] = message
 
     def issue(self, root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> bool:
-        """Issue the warnings; return False, and issue none, if the general way may not read all schemas."""
+        """Issue the warnings; return False, and issue none, if the solver might not read some of the schemas.
+
+        The solver skips schemas that no value reaches, such as that of items where `maxItems` is 0. It does not warn of
+        them.
+        """
         if not (self._formats or self._advice):
             return True
         if any(_has_unread_parts(each.plain) for each in plain.values()):
@@ -121,8 +126,8 @@ def _pointers(root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> Iterat
     pending: list[tuple[Any, str]] = [(root, "")]
     while pending:
         schema, pointer = pending.pop()
-        while (following := _following(schema, root, dialect)) is not None:
-            schema, where = following
+        while (referred := _referred(schema, root, dialect)) is not None:
+            schema, where = referred
             pointer = where[1:] if where.startswith("#") else pointer + where
         if id(schema) in seen:
             continue
@@ -157,10 +162,10 @@ class PlainNodes:
         self._types: dict[tuple[str, int], _core.Node] = {}
 
     def document(self, root: Any, dialect: Dialect, most: int) -> _core.Node | None:
-        """Return the expression of a document of plain schemas alone, at most so many; None for any other one."""
+        """Return the expression of a document of plain schemas alone, at most `most` of them; else None."""
         known: dict[int, _core.Node] = {}
         plain: dict[int, _Read] = {}
-        start = _end(root, root, dialect)
+        start = _target(root, root, dialect)
         pending = [start]
         warnings = _Warnings()
         while pending:
@@ -181,10 +186,10 @@ class PlainNodes:
                 known[id(schema)] = closed
                 continue
             plain[id(schema)] = found
-            open_schemas = self._note_scalars(found.ends, dialect, warnings, known)
-            if any(id(one) in plain for one in open_schemas):
+            unknown = self._note_scalars(found.targets, dialect, warnings, known)
+            if any(id(one) in plain for one in unknown):
                 return None  # a schema inside itself
-            pending += open_schemas
+            pending += unknown
         return known[id(start)] if warnings.issue(root, plain, dialect) else None
 
     @staticmethod
@@ -197,7 +202,7 @@ class PlainNodes:
         if found is None:
             return None
         warnings.note(schema, advice)
-        return _Read(found, _ends([*found.properties.values(), found.additional, found.items], root, dialect))
+        return _Read(found, _targets([*found.properties.values(), found.additional, found.items], root, dialect))
 
     def _note_scalars(
         self, schemas: list[Any], dialect: Dialect, warnings: _Warnings, known: dict[int, _core.Node]
@@ -221,7 +226,7 @@ class PlainNodes:
         return self._closed_schemas(self._spelling, dialect.uri, schema, is_ordered=self._is_ordered)
 
     def _whole(self, plain: PlainSchema | str, inner: list[Any], known: Mapping[int, _core.Node]) -> _core.Node:
-        """Return the expression of a schema; `inner` are its options, or its members, other members and items."""
+        """Return the expression of a schema; `inner` is `_Read.targets`, whose expressions are known."""
         if isinstance(plain, str):
             return union_of([known[id(one)] for one in inner])
         anything = self._spelling.anything
@@ -236,7 +241,7 @@ class PlainNodes:
     def scalar(self, schema: Any, dialect: Dialect, warnings: _Warnings | None = None) -> _core.Node | None:
         """Return the expression of a schema of one scalar type, or of every value; None for any other schema.
 
-        Without `warnings`, schemas that need one are others.
+        Without `warnings`, the result for a schema that needs a warning is None.
         """
         if not isinstance(schema, dict):
             return None
@@ -310,7 +315,7 @@ class PlainNodes:
     def object(
         self, plain: PlainSchema, values: Mapping[str, _core.Node | None], other: _core.Node | None
     ) -> _core.Node:
-        """Return the expression of the objects of a schema; None stands for values of which none is valid."""
+        """Return the expression of the objects of a schema; None stands for a schema without a value."""
         spelling, required, is_ordered = self._spelling, plain.required, self._is_ordered
         members: list[tuple[_core.Node, bool]] = []
         for name in (*spelling.member_order(values), *(name for name in required if name not in values)):
@@ -333,7 +338,7 @@ class PlainNodes:
         return some if required else _core.union([spelling.empty_object, some])
 
     def _member(self, name: str, value: _core.Node) -> _core.Node:
-        """Return a member; each order has its own grouping of the same parts."""
+        """Return a member; its parts are grouped as in `objects`, which differs between the orders."""
         label, colon = self._spelling.name(name), self._spelling.colon
         if self._is_ordered:
             return _core.concat([label, colon, value])
@@ -360,7 +365,7 @@ class PlainEmitter:
         return union_of(parts)
 
     def _inner(self, node: SchemaNode, schema: Any, *token: object) -> _Inner:
-        """Emit the value of a member or item; return None if plainly no value is valid."""
+        """Emit the value of a member or item; return None if the solver already knows that no value is valid."""
         if schema is True:
             return self._values.spelling.anything
         known = self._nodes.scalar(schema, node.base.dialect)
@@ -392,8 +397,11 @@ def _is_root_beside(schema: Any, root: Any, names: Set[str]) -> bool:
     return schema is root and assert_nothing(schema, names, None, is_root=True)
 
 
-def _following(schema: Any, root: Any, dialect: Dialect) -> tuple[Any, str] | None:
-    """Return the one schema that a schema leads to, with its address, or its JSON pointer from there; else None."""
+def _referred(schema: Any, root: Any, dialect: Dialect) -> tuple[Any, str] | None:
+    """Return the schema to which a schema refers, by `$ref` or an `allOf` of one, and says nothing else; else None.
+
+    Beside it stands its address: the reference, such as "#/$defs/a", or "/allOf/0" from the schema.
+    """
     if type(schema) is not dict:
         return None
     if "$ref" not in schema:
@@ -415,19 +423,20 @@ def _following(schema: Any, root: Any, dialect: Dialect) -> tuple[Any, str] | No
     return (found, reference) if type(found) in (dict, bool) else None
 
 
-def _end(schema: Any, root: Any, dialect: Dialect) -> Any:
-    """Return the schema to which a schema leads by references alone; any other schema as it is."""
+def _target(schema: Any, root: Any, dialect: Dialect) -> Any:
+    """Return the schema at the end of a chain of references; a schema that is no reference as it is."""
     for _ in range(_LONGEST_CHAIN):
-        found = _following(schema, root, dialect)
+        found = _referred(schema, root, dialect)
         if found is None:
             break
         schema, _ = found
     return schema
 
 
-def _ends(schemas: Sequence[Any], root: Any, dialect: Dialect) -> list[Any]:
+def _targets(schemas: Sequence[Any], root: Any, dialect: Dialect) -> list[Any]:
     return [
-        _end(one, root, dialect) if type(one) is dict and ("$ref" in one or "allOf" in one) else one for one in schemas
+        _target(one, root, dialect) if type(one) is dict and ("$ref" in one or "allOf" in one) else one
+        for one in schemas
     ]
 
 
@@ -445,9 +454,10 @@ def _union(schema: Any, root: Any, dialect: Dialect) -> tuple[str, list[Any]] | 
         return None
     if not schema.keys() <= _UNITING and not assert_nothing(schema, _UNITING, None, is_root=schema is root):
         return None
-    ends = _ends(options, root, dialect)
+    targets = _targets(options, root, dialect)
     if keyword == "oneOf":
-        kinds = [kinds_of(end["type"]) if type(end) is dict and "type" in end else 0 for end in ends]
-        return (keyword, ends) if all(kinds) and sum(kinds) == reduce(or_, kinds) else None
+        kinds = [kinds_of(target["type"]) if type(target) is dict and "type" in target else 0 for target in targets]
+        return (keyword, targets) if all(kinds) and sum(kinds) == reduce(or_, kinds) else None
     scalars = [one["type"] for one in options if type(one.get("type")) is str and one["type"] in _SCALARS]
-    return (keyword, ends) if len(scalars) == len(set(scalars)) and all(type(end) is dict for end in ends) else None
+    is_valid = len(scalars) == len(set(scalars)) and all(type(target) is dict for target in targets)
+    return (keyword, targets) if is_valid else None

@@ -1,4 +1,7 @@
-"""Bounds: what a conjunction of schemas plainly implies, without expanding its disjunctions."""
+"""Bounds: necessary conditions of a conjunction of schemas, read off without expanding its disjunctions.
+
+For example, `{"type": "string", "minLength": 3}` with any `anyOf` implies three characters at least.
+"""
 
 from __future__ import annotations
 
