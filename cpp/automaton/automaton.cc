@@ -146,8 +146,8 @@ const ExprId* Automaton::publish(ExprId state) {
 // token, a search finds this out only after it has tabled all rules.
 namespace {
 
-// The texts up to the next item of a list of distinct items, if the vocabulary can write some rest after that. Only a
-// list that needs one more item is taken apart: its key excludes those that were read.
+// The texts up to the next item of a list of distinct items, if the vocabulary can write some rest after that. Only of
+// a list that needs one more item is the key known: it excludes those that were read.
 std::optional<ExprId> texts_before_list(ExprSet& exprs, ExprId state) {
   std::vector<ExprId> parts;
   if (exprs[state].op == Op::remembered) state = exprs[state].part();
@@ -157,7 +157,7 @@ std::optional<ExprId> texts_before_list(ExprSet& exprs, ExprId state) {
     if (exprs[part].op == Op::distinct) {
       const DistinctState& list = exprs.list_state(part);
       const bool may_have_kinds = exprs.list(list.list).order != nullptr;
-      if (may_have_kinds || list.minimum > 1 || list.phase != ItemPhase::bound) return std::nullopt;
+      if (may_have_kinds || list.minimum > 1 || list.phase == ItemPhase::open) return std::nullopt;
       if (list.position == MemberPosition::after_member) parts.push_back(exprs.list(list.list).separator);
       parts.insert(parts.end(), {list.keys[0], exprs.list(list.list).kinds[0].rest});
     } else if (exprs[part].has_open_item || exprs[part].has_closed_item) {

@@ -129,7 +129,9 @@ std::uint32_t ExprSet::add_list(DistinctList list) {
     note(kind.rest, true);
     traits.hash = mix(traits.hash, kind.keys);
   }
-  traits.residuals_complete_by_bytes = traits.completes_by_bytes;
+  // Few keys may be used up but for those that no tokens write.
+  traits.residuals_complete_by_bytes =
+      traits.completes_by_bytes && std::ranges::all_of(list.keys, &DistinctKeys::is_unbounded);
   lists_.push_back(std::move(list));
   return static_cast<std::uint32_t>(lists_.size() - 1);
 }
@@ -228,7 +230,7 @@ ExprId ExprSet::distinct(DistinctState state) {
         std::ranges::all_of(list.keys, [](const DistinctKeys& keys) { return keys.is_unbounded; });
     expr.nonempty &= is_unbounded && state.phase != ItemPhase::bound;  // the length of the key is to be searched
   }
-  if (!expr.completes_by_bytes) {
+  if (token_bytes_ != ByteSet::all()) {
     // Some shortest keys that were not read consist of such bytes. The key of an open item may be one of them.
     std::vector<std::int64_t> wanted(list.keys.size());
     bool has_rests = kinds.empty() || exprs_[list.separator.value].completes_by_bytes;
