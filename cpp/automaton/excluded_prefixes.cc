@@ -1,10 +1,11 @@
-// Liveness of `~x & g`, where g calls rules: what is left after a guard, such as "no letter follows this name".
+// Liveness of `~x & g`, where g calls rules: the state after a token with a guard, such as "no letter may follow".
 //
-// A search of such states reads on in g until the exclusion is over. Each stack is another g, so that no two of them
-// share it. Of 32,000 states that searches expanded in the masks of a C grammar, a walk visited 1,200.
+// A search over the states of such an intersection reads bytes of g until ~x restricts it no longer. Each stack of a
+// grammar is another g, so that searches share nothing. In the masks of a C grammar they expanded 32,000 states, of
+// which walks visited 1,200.
 //
-// Where x has no text that begins with some byte, the rest of g after it is not restricted. The form of g shows the
-// length of a text that begins with such a byte.
+// Idea: if no text of x begins with some byte, every text of g that begins with this byte is in the intersection. The
+// form of g shows the length of a shortest such text.
 #include <queue>
 #include <set>
 #include <utility>
