@@ -9,9 +9,8 @@
 //   5. Tails that call rules are united before their common head is expanded. After a name in C, each of some fifty
 //      operators may follow the same white space and comments: this head is expanded once, not for each operator.
 //   6. The tails of a rule are united before its definition is expanded. For this, a rule waits until all rules that
-//   may
-//      begin with it are expanded. With n levels of operators, each with three rules that begin with the next level, 3n
-//      definitions are expanded and not 3^n.
+//      may begin with it are expanded. With n levels of operators, each with three rules that begin with the next
+//      level, 3n definitions are expanded and not 3^n.
 #include <algorithm>
 #include <tuple>
 

@@ -8,8 +8,8 @@ change in three ways only. Any other change is a new call, whose first ids are i
   on with longer and longer views of one tensor;
 * turn: after such a verification, one id that departs from the draft.
 
-A new call with as many rows, whose prompt is the last call's ids, cut or with just one more (such as its output, passed
-in again), cannot be distinguished from a step. It is taken to continue the last call.
+One new call looks like a step. It has as many rows as the last call, and its prompt is the ids of that call, cut or
+with just one id more; output that is passed in again is such a prompt. It is taken to continue the last call.
 """
 
 from __future__ import annotations
