@@ -27,7 +27,7 @@ from detent.limits import Limits
 from detent.queries import ByteDfa
 from detent.sources.grammar.lark_rules import LarkRules, LarkTerminal
 from detent.sources.grammar.leftmost_match import LeftmostMatch, leftmost_match
-from detent.sources.grammar.outer_lookaheads import is_empty, is_within
+from detent.sources.grammar.outer_lookaheads import Case, is_empty, is_within
 from detent.sources.grammar.productions import Grammar
 from detent.sources.nodes import ANY_BYTES, CHARACTER
 
@@ -331,7 +331,8 @@ class Terminals:
         """
         match = self.match(number)
         assert match.after is not None  # noqa: S101 - the caller has looked
-        accepted = _core.intersection([_SOME_BYTES, _not_before(match.after)])
+        # What one case refuses, another may accept.
+        accepted = _SOME_BYTES if match.cases else _core.intersection([_SOME_BYTES, _not_before(match.after)])
         backtracking = _core.intersection([match.full, _core.concat([match.full, accepted])])
         if is_empty(backtracking):
             return
@@ -501,35 +502,43 @@ class Terminals:
             if match.after is None:
                 before.append(match.full)
                 continue
-            texts, rest = self._against_lookahead(path.entry, rival, texts)
-            before.append(rest)
+            for case in match.cases or [Case(match.full, match.after)]:
+                texts, rest = self._against_lookahead(path.entry, rival, case, texts)
+                before.append(rest)
         parts: list[_core.Node] = []
+        ends: list[_core.Node] = []
         escape = b""
         if guard == Guard.MAXIMAL or entry.after is not None:
             escape = self._escape(terminal, path, None)
         if before:
             rest = _core.union(before)
             parts.append(_core.not_followed_by(rest, self._escape(terminal, path, rest)))
-        parts.append(_core.maximal_munch(texts, entry.tentative, escape) if guard == Guard.MAXIMAL else texts)
-        if entry.after is not None:
-            parts.append(_core.not_followed_by(entry.after, escape))
+        for case in entry.cases or [Case(texts, entry.after)]:
+            some = _core.intersection([texts, case.texts]) if entry.cases else texts
+            node = _core.maximal_munch(some, entry.tentative, escape) if guard == Guard.MAXIMAL else some
+            ends.append(node if case.after is None else _core.concat([node, _core.not_followed_by(case.after, escape)]))
+        parts.append(_core.union(ends) if len(ends) > 1 else ends[0])
         return _core.concat(parts) if len(parts) > 1 else parts[0]
 
-    def _against_lookahead(self, entry: int, rival: int, texts: _core.Node) -> tuple[_core.Node, _core.Node]:
-        r"""Return the texts of an entry without those of a rival with a lookahead, and texts that must not begin there.
+    def _against_lookahead(
+        self, entry: int, rival: int, case: Case, texts: _core.Node
+    ) -> tuple[_core.Node, _core.Node]:
+        r"""Return the texts of an entry without those of a rival's case, and texts that must not begin there.
 
         The rival `if(?!\w)` matches `if` unless a `\w` follows. The entry `\w+` reads on over any such character, so
         `if` is never its match. And where `if` and any other character begin, the rival matches first. Entries that do
         not read on over all that the lookahead forbids are not supported. Characters with which no terminal begins do
         not count, such as é after `[a-z]+`.
         """
-        match = self.match(rival)
-        after = match.after
-        assert after is not None  # noqa: S101 - the caller has looked
-        shared = _core.intersection([texts, match.full])
+        full, after = _core.intersection([self.match(rival).full, case.texts]), case.after
+        if after is None:
+            return texts, full
+        shared = _core.intersection([texts, full])
         loop, tentative = self.match(entry).loop, self.match(entry).tentative
         follows = after
-        if loop is not None and not self._may_begin(_core.intersection([after, _core.complement(loop)])):
+        others = None if loop is None else _core.intersection([after, _core.complement(loop)])
+        key = ("begins", entry, rival, case)
+        if loop is not None and others is not None and not self._ask(key, partial(self._may_begin, others)):
             follows = _core.intersection([after, loop])
         if not is_within(after, CHARACTER) or not is_within(_core.concat([shared, follows]), tentative):
             first, second = self[rival], self[entry]
@@ -537,7 +546,7 @@ class Terminals:
             remedy = "take the lookahead away, or give the terminals priorities and no common beginning"
             self.rules.source.unsupported(what, first.offset, remedy)
         other = _core.intersection([CHARACTER, _core.complement(after)])
-        return _core.intersection([texts, _core.complement(match.full)]), _core.concat([match.full, other])
+        return _core.intersection([texts, _core.complement(full)]), _core.concat([full, other])
 
     def _ask(self, key: tuple[object, ...], answer: Callable[[], bool]) -> bool:
         if key not in self._answers:

@@ -28,6 +28,7 @@ from detent import _core
 from detent.errors import UnsupportedError
 from detent.sources.grammar.leftmost_first import leftmost_first
 from detent.sources.grammar.outer_lookaheads import (
+    Case,
     Excluded,
     final_lookahead,
     group_body,
@@ -66,11 +67,13 @@ class LeftmostMatch(NamedTuple):
     tentative : Node
         The texts that `re.match` matches in full if nothing follows.
     after : Node or None
-        A text after the match must not begin with one of these.
+        A text after the match must not begin with one of these, with `cases` only after some texts.
     loop : Node or None
         The character set that the pattern repeats without bound at its end.
     assumed : pair of Node or None
         Texts and characters: these must not follow those, in any text of the grammar.
+    cases : tuple of Case
+        With different lookaheads at the ends of alternatives: those of each, one of which must hold.
     """
 
     full: _core.Node
@@ -78,6 +81,7 @@ class LeftmostMatch(NamedTuple):
     after: _core.Node | None = None
     loop: _core.Node | None = None
     assumed: tuple[_core.Node, _core.Node] | None = None
+    cases: tuple[Case, ...] = ()
 
 
 class _Texts(NamedTuple):
@@ -126,10 +130,10 @@ def leftmost_match(pattern: ParsedPattern) -> LeftmostMatch:
 def _match(tree: Tree, flags: int) -> LeftmostMatch:
     search = _Search(tree, flags)
     loose = search.plain[id(tree)].loose
-    after, is_common = final_lookahead(tree, flags, search.loose)
+    after, cases, is_absorbed = final_lookahead(tree, flags, search.loose)
     # If no match is a proper prefix of another, there is one match, and the order has no influence.
     longer = _SOME_BYTES
-    if after is not None and is_common and is_within(after, CHARACTER):
+    if after is not None and not (cases or is_absorbed) and is_within(after, CHARACTER):
         longer = _core.intersection([_SOME_BYTES, _core.complement(_core.concat([after, ANY_BYTES]))])
     search.has_one_match = is_empty(_core.intersection([loose, _core.concat([loose, longer])]))
     first = search.run(tree, _Context(_NOTHING, 0, flags, at_end=True))
@@ -141,7 +145,7 @@ def _match(tree: Tree, flags: int) -> LeftmostMatch:
     tentative = full
     if search.is_ordered:
         tentative = leftmost_first(tree, flags) or close(first)
-    return LeftmostMatch(full, tentative, after, search.last_loop(tree))
+    return LeftmostMatch(full, tentative, after, search.last_loop(tree), cases=tuple(cases))
 
 
 def _word_without_excluded(tree: Tree, flags: int) -> LeftmostMatch | None:
@@ -156,9 +160,9 @@ def _word_without_excluded(tree: Tree, flags: int) -> LeftmostMatch | None:
     for _, (_, body) in tree[:count]:
         search = _Search(body.data, flags)
         _check_no_assertion(body.data, at_end=True)
-        after, is_common = final_lookahead(body.data, flags, search.loose)
+        after, cases, is_absorbed = final_lookahead(body.data, flags, search.loose)
         found = without_excluded(word.full, word.loop, Excluded(search.plain[id(body.data)].loose, after))
-        if found is None or not is_common:
+        if found is None or cases or is_absorbed:
             return None
         texts = _core.intersection([texts, found[0]])
         characters = _core.union([characters, found[1]])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from detent import _core
@@ -24,7 +25,7 @@ from detent.sources.regex.classes import make_class
 from detent.sources.regex.parser import Item, Operator, Tree, op
 from detent.sources.trampoline import trampoline
 
-__all__ = ["Excluded", "final_lookahead", "group_body", "is_empty", "is_within", "refuse", "without_excluded"]
+__all__ = ["Case", "Excluded", "final_lookahead", "group_body", "is_empty", "is_within", "refuse", "without_excluded"]
 
 _ATOMIC = getattr(op, "ATOMIC_GROUP", None)
 
@@ -34,7 +35,14 @@ _LIMITS = Limits(states=5_000, work=500_000)
 _Texts: TypeAlias = Callable[[Tree, int], _core.Node]
 """The texts of a sequence of items without its assertions."""
 
-_Walk: TypeAlias = "Generator[tuple[Tree, int], Final, Final]"
+_Walk: TypeAlias = "Generator[tuple[Tree, int], list[Case], list[Case]]"
+
+
+class Case(NamedTuple):
+    """Texts of a pattern, and what must not follow them; None if anything may."""
+
+    texts: _core.Node
+    after: _core.Node | None
 
 
 class Final(NamedTuple):
@@ -42,8 +50,10 @@ class Final(NamedTuple):
 
     after: _core.Node | None
     """The texts with which the text after a match must not begin; None if the pattern has no lookahead there."""
-    is_common: bool = True
-    """Whether every alternative of the pattern has this lookahead."""
+    cases: list[Case]
+    """The lookaheads of the alternatives, where they differ: one of the cases of a match must hold."""
+    is_absorbed: bool
+    """Whether an alternative lacks a part of `after`, and would be read on over it."""
 
 
 class Excluded(NamedTuple):
@@ -85,57 +95,61 @@ def final_lookahead(tree: Tree, flags: int, texts: _Texts) -> Final:
     Raises
     ------
     UnsupportedError
-        One alternative ends in another lookahead than the others, or it is not known whether a word ends.
+        It is not known whether a word ends before a boundary.
     """
-
-    def sequence(task: tuple[Tree, int]) -> _Walk:
-        items, flags = task
-        found: list[_core.Node] = []
-        index = len(items)
-        while index and items[index - 1][0] in (op.AT, op.ASSERT_NOT):
-            index -= 1
-            kind, value = items[index]
-            if kind is op.AT and value in (op.AT_BOUNDARY, op.AT_NON_BOUNDARY):
-                found.append(_boundary(value, texts(items[:index], flags), flags))
-            elif kind is op.ASSERT_NOT and value[0] > 0:
-                found.append(texts(value[1].data, flags))
-        inner = Final(None)
-        last: Item = items[index - 1] if index else (op.FAILURE, None)
-        kind, value = last
-        if kind is op.SUBPATTERN or kind is _ATOMIC:
-            inner = yield group_body(kind, value, flags)
-        elif kind is op.BRANCH:
-            options: list[Final] = []
-            for body in value[1]:
-                options.append((yield body.data, flags))
-            if any(option.after is not None for option in options):
-                inner = _joined(options, [texts(body.data, flags) for body in value[1]])
-        if inner.after is not None:
-            found.append(inner.after)
-        return Final(_core.union(found) if found else None, inner.is_common)
-
-    return trampoline(sequence, (tree, flags))
+    cases = trampoline(partial(_cases, texts), (tree, flags))
+    afters = [case.after for case in cases if case.after is not None]
+    if not afters:
+        return Final(None, [], False)
+    after = _core.union(afters)
+    lacking = [_lacking(case, after) for case in cases]
+    if all(each is None for each in lacking):
+        return Final(after, [], False)
+    if all(
+        each is None or is_within(_core.concat([case.texts, each]), case.texts)
+        for case, each in zip(cases, lacking, strict=True)
+    ):
+        return Final(after, [], True)
+    return Final(after, cases, False)
 
 
-def _joined(options: list[Final], texts: list[_core.Node]) -> Final:
-    """Return the lookahead of alternatives, the union of theirs.
+def _cases(texts: _Texts, task: tuple[Tree, int]) -> _Walk:
+    """Return the cases of a sequence of items: one, or those of the alternatives at its end."""
+    items, flags = task
+    found: list[_core.Node] = []
+    index = len(items)
+    while index and items[index - 1][0] in (op.AT, op.ASSERT_NOT):
+        index -= 1
+        kind, value = items[index]
+        if kind is op.AT and value in (op.AT_BOUNDARY, op.AT_NON_BOUNDARY):
+            found.append(_boundary(value, texts(items[:index], flags), flags))
+        elif kind is op.ASSERT_NOT and value[0] > 0:
+            found.append(texts(value[1].data, flags))
+    inner: list[Case] = []
+    last: Item = items[index - 1] if index else (op.FAILURE, None)
+    kind, value = last
+    if kind is op.SUBPATTERN or kind is _ATOMIC:
+        inner = yield group_body(kind, value, flags)
+    elif kind is op.BRANCH:
+        for body in value[1]:
+            inner += yield body.data, flags
+    if all(case.after is None for case in inner):
+        return [Case(texts(items, flags), _core.union(found) if found else None)]
+    before = texts(items[: index - 1], flags)
+    return [
+        Case(
+            _core.concat([before, case.texts]),
+            _core.union(found + ([] if case.after is None else [case.after])) if found or case.after else None,
+        )
+        for case in inner
+    ]
 
-    An alternative may lack a part of it if it reads on over this part: `[1-9]+` in `0(?![1-9])|[1-9]+`.
-    """
-    after = _core.union([option.after for option in options if option.after is not None])
-    is_common = all(option.is_common for option in options)
-    for option, alternative in zip(options, texts, strict=True):
-        own = _core.empty() if option.after is None else option.after
-        if is_within(after, own):
-            continue
-        is_common = False
-        lacking = _core.intersection([after, _core.complement(own)])
-        if not is_within(_core.concat([alternative, lacking]), alternative):
-            refuse(
-                "alternatives of a terminal end in different lookaheads",
-                "write one lookahead after all of them, or make them terminals of their own",
-            )
-    return Final(after, is_common)
+
+def _lacking(case: Case, after: _core.Node) -> _core.Node | None:
+    """Return the part of a pattern's lookahead that one of its cases lacks; None if it lacks none."""
+    if case.after is None:
+        return after
+    return None if is_within(after, case.after) else _core.intersection([after, _core.complement(case.after)])
 
 
 def _boundary(kind: Operator, before: _core.Node, flags: int) -> _core.Node:
