@@ -290,13 +290,17 @@ def _written_decimals(half: HalfLine) -> _core.Node:
     else:
         plain = magnitudes(half)
     texts = [_core.intersection([WRITTEN_DIGITS, plain])] if plain else []
-    for node, low, high in ((WRITTEN_SMALL, Decimal(0), SMALL), (WRITTEN_LARGE, LARGE, None)):
-        members = [each for each in intervals if each.meets(low, high)]
-        if any(each.includes(low, high) for each in members):
-            texts.append(node)
-        else:
-            texts += [_core.intersection([node, _scientific(each)]) for each in members]
+    texts += _written_exponents(WRITTEN_SMALL, Decimal(0), SMALL, half)
+    texts += _written_exponents(WRITTEN_LARGE, LARGE, None, half)
     return union(*texts)
+
+
+def _written_exponents(node: _core.Node, low: Decimal, high: Decimal | None, half: HalfLine) -> list[_core.Node]:
+    """Return the texts of `node` that are members, where those of `node` are of numbers between `low` and `high`."""
+    members = [each for each in half.intervals() if each.meets(low, high)]
+    if any(each.includes(low, high) for each in members):
+        return [node]
+    return [_core.intersection([node, _scientific(each)]) for each in members]
 
 
 @lru_cache(maxsize=50)
@@ -398,8 +402,13 @@ def _multiples(
     fraction = FractionPart.ANY if not written else FractionPart.NONE if integer else FractionPart.WRITTEN
     for sign, half in (("", line.positive), ("-", line.negative)):
         found = None if half.is_empty() else _multiples_of(half, divisors, fraction)
-        if found is not None:
-            texts.append(concat(sign, found))
+        if found is None:
+            continue
+        if fraction is FractionPart.WRITTEN and not divisors.of:  # any fraction, which a divisor would bound
+            found = _core.intersection([WRITTEN_DIGITS, found])
+            if min(divisors.none_of) >= SMALL * 10**divisors.decimal_places:  # no multiple has a small exponent
+                found = union(found, *_written_exponents(WRITTEN_SMALL, Decimal(0), SMALL, half))
+        texts.append(concat(sign, found))
     return union(*texts) if texts else None
 
 
