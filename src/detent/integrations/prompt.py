@@ -69,7 +69,7 @@ class PromptTracker:
 
 
 def _agree(ids: Ids, others: Ids) -> bool:
-    """Whether both are the same as far as both go."""
+    """Whether the rows are equal up to the length of the shorter ones."""
     length = min(ids.shape[1], others.shape[1])
     return all(_core.equal_ids(*pair) for pair in zip(ids[:, :length], others[:, :length], strict=True))
 

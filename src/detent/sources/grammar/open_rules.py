@@ -91,7 +91,7 @@ class GrammarSource:
         """Return None: a grammar without texts is an error of its own."""
 
     def reasons(self, refused: Continuation) -> tuple[Reason, ...]:
-        """Return the terminals that could be read next; if one of them reads the byte, what takes them away."""
+        """Return the open terminals; if one of them reads the byte, the differences or the lexer that refuse it."""
         if len(refused.text) > _MOST_BYTES or refused.beside or refused.is_excluded:
             return ()
         try:

@@ -43,7 +43,7 @@ from detent.sources.types.digits import DIGIT, decimals, naturals
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
 _MAX_DIGITS = 4000
-_FEW_DIGITS = 40  # of bounds whose expressions are kept by the hundred
+_FEW_DIGITS = 40  # of bounds whose expressions are cached
 _MAX_LISTED_MULTIPLES = 10_000
 _MAX_DIVISOR_DIGITS = 100  # of divisors, whose remainders cost the square of it
 
