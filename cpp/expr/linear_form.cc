@@ -117,8 +117,8 @@ Derivatives::Term Derivatives::take_call() {
   return {rule, tails.size() == 1 ? tails[0] : exprs_.union_of_tails(std::move(tails))};
 }
 
-// The length of the longest chain of expressions that call rules, each of which the one before may begin with. It is
-// greater for a rule than for the rules that it may begin with.
+// The height of an expression: the length of the longest chain that starts with it, of expressions that call rules, in
+// which each may begin with the next. A rule is higher than the rules that it may begin with.
 std::uint32_t Derivatives::left_height(ExprId id) {
   if (const auto known = left_heights_.find(id.value); known != left_heights_.end()) return known->second;
   struct Open {

@@ -161,7 +161,7 @@ class _Search(ABC):
 
 
 class _PlainSearch(_Search):
-    """Of a grammar in a notation without a lexer."""
+    """The search in a grammar in a notation without a lexer."""
 
     def __init__(self, source: GrammarSource) -> None:
         super().__init__()
@@ -220,7 +220,7 @@ class _PlainSearch(_Search):
 
 
 class _LarkSearch(_Search):
-    """Of a grammar in Lark's notation."""
+    """The search in a grammar in Lark's notation."""
 
     def __init__(self, source: GrammarSource) -> None:
         super().__init__()
@@ -244,7 +244,7 @@ class _MarkedLexer(DynamicLexer):
 
     def __init__(self, search: _LarkSearch, rules: LarkRules, limits: Limits, terminals: Terminals) -> None:
         super().__init__(rules, limits, terminals, complete=True)
-        search.found.clear()  # of an attempt before
+        search.found.clear()  # terminals of an earlier attempt
         self._search = search
 
     def symbol(self, tree: RuleName | TerminalNode) -> Symbol:

@@ -23,7 +23,7 @@ from detent.sources.diagnostics import json_pointer
 __all__ = ["Keyword", "refusing_keywords", "without_keywords"]
 
 _MOST_CHARACTERS = 3_000_000
-"""Of the schemas that are compiled for one reason."""
+"""The most characters of all schemas that are compiled for one reason."""
 
 _ANNOTATIONS = frozenset(
     "$schema $id id $anchor $dynamicAnchor $recursiveAnchor $comment $vocabulary title description default examples "

@@ -227,7 +227,7 @@ def _is_long(bound: Decimal | None) -> bool:
 
 _cached = lru_cache(maxsize=500, typed=True)(_build)
 _cached_large = lru_cache(maxsize=8, typed=True)(_build)
-"""For multiples and long bounds, whose expressions take up to 6 MB each: a few, so that memory stays bounded."""
+"""The cache of multiples and long bounds. Their expressions take up to 6 MB each, so it is small."""
 
 
 def _stricter(inclusive: Decimal | None, exclusive: Decimal | None, direction: int) -> tuple[Decimal | None, bool]:
