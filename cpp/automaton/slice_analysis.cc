@@ -209,13 +209,11 @@ class UpperBounds {
 // one call.
 //
 //   1. x{m,n} and x{m,} agree on the texts that are too short for n + 1 rounds: texts of few bytes; or of few
-//   characters,
-//      if each round begins with a character.
+//      characters, if each round begins with a character.
 //   2. This class enters monotone operators only, and a part of a text is no longer than the text. So the whole
 //      expressions agree on these texts, too.
 //   3. They agree even on the prefixes of this length, unless the bound was inside an intersection: a started round
-//   ends
-//      with its own completion, and no further round is needed.
+//      ends with its own completion, and no further round is needed.
 class LargeBounds {
  public:
   explicit LargeBounds(ExprSet& exprs) : exprs_(exprs) {}

@@ -319,7 +319,7 @@ def _api() -> Any:
     try:
         api = importlib.import_module("llama_cpp")
     except (ImportError, OSError, RuntimeError) as error:
-        raise ModelError(f"a GGUF file needs the package llama-cpp-python: {error}") from None
+        raise ModelError(f"a GGUF file needs llama-cpp-python: {error}; pip install 'detent[gguf]'") from None
     logger = logging.getLogger("llama-cpp-python")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.ERROR)

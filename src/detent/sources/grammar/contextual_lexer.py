@@ -178,7 +178,7 @@ class Terminals:
 
     @cached_property
     def _meeting_literals(self) -> dict[int, set[int]]:
-        """For each literal, the literals of which it is the beginning, or that are its beginning; itself is one."""
+        """For each literal, the literals that begin with it and those that it begins with, itself among them."""
         texts = [(terminal.pattern.literal, number) for number, terminal in enumerate(self.rules.terminals)]
         found: dict[int, set[int]] = {number: {number} for text, number in texts if text is not None}
         beginnings: list[tuple[bytes, int]] = []

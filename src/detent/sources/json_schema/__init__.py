@@ -273,6 +273,7 @@ def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
     if isinstance(source, (bytes, bytearray, int, float, list)):
         raise ArgumentError(
             f"json_schema needs a dict, a bool, JSON text or a Python type, got {type(source).__name__}"
+            + ("; the type of a list is written list[...]" if isinstance(source, list) else "")
         )
     found = schema_of(source)
     if found is None:
