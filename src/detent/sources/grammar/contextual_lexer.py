@@ -279,7 +279,12 @@ class Terminals:
             self._check_lookahead(path.entry, following)
         key = ("loop", path.entry, path.option, extensions.states)
         if self._ask(key, partial(self._reads_on, terminal, path)):
-            return self._guard_number(("loop", (path.entry, path.option)), self.reading(path).loop)
+            loop = self.reading(path).loop
+            is_ascii = min(nexts & (ends | goes_on)) < 0x80  # a character; another byte may begin different ones
+            key = ("follows", path.entry, path.option, following)
+            if not is_ascii and loop is not None and not self._ask(key, partial(self._may_begin, loop, following)):
+                return Guard.NONE
+            return self._guard_number(("loop", (path.entry, path.option)), loop)
         if nexts & goes_on:
             return Guard.MAXIMAL
         return self._guard_number(("bytes", bytes(sorted(ends))), _core.byte_set(bytes(sorted(ends))))
