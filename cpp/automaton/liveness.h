@@ -68,6 +68,7 @@ class Liveness {
 
  private:
   struct Search;
+  class FirstByteSearch;
   static constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
   static constexpr std::uint32_t kMaxLength = UINT32_MAX - 2;
 
@@ -115,9 +116,9 @@ class Liveness {
   // For a JSON string `id` after a backslash: the texts after a character that may be escaped there, which are perhaps
   // live. The empty language where `id` is in another position, or no such character is found among those tried.
   ExprId after_escaped_character(ExprId id);
-  // For states after a guard, such as ~x & g (excluded_prefixes.cc).
-  ExprId operand_after_guards(ExprId id) const;
+  // The length of a text of ~x & g that begins with a byte of no text of x (excluded_prefixes.cc).
   std::optional<std::uint32_t> length_by_first_byte(ExprId id);
+  ExprId operand_after_guards(ExprId id) const;
   std::uint32_t distance_guess(ExprId id) const;
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.

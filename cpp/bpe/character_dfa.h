@@ -36,6 +36,11 @@ class CharacterDfa {
  private:
   using Node = std::array<Step, 256>;
   using Ranges = std::vector<std::pair<std::uint32_t, std::uint8_t>>;
+  struct Blocks;
+  // The step to the node for the code points from `first` on that differ in their last `bytes_left` bytes only.
+  Step add_block(std::uint32_t first, int bytes_left, Blocks& blocks);
+  // A step like another one, without the continuation bytes below `least`: these are overlong encodings.
+  Step without_overlong(Step step, unsigned least);
   bool is_one_class(std::uint32_t first, std::uint32_t last) const;
   Ranges::const_iterator range_after(std::uint32_t code_point) const;
 

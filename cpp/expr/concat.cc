@@ -138,6 +138,12 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
                     unbounded ? kUnbounded : static_cast<std::uint32_t>(n * q));
     }
   }
+  return new_repeat(part, minimum, maximum);
+}
+
+// Part and counts are in normal form.
+ExprId ExprSet::new_repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum) {
+  const Expr& inner = exprs_[part.value];
   Expr expr;
   expr.op = Op::repeat;
   expr.nullable = minimum == 0;

@@ -4,13 +4,11 @@
 //    read, by an expression of their texts: after [1, the next key is any number except 1, 1.0, 10e-1, ...
 // 2. While an item is being read, the list after it is `open`: its state does not hold the key of this item. So the
 //    states inside an item, and their masks, do not depend on the text of the item.
-// 3. The first byte after the item makes the list `closed`: a list without any keys, so that the transition row does
-// not
+// 3. The first byte after the item makes the list `closed`: a list without any keys. So the transition row does not
 //    depend on the items before. Then `bind` adds the keys of the open list and the key of the text just read. For this
 //    an automaton pairs a state that has an open list with the text of its item: Op::remembered.
 // 4. Items may be of several kinds, each with or without a key. Then `order` decides which sequences of kinds are
-// lists,
-//    such as the members of a JSON object that a formula allows.
+//    lists, such as the members of a JSON object that a formula allows.
 // (docs/algorithms/distinct.md.)
 #pragma once
 

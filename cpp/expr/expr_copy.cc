@@ -149,7 +149,7 @@ ExprId ExprSet::adopt_one(const ExprSet& other, ExprId id, const std::unordered_
       break;
     }
     case Op::decimal: return decimal(add_decimal(other.decimals_[expr.b_]), other.decimal_states_[expr.a_]);
-    default: break;  // rules, loops and ordered members are among what both sets have
+    default: break;  // both sets have the same rules, loops and ordered members
   }
   return find_or_add(expr, parts);
 }

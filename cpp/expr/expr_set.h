@@ -165,6 +165,7 @@ class ExprSet {
   bool merge_repeats(ExprId head, ExprId next, ExprId& merged);
   ExprId cons(ExprId head, ExprId tail);
   ExprId text(std::uint32_t begin, std::uint32_t length);
+  ExprId new_repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum);
   ExprId new_union(std::vector<ExprId> parts);
   void flatten(std::vector<ExprId>& parts, Op op) const;
   void merge_single_bytes(std::vector<ExprId>& parts);

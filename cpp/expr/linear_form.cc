@@ -9,9 +9,8 @@
 //   5. Tails that call rules are united before their common head is expanded. After a name in C, each of some fifty
 //      operators may follow the same white space and comments: this head is expanded once, not for each operator.
 //   6. The tails of a rule are united before its definition is expanded. For this, a rule waits until all rules that
-//   may
-//      begin with it are expanded. With n levels of operators, each with three rules that begin with the next level, 3n
-//      definitions are expanded and not 3^n.
+//      may begin with it are expanded. With n levels of operators, each with three rules that begin with the next
+//      level, 3n definitions are expanded and not 3^n.
 #include <algorithm>
 #include <tuple>
 
@@ -118,8 +117,8 @@ Derivatives::Term Derivatives::take_call() {
   return {rule, tails.size() == 1 ? tails[0] : exprs_.union_of_tails(std::move(tails))};
 }
 
-// The length of the longest chain of expressions that call rules, each of which the one before may begin with. It is
-// greater for a rule than for the rules that it may begin with.
+// The height of an expression: the length of the longest chain that starts with it, of expressions that call rules, in
+// which each may begin with the next. A rule is higher than the rules that it may begin with.
 std::uint32_t Derivatives::left_height(ExprId id) {
   if (const auto known = left_heights_.find(id.value); known != left_heights_.end()) return known->second;
   struct Open {

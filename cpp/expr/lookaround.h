@@ -1,8 +1,7 @@
 // Lookaround: how the assertions of a text scope become expressions (docs/algorithms/lookaround.md).
 //
 //   1. Inside a scope, each expression is in tail form: it describes the whole rest of the text. With K as the tail
-//   after
-//      the assertion, (?=R) K is R Σ* & K, and (?!R) K is ~(R Σ*) & K.
+//      after the assertion, (?=R) K is R Σ* & K, and (?!R) K is ~(R Σ*) & K.
 //   2. A loop with assertions in its body is a right-linear definition X = exit | body X.
 //   3. A lookbehind (?<=R) depends on the text u before it, so a state carries the residual B = u⁻¹(Σ* R ⟨end⟩).
 //      lookbehind_condition(i) in the tail stands for all futures if B is at ⟨end⟩ now, and for none otherwise.

@@ -60,7 +60,8 @@ class FreeByteSearch {
     steps_ = {{state, larger, 0, 0}};
     reaches_larger_ = false;
     const auto key = [](ExprId x, ExprId y) { return std::uint64_t{x.value} << 32 | y.value; };
-    std::unordered_set<std::uint64_t> seen;  // not the start: what is dead there may be live where it comes again
+    // Without the start: a byte that is dead there may be live when the same state is reached again.
+    std::unordered_set<std::uint64_t> seen;
     for (std::size_t i = 0; i < steps_.size() && !is_over(); ++i) {
       ++state_count_;
       const ExprId* row = automaton_.row(steps_[i].state);

@@ -22,8 +22,7 @@ std::span<const std::uint32_t> RepeatedItems::tokens_with_separator() {
 // Whether a token may make a state dead for some text of the item that it ends.
 //   1. If it ends with the separator: only if the list may have used up all keys, so that no next item exists.
 //   2. If it ends inside the first string of the next item: not if this string has infinitely many texts, since the
-//   item
-//      can then still become a new one.
+//      item can then still become a new one.
 bool RepeatedItems::may_repeat(ExprId state, std::string_view text) {
   std::optional<std::string_view> after_item;
   for (std::size_t i = 0; i < text.size(); ++i) {

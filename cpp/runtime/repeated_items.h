@@ -1,7 +1,7 @@
 // RepeatedItems: removes from a mask the tokens that would repeat an item of a list of distinct items.
 //
 // The mask of a state inside an item is shared: it does not depend on the text of the item. It is exact for tokens that
-// end inside the item or with it. After [1,2,1 the token `,3` is allowed by the mask although 1 was there before. Only
+// end inside the item or with it. But after [1,2,1 it allows the token `,3`, which makes the last item a second 1. Only
 // tokens that continue after the item can be wrong; these few are tried one by one.
 #pragma once
 

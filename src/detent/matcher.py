@@ -55,7 +55,7 @@ class DraftMasks(NamedTuple):
 
 
 _SHOWN_TOKENS = 8
-"""Of what the tokenizer writes instead of a refused token."""
+"""The most tokens of the tokenizer's own encoding that a refusal shows."""
 
 
 class Matcher(_core.Matcher):

@@ -16,9 +16,9 @@ Two steps need a word.
 *A token may end inside a character.* The bytes so far then stand for whole characters and the first bytes of one more:
 they begin a match if the text with some character that starts with these bytes does.
 
-*Not every character is tried.* Characters that every atom of the pattern (literal, class, dot) and `\w` treat alike
-are interchangeable, so each is replaced by the first of its kind, as `re` sees them. This leaves few enough to try, and
-makes `re` the authority on what `\w` and case mean: its tables differ from those of `regex` on lately added characters.
+*Not every character is tried.* Characters are interchangeable if every atom of the pattern (literal, class, dot) and
+`\w` treat them alike in `re`. Each is replaced by the first of its kind, which leaves few to try. So `re` is the
+authority on what `\w` and case mean: its tables differ from those of `regex` on lately added characters.
 
 Needs the package regex. Meant for tests: a mask of 128,000 tokens takes about a second.
 """

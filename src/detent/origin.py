@@ -195,7 +195,7 @@ class Form(NamedTuple):
     left: Language[Any]
     right: Language[Any]
     depth: int
-    """Of different operators inside one another."""
+    """How deep different operators are nested."""
     size: int
     """Number of operands."""
     unions: int = 0

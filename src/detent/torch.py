@@ -129,7 +129,7 @@ class TableProcessor(torch.nn.Module):
         return torch.where(self._allowed(state, logits.shape[1]), logits, float("-inf"))
 
     def mask_(self, logits: torch.Tensor, state: TableState) -> torch.Tensor:
-        """Do what `forward` does in place, which halves what memory has to carry.
+        """Do the same as `forward`, but in place, which halves the memory traffic.
 
         On CUDA one Triton kernel gathers the rows and writes -inf only; on the CPU, without a budget, the core does the
         same; inside `torch.compile` it is what the compiler makes of it.
@@ -168,7 +168,7 @@ class TableProcessor(torch.nn.Module):
         return self._moved(state, state.steps + 1, state.history_length + 1, after)
 
     def rollback(self, state: TableState, steps: torch.Tensor) -> TableState:
-        """Return the state `steps` (int64[batch]) tokens ago; more than are kept refuse the row."""
+        """Return the state `steps` (int64[batch]) tokens ago; a row that goes back beyond the history is refused."""
         known = (steps >= 0) & (steps <= state.history_length)
         steps = torch.where(known, steps, 0)
         moved = state._replace(steps=state.steps - steps, history_length=state.history_length - steps)

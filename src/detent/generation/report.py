@@ -264,12 +264,12 @@ def token_texts(steps: Sequence[Step], vocabulary: Vocabulary, rewinds: Sequence
 
 
 class Measured(NamedTuple):
-    """Measures of the logits of one step and its mask; all logarithms are natural."""
+    """Measures of the logits of one step and its mask. All logarithms are natural."""
 
     log_mass: float
-    """Of the probability, before the mask, of all allowed tokens together."""
+    """The logarithm of the probability, before the mask, of all allowed tokens together."""
     log_total: float
-    """Of the sum of the exponentials of all logits."""
+    """The logarithm of the sum of the exponentials of all logits."""
     top: int
     """The most likely id."""
     entropy: float

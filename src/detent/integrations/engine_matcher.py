@@ -198,7 +198,7 @@ class EngineMatcher:
             self._fail(error)
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget the tokens and the failure: the next token is the first of a text."""
         self._matcher = self._start()
         self.failure = None
 

@@ -8,8 +8,8 @@ change in three ways only. Any other change is a new call, whose first ids are i
   on with longer and longer views of one tensor;
 * turn: after such a verification, one id that departs from the draft.
 
-A new call with as many rows, whose prompt is the last call's ids, cut or with just one more (such as its output, passed
-in again), cannot be distinguished from a step. It is taken to continue the last call.
+One new call looks like a step. It has as many rows as the last call, and its prompt is the ids of that call, cut or
+with just one id more; output that is passed in again is such a prompt. It is taken to continue the last call.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class PromptTracker:
 
 
 def _agree(ids: Ids, others: Ids) -> bool:
-    """Whether both are the same as far as both go."""
+    """Whether the rows are equal up to the length of the shorter ones."""
     length = min(ids.shape[1], others.shape[1])
     return all(_core.equal_ids(*pair) for pair in zip(ids[:, :length], others[:, :length], strict=True))
 

@@ -25,7 +25,7 @@ Inert: TypeAlias = Any
 
 
 _LONGEST_NAME = 80
-"""Of a longer name, the beginning is compared and shown."""
+"""The most characters of an unknown name that are compared and shown."""
 
 
 class Fields(BaseModel):

@@ -171,7 +171,7 @@ class _Walk:
                 self.require(np.array_equal(alone, row), "batch", f"another row after {fork.token_ids[-1]}")
 
     def refuse(self, token_ids: range | list[int], law: str) -> None:
-        """Try tokens that must raise; what they leave unchanged the caller sees by the mask."""
+        """Try tokens that must raise; the caller checks by the mask that they have changed nothing."""
         before = self.matcher.token_ids
         for token_id in self.sample(token_ids):
             try:

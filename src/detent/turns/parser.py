@@ -218,7 +218,7 @@ class _TextRestriction:
         return len(data)
 
     def feed_special(self, token_id: int) -> bool:
-        """Without a vocabulary, there are no special tokens."""
+        """Raise `StateError`: without a vocabulary, there are no special tokens."""
         raise StateError(f"token id {token_id} needs a vocabulary")
 
     def is_accepting(self) -> bool:

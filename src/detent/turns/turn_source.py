@@ -29,10 +29,10 @@ from detent.turns.value import TurnValue
 __all__ = ["TurnSource"]
 
 _MOST_CHARACTERS = 500_000
-"""Of the schemas that are compiled to try the orders of arguments: a second or two of work."""
+"""The most characters of all schemas that are compiled to try the orders of arguments: a second or two of work."""
 
 _NO_TAGS: frozenset[str] = frozenset()
-"""In texts, tags are letters."""
+"""The tags that are special tokens in a text: none, since they are letters there."""
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ class Terminals:
 
     @cached_property
     def _meeting_literals(self) -> dict[int, set[int]]:
-        """For each literal, the literals of which it is the beginning, or that are its beginning; itself is one."""
+        """For each literal, the literals that begin with it and those that it begins with, itself among them."""
         texts = [(terminal.pattern.literal, number) for number, terminal in enumerate(self.rules.terminals)]
         found: dict[int, set[int]] = {number: {number} for text, number in texts if text is not None}
         beginnings: list[tuple[bytes, int]] = []
@@ -279,7 +279,12 @@ class Terminals:
             self._check_lookahead(path.entry, following)
         key = ("loop", path.entry, path.option, extensions.states)
         if self._ask(key, partial(self._reads_on, terminal, path)):
-            return self._guard_number(("loop", (path.entry, path.option)), self.reading(path).loop)
+            loop = self.reading(path).loop
+            is_ascii = min(nexts & (ends | goes_on)) < 0x80  # other first bytes may begin characters outside the loop
+            key = ("follows", path.entry, path.option, following)
+            if not is_ascii and loop is not None and not self._ask(key, partial(self._may_begin, loop, following)):
+                return Guard.NONE
+            return self._guard_number(("loop", (path.entry, path.option)), loop)
         if nexts & goes_on:
             return Guard.MAXIMAL
         return self._guard_number(("bytes", bytes(sorted(ends))), _core.byte_set(bytes(sorted(ends))))

@@ -72,7 +72,7 @@ class LarkRules:
         self._anonymous = 0
         for name, definition in self.definitions.all.items():
             if definition.is_terminal:
-                self._by_pattern[self.pattern(name).key] = name  # of several, the last: as in Lark
+                self._by_pattern[self.pattern(name).key] = name  # of several definitions, the last one, as in Lark
         self.ignored = [self.terminal(name) for name in dict.fromkeys(self.definitions.ignored)]
 
     def start(self, name: str) -> int:

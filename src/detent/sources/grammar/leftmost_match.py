@@ -149,8 +149,11 @@ def _match(tree: Tree, flags: int) -> LeftmostMatch:
 
 
 def _word_without_excluded(tree: Tree, flags: int) -> LeftmostMatch | None:
-    """Return the match of negative lookaheads before a word; None if the pattern is none, or what follows decides."""
-    while len(tree) == 1 and tree[0][0] is op.SUBPATTERN:  # such as that of flags
+    r"""Return the match of a word after negative lookaheads, such as `(?!if\b)\w+`.
+
+    None for other patterns, and if the lookaheads depend on the text after the word.
+    """
+    while len(tree) == 1 and tree[0][0] is op.SUBPATTERN:  # a group, such as `(?i:...)`
         tree, flags = group_body(*tree[0], flags)
     count = next((index for index, (kind, value) in enumerate(tree) if kind is not op.ASSERT_NOT or value[0] < 0), 0)
     word = _match(tree[count:], flags) if count else None

@@ -22,7 +22,7 @@ from detent.sources.diagnostics import json_pointer
 __all__ = ["find_conflict"]
 
 _MOST_CHARACTERS = 300_000
-"""Of the schemas that are compiled."""
+"""The most characters of all schemas that are compiled."""
 
 _MOST_SECONDS = 1.0
 

@@ -23,7 +23,7 @@ from detent.sources.diagnostics import json_pointer
 __all__ = ["Keyword", "refusing_keywords", "without_keywords"]
 
 _MOST_CHARACTERS = 3_000_000
-"""Of the schemas that are compiled for one reason."""
+"""The most characters of all schemas that are compiled for one reason."""
 
 _ANNOTATIONS = frozenset(
     "$schema $id id $anchor $dynamicAnchor $recursiveAnchor $comment $vocabulary title description default examples "
@@ -144,7 +144,7 @@ class _Relaxation:
         return path[-1] not in _KNOWN and (path in self._targets or self._has_definitions(path))
 
     def _has_definitions(self, path: Path) -> bool:
-        """Whether a reference leads to a member of what stands there."""
+        """Whether the target of a reference is inside the value at a path."""
         return path[-1] not in _KNOWN and any(
             len(target) > len(path) and target[: len(path)] == path for target in self._targets
         )
@@ -224,7 +224,7 @@ def _is_condition(schema: dict[str, Any], keyword: str) -> bool:
 
 
 def _consistent(schema: dict[str, Any], dropped: set[str], is_exclusive: bool) -> dict[str, Any]:
-    """Drop what depends on a dropped keyword; make `oneOf` an `anyOf` unless it is kept."""
+    """Drop the keywords that depend on a dropped one; make `oneOf` an `anyOf` unless it is kept."""
     if "if" in dropped:
         schema.pop("then", None)
         schema.pop("else", None)

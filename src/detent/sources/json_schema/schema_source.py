@@ -100,7 +100,7 @@ class SchemaSource:
         return tuple(Reason("keyword", each.pointer, each.value) for each in found or ())
 
     def _syntax(self, refused: Continuation) -> str:
-        """Name what refuses a text that is no JSON text as it would be written."""
+        """Return the reason why no value has the continuation: the syntax of JSON, or the spelling."""
         wider = {**self.options, "spelling": "any", "whitespace": None}
         if self._refuses(True, refused, wider):
             return "the syntax of JSON"

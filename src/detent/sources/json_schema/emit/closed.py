@@ -29,7 +29,7 @@ _LARGEST = 1 << 14
 
 
 class _LargeNodeError(Exception):
-    """An expression that is not kept: a cache of functions keeps no exceptions."""
+    """Carries an expression that is too large for the cache: `lru_cache` does not cache exceptions."""
 
     def __init__(self, node: _core.Node) -> None:
         self.node = node

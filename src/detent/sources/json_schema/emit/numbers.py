@@ -43,7 +43,7 @@ from detent.sources.types.digits import DIGIT, decimals, naturals
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
 _MAX_DIGITS = 4000
-_FEW_DIGITS = 40  # of bounds whose expressions are kept by the hundred
+_FEW_DIGITS = 40  # of bounds whose expressions are cached
 _MAX_LISTED_MULTIPLES = 10_000
 _MAX_DIVISOR_DIGITS = 100  # of divisors, whose remainders cost the square of it
 
@@ -227,7 +227,7 @@ def _is_long(bound: Decimal | None) -> bool:
 
 _cached = lru_cache(maxsize=500, typed=True)(_build)
 _cached_large = lru_cache(maxsize=8, typed=True)(_build)
-"""For multiples and long bounds, whose expressions take up to 6 MB each: a few, so that memory stays bounded."""
+"""The cache of multiples and long bounds. Their expressions take up to 6 MB each, so it is small."""
 
 
 def _stricter(inclusive: Decimal | None, exclusive: Decimal | None, direction: int) -> tuple[Decimal | None, bool]:

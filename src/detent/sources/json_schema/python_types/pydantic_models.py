@@ -47,7 +47,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Adapter:
-    """From JSON text to what a TypeAdapter gives."""
+    """From JSON text to an instance, by a TypeAdapter."""
 
     adapter: Any
 

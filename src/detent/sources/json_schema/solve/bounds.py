@@ -48,7 +48,7 @@ class Bounds:
         self.forbidden: set[str] = set()
         self.values: dict[str, list[SignedSchema]] = {}
         self.lower: dict[int, _Bound] = {}
-        """By kind: the lower bound of numbers, or of lengths."""
+        """The lower bounds of numbers, or of lengths, by kind."""
         self.upper: dict[int, _Bound] = {}
         self._closed: list[frozenset[str]] = []
         self._patterns: list[PatternTest] = []
