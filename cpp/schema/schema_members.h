@@ -60,7 +60,6 @@ struct SchemaMembers {
   Roles roles;
   std::array<JsonText::Index, kMemberRoles> values;  // of the last member of a role
   std::vector<JsonText::Index> unknown;              // names
-  std::vector<JsonText::Index> constraints;          // names, with that of `type`, in their order
   bool has_sound_definitions = true;                 // objects
 
   JsonText::Index of(MemberRole role) const { return values[static_cast<std::size_t>(role)]; }
@@ -73,6 +72,10 @@ class MemberRoles {
   MemberRoles(const std::vector<std::string>& annotations, const std::vector<std::string>& identifiers,
               const std::vector<std::string>& constraints, const std::vector<std::string>& keywords);
 
+  MemberRole role(std::string_view name) const {
+    const auto known = roles_.find(name);
+    return known == roles_.end() ? MemberRole::unknown : known->second;
+  }
   // The members of a schema, which is an object.
   SchemaMembers members(const JsonText& text, JsonText::Index schema) const;
 

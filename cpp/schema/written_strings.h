@@ -3,14 +3,18 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "expr/node.h"
 
 namespace detent {
 
-// The texts of a string, which is UTF-8: with escapes where JSON needs them; where `is_written`, of a string with other
-// characters than ASCII, the text in ASCII too. Serialisers write these two.
-std::vector<NodeRef> written_string(std::string_view text, bool is_written);
+// The texts of a string that serialisers write: with escapes where JSON needs them; and the text in ASCII, null where
+// that is the same.
+struct WrittenString {
+  NodeRef text, in_ascii;
+};
+
+// `text` is UTF-8. Unless `is_written`, the text in ASCII is left out.
+WrittenString written_string(std::string_view text, bool is_written);
 
 }  // namespace detent
