@@ -46,11 +46,11 @@ JsonNotation notation(const nb::dict& parts, bool written) {
           .open_object = part(parts, "open_object"),
           .close_object = part(parts, "close_object"),
           .empty_object = part(parts, "empty_object"),
-          .is_written = written};
+          .is_serialized = written};
 }
 
-KeptNodes kept_nodes(const nb::callable& make) {
-  return KeptNodes([make](std::string_view schema, const std::string& uri) {
+NodeCache node_cache(const nb::callable& make) {
+  return NodeCache([make](std::string_view schema, const std::string& uri) {
     const nb::object found = make(nb::str(schema.data(), schema.size()), uri);
     return found.is_none() ? std::nullopt : std::optional(nb::cast<NodeRef>(found));
   });
@@ -67,7 +67,7 @@ void construct(PlainSchemas* self, const nb::dict& parts, bool written, bool ord
     return nb::cast<std::string>(intended(nb::str(name.data(), name.size())));
   };
   new (self) PlainSchemas({notation(parts, written), ordered}, {names[0], names[1], names[2], names[3]}, formats,
-                          std::move(by_name), kept_nodes(constrained), kept_nodes(closed), intended_keyword);
+                          std::move(by_name), node_cache(constrained), node_cache(closed), intended_keyword);
 }
 
 std::optional<Found> read(PlainSchemas& schemas, const nb::str& text, std::size_t most) {

@@ -1,4 +1,4 @@
-// PlainReader: one document on its way through `PlainSchemas`, as `document` of `emit/plain.py`.
+// PlainReader: reads one document for `PlainSchemas`. It is the C++ form of `PlainNodes.document` in `emit/plain.py`.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,8 @@ class PlainReader {
   std::optional<NodeRef> scalar(Index schema);
   std::optional<NodeRef> listed(const SchemaMembers& members, std::vector<SchemaAdvice>& advice);
   std::optional<NodeRef> constrained(Index schema, const SchemaMembers& members, std::vector<SchemaAdvice>& advice);
-  // Whether the members beside those of some roles assert nothing; adds to the advice, if it is given.
+  // Whether the members whose roles are not in `beside` assert nothing. Adds warnings about them to `advice`; without
+  // `advice`, returns false where a warning would be due.
   bool asserts_nothing(const SchemaMembers& members, Roles beside, bool is_root, std::vector<SchemaAdvice>* advice);
 
   PlainSchemas& schemas_;

@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 7> kKinds{{{"null", 
 constexpr unsigned kScalars = kNullKind | kBooleanKind | kNumberKind | kStringKind;
 constexpr std::uint32_t kLargestCount = std::uint32_t{1} << 31;
 
-// A number that counts, as written; none for any other value.
+// A non-negative integer in plain digits; nothing for any other value.
 std::optional<std::uint32_t> count(const JsonText& text, JsonText::Index value) {
   const JsonValue& number = text[value];
   std::uint32_t found = 0;

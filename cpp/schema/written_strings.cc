@@ -40,7 +40,7 @@ void append_character(std::string& text, std::uint32_t character, bool is_ascii)
 
 }  // namespace
 
-WrittenString written_string(std::string_view text, bool is_written) {
+WrittenString written_string(std::string_view text, bool is_serialized) {
   std::string raw;
   raw.reserve(text.size() + 2);
   raw += '"';
@@ -55,7 +55,7 @@ WrittenString written_string(std::string_view text, bool is_written) {
     }
   }
   raw += '"';
-  if (is_ascii || !is_written) return {Node::literal(std::move(raw)), {}};
+  if (is_ascii || !is_serialized) return {Node::literal(std::move(raw)), {}};
   std::string ascii = "\"";
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<std::uint8_t>(text[at]);

@@ -1,4 +1,4 @@
-// A string as JSON writes it, in quotes.
+// A string as JSON text, in quotes.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace detent {
 
-// The texts of a string that serialisers write: with escapes where JSON needs them; and the text in ASCII, null where
-// that is the same.
+// The literals of a string: raw, with escapes only where JSON requires them; and its ASCII form with \u escapes, null
+// where that is the same. Serialisers write one of these two forms.
 struct WrittenString {
-  NodeRef text, in_ascii;
+  NodeRef raw, ascii;
 };
 
-// `text` is UTF-8. Unless `is_written`, the text in ASCII is left out.
-WrittenString written_string(std::string_view text, bool is_written);
+// `text` is UTF-8. Without `is_serialized`, the ASCII form is left out.
+WrittenString written_string(std::string_view text, bool is_serialized);
 
 }  // namespace detent

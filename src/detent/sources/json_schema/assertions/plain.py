@@ -2,7 +2,7 @@
 
 Most schemas in use are of this form: types, members with their names, items, bounds of the number of items. Their
 expressions follow from the keywords alone (`emit.plain`), without formulas. `read_plain` returns None for any other
-schema and for any argument of a type that it does not expect; the general readers then decide, or report the mistake.
+schema and for any argument of a type that it does not expect; `SchemaDocument` then reads it, or reports the mistake.
 """
 
 from __future__ import annotations
@@ -147,9 +147,10 @@ def kinds_of(types: Any) -> int:
 
 
 def assert_nothing(schema: Mapping[str, Any], known: Set[str], advice: Advice | None, *, is_root: bool = False) -> bool:
-    """Whether the members beside the known ones assert nothing, and need no warning; with `advice`, they may need one.
+    """Whether the names in a schema that are not `known` assert nothing.
 
-    Advice is in the order of the schema.
+    A name that needs a warning is added to `advice`, in the order of the schema. Without `advice`, it makes the result
+    False.
     """
     for name in schema:
         if name in known:
