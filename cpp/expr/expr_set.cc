@@ -119,7 +119,7 @@ ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) 
   return id;
 }
 
-// The place of a set in the table: 0 where the set is new.
+// The slot of a set in the table: 0 where the set is new.
 std::uint32_t& ExprSet::set_slot(const ByteSet& set) {
   std::uint64_t key = 0;
   for (std::uint64_t word : set.words()) key = mix(key + word, 0x5bd1e995);
