@@ -22,7 +22,7 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
                      CompiledNodes* compiled)
     : meter_(limits),
       exprs_(known ? ExprSet(known->automaton.exprs_, known->automaton.compiled_, meter_) : ExprSet(meter_)),
-      derivatives_(exprs_, meter_),
+      derivatives_(known ? Derivatives(exprs_, meter_, known->automaton.derivatives_) : Derivatives(exprs_, meter_)),
       liveness_(
           known ? Liveness(exprs_, derivatives_, meter_, known->automaton.liveness_, known->automaton.compiled_.exprs)
                 : Liveness(exprs_, derivatives_, meter_)),
