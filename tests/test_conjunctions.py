@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise, product
 from random import Random
 
@@ -97,3 +98,31 @@ def test_random_conjunctions(seed: int, vocabulary: detent.Vocabulary) -> None:
     except detent.LimitError:
         pytest.skip("compile refuses it")
     _check_walk(language, vocabulary, seed)
+
+
+@pytest.mark.parametrize("seed", mostly_long(range(200), always=40))
+def test_live_states_have_a_text(seed: int) -> None:
+    """Three or four patterns and a number of characters, beside all texts over an alphabet: which prefixes are live."""
+    rng = Random(seed)
+    forms = [".*a.{%d}b.*", ".*\u00e9.{%d}", "(?:..)*", "(?:a|\u00e9.)*", "[^a]*b.{%d,}", "(?!.*b.{%d}b).*", ".{%d}a.*"]
+    patterns = [form.replace("%d", str(rng.randrange(4))) for form in rng.sample(forms, rng.randrange(2, 4))]
+    least = rng.randrange(4)
+    patterns += [rng.choice([".", "[ab\u00e9]"]) + f"{{{least},{least + rng.randrange(4)}}}"]
+    language = detent.regex("[ab\u00e9]*")
+    for pattern in patterns:
+        language &= detent.regex(pattern)
+    texts = {
+        text.encode()
+        for count in range(7)
+        for text in map("".join, product("ab\u00e9", repeat=count))
+        if all(re.fullmatch(pattern, text) for pattern in patterns)
+    }
+    dfa = _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
+    assert (dfa.start == 0) == (not texts)
+    prefixes = [bytes(one) for count in range(7) for one in product(b"ab\xc3\xa9", repeat=count)] if texts else []
+    live = {text[:end] for text in texts for end in range(len(text) + 1)}
+    for prefix in prefixes:
+        state = dfa.advance(dfa.start, prefix)
+        assert (state != 0) == (prefix in live)
+        if state:
+            assert prefix + dfa.some_completion(state) in texts

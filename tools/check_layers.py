@@ -65,6 +65,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "recent_states",
             "repeated_items",
             "reference_walk",
+            "set_table",
             "slice_masks",
             "target_nodes",
             "trie_walk",

@@ -121,19 +121,52 @@ bool CharacterCounts::has_every_longer(ExprId id, int depth) const {
 }
 
 std::optional<CharacterCounts::Bounded> CharacterCounts::bounded(ExprId id) {
-  if (exprs_.all_texts() == ExprSet::kEmpty || exprs_[id].op != Op::intersection || !is_self_contained(exprs_[id])) {
-    return std::nullopt;
-  }
+  if (exprs_[id].op != Op::intersection || !is_self_contained(exprs_[id])) return std::nullopt;
   const auto operands = exprs_.operands(id);
-  if (operands.size() != 2) return std::nullopt;
-  for (std::size_t i = 0; i < 2; ++i) {
-    Bounded found{operands[1 - i], 0, 0};
-    std::vector<ByteSet> missing;
-    if (!read_bound(operands[i], missing, found)) continue;
-    found.is_inside_character = !missing.empty();
-    if (completes_character({found.texts}, missing, 0)) return found;
+  if (operands.size() == 2 && exprs_.all_texts() != ExprSet::kEmpty) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      Bounded found{operands[1 - i], 0, 0};
+      std::vector<ByteSet> missing;
+      if (!read_bound(operands[i], missing, found)) continue;
+      found.is_inside_character = !missing.empty();
+      if (completes_character({found.texts}, missing, 0)) return found;
+    }
+  }
+  return bounded_below_need(id);
+}
+
+// Two operands that have no text in common, as one needs more characters than the other one may have.
+std::optional<CharacterCounts::Bounded> CharacterCounts::bounded_below_need(ExprId id) {
+  std::uint32_t most = UINT32_MAX;
+  for (ExprId operand : exprs_.operands(id)) most = std::min(most, most_characters(operand));
+  if (most == UINT32_MAX) return std::nullopt;
+  for (ExprId operand : exprs_.operands(id)) {
+    const std::optional<Fewest> need = fewest(operand);
+    if (need && need->characters > most) return Bounded{operand, 0, most};
   }
   return std::nullopt;
+}
+
+// An upper bound on the characters of a text of `id`, where it is a sequence of bytes and of counted characters.
+std::uint32_t CharacterCounts::most_characters(ExprId id) const {
+  std::uint32_t most = 0;
+  for (ExprId rest = id; rest != ExprSet::kEpsilon && most != UINT32_MAX;) {
+    const bool is_sequence = exprs_[rest].op == Op::concat;
+    const ExprId head = is_sequence ? exprs_[rest].first() : rest;
+    rest = is_sequence ? exprs_[rest].second() : ExprSet::kEpsilon;
+    const Expr& expr = exprs_[head];
+    std::uint32_t more = UINT32_MAX;
+    if (expr.op == Op::bytes) {
+      more = exprs_.set(expr.set_index()).is_subset_of(ByteSet::range(0x80, 0xBF)) ? 0 : 1;
+    } else if (expr.op == Op::repeat && expr.maximum() != ExprSet::kUnbounded) {
+      const Expr& part = exprs_[expr.part()];
+      const bool is_byte =
+          part.op == Op::bytes && exprs_.set(part.set_index()).is_subset_of(ByteSet::range(0x80, 0xBF));
+      if (is_byte || is_one_character(exprs_, expr.part())) more = is_byte ? 0 : expr.maximum();
+    }
+    most = saturating_add(most, more);
+  }
+  return most;
 }
 
 // Reads an expression such as .{2,5}, perhaps after continuation bytes that complete a started character (`missing`).

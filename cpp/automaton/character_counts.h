@@ -34,7 +34,9 @@ class CharacterCounts {
   // does where the last part is a loop over single characters, as in [a-z]{3}.*.
   bool has_every_longer(ExprId id) { return has_every_longer(id, 0); }
 
-  // The two operands of an intersection: `texts`, and all texts of `minimum` to `maximum` characters.
+  // The two operands of an intersection: `texts`, and all texts of `minimum` to `maximum` characters. Where one operand
+  // needs more characters than another one may have: the first of these, and that maximum, which have no text in
+  // common.
   struct Bounded {
     ExprId texts;
     std::uint32_t minimum, maximum;
@@ -45,6 +47,8 @@ class CharacterCounts {
 
  private:
   std::optional<Fewest> find_fewest(ExprId id, int depth);
+  std::optional<Bounded> bounded_below_need(ExprId id);
+  std::uint32_t most_characters(ExprId id) const;
   bool has_every_longer(ExprId id, int depth) const;
   bool read_bound(ExprId id, std::vector<ByteSet>& missing, Bounded& bound) const;
   bool completes_character(std::vector<ExprId> rest, std::span<const ByteSet> missing, int depth) const;

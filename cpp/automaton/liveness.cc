@@ -467,7 +467,8 @@ bool Liveness::expand(Search& search, std::size_t index) {
     combine_known_parts(to);
     const std::vector<ExprId> alternatives = known(to) == kUnknown ? alternatives_of(to) : std::vector<ExprId>{to};
     for (ExprId next : alternatives) {
-      const std::uint32_t length = known(next);
+      std::uint32_t length = known(next);
+      if (length == kUnknown && length_by_count(next) == kDead) remember(next, length = kDead, Use::lengths);
       if (length == kDead) continue;
       if (length != kUnknown) {
         if (length < shortest) nearest = next;

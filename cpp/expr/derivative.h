@@ -48,6 +48,8 @@ class Derivatives {
   std::uint32_t class_count() const { return class_count_; }
   const std::array<std::uint8_t, 256>& class_of() const { return class_of_; }
 
+  std::uint8_t representative(std::uint32_t byte_class) const { return representative_[byte_class]; }
+
   // The derivatives of `id`, one for each class. The pointer stays valid. The caller may replace an entry by an
   // expression of the same language.
   ExprId* row(ExprId id);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <queue>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 #include "automaton/conjuncts.h"
@@ -15,8 +14,7 @@ namespace detent {
 namespace {
 
 constexpr std::uint32_t kMaxMissing = 3;  // bytes that a character at the end of a token may lack
-constexpr std::size_t kMaxCompletions = 16;
-constexpr int kMaxFailedSearches = 4;
+constexpr std::size_t kMaxCompletions = 64;
 
 }  // namespace
 
@@ -53,15 +51,15 @@ bool ConjunctionWalk::run(ExprId state, ExprId reference, std::size_t first, std
       i = node.next;
       continue;
     }
-    if (is_live && has_reference &&
-        after.state.conjuncts == after.reference.conjuncts) {  // the builder holds these tokens
-      builder_.note_length(after.state.verdict.completion_bound);
+    const Verdict& verdict = verdicts_[after.state.set];
+    if (is_live && after.state.set == after.reference.set) {  // the builder holds these tokens
+      builder_.note_length(verdict.completion_bound);
       i = node.next;
       continue;
     }
     if (exits_) {
-      exits_->note(i, node.next, {is_live, is_live && after.state.verdict.accepting},
-                   {has_reference, has_reference && after.reference.verdict.accepting});
+      exits_->note(i, node.next, {is_live, verdict.accepting},
+                   {has_reference, verdicts_[after.reference.set].accepting});
     }
     if (!is_live) {
       for (; i < node.next; ++i) for_each_id(vocabulary_, trie_[i].token, [this](auto id) { builder_.refuse(id); });
@@ -69,23 +67,19 @@ bool ConjunctionWalk::run(ExprId state, ExprId reference, std::size_t first, std
     }
     if (node.token != TrieNode::kNoToken) {
       for_each_id(vocabulary_, node.token, [this](auto id) { builder_.allow(id); });
-      builder_.note_length(after.state.verdict.completion_bound);
+      builder_.note_length(verdict.completion_bound);
     }
     ++i;
   }
   return true;
 }
 
-std::size_t ConjunctionWalk::HashSet::operator()(const ConjunctSet& set) const {
-  std::uint64_t hash = set.size();
-  for (ConjunctId id : set) hash = (hash ^ id) * 0x9E3779B97F4A7C15u;
-  return hash ^ hash >> 32;
-}
-
-ConjunctionWalk::ConjunctSet ConjunctionWalk::split(ExprId state) {
-  ConjunctSet set;
+const ConjunctionWalk::ConjunctSet& ConjunctionWalk::split(ExprId state) {
+  const auto [known, is_new] = splits_.try_emplace(state.value);
+  ConjunctSet& set = known->second;
+  if (!is_new) return set;
   const std::vector<ExprId> parts =
-      automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) { return conjuncts_of(exprs, state); });
+      automaton_.edit([state](ExprSet& exprs, Derivatives&, auto&) { return conjuncts_of(exprs, state); });
   for (ExprId part : parts) set.push_back(intern(part));
   std::ranges::sort(set);
   set.erase(std::ranges::unique(set).begin(), set.end());
@@ -107,122 +101,160 @@ ConjunctionWalk::ConjunctId ConjunctionWalk::intern(ExprId conjunct) {
   return id->second;
 }
 
+ConjunctionWalk::SetId ConjunctionWalk::add(const ConjunctSet& conjuncts) {
+  const SetId set = sets_.add(conjuncts);
+  if (set < verdicts_.size()) return set;
+  Verdict& verdict = verdicts_.emplace_back();
+  if (conjuncts.empty()) {
+    verdict.liveness = Liveness::dead;
+  } else if (accept(conjuncts)) {
+    verdict.liveness = Liveness::live;
+    verdict.accepting = true;
+  } else if (conjuncts.size() == 1) {  // entries of rows are live
+    verdict.liveness = Liveness::live;
+    verdict.completion_bound = conjuncts_[conjuncts[0]].completion_bound;
+  }
+  return set;
+}
+
 void ConjunctionWalk::start(Intersection& at, ExprId state) {
-  const bool is_live = state != ExprSet::kEmpty;
-  at.conjuncts = is_live ? split(state) : ConjunctSet{};
-  at.state = state;
-  at.knows_state = true;
-  at.verdict = is_live ? Verdict{true, automaton_.accepting(state), automaton_.completion_bound(state)} : Verdict{};
+  at = {add(state == ExprSet::kEmpty ? ConjunctSet{} : split(state)), true, state};
+  Verdict& verdict = verdicts_[at.set];
+  if (verdict.liveness != Liveness::unknown) return;
+  verdict.liveness = Liveness::live;
+  verdict.completion_bound = automaton_.completion_bound(state);
 }
 
 // Follows the byte to the position at a depth, on one side. Returns whether that is live.
 bool ConjunctionWalk::follow(Side side, std::size_t depth) {
-  const Intersection& from = path_[depth - 1].*side;
   Intersection& to = path_[depth].*side;
+  to.set = follow((path_[depth - 1].*side).set, path_[depth].byte);
   to.knows_state = false;
-  if (from.verdict.is_live && follow(from.conjuncts, path_[depth].byte, to.conjuncts)) {
-    return find_verdict(side, depth).is_live;
-  }
-  to.verdict = {};
-  return false;
+  if (verdicts_[to.set].liveness == Liveness::unknown) decide(side, depth);
+  return verdicts_[to.set].liveness == Liveness::live;
 }
 
-// Returns whether no conjunct is dead after the byte.
-bool ConjunctionWalk::follow(const ConjunctSet& conjuncts, std::uint8_t byte, ConjunctSet& after) {
+ConjunctionWalk::SetId ConjunctionWalk::follow(SetId set, std::uint8_t byte) {
   const std::uint8_t byte_class = automaton_.class_of()[byte];
-  after.clear();
-  for (ConjunctId id : conjuncts) {
+  if (const SetId known = sets_.successor(set, byte_class); known != Sets::kUnknown) return known;
+  ConjunctSet after;
+  for (ConjunctId id : sets_[set]) {
     if (!conjuncts_[id].knows_successors[byte_class]) {
       const ExprId next = conjuncts_[id].row[byte_class];
-      ConjunctSet set = next == ExprSet::kEmpty ? ConjunctSet{} : split(next);  // may move conjuncts_
-      conjuncts_[id].successors[byte_class] = std::move(set);
+      ConjunctSet successors = next == ExprSet::kEmpty ? ConjunctSet{} : split(next);  // may move conjuncts_
+      conjuncts_[id].successors[byte_class] = std::move(successors);
       conjuncts_[id].knows_successors[byte_class] = true;
     }
     const ConjunctSet& next = conjuncts_[id].successors[byte_class];
-    if (next.empty()) return false;
+    if (next.empty()) {
+      after.clear();
+      break;
+    }
     after.insert(after.end(), next.begin(), next.end());
   }
   std::ranges::sort(after);
   after.erase(std::ranges::unique(after).begin(), after.end());
+  const SetId successor = add(after);
+  sets_.set_successor(set, byte_class, successor);
+  return successor;
+}
+
+void ConjunctionWalk::decide(Side side, std::size_t depth) {
+  const SetId set = (path_[depth].*side).set;
+  if (decide_by_completions(set) || decide_by_search(set)) return;
+  const ExprId state = state_at(side, depth);
+  Verdict& verdict = verdicts_[set];
+  verdict.liveness = state == ExprSet::kEmpty ? Liveness::dead : Liveness::live;
+  if (state != ExprSet::kEmpty) verdict.completion_bound = automaton_.completion_bound(state);
+}
+
+bool ConjunctionWalk::decide_by_completions(SetId set) {
+  for (std::size_t k = 0; k < completions_.size(); ++k) {
+    const Completion& completion = completions_[k];
+    if (!std::ranges::all_of(sets_[set], [&](ConjunctId each) { return contains(each, completion); })) continue;
+    verdicts_[set].liveness = Liveness::live;
+    verdicts_[set].completion_bound = static_cast<std::uint32_t>(completion.text.size());
+    if (k > 0) std::swap(completions_[k], completions_[k - 1]);
+    return true;
+  }
+  return false;
+}
+
+// Searches for a text that is in all conjuncts: best first, by the sum of the bytes that each conjunct still needs.
+// After some sets, every second one is that of the fewest bytes in all. Where there is no text, all sets that were seen
+// are dead. Returns false, and decides nothing, where the search took too long.
+bool ConjunctionWalk::decide_by_search(SetId set) {
+  constexpr std::size_t kGreedy = 16, kMost = 64;  // sets
+  std::vector<SearchNode> nodes;
+  ++search_count_;
+  using Entry = std::tuple<std::uint64_t, std::uint64_t, std::size_t>;  // the later node of equal ones first
+  const auto is_farther = [](const Entry& one, const Entry& other) {
+    const auto [first, second, node] = one;
+    const auto [other_first, other_second, other_node] = other;
+    return std::tie(first, second, other_node) > std::tie(other_first, other_second, node);
+  };
+  using Queue = std::priority_queue<Entry, std::vector<Entry>, decltype(is_farther)>;
+  Queue by_distance(is_farther), by_length(is_farther);
+  std::vector<bool> is_expanded;
+  const auto add_node = [&](const SearchNode& node) {
+    std::uint64_t total = 0, least = 0;
+    for (ConjunctId each : sets_[node.set]) {
+      const std::uint64_t bound = conjuncts_[each].completion_bound;
+      total += bound;
+      least = std::max(least, bound);
+    }
+    by_distance.emplace(total, 0, nodes.size());
+    by_length.emplace(node.depth + least, total, nodes.size());
+    nodes.push_back(node);
+    is_expanded.push_back(false);
+  };
+  add_node({set, 0, 0, 0});
+  std::size_t expanded = 0;
+  while (true) {
+    Queue& queue = expanded > kGreedy && expanded % 2 == 1 ? by_length : by_distance;
+    if (queue.empty()) break;
+    const std::size_t at = std::get<2>(queue.top());
+    queue.pop();
+    if (is_expanded[at]) continue;
+    is_expanded[at] = true;
+    if (++expanded > kMost || expansions_left_ == 0) return false;
+    --expansions_left_;
+    for (std::uint8_t byte : bytes_) {
+      const SetId after = follow(nodes[at].set, byte);
+      Verdict& verdict = verdicts_[after];
+      if (verdict.liveness == Liveness::dead || std::exchange(verdict.last_search, search_count_) == search_count_) {
+        continue;
+      }
+      add_node({after, at, nodes[at].depth + 1, byte});
+      if (verdict.liveness == Liveness::live) {
+        note_path(nodes, nodes.size() - 1);
+        return true;
+      }
+    }
+  }
+  for (const SearchNode& node : nodes) verdicts_[node.set].liveness = Liveness::dead;
   return true;
 }
 
-const ConjunctionWalk::Verdict& ConjunctionWalk::find_verdict(Side side, std::size_t depth) {
-  Intersection& at = path_[depth].*side;
-  const auto [known, is_new] = verdicts_.try_emplace(at.conjuncts);
-  if (is_new) known->second = decide(side, depth);
-  return at.verdict = known->second;
-}
-
-ConjunctionWalk::Verdict ConjunctionWalk::decide(Side side, std::size_t depth) {
-  const ConjunctSet& conjuncts = (path_[depth].*side).conjuncts;
-  if (accept(conjuncts)) return {true, true, 0};
-  if (conjuncts.size() == 1)
-    return {true, false, conjuncts_[conjuncts[0]].completion_bound};  // entries of rows are live
-  for (std::size_t k = 0; k < completions_.size(); ++k) {
-    const Completion& completion = completions_[k];
-    if (!std::ranges::all_of(conjuncts, [&](ConjunctId each) { return contains(each, completion); })) continue;
-    const auto length = static_cast<std::uint32_t>(completion.text.size());
-    if (k > 0) std::swap(completions_[k], completions_[k - 1]);
-    return {true, false, length};
+// The sets on the way to a live set are live.
+void ConjunctionWalk::note_path(const std::vector<SearchNode>& nodes, std::size_t last) {
+  const bool is_whole = verdicts_[nodes[last].set].accepting;
+  std::uint32_t length = verdicts_[nodes[last].set].completion_bound;
+  std::string text;
+  for (std::size_t i = last; i != 0; i = nodes[i].parent) {
+    text += static_cast<char>(nodes[i].byte);
+    Verdict& verdict = verdicts_[nodes[nodes[i].parent].set];
+    verdict.liveness = Liveness::live;
+    verdict.completion_bound = length = saturating_add(length, 1);
   }
-  if (failed_searches_ < kMaxFailedSearches) {
-    if (std::optional<std::string> text = find_completion(conjuncts)) {
-      const auto length = static_cast<std::uint32_t>(text->size());
-      if (completions_.size() == kMaxCompletions) completions_.pop_back();
-      completions_.insert(completions_.begin(), {std::move(*text), completion_count_++});
-      return {true, false, length};
-    }
-    ++failed_searches_;
-  }
-  const ExprId state = state_at(side, depth);
-  return state == ExprSet::kEmpty ? Verdict{} : Verdict{true, false, automaton_.completion_bound(state)};
-}
-
-// Searches for a text that is in all conjuncts: best first, by the sum of the distances to acceptance.
-std::optional<std::string> ConjunctionWalk::find_completion(const ConjunctSet& conjuncts) {
-  constexpr std::size_t kMaxExpanded = 256;
-  struct Step {
-    ConjunctSet conjuncts;
-    std::size_t parent;
-    std::uint8_t byte;
-  };
-  std::vector<Step> nodes{{conjuncts, 0, 0}};
-  std::unordered_set<ConjunctSet, HashSet> seen{conjuncts};
-  using Entry = std::tuple<std::uint64_t, std::size_t>;  // distance, node: the later one of equal ones first
-  const auto is_farther = [](const Entry& one, const Entry& other) {
-    return std::get<0>(one) != std::get<0>(other) ? std::get<0>(one) > std::get<0>(other)
-                                                  : std::get<1>(one) < std::get<1>(other);
-  };
-  std::priority_queue<Entry, std::vector<Entry>, decltype(is_farther)> pending(is_farther);
-  pending.emplace(distance(conjuncts), 0);
-  ConjunctSet after;
-  for (std::size_t expanded = 0; !pending.empty() && expanded < kMaxExpanded; ++expanded) {
-    const std::size_t at = std::get<1>(pending.top());
-    pending.pop();
-    for (std::uint8_t byte : bytes_) {
-      if (!follow(nodes[at].conjuncts, byte, after) || !seen.insert(after).second) continue;
-      nodes.push_back({after, at, byte});
-      if (accept(after)) {
-        std::string text;
-        for (std::size_t i = nodes.size() - 1; i != 0; i = nodes[i].parent) text += static_cast<char>(nodes[i].byte);
-        std::ranges::reverse(text);
-        return text;
-      }
-      pending.emplace(distance(after), nodes.size() - 1);
-    }
-  }
-  return std::nullopt;
+  if (!is_whole) return;
+  std::ranges::reverse(text);
+  if (completions_.size() == kMaxCompletions) completions_.pop_back();
+  completions_.insert(completions_.begin(), {std::move(text), completion_count_++});
 }
 
 bool ConjunctionWalk::accept(const ConjunctSet& conjuncts) const {
   return std::ranges::all_of(conjuncts, [this](ConjunctId each) { return conjuncts_[each].accepting; });
-}
-
-std::uint64_t ConjunctionWalk::distance(const ConjunctSet& conjuncts) const {
-  std::uint64_t total = 0;
-  for (ConjunctId each : conjuncts) total += conjuncts_[each].completion_bound;
-  return total;
 }
 
 bool ConjunctionWalk::contains(ConjunctId conjunct, const Completion& completion) {
@@ -247,17 +279,23 @@ ExprId ConjunctionWalk::state_at(Side side, std::size_t depth) {
 // Allows the whole subtree at once if each of its characters leads all conjuncts back to themselves.
 bool ConjunctionWalk::take_subtree(const Intersection& at, bool has_reference, std::size_t i) {
   const Subtree& subtree = vocabulary_.subtrees()[trie_[i].subtree];
-  if (exits_ && at.verdict.accepting) return false;
-  const bool is_loop = std::ranges::all_of(at.conjuncts, [&](ConjunctId each) {
-    return subtree.used.is_subset_of(automaton_.self_loop_bytes(conjuncts_[each].state));
-  });
-  if (!is_loop) return false;
+  const Verdict& verdict = verdicts_[at.set];
+  if ((exits_ && verdict.accepting) || !subtree.used.is_subset_of(loop_of(at.set))) return false;
   if (exits_ && has_reference) {
     exits_->removed.emplace_back(static_cast<std::uint32_t>(i), trie_[i].next);
   }
   builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
-  builder_.note_length(saturating_add(at.verdict.completion_bound, kMaxMissing));
+  builder_.note_length(saturating_add(verdict.completion_bound, kMaxMissing));
   return true;
+}
+
+const ByteSet& ConjunctionWalk::loop_of(SetId set) {
+  Verdict& verdict = verdicts_[set];
+  if (!std::exchange(verdict.knows_loop, true)) {
+    verdict.loop = ByteSet::all();
+    for (ConjunctId each : sets_[set]) verdict.loop = verdict.loop & automaton_.self_loop_bytes(conjuncts_[each].state);
+  }
+  return verdict.loop;
 }
 
 }  // namespace detent
