@@ -13,6 +13,7 @@
 
 #include "automaton/automaton.h"
 #include "automaton/slice_finder.h"
+#include "automaton/unbounded_state.h"
 
 namespace detent {
 
@@ -20,17 +21,6 @@ namespace detent {
 struct SlicedState {
   std::vector<Slice> slices;
   ExprId remainder;
-};
-
-// A state without the upper bounds of its repeats. It agrees with the given state on texts of at most `rounds` bytes.
-struct UnboundedState {
-  ExprId state;  // the given state if it has no such bounds
-  std::uint32_t rounds = UINT32_MAX;
-  std::uint32_t characters = 0;  // the two states also agree on the texts of at most that many characters
-  bool in_intersection = false;  // another operand may require further rounds
-  // After any text inside the first part, the unbounded state has a completion of at most that many bytes of the part.
-  // Nothing where the expression does not show it.
-  std::optional<std::uint32_t> needed = std::nullopt;
 };
 
 // A JSON string of `minimum` to `maximum` characters, each from one set, such as "[a-z]{2,5}".

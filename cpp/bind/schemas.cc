@@ -70,14 +70,14 @@ void construct(PlainSchemas* self, const nb::dict& parts, bool written, bool ord
                           std::move(by_name), node_cache(constrained), node_cache(closed), intended_keyword);
 }
 
-std::optional<Found> read(PlainSchemas& schemas, const nb::str& text, std::size_t most) {
+std::optional<Found> read(PlainSchemas& schemas, const nb::str& text, std::size_t max_schemas) {
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (!data) {  // a lone surrogate
     PyErr_Clear();
     return std::nullopt;
   }
-  std::optional<PlainDocument> found = schemas.read({data, static_cast<std::size_t>(size)}, most);
+  std::optional<PlainDocument> found = schemas.read({data, static_cast<std::size_t>(size)}, max_schemas);
   if (!found) return std::nullopt;
   std::vector<Advice> advice;
   for (SchemaAdvice& each : found->advice) {
@@ -94,7 +94,7 @@ void bind_schemas(nb::module_& m) {
       .def("__init__", &construct, "parts"_a, "written"_a, "ordered"_a, "names"_a, "formats"_a, "dialects"_a,
            "constrained"_a, "closed"_a, "intended"_a,
            "`names` are those of annotations, identifiers, constraints of scalars, and all keywords.")
-      .def("read", &read, "text"_a, "most"_a,
+      .def("read", &read, "text"_a, "max_schemas"_a,
            "The expression of a document, its advice, the root's title, first names and number of names; or None.");
 }
 

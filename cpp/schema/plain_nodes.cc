@@ -45,12 +45,13 @@ NodeRef PlainNodes::whole(const JsonText& text, const PlainSchema& plain, const 
 }
 
 NodeRef PlainNodes::array(const PlainSchema& plain, const Inner& inner) const {
-  const std::optional<NodeRef> item = plain.most == 0U ? std::nullopt : inner(plain.targets.back());
-  if (!item) return plain.least > 0 ? Node::empty() : notation_.empty_array;
-  const std::uint32_t upper = plain.most ? *plain.most - 1 : Node::kUnbounded;
-  NodeRef more = Node::repeat(Node::concat({notation_.comma, *item}), plain.least > 0 ? plain.least - 1 : 0, upper);
+  const std::optional<NodeRef> item = plain.max_items == 0U ? std::nullopt : inner(plain.targets.back());
+  if (!item) return plain.min_items > 0 ? Node::empty() : notation_.empty_array;
+  const std::uint32_t upper = plain.max_items ? *plain.max_items - 1 : Node::kUnbounded;
+  NodeRef more =
+      Node::repeat(Node::concat({notation_.comma, *item}), plain.min_items > 0 ? plain.min_items - 1 : 0, upper);
   NodeRef some = Node::concat({notation_.open_array, *item, std::move(more), notation_.close_array});
-  return plain.least > 0 ? some : Node::union_of({notation_.empty_array, std::move(some)});
+  return plain.min_items > 0 ? some : Node::union_of({notation_.empty_array, std::move(some)});
 }
 
 NodeRef PlainNodes::object(const JsonText& text, const PlainSchema& plain, const Inner& inner) const {

@@ -19,19 +19,20 @@ constexpr Roles kPlain = kTyped | kOfObjects | kOfArrays;
 
 }  // namespace
 
-std::optional<PlainDocument> PlainReader::read(PlainSchemas& schemas, const JsonText& text, std::size_t most) {
+std::optional<PlainDocument> PlainReader::read(PlainSchemas& schemas, const JsonText& text, std::size_t max_schemas) {
   const Index named = text.member(0, "$schema");
   if (named != kNone && (text[named].kind != JsonKind::string || text[named].text.empty())) return std::nullopt;
   const auto dialect = schemas.dialects_.find(named == kNone ? std::string() : std::string(text[named].text));
   if (dialect == schemas.dialects_.end() || !SchemaReferences::has_one_base(text)) return std::nullopt;
-  return PlainReader(schemas, text, dialect->second, most).document();
+  return PlainReader(schemas, text, dialect->second, max_schemas).document();
 }
 
-PlainReader::PlainReader(PlainSchemas& schemas, const JsonText& text, const SchemaDialect& dialect, std::size_t most)
+PlainReader::PlainReader(PlainSchemas& schemas, const JsonText& text, const SchemaDialect& dialect,
+                         std::size_t max_schemas)
     : schemas_(schemas),
       text_(text),
       dialect_(dialect),
-      most_(most),
+      max_schemas_(max_schemas),
       references_(text, schemas.roles_, dialect.year),
       known_(text.size()) {}
 
@@ -54,7 +55,7 @@ std::optional<NodeRef> PlainReader::node_of(Index schema, unsigned depth) {
   if (known_[schema]) return known_[schema];
   if (depth > kDeepest || plain_.contains(schema)) return std::nullopt;  // a schema inside itself
   std::optional<PlainSchema> found = read_plain(schema);
-  if (plain_count_ >= most_) return std::nullopt;
+  if (plain_count_ >= max_schemas_) return std::nullopt;
   if (!found) {
     if (schema == 0 || !text_.is_object(schema)) return std::nullopt;
     return known_[schema] = schemas_.closed_.node(text_.written(schema), dialect_.uri);

@@ -12,13 +12,13 @@ namespace detent {
 
 class PlainReader {
  public:
-  static std::optional<PlainDocument> read(PlainSchemas& schemas, const JsonText& text, std::size_t most);
+  static std::optional<PlainDocument> read(PlainSchemas& schemas, const JsonText& text, std::size_t max_schemas);
 
  private:
   using Index = JsonText::Index;
   static constexpr Index kNone = JsonText::kNone;
 
-  PlainReader(PlainSchemas& schemas, const JsonText& text, const SchemaDialect& dialect, std::size_t most);
+  PlainReader(PlainSchemas& schemas, const JsonText& text, const SchemaDialect& dialect, std::size_t max_schemas);
 
   std::optional<PlainDocument> document();
   std::optional<NodeRef> node_of(Index schema, unsigned depth);
@@ -34,7 +34,7 @@ class PlainReader {
   PlainSchemas& schemas_;
   const JsonText& text_;
   const SchemaDialect& dialect_;
-  std::size_t most_, plain_count_ = 0;
+  std::size_t max_schemas_, plain_count_ = 0;
   SchemaReferences references_;
   std::vector<std::optional<NodeRef>> known_;  // by schema
   std::unordered_map<Index, PlainSchema> plain_;

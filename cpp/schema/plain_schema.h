@@ -31,8 +31,8 @@ struct PlainSchema {
   std::vector<std::pair<Index, Index>> members;                 // names and values
   std::vector<Index> required;                                  // the names, each once
   Index additional = JsonText::kNone, items = JsonText::kNone;  // kNone: any value
-  std::uint32_t least = 0;                                      // number of items
-  std::optional<std::uint32_t> most;
+  std::uint32_t min_items = 0;
+  std::optional<std::uint32_t> max_items;
   // The subschemas after their references are followed: of anyOf or oneOf; otherwise of the members, then
   // `additional`, then `items`.
   std::vector<Index> targets;

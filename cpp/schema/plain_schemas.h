@@ -55,9 +55,9 @@ class PlainSchemas {
   PlainSchemas(PlainNodes nodes, MemberRoles roles, const std::vector<std::string>& formats, Dialects dialects,
                NodeCache constrained, NodeCache closed, Intended intended);
 
-  // Reads a document; nothing if it is not plain, or has more than `most` plain schemas. `text` is UTF-8. Only one
-  // thread at a time may call it.
-  std::optional<PlainDocument> read(std::string_view text, std::size_t most);
+  // Reads a document; nothing if it is not plain, or has more than `max_schemas` plain schemas. `text` is UTF-8. Only
+  // one thread at a time may call it.
+  std::optional<PlainDocument> read(std::string_view text, std::size_t max_schemas);
 
  private:
   friend class PlainReader;

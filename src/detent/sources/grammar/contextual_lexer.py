@@ -280,7 +280,7 @@ class Terminals:
         key = ("loop", path.entry, path.option, extensions.states)
         if self._ask(key, partial(self._reads_on, terminal, path)):
             loop = self.reading(path).loop
-            is_ascii = min(nexts & (ends | goes_on)) < 0x80  # a character; another byte may begin different ones
+            is_ascii = min(nexts & (ends | goes_on)) < 0x80  # other first bytes may begin characters outside the loop
             key = ("follows", path.entry, path.option, following)
             if not is_ascii and loop is not None and not self._ask(key, partial(self._may_begin, loop, following)):
                 return Guard.NONE

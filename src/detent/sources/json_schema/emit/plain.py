@@ -71,8 +71,8 @@ class PlainNodes:
         self._closed_schemas = closed
         self._types: dict[tuple[str, int], _core.Node] = {}
 
-    def document(self, root: Any, dialect: Dialect, most: int) -> _core.Node | None:
-        """Return the expression of a document of plain schemas alone, at most `most` of them; else None."""
+    def document(self, root: Any, dialect: Dialect, max_schemas: int) -> _core.Node | None:
+        """Return the expression of a document of plain schemas alone, at most `max_schemas` of them; else None."""
         known: dict[int, _core.Node] = {}
         plain: dict[int, PlainRead] = {}
         start = target(root, root, dialect)
@@ -87,7 +87,7 @@ class PlainNodes:
                 known[id(schema)] = self._whole(*plain[id(schema)], known)
                 continue
             found = self._read(schema, root, dialect, warnings)
-            if len(plain) >= most:
+            if len(plain) >= max_schemas:
                 return None
             if found is None:
                 closed = self._closed(schema, dialect) if schema is not root else None
@@ -143,7 +143,7 @@ class PlainNodes:
         *values, other, item = [None if one is False else anything if one is True else known[id(one)] for one in inner]
         parts = self.scalars(plain.kinds)
         if plain.kinds & ARRAY:
-            parts.append(self.array(plain, None if plain.most == 0 else item))
+            parts.append(self.array(plain, None if plain.max_items == 0 else item))
         if plain.kinds & OBJECT:
             parts.append(self.object(plain, dict(zip(plain.properties, values, strict=True)), other))
         return union_of(parts)
@@ -214,13 +214,13 @@ class PlainNodes:
 
     def array(self, plain: PlainSchema, item: _core.Node | None) -> _core.Node:
         """Return the expression of the arrays of a schema; `item` is None if no item is valid."""
-        spelling, most = self._spelling, plain.most
+        spelling, max_items = self._spelling, plain.max_items
         if item is None:
-            return _core.empty() if plain.least else spelling.empty_array
-        upper = None if most is None else most - 1
-        more = _core.repeat(_core.concat([spelling.comma, item]), max(plain.least - 1, 0), upper)
+            return _core.empty() if plain.min_items else spelling.empty_array
+        upper = None if max_items is None else max_items - 1
+        more = _core.repeat(_core.concat([spelling.comma, item]), max(plain.min_items - 1, 0), upper)
         whole = _core.concat([spelling.open_array, item, more, spelling.close_array])
-        return whole if plain.least else _core.union([spelling.empty_array, whole])
+        return whole if plain.min_items else _core.union([spelling.empty_array, whole])
 
     def object(
         self, plain: PlainSchema, values: Mapping[str, _core.Node | None], other: _core.Node | None
@@ -287,7 +287,7 @@ class PlainEmitter:
         return known if known is not None else (yield value)
 
     def _array(self, node: SchemaNode, plain: PlainSchema) -> Task:
-        item = None if plain.most == 0 else (yield from self._inner(node, plain.items, "items"))
+        item = None if plain.max_items == 0 else (yield from self._inner(node, plain.items, "items"))
         return self._nodes.array(plain, item)
 
     def _object(self, node: SchemaNode, plain: PlainSchema) -> Task:

@@ -58,7 +58,7 @@ class PlainWarnings:
 def _has_unread_parts(plain: PlainSchema | str) -> bool:
     if isinstance(plain, str):
         return False
-    return plain.items is False or plain.most == 0 or any(inner is False for inner in plain.properties.values())
+    return plain.items is False or plain.max_items == 0 or any(inner is False for inner in plain.properties.values())
 
 
 def _pointers(root: Any, plain: Mapping[int, PlainRead], dialect: Dialect) -> Iterator[tuple[Any, str]]:
