@@ -427,26 +427,6 @@ CompletionPaths::Step Automaton::completion_step(ExprId state) {
   return edit([&](ExprSet&, Derivatives&, Liveness&) { return completion_paths_.step(state); });
 }
 
-// Whether the first step is known, or found with so much work. The steps after it are known then. While decoding, as
-// compiling limits all work.
-bool Automaton::has_completion_step(ExprId state, std::int64_t max_work) {
-  const ForkGuard guard;
-  const std::lock_guard lock(mutex_);
-  meter_.limit_total(max_work);
-  meter_.restart();
-  bool is_found = true;
-  try {
-    completion_paths_.step(state);
-  } catch (const Error& error) {
-    if (std::string_view(error.subject()) != "compiled_work") throw;
-    is_found = false;
-  }
-  note_work();
-  add_state_slots();
-  meter_.limit_total(Meter::kNoTotal);
-  return is_found;
-}
-
 // The byte that leads to the state of the least length.
 std::uint8_t Automaton::byte_of_completion(const ExprId* next) {
   return edit([&](ExprSet&, Derivatives&, Liveness& liveness) {
@@ -466,11 +446,8 @@ std::uint8_t Automaton::byte_of_completion(const ExprId* next) {
 
 // Lists of distinct items have no completion paths: their rows do not depend on the text of the item that is being
 // read. But the lengths of these lists fall byte by byte along their shortest items.
-std::optional<std::string> Automaton::some_completion(ExprId state, std::int64_t max_work) {
+std::optional<std::string> Automaton::some_completion(ExprId state) {
   const bool lacks_text = without_text(state) == state && has_open_item(state);
-  if (!has_lists() && !accepting(state) && max_work != Meter::kNoTotal && !has_completion_step(state, max_work)) {
-    return std::nullopt;
-  }
   std::string text;
   while (!accepting(state)) {
     if (has_closed_item(state)) return std::nullopt;

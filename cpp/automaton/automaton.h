@@ -179,9 +179,8 @@ class Automaton {
   // ("question_work") where the search for it takes too long.
   std::string shortest_completion(ExprId state);
   // Some string that leads from a live `state` to acceptance, found along known lengths instead of a search for the
-  // shortest one. Nothing where that takes more than `max_work`, or where a state without the text of its item
-  // (without_text) reaches the end of the item.
-  std::optional<std::string> some_completion(ExprId state, std::int64_t max_work = Meter::kNoTotal);
+  // shortest one. Nothing where a state without the text of its item (without_text) reaches the end of the item.
+  std::optional<std::string> some_completion(ExprId state);
   // Upper bounds on the length of the shortest completion: of `state`, and of every state that follows it (UINT32_MAX:
   // unknown).
   std::uint32_t completion_bound(ExprId state) {
@@ -236,7 +235,6 @@ class Automaton {
   bool search_tokenizable(ExprId state);
   std::uint32_t search_completion_bound(ExprId state);
   const Alternative& expand(AlternativeId id);
-  bool has_completion_step(ExprId state, std::int64_t max_work);
   bool descend(ExprId state, std::string& text);
   std::uint8_t byte_of_completion(const ExprId* next);
   void add_state_slots();

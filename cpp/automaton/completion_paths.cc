@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "automaton/alternatives.h"
-#include "automaton/conjunct_search.h"
 #include "expr/lengths.h"
 
 namespace detent {
@@ -70,11 +69,6 @@ std::uint32_t CompletionPaths::length_of(ExprId state) {
 }
 
 void CompletionPaths::find(ExprId state) {
-  if (!exprs_[state].nonempty) {
-    if (const std::optional<std::string> text = find_text_by_conjuncts(exprs_, derivatives_, meter_, state)) {
-      return remember(state, *text);
-    }
-  }
   if (const std::optional<std::string> text = descend(state)) {
     remember(state, *text);
   } else {

@@ -73,15 +73,20 @@ std::optional<std::vector<std::uint32_t>> AlternativeDistances::completion_withi
   if (allowance.work <= 0) return std::nullopt;
   Search search;
   std::size_t found = SIZE_MAX;
+  std::vector<std::uint32_t> rest;  // from the alternative that was found
   const auto add = [&](AlternativeId id, std::size_t from, std::uint32_t token, std::uint32_t depth) {
     const auto [least, is_new] = search.depths.try_emplace(id.value, depth);
     if (!is_new && least->second <= depth) return;
     least->second = depth;
     const std::uint32_t left = tokens - depth;
-    const Bounds& known = bounds(id);
+    Bounds& known = bounds(id);
     if (known.lower > left) return;
     if (known.upper > left && !known.tightened) tighten(id, allowance);
-    if (known.upper <= left) found = search.nodes.size();
+    if (known.upper <= left) {  // a bound by the form tells that a completion exists; the known one may be longer
+      rest = tokens_from(id);
+      if (rest.size() <= left) found = search.nodes.size();
+      known.upper = static_cast<std::uint32_t>(rest.size());
+    }
     search.push({id, from, token, depth}, saturating_add(depth, known.upper));
   };
   for (AlternativeId id : automaton_.split(state)) {
@@ -109,8 +114,7 @@ std::optional<std::vector<std::uint32_t>> AlternativeDistances::completion_withi
     return std::nullopt;
   }
   std::vector<std::uint32_t> path;
-  std::vector<std::uint32_t> rest = tokens_from(search.nodes[found].id);
-  std::uint32_t length = bounds(search.nodes[found].id).upper;
+  auto length = static_cast<std::uint32_t>(rest.size());
   for (std::size_t at = found; search.nodes[at].from != SIZE_MAX; at = search.nodes[at].from) {
     const Search::Node& node = search.nodes[at];
     path.push_back(node.token);

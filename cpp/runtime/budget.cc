@@ -98,13 +98,13 @@ const std::vector<ExprId>* Budget::successors(ExprId state, Allowance& allowance
   return &(successors_[state.value] = std::move(*next));
 }
 
-// Tokenizes the shortest completion of `state`, if that is found with so much work, into the fewest tokens. Also bounds
-// the states between these tokens, so that a matcher that follows them is never refused.
-void Budget::tighten(ExprId state, std::int64_t max_work) {
+// Tokenizes the shortest completion of `state` into the fewest tokens. Also bounds the states between these tokens, so
+// that a matcher that follows them is never refused.
+void Budget::tighten(ExprId state) {
   bounds_[state.value].tightened = true;
   if (machine_.automaton().completion_bound(state) > kLongestCompletion) return;  // keep the bound by its bytes
   const Vocabulary& vocabulary = machine_.vocabulary();
-  const std::optional<std::string> text = machine_.automaton().some_completion(state, max_work);
+  const std::optional<std::string> text = machine_.automaton().some_completion(state);
   if (!text || !can_write(*text)) return;
   const std::vector<std::uint32_t> tokens = vocabulary.fewest_tokens(*text);
   if (lacks_text(state)) {
@@ -230,7 +230,7 @@ std::optional<bool> Budget::decide_by_bounds(ExprId state, std::uint32_t tokens,
   if (!known.tightened) {
     if (allowance.work <= 0) return false;
     const std::int64_t work_before = machine_.automaton().work();
-    tighten(state, allowance.work / allowance.nodes_per_step);
+    tighten(state);
     if (bounds_[state.value].upper > tokens && any_text != state) tighten_inside_item(state);
     allowance.work -= allowance.nodes_per_step * (machine_.automaton().work() - work_before);
     if (bounds_[state.value].upper <= tokens) return true;

@@ -110,7 +110,7 @@ class Budget {
   Bounds& bounds(ExprId state);
   // Returns null if the allowance is used up.
   const std::vector<ExprId>* successors(ExprId state, Allowance& allowance);
-  void tighten(ExprId state, std::int64_t max_work = Meter::kNoTotal);
+  void tighten(ExprId state);
   void tighten_inside_item(ExprId state);
   void note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens);
   std::optional<bool> decide_by_bounds(ExprId state, std::uint32_t tokens, Allowance& allowance);
