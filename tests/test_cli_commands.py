@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import detent
 from detent.cli import main
 
 DATE = "[0-9]{4}-[0-9]{2}"
@@ -80,6 +81,10 @@ def test_tokenizers(run: Any, tmp_path: Path) -> None:
     assert (found["tokens"], found["canonical"], found["bytes_without_token"]) == (2048, "exact", [])
     assert "canonical" in run("tokenizers")[1]
     assert run("tokenizers", str(tmp_path))[0] == 2
+    embedded = Path(detent.__file__).parent / "models" / "weights" / "tokenizer.json"
+    (tmp_path / "tokenizer.json").write_bytes(embedded.read_bytes())  # no file beside it names the end of text
+    assert "end of text          none\n" in run("tokenizers", str(tmp_path))[1]
+    assert run("explain", "--regex", DATE, "--tokenizer", str(tmp_path), "2021")[0] == 0
 
 
 def test_completion(run: Any) -> None:

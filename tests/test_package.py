@@ -100,3 +100,19 @@ def test_names_load_their_module_at_first_use() -> None:
 def test_the_catalogue_of_errors_has_every_error() -> None:
     catalogue = (ROOT / "docs" / "errors.md").read_text("utf-8")
     assert set(re.findall(r"^## (\w+)$", catalogue, re.MULTILINE)) == set(detent.errors.__all__)
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "extra"),
+    [
+        ("torch", "import detent.torch", "torch"),
+        ("jax", "import detent.jax", "jax"),
+        ("pyarrow", "import detent.ray", "ray"),
+        ("matplotlib", "detent.generate(detent.load_model(), 'a', detent.literal('b')).report.plot()", "plot"),
+        ("llama_cpp", "detent.models.LlamaCpp('model.gguf')", "gguf"),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(package: str, code: str, extra: str) -> None:
+    hidden = f"import sys; sys.modules[{package!r}] = None; import detent, detent.models\n"
+    caught = "except Exception as error:\n    print(error)"
+    assert f"pip install 'detent[{extra}]'" in run_python(f"{hidden}try:\n    {code}\n{caught}")

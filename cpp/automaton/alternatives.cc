@@ -9,7 +9,7 @@
 namespace detent {
 namespace {
 
-constexpr std::size_t kMaxResiduals = 4096;  // of a state, in all classes; beyond, sequences share their beginnings
+constexpr std::size_t kMaxResiduals = 4096;  // of a state, in all classes; a state with more keeps its unions
 constexpr int kMaxDepth = 4;                 // operators above the union
 constexpr std::uint32_t kLoopReach = 32;     // bytes
 constexpr std::uint32_t kLongestCharacter = 4;
@@ -32,7 +32,7 @@ std::vector<ExprId> split(ExprSet& exprs, ExprId id, int depth) {
       return parts;
     case Op::intersection: {
       const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
-      // Of several unions, each choice of operands would be an alternative.
+      // Several unions would give one alternative for each combination of their operands.
       if (std::ranges::count_if(operands, [&](ExprId operand) { return exprs[operand].op == Op::union_of; }) > 1) {
         return {id};
       }
@@ -52,8 +52,8 @@ std::vector<ExprId> split(ExprSet& exprs, ExprId id, int depth) {
   }
 }
 
-// The sequences of a grammar whose union is `id`: unions after the head come from sequences that begin alike. A
-// bounded number, near the head; others stay unions.
+// The stacks of a grammar whose union is `id`. The constructors have factored stacks with a common head into one
+// sequence: x (y | z) gives the stacks x y and x z again. Returns `id` alone where there would be too many.
 std::vector<ExprId> stacks_of(ExprSet& exprs, ExprId id) {
   constexpr std::size_t kMaxStacks = 32;
   constexpr std::size_t kMaxHeads = 16;
@@ -174,7 +174,7 @@ void Alternatives::find_successors(Alternative& alternative) {
   }
 }
 
-// The stacks of a grammar, without their unions.
+// Finds the successors as single stacks, before the constructors unite them.
 void Alternatives::find_successors_by_rules(Alternative& alternative) {
   const auto residuals = derivatives_.residuals(alternative.state);
   if (residuals.size() > kMaxResiduals) return find_successors(alternative);
@@ -188,7 +188,7 @@ void Alternatives::find_successors_by_rules(Alternative& alternative) {
   }
 }
 
-// A count beyond the reach of most tokens does not end a loop.
+// Counts are clamped first, so that `.{0,1000}` has the loop of `.*`. Such a loop is proved only for kLoopReach bytes.
 const AlternativeLoop& Alternatives::make_loop(AlternativeId id) {
   if (const AlternativeLoop* known = find_loop(id)) return *known;
   const ExprId state = states_[id.value];
@@ -205,8 +205,8 @@ const AlternativeLoop& Alternatives::make_loop(AlternativeId id) {
   return loop_storage_.back();
 }
 
-// The last part of a concatenation. A long one has as many states that end alike: the answer is kept for one of some 64
-// ends, so that the others soon meet one of these.
+// The last part of a concatenation. A concatenation of n parts has n states with this last part. Only about one in 64
+// suffixes is remembered: it takes little memory, and each walk along the parts soon meets a remembered one.
 ExprId Alternatives::last_part(ExprId state) {
   const auto is_kept = [](ExprId at) { return at.value * 0x9E3779B1u >> 26 == 0; };
   std::vector<ExprId> kept;
@@ -225,7 +225,7 @@ ExprId Alternatives::last_part(ExprId state) {
   return state;
 }
 
-// The last part of a concatenation decides, unless it is nullable.
+// Only a byte set or a literal at the end of the state gives a set; it is not nullable, so every string ends in it.
 ByteSet Alternatives::last_bytes(ExprId state) {
   state = last_part(state);
   const Expr& expr = exprs_[state];

@@ -1,8 +1,7 @@
-// Alternatives: states as unions of simpler states, and the automaton on these.
+// Alternatives: states as unions of simpler states, and the automaton whose states are the operands of these unions.
 //
-// A state after many bytes of `.*a.{20}` is a union of up to 21 operands. There are 2^20 such unions, and 21 operands.
-// A mask needs to know only whether some operand is live, so a walk can follow sets of operands (an NFA) instead of
-// their unions (a DFA).
+// `.*a.{20}` has 2^20 states; each is a union of some of the same 21 operands. To compute a mask it is enough to know
+// whether some operand is live. So a walk follows the set of operands (an NFA) instead of their union (a DFA).
 #pragma once
 
 #include <atomic>
@@ -19,13 +18,13 @@
 
 namespace detent {
 
-// Returns expressions whose union is `id`, some of which may be dead; `id` alone where it is no union. Unions inside
-// the head of a concatenation or a JSON string, and the only union of an intersection, are distributed. Cost: a
-// constructor for each.
+// Returns expressions whose union is `id`; `id` alone where it is no union. Some may be dead. Distributes a union in
+// the head of a concatenation, in a JSON string, and in an intersection that has only one: (x|y) z gives x z and y z.
+// Cost: one constructor call for each expression.
 std::vector<ExprId> distribute_unions(ExprSet& exprs, ExprId id);
 
-// Returns live states whose union is `state`: the state itself where it is no union, or one of more than
-// kMaxAlternatives.
+// Returns live states whose union is `state`; `state` alone if it is no union, or has more than kMaxAlternatives
+// operands.
 std::vector<ExprId> alternatives_of(ExprSet& exprs, Liveness& liveness, ExprId state);
 
 inline constexpr std::size_t kMaxAlternatives = 1024;
@@ -40,8 +39,8 @@ struct Alternative {
   ExprId state;
   bool accepting = false;
   std::uint32_t completion_bound = 0;
-  ByteSet last_bytes;                // of the texts that the state accepts, and more
-  std::vector<std::uint32_t> first;  // by byte class: the index of its first successor; then their number
+  ByteSet last_bytes;                // contains the last byte of each string that the state accepts
+  std::vector<std::uint32_t> first;  // by byte class: index of its first successor; then the number of successors
   std::vector<AlternativeId> successors;
 
   std::span<const AlternativeId> after(std::uint8_t byte_class) const {
@@ -49,13 +48,13 @@ struct Alternative {
   }
 };
 
-// A live loop of an alternative, which holds for texts of up to `reach` bytes.
+// A loop of an alternative (LiveLoops): it is proved only for texts of up to `reach` bytes.
 struct AlternativeLoop {
   LiveLoops::Loop loop;
   std::uint32_t reach = UINT32_MAX;
 };
 
-// The alternatives of an automaton. `find` and `find_loop` take no lock; all else needs that of the automaton.
+// The alternatives of an automaton. `find` and `find_loop` take no lock; the other functions need the automaton's lock.
 class Alternatives {
  public:
   Alternatives(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, LiveLoops& loops, Meter& meter)
@@ -66,14 +65,14 @@ class Alternatives {
   // Returns null until `expand` was called.
   const Alternative* find(AlternativeId id) const { return expanded_[id.value].load(std::memory_order_acquire); }
   const Alternative& expand(AlternativeId id);
-  // Returns null until `make_loop` was called, which takes some rows. Most alternatives are met below small subtrees
-  // only, and never need their loop.
+  // Returns null until `make_loop` was called. A loop costs some transition rows, and most alternatives never need one:
+  // a walk meets them only above small subtrees of the trie.
   const AlternativeLoop* find_loop(AlternativeId id) const {
     return loops_of_[id.value].load(std::memory_order_acquire);
   }
   const AlternativeLoop& make_loop(AlternativeId id);
-  // Drops the alternatives whose texts are, by their form, among those of another one. Cost: a comparison for each
-  // alternative and each one that is kept.
+  // Drops each alternative whose language is contained in that of another one, as far as the forms show it. Cost: one
+  // comparison for each pair of an alternative and one that stays.
   void drop_included(std::vector<AlternativeId>& set) const;
 
  private:

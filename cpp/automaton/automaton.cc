@@ -94,7 +94,7 @@ void Automaton::connect() {
                         [this](ExprId id) { return live_loops_.find(id).bytes; });
 }
 
-// Only this automaton is locked while `other` is too, which is older: no two threads wait for each other.
+// Locks `other`, the older automaton, and then this one: with one order of locking, no two threads wait for each other.
 void Automaton::adopt(Automaton& other, std::span<ExprId> states) {
   const ForkGuard guard;
   const std::lock_guard lock_of_other(other.mutex_);
@@ -141,8 +141,9 @@ const ExprId* Automaton::publish(ExprId state) {
   return row;
 }
 
-// Few states need the second search, which follows all tokens that contain bytes without a token of their own. States
-// that call rules skip the first one: to show that a grammar needs such a byte takes a table of all its rules.
+// The first search looks for a completion of bytes that are tokens; most states have one. The second search allows all
+// concatenations of tokens. States that call rules skip the first search: where a grammar needs a byte that is no
+// token, a search finds this out only after it has tabled all rules.
 bool Automaton::search_tokenizable(ExprId state) {
   const bool found = edit([this, state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
     return (!exprs[state].has_rule && liveness.live(exprs.intersection({state, token_bytes_}))) ||
@@ -159,7 +160,7 @@ ExprId Automaton::clamp(ExprId state, Horizon horizon) {
   const std::uint32_t length = horizon == Horizon::token ? horizon_ : std::min(kNear, horizon_);
   const ExprId clamped = edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
     if (!stays_tokenizable(state)) return state;
-    // Masks at the horizon of all tokens are stored, with completion bounds: those of the state itself.
+    // A mask for Horizon::token is stored together with completion bounds, so its state keeps the bounds of its length.
     const ExprId wide = horizon == Horizon::near ? drop_length_bounds(exprs, state, length) : state;
     return clamp_counts(exprs, wide, length, clamped_parts_[index]);
   });
@@ -325,8 +326,8 @@ const AlternativeLoop& Automaton::make_loop(AlternativeId id) {
 }
 
 std::string Automaton::shortest_completion(ExprId state) {
-  // The lengths of lists of distinct items are those of their shortest items, so that no search is needed; the texts of
-  // items would make too many states for one.
+  // With lists of distinct items, a breadth-first search would visit a state for each text of an item. The known
+  // lengths of such lists are those of their shortest items, so following them gives a short completion.
   if (has_lists_) return some_completion(state).value_or("");
   if (std::string text; descend(state, text)) return text;
   struct Step {
@@ -357,8 +358,8 @@ std::string Automaton::shortest_completion(ExprId state) {
   return text;
 }
 
-// Follows the smallest byte that shortens the completion, if the lengths of all residuals are exact: no search is
-// needed.
+// Where the lengths of all residuals are exact, follows the smallest byte that shortens the completion, without a
+// search. Returns false where they are not exact.
 bool Automaton::descend(ExprId state, std::string& text) {
   if (!exprs_[state].exact_length || exprs_[state].min_length == UINT32_MAX) return false;
   while (!accepting(state)) {
@@ -408,8 +409,8 @@ std::uint8_t Automaton::byte_of_completion(const ExprId* next) {
   });
 }
 
-// The rows of a state with lists of distinct items do not know the text of its items, but the lengths of these lists
-// fall along their shortest items.
+// Lists of distinct items have no completion paths: their rows do not depend on the text of the item that is being
+// read. But the lengths of these lists fall byte by byte along their shortest items.
 std::optional<std::string> Automaton::some_completion(ExprId state) {
   const bool lacks_text = without_text(state) == state && has_open_item(state);
   std::string text;

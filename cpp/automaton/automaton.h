@@ -38,29 +38,30 @@ struct SharedPart;
 
 class Automaton {
  public:
-  // The texts that a vocabulary can write: those over the alphabet, and among these only `texts`, if not null. Then
-  // `token_bytes` are the bytes that are tokens.
+  // What a vocabulary can write: strings over `alphabet`, the bytes that occur in its tokens. Where some of these bytes
+  // are no tokens by themselves, `texts` is the language of all concatenations of tokens, and `token_bytes` are the
+  // bytes that are tokens; otherwise `texts` is null.
   struct Writable {
     ByteSet alphabet = ByteSet::all();
     const NodeRef* texts = nullptr;
     ByteSet token_bytes = ByteSet::all();
   };
-  // The automaton of the texts of `root` over the alphabet. `horizon` is the length of the vocabulary's longest token.
+  // The automaton of the strings of `root` over the alphabet. `horizon` is the length of the longest token in bytes.
   Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
             std::shared_ptr<const CancelFlag> cancel);
-  // The same, from a copy of what `known`, unless null, has compiled. Writes the compiled nodes to `compiled`, unless
-  // null.
+  // The same automaton. It starts from a copy of the expressions of `known`, and writes the expression of each node to
+  // `compiled`; both may be null.
   Automaton(const NodeRef& root, const Writable& writable, std::uint32_t horizon, const Limits& limits,
             std::shared_ptr<const CancelFlag> cancel, const std::shared_ptr<const SharedPart>& known,
             CompiledNodes* compiled);
-  // The automaton of the same texts without the states that decoding has added to `other`. The states of the compiled
-  // language have the same ids. Costs a copy of these.
+  // An automaton of the language of `other`, without the states that decoding has added there. The states that
+  // compilation made keep their ids. Costs a copy of these.
   explicit Automaton(Automaton& other);
-  // Replaces states of `other`, an automaton of the same texts, by those of this one that accept the same texts.
+  // Replaces states of `other`, an automaton of the same language, by the equal states of this one.
   void adopt(Automaton& other, std::span<ExprId> states);
   // Ends compiling, which must leave room for decoding (Limits::leaves_room).
   void begin_decoding() { meter_.begin_decoding(); }
-  // All work from here on counts against a limit of so many steps (Meter::limit_total).
+  // From this call on, all work together may take at most `steps` (Meter::limit_total).
   void limit_work(std::int64_t steps) { meter_.limit_total(steps); }
   const Limits& limits() const { return meter_.limits(); }
   bool is_compiling() const { return meter_.is_compiling(); }
@@ -88,58 +89,59 @@ class Automaton {
   // The one state after every character with this lead byte, or after this ASCII byte; dead if there is no such state.
   ExprId after_character(ExprId state, std::uint8_t lead);
 
-  // The state after `text`; dead if no text of the language continues it. Linear in the text. The rows of a state with
-  // lists of distinct items do not know the text of its items: this function does.
+  // The state after `text`; dead if no text of the language continues it. Linear in the text. Lists of distinct items
+  // need it: a transition row does not depend on the text of the item that is being read, and this function does.
   ExprId advance(ExprId state, std::string_view text);
   bool has_lists() const { return has_lists_; }  // of distinct items (expr/distinct.h)
-  // Whether such a list may run out of items.
-  // A state without the text of its items: what its rows and masks are computed from.
+  // A state without the text of the item that is being read. Rows and masks are computed from this state.
   ExprId without_text(ExprId state) const {
     return has_lists_ && exprs_[state].op == Op::remembered ? exprs_[state].part() : state;
   }
-  // Whether the rows lead to this state whatever the text of an item is, so that it may be without completion after
-  // some; and whether such an item was read whole.
+  // Whether a list item is being read (open), or was read to its end (closed), whose text the state does not hold. For
+  // some texts of the item, a state with a closed item has no completion: the item repeats an earlier one.
   bool has_open_item(ExprId state) const { return exprs_[state].has_open_item; }
   bool has_closed_item(ExprId state) const { return exprs_[state].has_closed_item; }
-  // Whether a list whose item was read whole may have no other item left.
+  // Whether a list with a closed item may have used up its keys, so that no other item can follow.
   bool may_lack_keys(ExprId state);
-  // The text of the item that is being read, and what it is after further text; nothing where the item ends.
+  // The text of the item that is being read; empty where there is none.
   std::string item(ExprId state);
+  // That text after further text, from a state without it (without_text); nothing where the item ends or the text dies.
   std::optional<std::string> item_after(ExprId any_text, std::string item, std::string_view text);
-  // Whether this is an item of one list, and not of a list inside the items of another one.
+  // Whether all open items belong to one list; false where lists are nested in the items of others.
   bool has_one_open_list(ExprId any_text);
-  // The state `any_text`, which lacks the text of the item that is being read, with this text.
+  // The state `any_text`, which lacks the text of the item that is being read, together with this text.
   ExprId with_item(ExprId any_text, std::string_view item);
-  // Whether some alternative of a state is inside a string that can still become different from any other one.
+  // Whether an alternative of a state is inside a JSON string of infinitely many texts: then the string can still
+  // differ from each earlier item.
   bool is_in_free_string(ExprId state);
 
   // The live states whose union is the live `state`, ascending; and each with its transitions (alternatives.h).
   std::vector<AlternativeId> split(ExprId state);
-  // Drops the alternatives whose texts are, by their form, among those of another one of the set.
+  // Drops each alternative whose language is contained in that of another one of the set, as far as the forms show it.
   void drop_included(std::vector<AlternativeId>& set);
-  // Where the live `state` begins with a JSON string, and any text inside the string leads to a live state by its form:
-  // a bound on the completions there.
+  // A bound, in bytes, on the shortest completion after any text inside the JSON string that the live `state` begins
+  // with. Nothing where there is no such string, or its form does not show that each of these states is live.
   std::optional<std::uint32_t> bound_inside_string(ExprId state);
-  // The same for the texts inside a JSON string, after whole characters.
+  // The same bound for the texts inside a JSON string, before they are escaped: after each number of whole characters.
   std::optional<std::uint32_t> bound_after_characters(ExprId texts);
   const Alternative& alternative(AlternativeId id) {
     const Alternative* known = alternatives_.find(id);
     return known ? *known : expand(id);
   }
-  // Null where the loop is not known yet.
+  // The loop of an alternative; null until make_loop() was called.
   const AlternativeLoop* known_loop(AlternativeId id) const { return alternatives_.find_loop(id); }
   const AlternativeLoop& make_loop(AlternativeId id);
 
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
   bool has_rule(ExprId state) const { return exprs_[state].has_rule; }
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
-  // No string of the state is shorter: the length of its shortest string where the form shows that, else 0.
+  // A lower bound on the length of the strings of a state: the exact minimum where the form shows it, otherwise 0.
   std::uint32_t least_length(ExprId state) const { return exprs_[state].exact_length ? exprs_[state].min_length : 0; }
   // Whether the form shows that every string of the state is valid UTF-8.
   bool is_text(ExprId state);
 
-  // Whether a text that the vocabulary can write leads from the live state `state` to acceptance. Known by its form if
-  // each byte is a token or the text may avoid the other bytes; searched, and remembered, otherwise.
+  // Whether the live state `state` has a completion that is a concatenation of tokens. The form of the state shows it
+  // if each byte is a token, or if some completion avoids the other bytes. Otherwise it is searched, and remembered.
   bool is_tokenizable(ExprId state) {
     if (tokenizable_ == ExprSet::kEmpty || exprs_[state].completes_by_bytes) return true;
     const Verdict known = slots_[state.value].is_tokenizable.load(std::memory_order_relaxed);
@@ -176,8 +178,8 @@ class Automaton {
   // The shortest string that leads from a live `state` to acceptance; the smallest of several. Throws `limit`
   // ("question_work") where the search for it takes too long.
   std::string shortest_completion(ExprId state);
-  // A string that leads from a live `state` to acceptance, found without a search. From a state without the text of its
-  // items (without_text), nothing if it depends on that text.
+  // Some string that leads from a live `state` to acceptance, found along known lengths instead of a search for the
+  // shortest one. Nothing where a state without the text of its item (without_text) reaches the end of the item.
   std::optional<std::string> some_completion(ExprId state);
   // Upper bounds on the length of the shortest completion: of `state`, and of every state that follows it (UINT32_MAX:
   // unknown).

@@ -1,12 +1,10 @@
 // CfgIntersection: whether a context-free language and a regular one have a common string.
 //
 // 1. A goal (x, r) asks to which states of the regular language the strings of x, which may call rules, lead state r.
-// 2. The states of x y are those to which y leads the states of x; a union has those of its operands; a rule has those
-// of
-//    its definition. An expression without rules is followed byte by byte.
-// 3. Goals are tabled: each is expanded once, and each state that is found resumes the goals that wait for it. There
-// are at
-//    most (expressions of the grammar) x (states) goals, so that the search ends where rules recurse.
+// 2. The answers of (x y, r) are the answers of (y, s) for each answer s of (x, r). A union has the answers of its
+//    operands, a rule those of its definition. An expression without rules is followed byte by byte.
+// 3. Goals are tabled: each is expanded once, and each new answer resumes the goals that wait for it. There are at most
+//    (expressions of the grammar) x (states) goals, so the search ends although rules recurse.
 // (Bar-Hillel, Perles & Shamir 1961, from the start symbol down; docs/algorithms/grammars.md.)
 #pragma once
 

@@ -8,7 +8,7 @@
 namespace detent {
 namespace {
 
-constexpr int kMaxDepth = 32;           // operators inside one another
+constexpr int kMaxDepth = 32;           // of nested operators
 constexpr std::size_t kMaxMissing = 3;  // bytes of a character after its first
 
 bool is_plain(const Expr& expr) {
@@ -16,7 +16,7 @@ bool is_plain(const Expr& expr) {
          !expr.has_closed_item;
 }
 
-// The bytes of the characters that begin with a byte of a set of lead bytes; 0 if these differ.
+// The length in bytes of the characters that begin with a byte of `lead`; 0 if their lengths differ.
 int character_length(const ByteSet& lead) {
   const auto is_in = [&lead](unsigned low, unsigned high) {
     return lead.is_subset_of(ByteSet::range(static_cast<std::uint8_t>(low), static_cast<std::uint8_t>(high)));
@@ -54,7 +54,7 @@ bool is_one_character(const ExprSet& exprs, ExprId id) {
 
 std::optional<CharacterCounts::Fewest> CharacterCounts::fewest(ExprId id) { return find_fewest(id, 0); }
 
-// Of texts with equally few characters, one with the fewest bytes.
+// Among the texts with the fewest characters, takes one with the fewest bytes.
 std::optional<CharacterCounts::Fewest> CharacterCounts::find_fewest(ExprId id, int depth) {
   if (depth == kMaxDepth || !exprs_[id].nonempty || id == ExprSet::kEmpty) return std::nullopt;
   if (const auto known = known_.find(id.value); known != known_.end()) return known->second;
@@ -106,7 +106,8 @@ std::optional<CharacterCounts::Fewest> CharacterCounts::find_fewest(ExprId id, i
   return known_[id.value] = is_known ? std::optional(sum) : std::nullopt;
 }
 
-// A residual of a sequence has the same last part; that of a loop is the rest of one character, and the loop.
+// A residual of a sequence ends in the same last part. A residual of a loop is the rest of one character, then the
+// loop.
 bool CharacterCounts::has_every_longer(ExprId id, int depth) const {
   if (depth == kMaxDepth) return false;
   while (exprs_[id].op == Op::concat) id = exprs_[id].second();
@@ -134,7 +135,7 @@ std::optional<CharacterCounts::Bounded> CharacterCounts::bounded(ExprId id) {
   return std::nullopt;
 }
 
-// Reads all texts of some number of characters, perhaps after the missing bytes of a character.
+// Reads an expression such as .{2,5}, perhaps after continuation bytes that complete a started character (`missing`).
 bool CharacterCounts::read_bound(ExprId id, std::vector<ByteSet>& missing, Bounded& bound) const {
   const ExprId character = exprs_[exprs_.all_texts()].part();
   while (true) {
@@ -162,7 +163,7 @@ bool CharacterCounts::read_bound(ExprId id, std::vector<ByteSet>& missing, Bound
   return bound.minimum > 0 || bound.maximum != ExprSet::kUnbounded;
 }
 
-// Whether each string of a sequence, whose first part is the last of `rest`, is one byte of each set and then a text.
+// Whether each string of a sequence is one byte of each set in `missing`, then a text. `rest` is the sequence reversed.
 bool CharacterCounts::completes_character(std::vector<ExprId> rest, std::span<const ByteSet> missing, int depth) const {
   while (!missing.empty()) {
     if (rest.empty() || depth == kMaxDepth) return false;

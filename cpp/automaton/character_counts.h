@@ -1,8 +1,8 @@
-// CharacterCounts: the fewest characters of the texts of an expression, and intersections with all texts of at most n.
+// CharacterCounts: the least number of characters in the texts of an expression, read off its form.
 //
-// `(\S+\s+){0,29}\S+` with at most 300 characters has 300 times the states of the pattern, each with states inside its
-// characters. But such a state is live if and only if the fewest characters of the pattern's rest are at most those
-// that are left, and these the form of the rest shows.
+// `(\S+\s+){0,29}\S+` with at most 300 characters has up to 300 times the states of the pattern alone. A search for
+// live states would visit them. Instead, a state is live if and only if the pattern's remainder can be completed with
+// as many characters as are left.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@
 
 namespace detent {
 
-// Whether each string of an expression is one character in UTF-8, so far as the form shows it.
+// Whether the form of an expression shows that each of its strings is one UTF-8 character.
 bool is_one_character(const ExprSet& exprs, ExprId id);
 
 class CharacterCounts {
  public:
   explicit CharacterCounts(const ExprSet& exprs) : exprs_(exprs) {}
 
-  // The characters of a text with the fewest, and its bytes. A character whose first bytes were read does not count.
+  // The size of a text with the fewest characters. A character whose first bytes were already read does not count.
   struct Fewest {
     std::uint32_t characters = 0, bytes = 0;
   };
-  // Nothing where `id` has other operators than concatenation, union and repeat. Cost: at the first visit, linear in
-  // the parts.
+  // Returns nothing where `id` has operators besides concatenation, union and repeat. Cost: at the first visit, linear
+  // in the parts.
   std::optional<Fewest> fewest(ExprId id);
 
-  // Whether the texts of `id`, and of each residual, have all numbers of characters from the fewest on, by its form:
-  // the last part is a loop over single characters.
+  // Whether the form shows that `id`, and each residual, has a text of n characters for each n from the fewest on. It
+  // does where the last part is a loop over single characters, as in [a-z]{3}.*.
   bool has_every_longer(ExprId id) { return has_every_longer(id, 0); }
 
-  // An intersection of two: texts, and all texts of `minimum` to `maximum` characters.
+  // The two operands of an intersection: `texts`, and all texts of `minimum` to `maximum` characters.
   struct Bounded {
     ExprId texts;
     std::uint32_t minimum, maximum;
-    bool is_inside_character = false;  // both after the first bytes of a character, which does not count
+    bool is_inside_character = false;  // both continue a started character, which does not count
   };
-  // Nothing where the form of `id` does not show that it is one.
+  // Reads `id` as such an intersection; returns nothing where its form is another one.
   std::optional<Bounded> bounded(ExprId id);
 
  private:

@@ -19,8 +19,8 @@ constexpr std::int64_t kNodeBytes = 96;  // of a search
 
 }  // namespace
 
-// Every second state is one with the least length in total, after some states: a descent along lengths that do not fall
-// might never come back (A*).
+// A best-first search by remaining length. After kDescent nodes, every second node is one of the least total length
+// instead (A*): a descent along lengths that do not fall might be endless.
 struct CompletionPaths::Search {
   struct Node {
     ExprId state;
@@ -76,7 +76,7 @@ void CompletionPaths::find(ExprId state) {
   }
 }
 
-// The part of a union that has the least length, or the state itself.
+// The alternative of a union that has the least length, or the state itself.
 ExprId CompletionPaths::nearest_alternative(ExprId state) {
   constexpr std::size_t kMaxParts = 256;
   const std::vector<ExprId> alternatives = distribute_unions(exprs_, state);
@@ -85,7 +85,7 @@ ExprId CompletionPaths::nearest_alternative(ExprId state) {
   return *std::ranges::min_element(alternatives, {}, [this](ExprId each) { return liveness_.length(each); });
 }
 
-// A text along the least lengths of alternatives, as long as these fall.
+// A completion along the least lengths of alternatives; nothing where these do not fall.
 std::optional<std::string> CompletionPaths::descend(ExprId state) {
   const std::array<std::uint8_t, 256>& class_of = derivatives_.class_of();
   std::string text;

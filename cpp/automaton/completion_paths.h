@@ -1,10 +1,10 @@
-// CompletionPaths: from each live state one completion, found once and followed step by step.
+// CompletionPaths: one completion of each live state, found once and remembered as a step for each state along it.
 //
-// The lengths of liveness fall from most states to some successor, but not from all: the length of an intersection may
-// be that of one of its alternatives, and the successor is the union of the successors of all of them, in another form.
-// So a path is a text of the nearest alternatives, if their lengths fall; otherwise it is searched, the least length
-// first. It ends in a state with a known path: the paths of two states that meet go on together, and no step leads
-// back.
+// To follow the byte whose successor has the least length (Liveness::length) is not enough. The length of an
+// intersection may be that of one alternative, and its successor, a union in another form, may have no smaller length.
+//   1. Descend: in a union follow only the alternative of the least length, while the lengths fall.
+//   2. Where they do not fall, search best-first, by least length.
+// Both stop at a state with a remembered step. So two paths that meet stay together, and no path has a cycle.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class CompletionPaths {
     ExprId state;              // after the byte
     std::uint32_t length = 0;  // of the path, with this byte
   };
-  // The first step from a live state that does not accept. Cost: of the first call, the path.
+  // The first step from a live state that does not accept. Cost: a look-up; the first call on a path finds all of it.
   Step step(ExprId state);
 
  private:
@@ -37,7 +37,7 @@ class CompletionPaths {
   std::optional<std::string> descend(ExprId state);
   void remember(ExprId state, std::string_view text);
   ExprId nearest_alternative(ExprId state);
-  // The length of the known path of a state, or the length that liveness knows of.
+  // The length of the remembered path of a state, otherwise Liveness::length.
   std::uint32_t length_of(ExprId state);
   bool is_end(ExprId state) const { return exprs_[state].nullable || steps_.contains(state.value); }
 

@@ -7,7 +7,7 @@
 namespace detent {
 namespace {
 
-// Conjuncts of an expression that a text decides byte by byte, without what stands around it.
+// Whether the language of an expression depends neither on the text around it nor on earlier list items.
 bool is_plain(const Expr& expr) {
   return !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end && !expr.has_rule && !expr.has_open_item &&
          !expr.has_closed_item;
@@ -30,8 +30,8 @@ void split(ExprSet& exprs, ExprId id, int depth, std::vector<ExprId>& found) {
       for (ExprId part : distribute_unions(exprs, expr.part())) found.push_back(exprs.complement(part));
       return;
     case Op::json_escaped: {
-      // The contents of JSON strings are whole texts, as json_escaped asks (json_string.h); a complement alone contains
-      // other strings, too.
+      // json_escaped takes only UTF-8 texts (json_string.h). A complement contains other strings too, so each conjunct
+      // that is no text by its form is intersected with all texts.
       std::vector<ExprId> texts;
       split(exprs, expr.part(), depth + 1, texts);
       const bool has_texts = std::ranges::any_of(texts, [&exprs](ExprId part) { return exprs[part].is_text; });
@@ -48,7 +48,7 @@ void split(ExprSet& exprs, ExprId id, int depth, std::vector<ExprId>& found) {
   }
 }
 
-// Whether a byte follows that is in no JSON string, so that the end of the string is the same in all conjuncts.
+// Whether `rest` begins with a quotation mark: it ends the JSON string at one position in all conjuncts.
 bool ends_string(const ExprSet& exprs, ExprId rest) {
   const ExprId first = exprs[rest].op == Op::concat ? exprs[rest].first() : rest;
   return exprs[first].op == Op::bytes && exprs.set(exprs[first].set_index()) == ByteSet::of('"');

@@ -7,9 +7,9 @@
 
 namespace detent {
 
-// Returns expressions whose intersection is `id`; `id` alone where it is none, or one of more than kMaxConjuncts. The
-// complement of a union is the intersection of complements, and a JSON string of an intersection is the intersection of
-// JSON strings. Cost: a constructor for each.
+// Returns expressions whose intersection is `id`; `id` alone where it is no intersection, or has more than
+// kMaxConjuncts conjuncts. ~(x | y) counts as ~x & ~y, and the JSON string of x & y as the intersection of two JSON
+// strings. Cost: one constructor call for each conjunct.
 std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id);
 
 inline constexpr std::size_t kMaxConjuncts = 64;

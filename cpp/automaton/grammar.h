@@ -1,9 +1,8 @@
 // Grammar: how mutually recursive definitions become rules of an ExprSet (docs/algorithms/grammars.md).
 //
 //   1. Facts about each definition are least fixed points over the nodes: whether it has a text, whether it is
-//   nullable, and
-//      a bound on its shortest text. Expressions need them before the definition exists.
-//   2. A definition without text becomes the empty language, so that each rule is live.
+//      nullable, and a bound on its shortest text. Expressions need them before the definition exists.
+//   2. A definition without any text becomes the empty language, so that each rule is live.
 //   3. A rule that may call itself before it reads a byte is refused: front ends remove left recursion.
 //   4. Rules are created with their facts, then defined.
 #pragma once

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxItems = 1 << 16;  // of a completion
 
-// Each kind gets a byte class of its own, so that completions may use some kinds only.
+// Each kind gets a separate byte class, so that a completion can be restricted to some kinds.
 NodeRef of_live_kinds(const NodeRef& order, const std::vector<bool>& is_live) {
   ByteSet kinds;
   std::vector<NodeRef> single{Node::empty()};
@@ -21,7 +21,7 @@ NodeRef of_live_kinds(const NodeRef& order, const std::vector<bool>& is_live) {
   return Node::union_of({live, Node::concat(std::move(single))});
 }
 
-// The lists of a language share its memory with its order.
+// An order may use a quarter of the language's memory limit.
 Limits part_of(Limits limits) {
   limits.memory_bytes /= 4;
   return limits;
@@ -104,8 +104,9 @@ ExprId LanguageOrder::with_items_up_to(ExprId state, std::uint32_t length) {
   });
 }
 
-// A completion whose longest item is as short as can be: an item of a rule that contains the list is longer than that,
-// so that the lengths of rules do not depend on themselves. The completions of two states that meet go on together.
+// Chooses the completion whose longest item is shortest. In a recursive rule, an item that contains the list again is
+// longer than the list; it is never chosen, so the length of the rule does not depend on itself. Stops at a state with
+// a known completion: from there, both completions are the same.
 void LanguageOrder::find_completion(std::uint32_t state) {
   std::vector<std::uint32_t> lengths = lengths_;
   std::ranges::sort(lengths);

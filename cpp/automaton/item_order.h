@@ -1,8 +1,9 @@
-// LanguageOrder: the order of the items of a list as a language whose bytes are the indexes of kinds.
+// LanguageOrder: which kinds of items may follow one another in a list, as an automaton over bytes.
 //
-// A state is a number for the structural hash of an expression, with the state and the kind that led to it first. The
-// automaton itself is a cache: where it has grown large, it is made anew, and states that are needed again are found by
-// the way that led to them. Copies of a language share its orders: one lock.
+// Each byte is the index of a kind. With the kinds `"a"` = 0 and `"b"` = 1, the order "some a, then one b" is
+// \x00*\x01. A state is a number that outlives the automaton: it has the structural hash of its expression, and the
+// state and kind from which it was reached first. When the automaton has grown large, it is built again; a state is
+// then found again by following the kinds from the start. Copies of a language share its orders, under one lock.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,11 @@ namespace detent {
 
 class LanguageOrder : public ItemOrder {
  public:
-  // The sequences of `order` that consist of kinds whose entry in `is_live` is true. Cost: states, at their first
-  // visit.
+  // The sequences of `order` that contain only kinds whose value in `is_live` is true. Cost: the start state now, each
+  // other state at its first visit.
   LanguageOrder(const NodeRef& order, const std::vector<bool>& is_live, const Limits& limits);
 
-  // Sets the lengths of the items of each kind, by which completions are chosen. Without, all kinds are alike.
+  // Sets the length of an item of each kind; completions avoid long kinds. Before this call, all lengths are equal.
   void set_lengths(std::vector<std::uint32_t> lengths);
 
   std::uint32_t start() override { return start_; }
@@ -36,7 +37,7 @@ class LanguageOrder : public ItemOrder {
  private:
   struct State {
     Hash128 hash{};
-    std::uint32_t before = kNone;  // the state and the kind that led to it first; the start has none
+    std::uint32_t before = kNone;  // the state from which, by `kind`, this one was reached first; the start has none
     std::uint32_t kind = 0;
     bool may_end = false;
   };
@@ -45,7 +46,7 @@ class LanguageOrder : public ItemOrder {
   void find_completion(std::uint32_t state);
   ExprId with_items_up_to(ExprId state, std::uint32_t length);
   void make_automaton();
-  // The state of the automaton that a number stands for, and the other way round.
+  // The automaton's state for a number, and the number of a state that follows `before` by `kind`.
   ExprId expr_of(std::uint32_t state);
   std::uint32_t number_of(ExprId expr, std::uint32_t before, std::uint32_t kind);
   ExprId after(ExprId state, std::uint32_t kind) {
@@ -57,12 +58,12 @@ class LanguageOrder : public ItemOrder {
   Limits limits_;
   std::unique_ptr<Automaton> automaton_;
   std::uint32_t start_ = kNone;
-  std::vector<State> states_{State{}};  // by number; 0 is none
+  std::vector<State> states_{State{}};  // by number; number 0 is kNone
   struct LowBits {
     std::size_t operator()(const Hash128& hash) const { return hash.low; }
   };
   std::unordered_map<Hash128, std::uint32_t, LowBits> known_;  // numbers by hash
-  // Of this automaton: its states, and the next states by kind.
+  // By number: the state of the current automaton, and the next numbers by kind.
   std::unordered_map<std::uint32_t, ExprId> exprs_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> next_;
   std::vector<std::uint32_t> lengths_;

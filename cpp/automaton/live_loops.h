@@ -1,7 +1,7 @@
-// LiveLoops: sets of bytes that lead a state to live states only, whatever text over them follows.
+// LiveLoops: sets of bytes over which no text makes a state dead.
 //
-// Exponentially many states may follow a state, such as `.*a.{20}`, all of them live. A mask needs no more than that:
-// a walk takes a subtree of tokens over such bytes in one step.
+// `.*a.{20}` has 2^20 states, and all of them are live: each byte is in the loop of its start. A walk allows a subtree
+// of tokens over such bytes in one step, without visiting the states inside.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,19 @@ class LiveLoops {
     ByteSet first;           // the bytes of the loop, and others that lead to a live state
     bool keeps_all = false;  // after such a text, the state still allows each string that it allows before
   };
-  // Returns a loop of a live state, so far as its form shows one. Cost: at the first visit, some rows.
+  // Returns the loop of a live state that its form shows; it may be empty. Cost: at the first visit, some rows.
   Loop find(ExprId state);
-  // A bound on the completions after any text of a live state; nothing if the loop lacks some character.
+  // A bound on the shortest completion after any text inside the JSON string that a live state begins with. Nothing if
+  // it begins with none, or if its loop lacks some character.
   std::optional<std::uint32_t> bound_after_any_text(ExprId state);
-  // The same for the texts inside a JSON string, without escapes: after whole characters.
+  // The same bound for the texts of a JSON string, before escaping: after each number of whole characters.
   std::optional<std::uint32_t> bound_after_characters(ExprId texts);
-  // Tells Liveness of the successors of the live `state`, whose row is given, that the state's loop shows to be live.
+  // Marks as live, in Liveness, those successors of the live `state` in `row` that its loop proves to be live.
   void mark_live(ExprId state, const ExprId* row);
 
  private:
-  // A part of a state's language, up to finitely many strings of at most `excluded` bytes, followed by `rest`.
+  // A subset of a state's language in a simpler form: strings of `texts`, then of `rest`. Up to finitely many strings
+  // of at most `excluded` bytes, which the state may lack.
   struct Root {
     ExprId texts;
     std::uint32_t excluded = 0;

@@ -13,10 +13,9 @@
 
 namespace detent {
 
-// A search from one state to a state that is known to be live, guided by lower bounds on the remaining length: one of
-// ten thousand long words is found without a look at the others. A descent along small bounds may never come back, in
-// an infinite state space, or come back late; so after some states every second state is one with the least length in
-// total (A*).
+// A best-first search from one state to a state that is known to be live. It expands the state with the least remaining
+// length: of ten thousand long words, it follows one and never looks at the others. Such a descent may be endless in
+// an infinite state space. So after kDescent states, every second expansion takes the least total length instead (A*).
 struct Liveness::Search {
   struct Seen {
     ExprId state;
@@ -175,7 +174,8 @@ std::uint32_t Liveness::combine_unordered(ExprId id, std::span<const ExprId> par
   return with_separators(length, state.required + more, state.position, parts[0]);
 }
 
-// The list has more items to come than its shortest keys tell of: then one more, by construction.
+// Where the items to come need more keys than the known shortest ones, min_length is UINT32_MAX. Each item then counts
+// with the length of some remaining key; these lengths exist only while no item is open.
 std::uint32_t Liveness::combine_distinct(ExprId id) const {
   const DistinctState& state = exprs_.list_state(id);
   const DistinctList& list = exprs_.list(state.list);
@@ -192,8 +192,9 @@ std::uint32_t Liveness::combine_distinct(ExprId id) const {
   return with_separators(length, static_cast<std::uint32_t>(kinds.size()), state.position, list.separator);
 }
 
-// The key minus the excluded texts is an intersection; a search would find some length for it. The lengths of the list
-// are those of its shortest keys, and a state on the way must not be longer than its list.
+// The remaining keys are an intersection, "key minus excluded texts", for which a search would find some length. But
+// the length of a list is that of its shortest keys, and no state inside an item may have a greater length than its
+// list.
 void Liveness::note_next_item(ExprId id) {
   const DistinctState& state = exprs_.list_state(id);
   const DistinctList& list = exprs_.list(state.list);
@@ -266,7 +267,8 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
       }
       meter_.step(std::ssize(parts) / 16);
       const std::size_t before = goals.size();
-      // All at once: a union may have thousands. Of an intersection, the first live alternative decides.
+      // All unknown parts are pushed at once: a union may have thousands. Of the alternatives of an intersection only
+      // the first one is pushed, since one live alternative decides.
       for (ExprId part : parts) {
         if (known(part) == kUnknown) goals.push_back(part);
         if (goals.size() > before && exprs_[goal].op == Op::intersection) break;
@@ -383,7 +385,7 @@ bool Liveness::contains(ExprId id, std::span<const std::uint8_t> classes) {
   return exprs_[id].nullable != is_negated;
 }
 
-// A search would read each character of the texts, to know which digits may follow.
+// Avoids a search, which would read each character of the texts to find out which hexadecimal digits may follow.
 ExprId Liveness::after_escaped_character(ExprId id) {
   const Expr& expr = exprs_[id];
   if (use_ != Use::bounds || expr.op != Op::json_escaped || !exprs_.has_json_escapes()) return ExprSet::kEmpty;
@@ -405,8 +407,8 @@ ExprId Liveness::after_escaped_character(ExprId id) {
   return ExprSet::kEmpty;
 }
 
-// A guess of the bytes that are left. Each operand of an intersection needs bytes of its own: with the largest of the
-// operands' lengths as the guess, n patterns that may match anywhere take 2^n states; with the sum they take n.
+// Guesses the remaining length. For an intersection it is the sum of the operands' lengths, not their maximum: with the
+// maximum, n patterns that may match anywhere, such as .*a.* & .*b.* & ..., take 2^n states; with the sum they take n.
 std::uint32_t Liveness::distance_guess(ExprId id) const {
   if (exprs_[id].op != Op::intersection) return exprs_[id].min_length;
   std::uint32_t guess = 0;

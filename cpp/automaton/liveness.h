@@ -1,7 +1,7 @@
-// Liveness: whether a state leads to acceptance, and how many bytes that takes at most.
+// Liveness: whether a state has a completion, and an upper bound on the length of its shortest one.
 //
-//   1. The form of most expressions shows it (Expr::nonempty): constructors drop the empty language, so that only
-//      complements, intersections, assertions and escapes can hide it.
+//   1. Most expressions are live by their form (Expr::nonempty): constructors drop the empty language, so only
+//      complements, intersections, assertions and JSON escapes can be dead without being the empty expression.
 //   2. Sequences, unions, repeats and members combine the lengths of their parts.
 //   3. Other states are searched, the shortest remainder first. Verdicts are memoised for each state of the search.
 //   4. An intersection with one operand that calls rules may have infinitely many states. After some work the
@@ -27,7 +27,7 @@ class Liveness {
   Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter)
       : exprs_(exprs), derivatives_(derivatives), meter_(meter), character_counts_(exprs) {}
 
-  // Knows what `other` knows of its first `size` expressions, which `exprs` has too.
+  // Starts with the lengths that `other` has for its first `size` expressions; `exprs` has the same ones.
   Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter, const Liveness& other, std::size_t size)
       : exprs_(exprs),
         derivatives_(derivatives),
@@ -50,7 +50,7 @@ class Liveness {
   // An upper bound on the length of the shortest completion, or kDead.
   std::uint32_t bound(ExprId state) { return find(state, Use::bounds); }
 
-  // The same so far as the form of the state shows it. Needs no lock.
+  // The same bound where the form of the state shows it, otherwise nothing. Takes no lock.
   std::optional<std::uint32_t> length_by_form(ExprId state) const {
     const Expr& expr = exprs_[state];
     if (expr.nullable) return 0;
@@ -58,16 +58,17 @@ class Liveness {
     return expr.nonempty ? std::optional(std::min(expr.min_length, kMaxLength)) : std::nullopt;
   }
 
-  // Notes the lengths of the states on the way through the shortest next item of a list of distinct items.
+  // Remembers a length for each state along the shortest next item of a list of distinct items.
   void note_next_item(ExprId list);
 
-  // The length of some string that leads from `state` to acceptance, or kDead. Bounds that set_bound() gave do not
-  // count. From most states of length n > 0, some byte leads to a state whose length is below n (completion_paths.h).
+  // The length of some string that leads from `state` to acceptance, or kDead. Unlike bound(), it uses no bounds of
+  // set_bound(). From most states of length n > 0, some byte leads to a state of a smaller length (completion_paths.h).
   std::uint32_t length(ExprId state) { return find(state, Use::lengths); }
   static constexpr std::uint32_t kDead = UINT32_MAX;
 
  private:
   struct Search;
+  class FirstByteSearch;
   static constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
   static constexpr std::uint32_t kMaxLength = UINT32_MAX - 2;
 
@@ -84,7 +85,7 @@ class Liveness {
     return id.value < bounds_.size() ? bounds_[id.value] : kUnknown;
   }
   std::uint32_t known(ExprId id) const { return known(id, use_); }
-  // Remembers a length; a bound only if it depends on bounds.
+  // Remembers a length. With Use::bounds it may have been computed from bounds, and is remembered as a bound.
   void remember(ExprId id, std::uint32_t length, Use use);
   Use use_for(ExprId id) const { return known(id, Use::lengths) == kUnknown ? Use::bounds : Use::lengths; }
 
@@ -96,7 +97,7 @@ class Liveness {
   std::uint32_t combine(ExprId id, std::span<const ExprId> parts) const;
   // Remembers the length of an expression if those of its parts decide it and are known.
   void combine_known_parts(ExprId id);
-  // At most so many bytes of a JSON string for each byte of a shortest text.
+  // How many bytes of a JSON string each byte of a shortest text takes at most.
   std::uint32_t bytes_written(ExprId texts) const { return exprs_[texts].needs_no_escapes ? 1 : kMaxEscapeLength; }
   std::uint32_t combine_unordered(ExprId id, std::span<const ExprId> parts) const;
   std::uint32_t combine_distinct(ExprId id) const;
@@ -104,20 +105,20 @@ class Liveness {
   std::uint32_t with_separators(std::uint64_t length, std::uint32_t count, MemberPosition position,
                                 ExprId separator) const;
 
-  // The length of an intersection with all texts of some number of characters, or all strings of some number of bytes,
-  // so far as its form shows it.
+  // The length of an intersection of texts with a bound on their characters, such as x & .{0,300}; or of strings with a
+  // bound on their bytes. Nothing where the form does not show it.
   std::optional<std::uint32_t> length_by_count(ExprId id);
   std::optional<std::uint32_t> length_by_bytes(ExprId id);
-  // Where the shortest string of one operand of an intersection is in the others too: its length.
+  // The length of the shortest string of one operand of an intersection, if all other operands contain this string.
   std::optional<std::uint32_t> length_of_witness(ExprId id);
   const std::vector<std::uint8_t>& shortest_string(ExprId id);
   bool contains(ExprId id, std::span<const std::uint8_t> classes);
-  // The texts that follow some character that `id`, a JSON string after a backslash, may write as an escape; they may
-  // be live. The empty language where `id` is not in such a position, or none of some characters is left.
+  // For a JSON string `id` after a backslash: the texts after a character that may be escaped there, which are perhaps
+  // live. The empty language where `id` is in another position, or no such character is found among those tried.
   ExprId after_escaped_character(ExprId id);
-  // What is left after a guard (excluded_prefixes.cc).
-  ExprId operand_after_guards(ExprId id) const;
+  // The length of a text of ~x & g that begins with a byte of no text of x (excluded_prefixes.cc).
   std::optional<std::uint32_t> length_by_first_byte(ExprId id);
+  ExprId operand_after_guards(ExprId id) const;
   std::uint32_t distance_guess(ExprId id) const;
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.
@@ -133,7 +134,7 @@ class Liveness {
   CharacterCounts character_counts_;
   Use use_ = Use::lengths;              // of the call
   std::vector<std::uint32_t> lengths_;  // by expression
-  std::vector<std::uint32_t> bounds_;   // by expression: of states whose length is not known
+  std::vector<std::uint32_t> bounds_;   // by expression, where no length is known
   std::unordered_map<std::uint32_t, std::vector<std::uint8_t>> shortest_strings_;  // by expression; byte classes
 };
 

@@ -158,8 +158,8 @@ std::uint32_t NodeCompiler::escape_length(const Task& task) const {
   return std::ranges::any_of(text, is_missing) ? 0 : static_cast<std::uint32_t>(text.size());
 }
 
-// The transition rows of a state with a list do not know the text of its items, so that the operators that compare two
-// texts cannot use them.
+// Refuses operators that compare two languages byte by byte, such as intersection, around lists of distinct items. They
+// would use transition rows, which do not depend on the texts of earlier items.
 void NodeCompiler::refuse_distinct(const Node& node) {
   const bool compares = node.kind() == NodeKind::intersection || node.kind() == NodeKind::complement ||
                         node.kind() == NodeKind::json_string || node.kind() == NodeKind::serialized_string ||
@@ -217,8 +217,8 @@ ExprId NodeCompiler::build(const Task& task, std::vector<ExprId> parts) {
   }
 }
 
-// The language of a complement contains byte strings that are not texts. If another operand contains rules or JSON
-// strings, an explicit intersection with all texts lets the search see early that nothing is left.
+// A complement contains byte strings that are not UTF-8. If another operand contains rules or JSON strings, all texts
+// become an operand too: a search for a completion then drops such strings early.
 ExprId NodeCompiler::build_intersection(const Task& task, std::vector<ExprId> parts) {
   const Node& node = *task.node;
   const auto has_rule = [this](ExprId part) { return exprs_[part].has_rule; };

@@ -5,9 +5,8 @@
 // the bodies of text scopes.
 //
 // Where the vocabulary lacks bytes, the language is restricted to its alphabet A: every byte set is intersected with A,
-// a literal with another byte is empty, and a complement is intersected with A*. Below a complement, and in the texts
-// that JSON strings escape, nothing is restricted. The expressions keep their shape, so that everything derived from
-// them costs what it costs with all bytes.
+// a literal with another byte is empty, and a complement is intersected with A*. Operands of complements, and the texts
+// of JSON strings, stay unrestricted. The expressions keep their shape, so the restriction costs decoding nothing.
 // Cost: linear in the nodes, plus the constructors' normalisation.
 #pragma once
 
@@ -23,9 +22,9 @@
 
 namespace detent {
 
-// What a compiler has translated.
+// The expressions of the nodes that a compiler has translated.
 struct CompiledNodes {
-  PointerMap<ExprId> ids[2];  // by whether the expression is restricted
+  PointerMap<ExprId> ids[2];  // by node: [0] unrestricted, [1] restricted to the alphabet
   NodeRef all_texts;
   bool has_json_strings = false;
   bool has_all_texts = false;
@@ -33,29 +32,29 @@ struct CompiledNodes {
 
 class NodeCompiler {
  public:
-  // `known` is what was translated to expressions that `exprs` has.
+  // `known` has nodes that were translated before; their expressions are in `exprs`.
   NodeCompiler(ExprSet& exprs, Liveness& liveness, Meter& meter, CompiledNodes known)
       : exprs_(exprs), liveness_(liveness), meter_(meter), nodes_(std::move(known)) {}
   const CompiledNodes& nodes() const { return nodes_; }
 
   // Makes the byte sets of `root`. Every root must be registered before the byte classes are frozen.
   void register_byte_sets(const NodeRef& root);
-  // Returns the expression of `root`, restricted to the alphabet of the ExprSet or not. Needs frozen byte classes:
-  // whether a rule is empty may take derivatives.
+  // Returns the expression of `root`, restricted to the alphabet of the ExprSet or not. Needs frozen byte classes,
+  // since the test whether a grammar's rule is empty may take derivatives.
   ExprId compile(const NodeRef& root, bool is_restricted);
 
   bool has_json_strings() const { return nodes_.has_json_strings; }
-  // Whether all texts are a part of a registered root, or JSON strings are.
+  // Whether a registered root contains JSON strings or the node of all texts.
   bool uses_all_texts() const { return nodes_.has_json_strings || nodes_.has_all_texts; }
-  // All texts (valid UTF-8) if they, a JSON string, or a grammar with a complement were registered; else all byte
-  // strings.
+  // All valid UTF-8 texts, if a registered root contains this node, a JSON string, or a grammar with a complement.
+  // Otherwise all byte strings.
   const NodeRef& all_texts() const { return nodes_.all_texts; }
 
  private:
-  // Text scopes inside one another. Each takes up to kMaxDepth levels of stack (lookaround.cc).
+  // How deep text scopes may nest. Each one may take kMaxDepth levels of the C++ stack (lookaround.cc).
   static constexpr int kMaxScopeDepth = 2;
 
-  // A node in one of the two contexts.
+  // A node to translate, with or without restriction to the alphabet.
   struct Task {
     const Node* node;
     bool is_restricted;

@@ -1,8 +1,8 @@
 // SharedPart: the compiled form of a node that many languages contain, such as any JSON value.
 //
-// An automaton whose language contains a shared node starts from a copy of the expressions of this node, and compiles
-// only the rest. The expressions, and so the states and masks, are those that it would build itself.
-// Case: any JSON value is a part of each open object. It took half of the compilation of such a schema.
+// An automaton whose language contains a shared node copies the expressions of this node, and compiles only the other
+// nodes. Its expressions, states and masks are the same as without the copy.
+// Case: each open object contains the node of any JSON value, which took half of the time to compile such a schema.
 #pragma once
 
 #include <memory>
@@ -25,13 +25,13 @@ struct SharedPart {
   Automaton automaton;
 };
 
-// Names a node that many languages will contain, by its address. The last kMostSharedNodes of them are kept. Any
-// thread.
+// Registers a node that many languages will contain, by its address. Only the last kMostSharedNodes are remembered. May
+// be called from any thread.
 inline constexpr std::size_t kMostSharedNodes = 16;
 void share(const NodeRef& node);
 
-// The compiled form of a shared node with JSON strings that `root` contains, made at its first use; null if there is
-// none. Cost: linear in the nodes of `root` that are deeper than the shared nodes.
+// The compiled form of a shared node that `root` contains, made at its first use; null if there is none, or if it has
+// no JSON strings. Cost: linear in the nodes of `root` that are deeper than the shared nodes.
 std::shared_ptr<const SharedPart> find_shared_part(const NodeRef& root, const ByteSet& alphabet);
 
 }  // namespace detent

@@ -10,21 +10,22 @@
 namespace detent {
 namespace {
 
-// Whether an expression is one byte, or one that may be missing.
+// Whether an expression is one particular byte, or that byte or nothing.
 bool is_byte(const ExprSet& exprs, ExprId id) {
   const Expr& expr = exprs[id];
   const Expr& base = expr.op == Op::repeat && expr.maximum() == 1 ? exprs[expr.part()] : expr;
   return base.op == Op::bytes && !exprs.set(base.set_index()).has_more_than(1);
 }
 
-// A JSON string from a position between two characters on, with its quotation mark. Bytes may stand before it.
+// The rest of a JSON string from a position between two characters, with the closing quotation mark. Single bytes may
+// stand before it.
 struct WholeString {
   std::vector<ExprId> before;  // an opening quotation mark, a space
   ExprId texts;                // without escapes
   std::uint32_t escape_position;
   ExprId quote;
 
-  // The same string of other texts.
+  // The same prefix with other texts in the string.
   ExprId of(ExprSet& exprs, ExprId others) const {
     ExprId prefix = exprs.concat(exprs.json_escaped(others, escape_position, 0), quote);
     for (std::size_t i = before.size(); i-- > 0;) prefix = exprs.concat(before[i], prefix);
@@ -59,7 +60,7 @@ std::optional<WholeString> find_whole_string(const ExprSet& exprs, ExprId prefix
   return found;
 }
 
-// As above, where the bytes before the string are its opening quotation mark and what stands before that.
+// The string of a prefix where the last byte before it is its opening quotation mark, or no byte stands before it.
 std::optional<WholeString> find_quoted_string(const ExprSet& exprs, ExprId prefix) {
   const std::optional<WholeString> found = find_whole_string(exprs, prefix);
   return found && (found->before.empty() || found->has_opening_quote(exprs)) ? found : std::nullopt;
@@ -69,7 +70,8 @@ std::string byte_of(const ExprSet& exprs, const Expr& bytes) {
   return {static_cast<char>(exprs.set(bytes.set_index()).first())};
 }
 
-// The texts of unions of literals, where a serialised JSON string has one form for each of them: the text itself.
+// The texts of unions of literals. Nothing where a serialised JSON string may write some text in another form than
+// itself.
 std::optional<std::vector<std::string>> plain_texts(const ExprSet& exprs, std::vector<ExprId> unions) {
   std::vector<std::string> texts;
   while (!unions.empty()) {
@@ -95,7 +97,7 @@ std::optional<std::vector<std::string>> plain_texts(const ExprSet& exprs, std::v
   return texts;
 }
 
-// The texts after each sequence of the bytes, some of which may be missing.
+// Each text after each sequence of `bytes`; an optional byte gives two sequences.
 std::vector<std::string> after_bytes(const ExprSet& exprs, const std::vector<ExprId>& bytes,
                                      const std::vector<std::string>& texts) {
   std::vector<std::string> found = texts;
@@ -112,206 +114,10 @@ std::vector<std::string> after_bytes(const ExprSet& exprs, const std::vector<Exp
   return found;
 }
 
-// Whether the completions of an expression do not depend on the text around it.
+// Whether the completions of an expression depend neither on the text around it nor on rules.
 bool is_context_free(const Expr& expr) {
   return !expr.has_guard && !expr.has_rule && !expr.has_lookbehind && !expr.has_lookbehind_end;
 }
-
-// Drops the upper bounds of the repeats that an expression may begin with. Lives for one call.
-//
-// A repeat of a part that is not nullable and its unbounded form agree on the texts of at most `maximum` bytes. Unions,
-// intersections, concatenations and optional parts keep that. So the result and the expression agree on the texts of at
-// most `rounds` bytes, the least bound that was dropped.
-class UpperBounds {
- public:
-  enum class Where : std::uint8_t {
-    outermost,  // the first part of the state, or operands of an intersection that is this part
-    nested,     // inside unions, intersections, concatenations and optional parts of it, too
-  };
-  UpperBounds(ExprSet& exprs, Where where) : exprs_(exprs), where_(where) {}
-
-  UnboundedState drop(ExprId state) {
-    const bool has_rest = exprs_[state].op == Op::concat;
-    const ExprId head = has_rest ? exprs_[state].first() : state;
-    const bool is_escaped = exprs_[head].op == Op::json_escaped;
-    const ExprId texts = is_escaped ? exprs_[head].part() : head;
-    UnboundedState found{state};
-    found.in_intersection =
-        where_ == Where::nested ? exprs_[texts].op != Op::repeat : exprs_[texts].op == Op::intersection;
-    // Few rounds: one more mask costs more than it saves, except for JSON strings, where they go if no others do.
-    constexpr std::uint32_t kFewRounds = 32;
-    least_ = is_escaped && where_ == Where::outermost ? 1 : kFewRounds;
-    ExprId wide = without_bounds(texts, 0);
-    if (wide == texts && is_escaped && least_ > kLeastNested) {
-      least_ = kLeastNested;
-      wide = without_bounds(texts, 0);
-    }
-    if (wide == texts) return found;
-    found.rounds = rounds_;
-    if (is_escaped) wide = exprs_.json_escaped(wide, exprs_[head].escape_position(), exprs_[head].escape_bits());
-    found.state = has_rest ? exprs_.concat(wide, exprs_[state].second()) : wide;
-    return found;
-  }
-
- private:
-  static constexpr std::uint32_t kLeastNested = 2;  // one round: an optional part
-  static constexpr int kMaxDepth = 8;
-  static constexpr std::size_t kMaxOperands = 8;
-
-  ExprId without_bounds(ExprId id, int depth) {
-    const Expr& expr = exprs_[id];
-    if (expr.op == Op::repeat) return without_bounds_of_repeat(id, depth);
-    if (expr.op == Op::intersection && (depth == 0 || may_enter(id, depth))) {
-      return exprs_.intersection(operands_without_bounds(id, depth));
-    }
-    if (!may_enter(id, depth)) return id;
-    if (expr.op == Op::union_of) return exprs_.union_of(operands_without_bounds(id, depth));
-    if (expr.op != Op::concat) return id;
-    const ExprId first = expr.first(), rest = expr.second();
-    const ExprId wide = without_bounds(first, depth + 1);
-    return wide == first ? id : exprs_.concat(wide, rest);
-  }
-
-  bool may_enter(ExprId id, int depth) const {
-    const Expr& expr = exprs_[id];
-    const bool is_large =
-        (expr.op == Op::union_of || expr.op == Op::intersection) && exprs_.operands(id).size() > kMaxOperands;
-    return where_ == Where::nested && depth < kMaxDepth && !is_large && !expr.has_guard && !expr.has_rule;
-  }
-
-  std::vector<ExprId> operands_without_bounds(ExprId id, int depth) {
-    std::vector<ExprId> parts(exprs_.operands(id).begin(), exprs_.operands(id).end());
-    for (ExprId& part : parts) part = without_bounds(part, depth + 1);
-    return parts;
-  }
-
-  ExprId without_bounds_of_repeat(ExprId id, int depth) {
-    const Expr& expr = exprs_[id];
-    const ExprId part = expr.part();
-    const std::uint32_t minimum = expr.minimum(), maximum = expr.maximum();
-    if (maximum == 1 && may_enter(id, depth)) {
-      return exprs_.repeat(without_bounds(part, depth + 1), minimum, 1);
-    }
-    if (maximum == ExprSet::kUnbounded || maximum < least_ || exprs_[part].nullable) return id;
-    rounds_ = std::min(rounds_, maximum);
-    return exprs_.repeat(part, minimum, ExprSet::kUnbounded);
-  }
-
-  ExprSet& exprs_;
-  const Where where_;
-  std::uint32_t least_ = 0;
-  std::uint32_t rounds_ = UINT32_MAX;
-};
-
-// Drops the upper bounds of many rounds, wherever they are inside an expression but not below a complement. Lives for
-// one call.
-//
-// A repeat and its unbounded form agree on the texts that are too short for more rounds than the bound: of fewer bytes,
-// or of fewer characters, where each round begins with a character. The operators
-// that this class enters are monotone, and each part of a text is as short as the text: so the whole expressions agree
-// on these texts, too. They agree on the beginnings of texts that are as short, unless an intersection was entered:
-// each round that was started ends with its own completion, and the repeat then needs no other.
-class LargeBounds {
- public:
-  explicit LargeBounds(ExprSet& exprs) : exprs_(exprs) {}
-
-  UnboundedState drop(ExprId state) {
-    const bool has_rest = exprs_[state].op == Op::concat;
-    const ExprId head = has_rest ? exprs_[state].first() : state;
-    const bool is_escaped = exprs_[head].op == Op::json_escaped;
-    UnboundedState found{state};
-    const ExprId texts = is_escaped ? exprs_[head].part() : head;
-    ExprId wide = without_bounds(texts, 0);
-    if (wide == texts || visited_ > kMaxVisited) return found;
-    // One byte may complete a character that was escaped, and a token may end inside another; otherwise no text is
-    // longer than what is written of it.
-    found.rounds = is_escaped ? bytes_ - 2 * kLongestCharacter : bytes_;
-    found.characters = is_escaped && characters_ > 2 ? characters_ - 2 : 0;
-    found.in_intersection = in_intersection_;
-    texts_ = wide;
-    if (exprs_[wide].nonempty) found.needed = exprs_[wide].max_completion_bound;
-    if (is_escaped) wide = exprs_.json_escaped(wide, exprs_[head].escape_position(), exprs_[head].escape_bits());
-    found.state = has_rest ? exprs_.concat(wide, exprs_[state].second()) : wide;
-    return found;
-  }
-
-  // The texts of the first part without these bounds.
-  ExprId texts() const { return texts_; }
-
- private:
-  static constexpr std::uint32_t kFewBytes = 16;  // one more mask costs more than it saves
-  static constexpr std::uint32_t kLongestCharacter = 4;
-  static constexpr int kMaxDepth = 12;
-  static constexpr int kMaxVisited = 2'000;
-
-  ExprId without_bounds(ExprId id, int depth) {
-    const Expr expr = exprs_[id];
-    if (depth == kMaxDepth || ++visited_ > kMaxVisited || expr.has_guard || expr.has_rule) return id;
-    if (expr.nonempty && expr.largest_count < 2) return id;
-    if (const auto known = known_.find(id.value); known != known_.end()) return known->second;
-    ExprId wide = id;
-    switch (expr.op) {
-      case Op::concat: wide = without_bounds_of_sequence(id, depth); break;
-      case Op::union_of:
-      case Op::intersection: {
-        const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
-        std::vector<ExprId> parts = operands;
-        for (ExprId& part : parts) part = without_bounds(part, depth + 1);
-        if (parts == operands) break;
-        in_intersection_ |= expr.op == Op::intersection;
-        wide = expr.op == Op::union_of ? exprs_.union_of(std::move(parts)) : exprs_.intersection(std::move(parts));
-        break;
-      }
-      case Op::repeat: {
-        const std::uint64_t least = std::max<std::uint32_t>(exprs_[expr.part()].min_length, 1);
-        const ExprId part = without_bounds(expr.part(), depth + 1);
-        std::uint32_t maximum = expr.maximum();
-        const bool is_known = exprs_[expr.part()].nonempty && !exprs_[expr.part()].nullable;
-        if (is_known && maximum != ExprSet::kUnbounded && maximum * least >= kFewBytes) {
-          bytes_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes_, maximum * least));
-          characters_ = begins_character(expr.part(), 0) ? std::min(characters_, maximum) : 0;
-          maximum = ExprSet::kUnbounded;
-        }
-        if (part != expr.part() || maximum != expr.maximum()) wide = exprs_.repeat(part, expr.minimum(), maximum);
-        break;
-      }
-      default: break;
-    }
-    return known_[id.value] = wide;
-  }
-
-  ExprId without_bounds_of_sequence(ExprId id, int depth) {
-    std::vector<ExprId> parts;
-    for (; exprs_[id].op == Op::concat; id = exprs_[id].second()) parts.push_back(exprs_[id].first());
-    parts.push_back(id);
-    for (ExprId& part : parts) part = without_bounds(part, depth + 1);
-    ExprId wide = parts.back();
-    for (std::size_t i = parts.size() - 1; i-- > 0;) wide = exprs_.concat(parts[i], wide);
-    return wide;
-  }
-
-  // Whether each text begins with an ASCII byte or a lead byte, as far as few expressions show it.
-  bool begins_character(ExprId id, int depth) const {
-    const Expr& expr = exprs_[id];
-    if (depth == kMaxDepth || expr.nullable) return false;
-    const auto begins = [&](ExprId part) { return begins_character(part, depth + 1); };
-    switch (expr.op) {
-      case Op::bytes: return (exprs_.set(expr.set_index()) & ByteSet::range(0x80, 0xBF)).empty();
-      case Op::concat: return begins(expr.first());
-      case Op::repeat: return begins(expr.part());
-      case Op::union_of: return std::ranges::all_of(exprs_.operands(id), begins);
-      default: return false;
-    }
-  }
-
-  ExprSet& exprs_;
-  std::unordered_map<std::uint32_t, ExprId> known_;
-  std::uint32_t bytes_ = UINT32_MAX;
-  std::uint32_t characters_ = UINT32_MAX;
-  ExprId texts_ = ExprSet::kEmpty;
-  bool in_intersection_ = false;  // some bound was dropped inside an operand of an intersection
-  int visited_ = 0;
-};
 
 }  // namespace
 
@@ -341,23 +147,20 @@ std::optional<Slice> SliceAnalysis::member_value(ExprId state) {
 }
 
 UnboundedState SliceAnalysis::drop_upper_bound(ExprId state) {
-  return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
-    return UpperBounds(exprs, UpperBounds::Where::outermost).drop(state);
-  });
+  return automaton_.edit(
+      [state](ExprSet& exprs, Derivatives&, Liveness&) { return drop_outermost_bound(exprs, state); });
 }
 
 UnboundedState SliceAnalysis::drop_upper_bounds(ExprId state) {
-  return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
-    return UpperBounds(exprs, UpperBounds::Where::nested).drop(state);
-  });
+  return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) { return drop_nested_bounds(exprs, state); });
 }
 
 UnboundedState SliceAnalysis::drop_large_upper_bounds(ExprId state) {
   ExprId texts = ExprSet::kEmpty;
   UnboundedState found = automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
-    LargeBounds bounds(exprs);
-    UnboundedState wide = bounds.drop(state);
-    if (wide.in_intersection && !wide.needed && is_context_free(exprs[bounds.texts()])) texts = bounds.texts();
+    ExprId wide_texts = ExprSet::kEmpty;
+    UnboundedState wide = drop_large_bounds(exprs, state, wide_texts);
+    if (wide.in_intersection && !wide.needed && is_context_free(exprs[wide_texts])) texts = wide_texts;
     return wide;
   });
   if (texts != ExprSet::kEmpty) found.needed = longest_completion(texts);
@@ -384,10 +187,11 @@ std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {
   return automaton_.edit([&](ExprSet&, Derivatives&, Liveness&) { return longest_completions_[texts.value] = found; });
 }
 
-// Of the states after any text, in bytes. Nothing where these are many and no loop shows it.
+// The largest completion bound, in bytes, of all states after a text of `texts`. Nothing where these states are many
+// and no loop shows a bound.
 std::optional<std::uint32_t> SliceAnalysis::find_longest_completion(ExprId texts) {
   constexpr std::size_t kMaxStates = 1'024;
-  // Where each state takes more, the search takes milliseconds.
+  // Beyond this work for each state, the search would take milliseconds.
   constexpr std::int64_t kFirstWork = 3'000, kWorkPerState = 8;
   if (const auto bound = automaton_.bound_after_characters(texts)) return bound;
   std::vector<ExprId> states{texts};
@@ -528,7 +332,7 @@ std::optional<ExcludingString> SliceAnalysis::excluding_string(ExprId prefix) {
     const ExprId texts = exprs.intersection(std::move(parts));
     if (!exprs[texts].infinite) return std::nullopt;
     const ExprId all = whole->of(exprs, texts);
-    // A completion may have to be longer than each excluded text: some rounds more of the repeat at its end.
+    // A completion longer than each excluded text is none of them. The loop in `texts` gives such a completion.
     const std::uint64_t more = std::uint64_t{longest} + 1 + exprs[texts].loop_length;
     const std::uint32_t bound = std::max(liveness.bound(all), exprs[all].max_completion_bound);
     return ExcludingString{all, saturating_add(bound, more * kMaxEscapeLength), std::move(written)};
@@ -540,7 +344,8 @@ ExprId SliceAnalysis::any_string_like(ExprId prefix) {
   if (all_texts == ExprSet::kEmpty) return prefix;
   return automaton_.edit([prefix, all_texts](ExprSet& exprs, Derivatives&, Liveness&) {
     const Expr& expr = exprs[prefix];
-    // A token that ends after the quotation mark and inside of the prefix neither leaves it nor is inside the string.
+    // The quotation mark must be the last byte of the prefix. Otherwise a token could end after the string and before
+    // the end of the prefix.
     if (expr.op != Op::concat || exprs[expr.second()].op != Op::bytes) return prefix;
     const Expr& head = exprs[expr.first()];
     const bool is_in_text =

@@ -1,9 +1,8 @@
-// SliceAnalysis: the parts of a state whose masks other states can share.
+// SliceAnalysis: splits a state into slices, whose masks other states can share (docs/algorithms/slices.md).
 //
-// A slice is a prefix of a state, such as the rest of a JSON string with its closing quotation mark, together with the
-// continuation that follows it. The mask of a prefix does not depend on the continuation. Further functions return a
-// similar expression whose mask differs in few tokens and is more widely shared.
-// docs/algorithms/slices.md derives the method.
+// A slice is a prefix, such as the rest of a JSON string with its closing quotation mark, and a continuation. The mask
+// of the prefix does not depend on the continuation. Further functions take a prefix to a similar expression that more
+// states share, such as .{0,100}" to .*". The two masks differ in few tokens.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,7 @@
 
 #include "automaton/automaton.h"
 #include "automaton/slice_finder.h"
+#include "automaton/unbounded_state.h"
 
 namespace detent {
 
@@ -23,36 +23,27 @@ struct SlicedState {
   ExprId remainder;
 };
 
-// A state whose first part is a repeat of at most `rounds` rounds, without that bound.
-struct UnboundedState {
-  ExprId state;  // the given state if it has no such bound
-  std::uint32_t rounds = UINT32_MAX;
-  std::uint32_t characters = 0;  // the forms also agree on the texts of at most so many characters
-  bool in_intersection = false;  // another operand may require further rounds
-  // After any text inside, some completion of the unbounded form has at most so many bytes. Nothing where the
-  // expression does not show it.
-  std::optional<std::uint32_t> needed = std::nullopt;
-};
-
+// A JSON string of `minimum` to `maximum` characters, each from one set, such as "[a-z]{2,5}".
 struct BoundedString {
-  ExprId unbounded;
+  ExprId unbounded;  // the string without these bounds
   std::uint32_t minimum, maximum;
   bool is_before;  // the opening quotation mark is still to come
 };
 
-// A JSON string of texts that have `minimum` to `maximum` characters, and the string of these texts without that bound.
+// A JSON string of other texts with `minimum` to `maximum` characters, such as "(\S+ )*" with at most 300.
 struct CountedString {
-  ExprId unbounded;
+  ExprId unbounded;  // the string without these bounds
   std::uint32_t minimum, maximum;
-  bool is_before;              // as above
-  std::uint32_t most_to_come;  // characters: after any text inside, some completion has at most so many
+  bool is_before;              // the opening quotation mark is still to come
+  std::uint32_t most_to_come;  // after any text inside, some completion has at most that many characters
 };
 
+// A JSON string that excludes finitely many texts.
 struct ExcludingString {
-  ExprId all;                  // with the excluded texts; each text inside has infinitely many completions
-  std::uint32_t inside_bound;  // of the completions after a text inside, in bytes
-  // All forms of the excluded texts, with what stands before the string, without its quotation mark. Nothing where
-  // the expressions do not show them.
+  ExprId all;                  // the string without exclusions; each text inside has infinitely many completions
+  std::uint32_t inside_bound;  // after any text inside, some completion has at most that many bytes
+  // The excluded texts as JSON writes them, after the bytes before the string, without the closing quotation mark.
+  // Nothing where the expressions do not show them.
   std::optional<std::vector<std::string>> written;
 };
 
@@ -62,41 +53,42 @@ class SliceAnalysis {
 
   // Returns the slices of `state` that are worth a mask of their own, and the remainder.
   SlicedState slice(ExprId state);
-  // As above, with slices for values between punctuation, such as `": 12`, and with one alternative for each choice at
-  // the head of the state: the operands of a union, the next members of an object.
+  // The same slices, and further ones for values between punctuation, such as `": 12`. Each choice at the head of the
+  // state, such as an operand of a union or the next member of an object, becomes one alternative.
   SplitState split(ExprId state);
-  // The slice of a state that is the rest of a member after its name, with a value as above.
+  // The slice of a state after the name of a member, from the colon to the end of the value, such as `: 12`. Nothing
+  // for any other state.
   std::optional<Slice> member_value(ExprId state);
+  // Drops the upper bound of the repeat that is the first part of a state, or of operands of an intersection there:
+  // `.{0,100}"` becomes `.*"`.
   UnboundedState drop_upper_bound(ExprId state);
-  // A bound on what some completion needs after any text inside the first part of a state, in bytes of its texts: for
-  // UnboundedState::needed, where the mask of the state tells too much. Cost: at the first visit, rows of few states.
+  // UnboundedState::needed for an unbounded state that begins with a JSON string: a tighter bound than the mask of the
+  // state gives. Cost: at the first visit, the rows of few states.
   std::optional<std::uint32_t> needed_inside(ExprId state);
-  // The same for all repeats that the first part may begin with, inside its unions, intersections and concatenations.
-  // The state and the result agree on the texts of at most `rounds` bytes.
+  // Drops the upper bounds of all repeats that the first part may begin with, inside its unions, intersections and
+  // concatenations too.
   UnboundedState drop_upper_bounds(ExprId state);
-  // The same for all repeats of many rounds, wherever they are but below a complement: `(.{1,63}\.){1,127}` becomes
-  // `(.+\.)+`. The state and the result agree on the texts of at most `rounds` bytes.
+  // Drops all large upper bounds in the first part, except below complements: `(.{1,63}\.){1,127}` becomes `(.+\.)+`.
   UnboundedState drop_large_upper_bounds(ExprId state);
-  // Returns a prefix "at least n rounds, then one byte" without its lower bound, any other prefix unchanged. Both allow
-  // the same tokens up to that byte.
+  // Drops the lower bound of a prefix "at least n rounds, then one byte": `.{5,}"` becomes `.*"`. Both allow the same
+  // tokens up to that byte. Any other prefix is returned unchanged.
   ExprId drop_lower_bound(ExprId prefix);
-  // Returns an intersection without the texts that it excludes, any other prefix unchanged: the items of a list of
-  // distinct items before some of them were read.
+  // Drops the complements of an intersection: the next item of a list of distinct items then excludes no earlier item.
+  // Any other prefix is returned unchanged.
   ExprId drop_exclusions(ExprId prefix);
-  // Where a prefix is a JSON string of between `minimum` and `maximum` characters, each from one set: the string
-  // without these bounds. A space and the opening quotation mark may stand before it.
+  // Reads a prefix as a BoundedString, perhaps after a space and the opening quotation mark; nothing if it is none.
   std::optional<BoundedString> bounded_string(ExprId prefix);
-  // The same for a JSON string of other texts with a bound of their characters.
+  // Reads a prefix as a CountedString, likewise.
   std::optional<CountedString> counted_string(ExprId prefix);
-  // The fewest characters of a completion of a state inside a JSON string that its quotation mark ends: those after the
-  // character that is being read. Nothing where the form of the state does not show them.
+  // The fewest characters that complete the JSON string in which a state is, not counting the character that is being
+  // read. Nothing where the form of the state does not show it.
   std::optional<std::uint32_t> characters_to_come(ExprId state);
-  // Where a prefix is a JSON string of texts without finitely many: the string with these. Some bytes may stand before
-  // the string if `written` is known.
+  // Reads a prefix as an ExcludingString. Some bytes may stand before the string only if `written` is known.
   std::optional<ExcludingString> excluding_string(ExprId prefix);
-  // The texts of a prefix that is a choice among literals, such as the rest of an enumeration; nothing of any other.
+  // The texts of a prefix that is a choice among literals, such as the rest of an enumeration; nothing for any other.
   std::optional<std::vector<std::string>> literals_of(ExprId prefix);
-  // Returns a prefix that begins with a constrained JSON string with any string instead, any other prefix unchanged.
+  // Replaces the constrained JSON string at the start of a prefix by any string. Any other prefix is returned
+  // unchanged.
   ExprId any_string_like(ExprId prefix);
 
  private:
@@ -106,7 +98,7 @@ class SliceAnalysis {
   Automaton& automaton_;
   // Read and written under the automaton's lock.
   std::unordered_map<std::uint32_t, bool> character_sets_;  // by expression: whether it is one character
-  std::unordered_map<std::uint32_t, bool> numbers_;         // by expression: whether all its bytes are those of numbers
+  std::unordered_map<std::uint32_t, bool> numbers_;         // by expression: whether its bytes are all in kNumberBytes
   std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> longest_completions_;  // by expression
 };
 

@@ -7,7 +7,7 @@
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kManyRounds = 8;   // a repeat of fewer rounds does not pay for a mask of its own
+constexpr std::uint32_t kManyRounds = 8;   // a repeat of fewer rounds does not pay for a separate mask
 constexpr int kMaxElements = 4;            // of a prefix
 constexpr int kMaxValueElements = 8;       // of a prefix up to a value
 constexpr int kFewBytes = 16;              // of a set that may stand for white space
@@ -52,7 +52,7 @@ class SliceFinder {
     return expr.op == Op::concat && !expr.has_lookbehind && !expr.has_lookbehind_end;
   }
 
-  // A short sequence of bytes from small sets, some of them in a loop. Few tokens continue after such a sequence.
+  // Whether `head` is a short sequence of small byte sets with at least one loop. Few tokens continue after it.
   bool is_white_space(ExprId head) const {
     bool has_loop = false;
     for (int i = 0; i < kMaxElements; ++i) {
@@ -67,8 +67,8 @@ class SliceFinder {
     return false;
   }
 
-  // Splits `(white space | others) rest` into the slice (white space, rest) and the alternative `others rest`, which it
-  // returns. Returns nothing where that alternative is a union; its operands are then pending.
+  // Takes the slice (white space, rest) out of `(white space | others) rest`, and returns `others rest`. Returns
+  // nothing where `others rest` is a union: its operands are then added to the pending alternatives.
   std::optional<ExprId> take_white_space(ExprId alternative) {
     if (!is_sliceable(exprs_[alternative])) return alternative;
     const ExprId head = exprs_[alternative].first(), rest = exprs_[alternative].second();
@@ -90,8 +90,9 @@ class SliceFinder {
     return std::nullopt;
   }
 
-  // Splits an alternative at a list of distinct items: into its next item and what follows, or into the item that is
-  // being read and the list. The list has the keys that were read, the item has not, so that its mask is shared.
+  // Splits an alternative at a list of distinct items: the prefix is the next key, or the rest of the item that is
+  // being read; the continuation is the remaining list. A prefix excludes the keys of earlier items: its mask is that
+  // of the prefix without these (SliceAnalysis::drop_exclusions), with few differences.
   bool split_item(ExprId alternative, std::vector<ExprId>& others) {
     const auto [head, tail] = split_first(exprs_, alternative);
     if (exprs_[head].op == Op::distinct) {
@@ -314,8 +315,8 @@ class SliceFinder {
     return found;
   }
 
-  // How the next of some members in a fixed order begins: with the literal names of declared members; with these or
-  // with an undeclared name, or there is no member; or in another way.
+  // How the next member of an object may begin: only with the literal name of a declared member; with any name, or no
+  // member may follow; or with something else.
   enum class Names : std::uint8_t { declared, any, other };
   Names names_of(ExprId id) const {
     const Expr& ordered = exprs_[id];

@@ -18,13 +18,13 @@ inline constexpr ByteSet kNumberBytes = ByteSet::range('0', '9') | ByteSet::of('
                                         ByteSet::of('.') | ByteSet::of('e') | ByteSet::of('E');
 
 struct Slice {
-  ExprId prefix;  // contains a loop or a JSON string and ends in one byte; or is white space, or an item of a list
+  ExprId prefix;  // ends in one byte after a loop or a JSON string; or is white space, a value, or an item of a list
   ExprId continuation;       // the slice is the concatenation of both
-  bool is_value = false;     // found by `split` only; its tokens may leave it at more than one position
+  bool is_value = false;     // found by SliceAnalysis::split only; a token may leave it at more than one position
   bool ends_number = false;  // a value that ends in a number; the continuation begins with no byte of numbers
 };
 
-// The declared members that may come next at a list of members with literal names; the undeclared ones left out.
+// The declared members, with literal names, that may come next in an object. Undeclared members are other alternatives.
 struct DeclaredMembers {
   ExprId state;                        // Op::ordered after a separator, and what follows it
   std::optional<std::uint8_t> before;  // a byte, such as a space

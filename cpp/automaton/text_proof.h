@@ -1,8 +1,8 @@
 // TextProof: whether the form of a state shows that each of its strings is valid UTF-8.
 //
-// Most such expressions are marked when they are built (Expr::is_text). Derivatives are not: the rest of an object is a
-// concatenation whose parts are marked. Where the tokenizer writes every character, a live state of this form has a
-// completion that it writes, and no completion needs to be found: n members in any order have n! orders.
+// Constructors mark most texts (Expr::is_text), but not derivatives: the remainder of an object is an unmarked
+// concatenation of marked parts. Case: a tokenizer that writes every character can write a completion of any live state
+// that is text. So no completion need be searched among the n! orders of n members.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ class ByteSet {
   constexpr int size() const {
     return std::popcount(words_[0]) + std::popcount(words_[1]) + std::popcount(words_[2]) + std::popcount(words_[3]);
   }
-  // Whether the set has more bytes than that. Cost: less than that of size(), for few.
+  // Whether the set has more than `count` bytes. For a small count, this costs less than size().
   constexpr bool has_more_than(int count) const {
     for (std::uint64_t word : words_) {
       for (; word != 0; word &= word - 1) {

@@ -6,8 +6,8 @@
 
 namespace detent {
 
-// Four lanes, each of which takes every fourth word of eight bytes. A step is a bijection of the lane for each word,
-// and of the word for each lane: so a change of one word changes its lane for good.
+// Four lanes; lane i takes each word of eight bytes whose index is i modulo 4. For a fixed word, a step is a bijection
+// of the lane, and the other way round. So a change of one word always changes the final value of its lane.
 std::array<std::uint64_t, 2> checksum(std::span<const std::uint8_t> bytes) {
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
   std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};

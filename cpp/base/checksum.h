@@ -1,5 +1,5 @@
-// A checksum of saved files: the same in every process. It detects every change within eight bytes, and others but for
-// one in 2^64; it is no protection against intent. Time: some 5 GB/s.
+// A checksum of saved files, equal in every process. It detects every change within eight bytes, and all but one in
+// 2^64 of the other changes. It does not protect against intended changes. Time: some 5 GB/s.
 #pragma once
 
 #include <array>

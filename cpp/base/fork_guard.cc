@@ -6,8 +6,8 @@ namespace detent {
 namespace {
 
 pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-// Sections nest (a row inside a mask). Only the outermost takes the lock: with a second acquisition, a waiting fork
-// would deadlock.
+// Sections nest: a mask computes rows. Only the outermost section takes the lock. A second shared acquisition would
+// wait for a fork that waits for the first one: a deadlock.
 thread_local int depth = 0;
 
 void before_fork() { pthread_rwlock_wrlock(&lock); }

@@ -1,4 +1,5 @@
-// Limits and Meter: the cost that a guide may cause, counted in work and bytes (never in time), and cancellation.
+// Limits and Meter: limits on the states, bytes and work of a guide, and cancellation. Work is counted in steps, never
+// in time, so that a limit is reached at the same point on every machine.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +15,15 @@ struct Limits {
   std::int64_t states = 250'000;
   std::int64_t memory_bytes = 256 << 20;
   std::int64_t steps = 20'000'000;
-  // Whether decoding follows. It needs room: until Meter::begin_decoding(), a quarter of the states and bytes may
-  // be used.
+  // Whether decoding follows and needs room: then compilation, up to Meter::begin_decoding(), may use only a quarter of
+  // the states and bytes.
   bool leaves_room = false;
 
-  // What compiling for decoding may take, and the mask of one of the first steps that it tries: about a second, and an
-  // eighth of one.
+  // Limits on the work of a compilation for decoding, about a second; and on the mask of each of the first steps, which
+  // compilation tries: an eighth of a second.
   std::int64_t compile_steps() const { return std::min(steps, std::max<std::int64_t>(1'000'000, steps / 5)); }
   std::int64_t trial_steps() const { return std::max<std::int64_t>(250'000, steps / 40); }
-  // What one question about a language may take, however many calls it makes: about a second under ordinary limits.
+  // The limit on the work of one question about a language, over all its calls: about a second with default limits.
   std::int64_t question_steps() const { return std::min(steps, std::max<std::int64_t>(2'000'000, steps / 10)); }
 };
 
@@ -37,8 +38,8 @@ class Meter {
         max_states_(share(limits, limits.states, kFewStates)),
         max_bytes_(share(limits, limits.memory_bytes, kFewBytes)) {}
 
-  // Starts a new call: resets the steps, not the bytes and states. Throws `limit` where all calls together have taken
-  // the steps that they may (limit_total).
+  // Starts a new call: resets the steps, not the bytes and states. Throws `limit` where all calls together have reached
+  // their limit (limit_total).
   void restart(std::shared_ptr<const CancelFlag> cancel = nullptr) {
     if (steps_left_ != kNoTotal) {
       steps_left_ -= steps_;
@@ -49,7 +50,7 @@ class Meter {
     cancel_ = std::move(cancel);
   }
 
-  // From here on, all calls together may take so many steps: as many as they like if this is kNoTotal.
+  // From this call on, all calls together may take `steps` steps; kNoTotal stands for no limit.
   static constexpr std::int64_t kNoTotal = INT64_MAX;
   void limit_total(std::int64_t steps) {
     steps_left_ = max_total_ = steps;
@@ -88,7 +89,7 @@ class Meter {
     ++states_;
   }
 
-  // Whether room for decoding is to be left.
+  // Whether begin_decoding() is still to come, so that room for decoding is left.
   bool is_compiling() const { return max_states_ != limits_.states || max_bytes_ != limits_.memory_bytes; }
   // From here on, all states and bytes may be used (Limits::leaves_room).
   void begin_decoding() {
@@ -97,17 +98,17 @@ class Meter {
     limit_total(kNoTotal);
   }
 
-  // Starts the count of what decoding adds; is_full() tells when half of the room that was left then is used.
+  // Makes the present bytes and states the base. is_full() returns whether half of the room beyond the base is used.
   void mark_base() {
     base_bytes_ = bytes_;
     base_states_ = states_;
   }
-  // Adds what was allocated since `bytes()` was `before` to what does not count.
+  // Counts the bytes allocated since bytes() was `before` as part of the base.
   void extend_base(std::int64_t before) { base_bytes_ += bytes_ - before; }
   bool is_full() const {
     return is_full(bytes_, base_bytes_, limits_.memory_bytes) || is_full(states_, base_states_, limits_.states);
   }
-  // Whether decoding has added so much that memory without it helps a call that has reached a limit.
+  // Whether so much lies beyond the base that a call which reached a limit may succeed in a new automaton.
   bool has_grown() const {
     return bytes_ - base_bytes_ > limits_.memory_bytes / 16 || states_ - base_states_ > limits_.states / 16;
   }
@@ -118,7 +119,7 @@ class Meter {
 
  private:
   static constexpr std::int64_t kPollInterval = 4096;
-  // So much may be compiled under any limits.
+  // Compilation may use this much of the limits even if it is more than a quarter of them.
   static constexpr std::int64_t kFewStates = 20'000;
   static constexpr std::int64_t kFewBytes = 16 << 20;
 

@@ -19,8 +19,8 @@ using namespace nb::literals;
 namespace detent {
 namespace {
 
-// An automaton, and the states that it has returned: no others are taken back. What may search runs without the GIL;
-// `known_` is read and changed with it.
+// An automaton and the set of states that it has returned to Python (`known_`); only these are accepted as arguments.
+// Functions that may search release the GIL; `known_` is accessed only with the GIL.
 class CheckedAutomaton {
  public:
   CheckedAutomaton(const NodeRef& language, const Limits& limits)

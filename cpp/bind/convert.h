@@ -47,11 +47,11 @@ nanobind::bytes to_bytes(const ByteSet& set);
 std::vector<std::uint32_t> numbers(const nanobind::bytes& raw);
 nanobind::bytes to_bytes(const std::vector<std::uint32_t>& values);
 
-// Any integer object. detent.matcher says what is wrong with other objects and with numbers out of range.
+// Converts any integer object. For other objects and numbers out of range, detent.matcher makes the error message.
 std::int64_t to_index(nanobind::handle value);
 
-// Mask rows of a Python object, int32 there and unsigned here, by the buffer protocol, which costs least. Other objects
-// are turned into an array by detent.mask.check_mask (torch tensors), or into an error that says what was found.
+// The mask rows of a Python object: int32 there, unsigned here. It uses the buffer protocol, which costs least. For
+// other objects, detent.mask.check_mask makes an array (of torch tensors) or an error that names what was found.
 class MaskBuffer {
  public:
   MaskBuffer(nanobind::handle object, std::initializer_list<std::size_t> shape);
@@ -97,7 +97,8 @@ class ArrayBuffer {
   Py_buffer view_{};
 };
 
-// A matrix, or a vector as its only row, whose rows are contiguous; of any type of so many bytes.
+// A matrix whose rows are contiguous, or a vector as a matrix of one row. Items may be of any type of `item_bytes`
+// bytes.
 class MatrixBuffer {
  public:
   MatrixBuffer(nanobind::handle object, std::size_t item_bytes, int flags = 0);
@@ -117,7 +118,7 @@ class MatrixBuffer {
   Py_buffer view_{};
 };
 
-// An array that a C++ object keeps: the last owner releases it, on any thread.
+// An array whose owner is C++: the last owner releases it, on any thread.
 std::shared_ptr<const ArrayBuffer> shared_array(nanobind::handle object, std::string_view formats,
                                                 std::size_t item_bytes);
 

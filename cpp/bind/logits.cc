@@ -14,7 +14,7 @@ using namespace nb::literals;
 namespace detent {
 namespace {
 
-// detent.mask has checked the arrays and says what is wrong with them; what is checked here keeps to their memory.
+// detent.mask has checked the arrays and raised readable errors. The checks here only prevent access outside of memory.
 void apply(nb::handle logits, int type, nb::handle mask) {
   const std::size_t item_bytes = type == static_cast<int>(LogitType::float32) ? 4 : 2;
   if (type < 0 || type > static_cast<int>(LogitType::bfloat16)) throw Error(ErrorKind::argument, "logits");

@@ -23,7 +23,7 @@ using namespace nb::literals;
 namespace detent {
 namespace {
 
-// Python holds the slot of a machine, so that another machine can take over from it.
+// Python holds a machine's slot, not the machine: after an eviction, the slot has another machine.
 struct LanguageSlot final : MachineSlot {
   using MachineSlot::MachineSlot;
   std::shared_ptr<LanguageMachine> language() { return std::static_pointer_cast<LanguageMachine>(machine()); }

@@ -51,7 +51,7 @@ void fill_rows(const std::vector<Matcher*>& matchers, nb::handle rows, unsigned 
   fill_batch(matchers, buffer.words(), words, threads);
 }
 
-// MaskSlots over the rows of an array, which it keeps.
+// MaskSlots over the rows of an array; keeps the array alive.
 class SlotsOfArray {
  public:
   SlotsOfArray(nb::handle rows, std::size_t count, std::size_t words)

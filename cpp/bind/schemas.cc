@@ -46,11 +46,11 @@ JsonNotation notation(const nb::dict& parts, bool written) {
           .open_object = part(parts, "open_object"),
           .close_object = part(parts, "close_object"),
           .empty_object = part(parts, "empty_object"),
-          .is_written = written};
+          .is_serialized = written};
 }
 
-KeptNodes kept_nodes(const nb::callable& make) {
-  return KeptNodes([make](std::string_view schema, const std::string& uri) {
+NodeCache node_cache(const nb::callable& make) {
+  return NodeCache([make](std::string_view schema, const std::string& uri) {
     const nb::object found = make(nb::str(schema.data(), schema.size()), uri);
     return found.is_none() ? std::nullopt : std::optional(nb::cast<NodeRef>(found));
   });
@@ -67,17 +67,17 @@ void construct(PlainSchemas* self, const nb::dict& parts, bool written, bool ord
     return nb::cast<std::string>(intended(nb::str(name.data(), name.size())));
   };
   new (self) PlainSchemas({notation(parts, written), ordered}, {names[0], names[1], names[2], names[3]}, formats,
-                          std::move(by_name), kept_nodes(constrained), kept_nodes(closed), intended_keyword);
+                          std::move(by_name), node_cache(constrained), node_cache(closed), intended_keyword);
 }
 
-std::optional<Found> read(PlainSchemas& schemas, const nb::str& text, std::size_t most) {
+std::optional<Found> read(PlainSchemas& schemas, const nb::str& text, std::size_t max_schemas) {
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (!data) {  // a lone surrogate
     PyErr_Clear();
     return std::nullopt;
   }
-  std::optional<PlainDocument> found = schemas.read({data, static_cast<std::size_t>(size)}, most);
+  std::optional<PlainDocument> found = schemas.read({data, static_cast<std::size_t>(size)}, max_schemas);
   if (!found) return std::nullopt;
   std::vector<Advice> advice;
   for (SchemaAdvice& each : found->advice) {
@@ -94,7 +94,7 @@ void bind_schemas(nb::module_& m) {
       .def("__init__", &construct, "parts"_a, "written"_a, "ordered"_a, "names"_a, "formats"_a, "dialects"_a,
            "constrained"_a, "closed"_a, "intended"_a,
            "`names` are those of annotations, identifiers, constraints of scalars, and all keywords.")
-      .def("read", &read, "text"_a, "most"_a,
+      .def("read", &read, "text"_a, "max_schemas"_a,
            "The expression of a document, its advice, the root's title, first names and number of names; or None.");
 }
 

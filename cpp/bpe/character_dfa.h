@@ -17,8 +17,7 @@ class CharacterDfa {
   static constexpr std::uint8_t kNoClass = 255;  // the class of characters that no text may contain
   static constexpr std::uint16_t kBorder = 0;    // the node between two characters
 
-  // `ranges`, ascending by first code point: each range reaches to the next one, and all its code points are of its
-  // class.
+  // `ranges` are pairs (first code point, class), ascending. Each range ends before the next one.
   explicit CharacterDfa(const std::vector<std::pair<std::uint32_t, std::uint8_t>>& ranges);
   // Removes the characters that contain one of these bytes.
   void forbid(const std::array<bool, 256>& bytes);
@@ -37,6 +36,11 @@ class CharacterDfa {
  private:
   using Node = std::array<Step, 256>;
   using Ranges = std::vector<std::pair<std::uint32_t, std::uint8_t>>;
+  struct Blocks;
+  // The step to the node for the code points from `first` on that differ in their last `bytes_left` bytes only.
+  Step add_block(std::uint32_t first, int bytes_left, Blocks& blocks);
+  // A step like another one, without the continuation bytes below `least`: these are overlong encodings.
+  Step without_overlong(Step step, unsigned least);
   bool is_one_class(std::uint32_t first, std::uint32_t last) const;
   Ranges::const_iterator range_after(std::uint32_t code_point) const;
 

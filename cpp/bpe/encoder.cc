@@ -81,7 +81,7 @@ Encoder::Encoder(const Config& config)
   if (config.ignore_merges) build_unsplit_trie(config);
 }
 
-// A text with a byte that is no token has no encoding.
+// Removes the characters that have a byte without a token: a text with such a byte has no encoding.
 void Encoder::forbid_missing_bytes() {
   std::array<bool, 256> missing{};
   for (std::size_t byte = 0; byte < missing.size(); ++byte) missing[byte] = base_tokens_[byte] == kNone;

@@ -1,10 +1,13 @@
-// Encoder: a tokenizer as a whole: pre-tokenizer, symbols, merging. The texts of special tokens are plain text to it.
+// Encoder: a whole tokenizer: pre-tokenizer, symbols, merging. It encodes the text of a special token as plain text.
 //
-// Three kinds. A byte-level tokenizer splits a text into pre-tokens and merges the bytes of each; with `ignore_merges`
-// a pre-token that is the text of a token becomes that token, though merging might not give it: an *unsplit* token. A
-// tokenizer of SentencePiece pieces merges the characters of the whole text; a character that is no piece becomes
-// byte-fallback tokens, one for each byte, which never merge. A Unigram tokenizer takes the best piece sequence
-// instead of merging; there, adjacent pairs alone do not decide which sequences are encodings.
+// There are three kinds:
+//   1. A byte-level tokenizer splits a text into pre-tokens and merges the bytes of each. With `ignore_merges`, a
+//      pre-token that is the text of a token becomes that token, even where merging would give others: an *unsplit*
+//      token.
+//   2. A SentencePiece tokenizer merges the characters of the whole text. A character that is no piece becomes
+//      byte-fallback tokens, one for each byte, which never merge.
+//   3. A Unigram tokenizer takes the best piece sequence. Its adjacent pairs alone do not decide which sequences are
+//      encodings.
 #pragma once
 
 #include <atomic>
@@ -26,7 +29,7 @@
 
 namespace detent {
 
-// A node of the trie of unsplit tokens: how far a pre-token is the beginning of such a token.
+// A node of the trie of unsplit tokens: the prefix of unsplit tokens that the pre-token so far is.
 struct UnsplitNode {
   std::uint32_t value = 0;
   auto operator<=>(const UnsplitNode&) const = default;
@@ -37,7 +40,7 @@ class Encoder {
   struct Config {
     bool pieces = false;  // SentencePiece
     std::uint32_t size = 0;
-    std::vector<std::string_view> texts;                                // by id; empty if no text is merged to it
+    std::vector<std::string_view> texts;                                // by id; empty if merging never makes the id
     std::vector<std::pair<std::uint32_t, std::uint32_t>> base_symbols;  // a byte, or a character, and its id
     std::vector<std::uint32_t> byte_tokens;                             // by byte, for byte fallback; or none
     std::vector<Merge> merges;
@@ -52,7 +55,8 @@ class Encoder {
   };
 
   static constexpr std::uint32_t kNone = MergeTable::kNone;
-  // The character classes of a tokenizer of pieces: how a character is written.
+  // The character classes of a SentencePiece tokenizer: whether a character is written in pieces, byte tokens or
+  // either.
   static constexpr std::uint8_t kInPieces = 0, kInByteTokens = 1, kInEither = 2;
 
   // Throws `argument` and `unsupported` if the parts do not fit together.
@@ -64,7 +68,7 @@ class Encoder {
   std::vector<std::uint32_t> encode(std::string_view text) const;
   // Encodes a part of a pre-token by itself. Empty if it has a byte or character without a token.
   std::vector<std::uint32_t> merge(std::string_view part) const;
-  // The first token of merge(part), or kNone. The tokens of short parts that were asked for recently are remembered.
+  // The first token of merge(part), or kNone. The results for recent short parts are remembered.
   std::uint32_t first_token(std::string_view part) const;
 
   bool pieces() const { return pieces_; }
@@ -78,7 +82,7 @@ class Encoder {
   bool is_byte_token(std::uint32_t token) const { return token < is_byte_token_.size() && is_byte_token_[token]; }
   bool has_byte_fallback() const { return !byte_tokens_.empty(); }
   std::uint32_t byte_token(std::uint8_t byte) const { return byte_tokens_[byte]; }
-  // Whether some pre-token is encoded as the token and others.
+  // Whether the encoding of some pre-token contains the token and at least one other.
   bool may_have_neighbours(std::uint32_t token) const {
     return is_byte_token(token) || adjacency_->is_reachable(token);
   }

@@ -145,7 +145,7 @@ void MergeAdjacency::find_meetings(const LeftTree& tree) {
   std::ranges::sort(meetings_, {}, [](const Meeting& each) { return std::pair(each.left, each.right); });
 }
 
-// The tokens that are at the right border of a token while it is merged.
+// The tokens that stand at the right border of a token at some moment while it is merged.
 std::vector<std::uint32_t> MergeAdjacency::right_borders(std::uint32_t left) const {
   std::vector<EdgeMerge> buffer;
   std::vector<std::uint32_t> borders{symbols(left).back()};
@@ -156,7 +156,7 @@ std::vector<std::uint32_t> MergeAdjacency::right_borders(std::uint32_t left) con
   return borders;
 }
 
-// The same pairs are asked for state after state, such as the ends of strings before a comma.
+// Looks up recent answers first: the same pairs recur in state after state, such as `"` before `,`.
 bool MergeAdjacency::may_follow(std::uint32_t left, std::uint32_t right) const {
   const std::uint64_t pair = std::uint64_t{left} << 31 | right;  // ids are below 2^31
   std::atomic<std::uint64_t>& recent = recent_[(pair * 0x9E3779B97F4A7C15ULL) >> (64 - kRecentBits)];
@@ -195,7 +195,8 @@ bool MergeAdjacency::decide_by_edges(std::uint32_t left, std::uint32_t right) co
   }
 }
 
-// Merges both sides, each as it would be merged alone, until the pair at their border comes first or nothing is left.
+// Merges both sides, each as it would be merged alone. The pair is invalid if the pair at the border has the next
+// merge; it is valid if no merge is left.
 bool MergeAdjacency::decide_by_steps(std::uint32_t left, std::uint32_t right) const {
   thread_local std::vector<EdgeMerge> left_buffer, right_buffer;
   const std::vector<EdgeMerge>& before =
@@ -248,7 +249,7 @@ const MergeAdjacency::Edges& MergeAdjacency::edges(std::uint32_t token) const {
   return *known;
 }
 
-// The forbidden followers that rectangles do not tell.
+// The forbidden followers that no rectangle contains: merging step by step decides them.
 const std::vector<std::uint32_t>& MergeAdjacency::forbidden_by_steps(std::uint32_t left) const {
   {
     const ForkGuard guard;
@@ -298,7 +299,7 @@ void MergeAdjacency::forbid_after(std::uint32_t left, std::uint32_t* row) const 
   if (long_rows_.size() < kMaxLongRows) long_rows_.try_emplace(left, std::move(allowed));
 }
 
-// A row of few bits: each is decided by itself. Does nothing and returns false if there are more.
+// For a row of few bits, decides each bit by itself. Does nothing and returns false if there are more bits.
 bool MergeAdjacency::clear_few_after(std::uint32_t left, std::uint32_t* row) const {
   // To find all followers takes some microseconds, and milliseconds where merging step by step decides them.
   const std::size_t most =

@@ -118,7 +118,7 @@ class MergeAdjacency final : public AdjacencyRelation {
   mutable std::vector<std::atomic<std::uint64_t>> recent_;
   static constexpr std::size_t kMaxLongRows = 1024;
   mutable std::mutex mutex_;  // of the memo tables below
-  // For left tokens that forbid many others: the bits that stay.
+  // For left tokens that forbid many others: a mask row of the tokens that may follow.
   mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>> long_rows_;
   mutable std::unordered_map<std::uint32_t, std::unique_ptr<const Edges>> edges_;
   mutable std::unordered_map<std::uint32_t, std::unique_ptr<const std::vector<std::uint32_t>>> forbidden_by_steps_;

@@ -1,7 +1,7 @@
 // MergeReader: the merge table of a Hugging Face tokenizer.json, from the JSON text of its array `model.merges`.
 //
-// An entry is a string of two names with a space between, or an array of two names. Each name, and the two joined, is
-// that of a token. A table of 280,000 merges takes some 50 ms.
+// An entry is a string of two names with a space between, "a b", or an array of two names, ["a", "b"]. Each name, and
+// the two joined, is the name of a token. A table of 280,000 merges takes some 50 ms.
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,9 @@
 // The first expression splits the text, the next one each of the pieces, and so on (split_level.h). The pieces of the
 // last one are the pre-tokens.
 //
-// The boundary automaton tells the pre-tokens without lookahead, for a text that is still being written. It reads, for
-// each character, its class and whether it *starts* a pre-token. Each text has exactly one accepted sequence of starts.
-// pretokenizer.cc derives it.
+// The boundary automaton finds the pre-tokens of a text that is still being written, without lookahead. For each
+// character it reads the class and a guess whether the character *starts* a pre-token. Each text has exactly one
+// accepted sequence of guesses. pretokenizer.cc derives it.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ class PreTokenizer {
   using State = std::uint16_t;
   static constexpr State kDead = UINT16_MAX;
   static constexpr State kTextStart = 0;
-  // The state after a character that starts a pre-token, or does not; kDead if no text has it so.
+  // The state after a character that starts a pre-token, or does not; kDead if this contradicts the guesses before.
   State step(State state, bool starts_pretoken, std::uint8_t of_class) const {
     return states_[state].next[starts_pretoken][of_class];
   }
   // Whether the text may end in that state.
   bool may_end(State state) const { return states_[state].may_end; }
-  // Whether every text may follow.
+  // Whether every text may follow, with some sequence of guesses.
   bool unconstrained(State state) const { return states_[state].unconstrained; }
   std::size_t state_count() const { return states_.size(); }
 

@@ -1,11 +1,12 @@
-// SplitLevel: one regular expression of a pre-tokenizer, which splits a text into its matches and what is between them.
+// SplitLevel: one regular expression of a pre-tokenizer. It splits a text into pieces: its matches and the texts
+// between them.
 //
-// The scanner finds the pieces as a backtracking matcher does: a state is the list of threads by priority (Pike 1987;
-// Cox 2009).
+// The scanner finds the pieces that a backtracking matcher finds: a state is the list of threads by priority (Pike
+// 1987; Cox 2009).
 //
-// The boundary automaton tells the same without lookahead, for a text that is still being written. It reads, for each
-// character, its class and whether it *starts* a piece. A step may lead to several states. Each text has exactly one
-// accepted sequence of states. split_level.cc derives it.
+// The boundary automaton finds the same pieces of a text that is still being written, without lookahead. For each
+// character it reads the class and a guess whether the character *starts* a piece. A step may lead to several states.
+// Each text has exactly one accepted sequence of states. split_level.cc derives it.
 #pragma once
 
 #include <cstddef>

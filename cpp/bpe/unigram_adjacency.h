@@ -4,8 +4,8 @@
 // their joined text. The reverse does not hold, for pairs or for any longer window: with the scores a = b = -1,
 // ab = -1.5, ba = -1.4, the sequence (ab)^n is the best one up to n = 6, and not for n = 7.
 //
-// Sums that differ by rounding only count as equal, and both sequences pass: the one that a tokenizer takes depends on
-// the sum of all text before.
+// Two sums count as equal if only rounding separates them, and both sequences pass. Which one a tokenizer takes depends
+// on the sum of all the text before.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,10 @@ class UnigramAdjacency final : public AdjacencyRelation {
   std::string_view text(std::uint32_t token) const {
     return {texts_.data() + begin_[token], begin_[token + 1] - begin_[token]};
   }
-  // What the first `length` bytes of a reachable token contribute: its score less the best sum of the other bytes.
+  // The prefix cost of the first `length` bytes of a reachable token: its score minus the best sum of its other bytes.
   double prefix_cost(std::uint32_t token, std::size_t length) const { return costs_[begin_[token] + length - 1]; }
-  // Calls visit(gain, node) for each trie node with a suffix of the token as its text, until one returns true. The gain
-  // is the best sum of the text before that suffix, less the score of the token. Returns whether one did.
+  // Calls visit(gain, node) for each trie node whose text is a suffix of the token, until a call returns true. The gain
+  // is the best sum of the text before the suffix, minus the score of the token. Returns whether a call returned true.
   template <class Visit>
   bool any_open_piece(std::uint32_t token, Visit visit) const;
   Followers find_followers(std::uint32_t left) const;

@@ -1,9 +1,9 @@
 // UnigramModel: pieces with scores; a text is encoded as the piece sequence of the largest sum (Viterbi 1967; Kudo
 // 2018).
 //
-// Equal to the package `tokenizers` to the last bit: sums are taken from the left, in 64-bit floats. Of equal sums, the
-// one whose last piece is the longest wins. A character that is no piece may be an unknown one, at a score below all
-// pieces.
+// The result equals that of the package `tokenizers`, rounding included: sums are taken from the left, in 64-bit
+// floats. Among equal sums, the sequence with the longest last piece wins. A character that is no piece becomes an
+// unknown piece with a score below all others.
 #pragma once
 
 #include <cstdint>

@@ -1,16 +1,16 @@
 // Union, intersection and complement in normal form.
 //
 //   1. Operands form a flat sorted set. Byte sets merge into one; the empty language, sigma star and epsilon are
-//   absorbed.
+//      absorbed.
 //   2. Overlapping counts of one part merge: x{0,5} t | x{0,7} t is x{0,7} t. Without this rule, a counted loop that
-//   may start anywhere has exponentially many states.
+//      may start anywhere has exponentially many states.
 //   3. Sequences that call rules are left-factored: x y | x z is x (y | z).
-//   4. A complement in an intersection leaves out what the others say: x & ~(x & y) is x & ~y.
+//   4. A complement in an intersection drops operands that the intersection has too: x & ~(x & y) is x & ~y.
 //   5. A sequence with an optional head absorbs its tail: x* t | t is x* t. Without this rule, `[a-b]*[a-c]*...` has a
-//   union of all its tails at each step.
-//   6. All UTF-8 texts, T, absorb what is text by its form: x | T is T, x & T is x, and x & ~T is empty. A pattern that
-//   may match anywhere, T a T, has the residual T a T | T after its first match. Without this rule, a choice of n such
-//   patterns has 2^n states where n would do.
+//      union of all its tails at each step.
+//   6. All UTF-8 texts, T, absorb an x that is text by its form: x | T is T, x & T is x, and x & ~T is empty. A pattern
+//      that may match anywhere, T a T, has the residual T a T | T after its first match. Without this rule, a choice of
+//      n such patterns has 2^n states where n would do.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -126,7 +126,7 @@ void ExprSet::merge_counts(std::vector<ExprId>& parts) {
   flatten(parts, Op::union_of);
 }
 
-// Drops the operands that follow an optional head in another one.
+// Applies rule 5: drops each operand t for which another operand is x* t.
 void ExprSet::absorb_tails(std::vector<ExprId>& parts) const {
   constexpr int kMaxHeads = 64;  // of one operand
   std::vector<ExprId> tails;     // operands that another one contains
@@ -147,8 +147,8 @@ void ExprSet::absorb_tails(std::vector<ExprId>& parts) const {
   std::erase_if(parts, [&](ExprId part) { return std::binary_search(tails.begin(), tails.end(), part); });
 }
 
-// Whether all are sequences of the same optional head. Other heads are written before more tails are factored:
-// in an intersection, the longer sequences would be more states.
+// Whether all parts are sequences with one optional head, such as white space. Only such heads are factored out
+// further: longer common sequences would make more states in an intersection.
 bool ExprSet::have_one_head(std::span<const ExprId> parts) const {
   const Expr& first = exprs_[parts[0].value];
   if (first.op != Op::concat) return false;
@@ -212,19 +212,19 @@ void ExprSet::set_utf8_star(ExprId all_texts) {
   not_utf8_star_ = complement(all_texts);
 }
 
-// Rule 6 applies to expressions whose meaning does not depend on the text around them.
+// Whether rule 6 applies: an expression is text, and its meaning does not depend on the text around it.
 bool ExprSet::is_known_text(ExprId id) const {
   const Expr& expr = exprs_[id.value];
   return expr.is_text && !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end;
 }
 
-// Of an expression whose meaning does not depend on the text around it.
+// Whether an expression is over the alphabet, and its meaning does not depend on the text around it.
 bool ExprSet::is_known_in_alphabet(ExprId id) const {
   const Expr& expr = exprs_[id.value];
   return expr.in_alphabet && !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end;
 }
 
-// In a union, all strings over the alphabet, and all texts over it, absorb what is known to be among them.
+// In a union, the language of all strings (or of all texts) over the alphabet absorbs each operand known to be in it.
 void ExprSet::absorb_into_alphabet(std::vector<ExprId>& parts) const {
   const auto contains = [&parts](ExprId id) { return std::binary_search(parts.begin(), parts.end(), id); };
   if (contains(alphabet_star_)) {
@@ -236,8 +236,8 @@ void ExprSet::absorb_into_alphabet(std::vector<ExprId>& parts) const {
   }
 }
 
-// In an intersection, all strings over the alphabet, and all texts over it, are redundant beside what is known to be
-// among them.
+// In an intersection, drops the language of all strings (or of all texts) over the alphabet if some other operand is
+// known to be in it.
 void ExprSet::drop_alphabet(std::vector<ExprId>& parts) const {
   const auto has_other = [&](ExprId top, bool needs_text) {
     return std::ranges::any_of(parts, [&](ExprId part) {
@@ -248,7 +248,7 @@ void ExprSet::drop_alphabet(std::vector<ExprId>& parts) const {
   if (alphabet_texts_ != kEmpty && has_other(alphabet_texts_, true)) std::erase(parts, alphabet_texts_);
 }
 
-// Where thousands of operands meet, the rows of many states unite the same ones again.
+// Remembers the last unions of many operands: rows of similar states unite the same thousands again.
 ExprId ExprSet::union_of(std::vector<ExprId> parts) {
   constexpr std::size_t kMany = 64, kMaxKept = 4'096;  // operands
   std::size_t operand_count = 0;

@@ -129,7 +129,7 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
     if (from_zero && adjoins) {
       const std::uint64_t count = unbounded ? m * p : n * q;
       if (count >= kUnbounded) {
-        // As a repeat of a repeat, each text would have a state for each way to divide it into rounds.
+        // Left as a repeat of a repeat, each text would have a state for each way to divide it into rounds.
         constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
         const auto given = static_cast<std::int64_t>(std::min(count, kMost));
         throw Error(ErrorKind::limit, "nested_repeat_count", given, kUnbounded - 1);
@@ -138,6 +138,12 @@ ExprId ExprSet::repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum
                     unbounded ? kUnbounded : static_cast<std::uint32_t>(n * q));
     }
   }
+  return new_repeat(part, minimum, maximum);
+}
+
+// Part and counts are in normal form.
+ExprId ExprSet::new_repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum) {
+  const Expr& inner = exprs_[part.value];
   Expr expr;
   expr.op = Op::repeat;
   expr.nullable = minimum == 0;

@@ -9,7 +9,7 @@ using Phase = DecimalState::Phase;
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-// The digits of the exponent that must be written, without its sign; none for 0, which zeros write.
+// The digits of an exponent without its sign; empty for 0, which is written as any number of zeros.
 std::string exponent_text(std::int64_t exponent) {
   return exponent == 0 ? std::string() : std::to_string(exponent < 0 ? -exponent : exponent);
 }
@@ -36,7 +36,7 @@ std::optional<DecimalState> after_e(const Decimal& number, const DecimalState& s
   return DecimalState{Phase::exponent, 0, number.digits.empty() ? 0 : number.point - state.position};
 }
 
-// Zero takes every exponent.
+// The step inside an exponent. The number zero may have any exponent.
 std::optional<DecimalState> in_exponent(const Decimal& number, const DecimalState& state, char byte) {
   const bool is_zero = number.digits.empty();
   if (byte == '+' || byte == '-') {

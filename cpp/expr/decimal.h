@@ -1,9 +1,9 @@
 // Decimal: a number as JSON writes it, and the automaton of all JSON texts of equal numbers.
 //
-// A number other than zero is 0.d1...dk * 10^point, without zeros at either end of the digits. A text of it has these
-// digits, and its exponent makes up for the position of its point. The states of the automaton count digits and
-// positions, so that there are infinitely many; each is a few numbers, made when the text reaches it. Where the
-// language has exponents after single digits only, there are few states: a position that went too far never comes back.
+// A number other than zero is 0.d1...dk * 10^point, without zeros at either end of the digits: 120 is 0.12 * 10^3, and
+// 1.2e2 is a text of it. Each text has these digits; its exponent makes up for the position of its decimal point.
+// There are infinitely many states, since they count digits and positions; each is made when a text reaches it. Where
+// exponents follow single digits only (may_shift is false), there are finitely many.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Decimal {
   bool is_negative = false;
   std::string digits;      // empty for zero
   std::int64_t point = 0;  // of zero: 0
-  bool may_shift = true;   // exponents may follow several digits
+  bool may_shift = true;   // an exponent may follow several digits, as in 12e1; otherwise a single one, as in 1.2e2
   bool operator==(const Decimal&) const = default;
 };
 

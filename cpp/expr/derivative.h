@@ -33,8 +33,8 @@ class Derivatives {
         class_of_(other.class_of_),
         representative_(other.representative_) {}
 
-  // The rows of JSON escapes need these (drop_dead_characters): `is_live` decides whether an expression has a string;
-  // `live_after` returns lead bytes that begin no character after which a given expression has none.
+  // The rows of JSON escapes need these (drop_dead_characters). `is_live` decides whether an expression has a string.
+  // `live_after` returns lead bytes; after any character that begins with one of them, the expression is live.
   void set_live(std::function<bool(ExprId)> is_live, std::function<ByteSet(ExprId)> live_after) {
     is_live_ = std::move(is_live);
     live_after_ = std::move(live_after);
@@ -50,8 +50,8 @@ class Derivatives {
   // expression of the same language.
   ExprId* row(ExprId id);
 
-  // The residuals of a state that calls rules, by class: each is the rest of a terminal, then symbols that follow it (a
-  // stack). Their union by class is the row, but states of the same grammar share them.
+  // The residuals of a state that calls rules, by class: each is the rest of a terminal, then the symbols after it (a
+  // stack). The row has their unions; the single stacks are shared by more states of a grammar.
   std::vector<std::pair<std::uint8_t, ExprId>> residuals(ExprId id);
 
   // A term of a linear form: the texts of `head`, then those of `tail`.
@@ -78,7 +78,7 @@ class Derivatives {
   bool row_from_linear_form(ExprId id, ExprId* out);
   bool is_long_choice(ExprId id) const;
   bool is_shared_union(const Term& term, std::size_t term_count) const;
-  // Returns the members with their tail where their row is needed for that of `id`; `id` where it is not.
+  // Returns the expression "members, then tail" if its row should be computed by itself; `id` if not.
   ExprId long_list(ExprId id, const Term& term);
 
   // The linear form (linear_form.cc).
@@ -87,7 +87,7 @@ class Derivatives {
   void expand_maximal_munch(const Term& term);
   void add_row(const ExprId* row, ExprId tail, ExprId* out, bool is_first);
   void unite_pairs(ExprId* out);
-  // A rule that waits for its other tails. Rules that begin with it are higher.
+  // A call of a rule that waits until all its tails are known. A rule that may begin with it has a greater height.
   struct Call {
     std::uint32_t height;
     Term term;
@@ -97,7 +97,7 @@ class Derivatives {
   };
   Term take_call();
   std::uint32_t left_height(ExprId id);
-  // Moves terms, those with the same head as one, to `terms`.
+  // Moves the waiting terms to `terms`; the terms with one head become one term, whose tail is the union of theirs.
   void unite_tails(std::vector<Term>& waiting, std::vector<Term>& terms);
   void add_residuals(ExprId id);
   // Adds the residuals of `rest` after an empty match of `part`: one for each case that the guards of `part`

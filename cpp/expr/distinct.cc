@@ -134,8 +134,8 @@ std::uint32_t ExprSet::add_list(DistinctList list) {
   return static_cast<std::uint32_t>(lists_.size() - 1);
 }
 
-// The lengths of the shortest keys that remain decide whether items of these kinds exist, and their least length. The
-// key of an item that is not known yet is one of the remaining keys: in the worst case the shortest one.
+// The total length of items of these kinds, from the shortest keys that were not used; nothing if these do not suffice.
+// An item that is being read has an unknown key: in the worst case it uses up the shortest one.
 std::optional<std::uint32_t> ExprSet::length_of_items(const DistinctState& state,
                                                       std::span<const std::uint32_t> kinds) const {
   if (kinds.empty()) return 0;
@@ -311,7 +311,7 @@ ExprId ExprSet::bind(ExprId before, ExprId next, TextId text) {
   return bind(next, lists, text, 0);
 }
 
-// The open lists whose item may be over.
+// Finds the open lists whose item may end here: those that only nullable expressions precede.
 void ExprSet::find_open_lists(ExprId id, OpenLists& lists, int depth) const {
   if (!exprs_[id.value].has_open_item) return;
   if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
@@ -377,7 +377,7 @@ bool ExprSet::closed_list_may_lack_keys(ExprId id, int depth) const {
   }
 }
 
-// Only expressions that derivatives have changed have closed items: lists, and what is before them.
+// Closed lists occur only in the residual just computed: in lists, and in concatenations, unions and intersections.
 ExprId ExprSet::bind(ExprId id, const OpenLists& lists, TextId text, int depth) {
   if (!exprs_[id.value].has_closed_item) return id;
   if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);

@@ -6,7 +6,8 @@
 
 namespace detent {
 
-// After an item comes a separator, or the list is over; else an item, whose key is none of those that were read.
+// After an item follows a separator, or the list ends. After a separator or at the start follows an item with a new
+// key.
 void Derivatives::expand_distinct(std::vector<Term>& terms, ExprId id, ExprId tail) {
   DistinctState state = exprs_.list_state(id);
   const DistinctList& list = exprs_.list(state.list);

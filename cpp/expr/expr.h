@@ -31,9 +31,9 @@ enum class Op : std::uint8_t {
   json_escaped,     // the texts of part, escaped as inside a JSON string (json_string.h)
   unordered,        // members that come in any order (members.h)
   ordered,          // members that come in a fixed order (members.h)
-  distinct,         // items of which no two are equal (distinct.h)
+  distinct,         // a list of items of which no two are equal (distinct.h)
   decimal,          // the JSON texts of one number (decimal.h)
-  remembered,       // a state with open lists of distinct items, and the text of their items
+  remembered,       // part, a state with open lists of distinct items, and the text of the item that is being read
   maximal_munch,    // part, where the following text does not extend the match to a longer string of `munched`
   not_followed_by,  // the empty string, where the following text does not begin with a string of part
   // The operators below occur in text scopes only (lookaround.h).
@@ -46,12 +46,11 @@ enum class Op : std::uint8_t {
 struct Expr {
   Op op = Op::empty;
   bool nullable : 1 = false;
-  // The form shows whether the language is empty: it is not, unless this is the empty expression. True of expressions
-  // without complement, intersection or scope inside, and of an infinite language minus a finite one.
+  // The form shows whether the language is empty: only the empty expression is. True for expressions without
+  // complement, intersection or scope inside, and for an infinite language minus a finite one.
   bool nonempty : 1 = false;
   bool infinite : 1 = false;  // nonempty, and every residual contains an unbounded repeat that follows
-  // The form shows that every string is valid UTF-8. Set by the owner where only the origin of a part tells
-  // (mark_text).
+  // The form shows that every string is valid UTF-8, or the owner has stated it (ExprSet::mark_text).
   bool is_text : 1 = false;
   bool in_alphabet : 1 = false;         // the form shows that every string is over the alphabet of the ExprSet
   bool has_lookbehind : 1 = false;      // contains a lookbehind_condition: has a meaning only inside a context
@@ -62,13 +61,13 @@ struct Expr {
   bool exact_length : 1 = false;        // min_length is exact, also for each residual
   bool has_open_item : 1 = false;       // contains an open list of distinct items (distinct.h)
   bool has_closed_item : 1 = false;     // contains a closed one
-  // True only if the form shows it, of what JSON strings write without escapes:
-  bool only_unescaped : 1 = false;    // every string is such
-  bool needs_no_escapes : 1 = false;  // each residual has such a string within the bounds below
-  // Where some bytes are no tokens (ExprSet::set_alphabet). True only if the form shows it.
+  // Each flag below is true only if the form shows it.
+  bool only_unescaped : 1 = false;    // a JSON string writes every string without escapes
+  bool needs_no_escapes : 1 = false;  // each residual has a string, within the bounds below, that needs no escapes
+  // Where some bytes are no tokens (ExprSet::set_alphabet):
   bool only_token_bytes : 1 = false;             // every string consists of bytes that are tokens
-  bool completes_by_bytes : 1 = false;           // some string does, unless the language is empty
-  bool residuals_complete_by_bytes : 1 = false;  // so it is with each residual by one byte or more
+  bool completes_by_bytes : 1 = false;           // some string does, or the language is empty
+  bool residuals_complete_by_bytes : 1 = false;  // the same holds for each residual by one byte or more
   // Bounds, valid where `nonempty`:
   std::uint32_t largest_count = 0;         // largest finite repeat bound inside
   std::uint32_t largest_minimum = 0;       // largest lower repeat bound inside

@@ -1,7 +1,7 @@
-// Copies of expressions from set to set: a set as it was once, and single expressions with what they consist of.
+// Copies expressions between sets: a whole set up to an extent, or single expressions with all their parts.
 //
-// Both keep expressions as they are: no constructor runs, since the parts are in normal form. Only the order of
-// operands may differ, which is that of the ids.
+// No constructor runs, since the copied parts are already in normal form. Only the operands of unions and intersections
+// are sorted again, by their ids in the new set.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -17,8 +17,7 @@ ExprSet::Extent ExprSet::extent() const {
           list_states_.size(), decimals_.size(), decimal_states_.size()};
 }
 
-// Byte sets are all kept: their number is that of the language. Rules, loops, members and lists are made before
-// decoding.
+// Copies all byte sets, rules, loops, ordered members and lists: decoding adds none of these.
 ExprSet::ExprSet(const ExprSet& other, const Extent& extent, Meter& meter)
     : meter_(meter),
       copied_(extent),
@@ -62,7 +61,7 @@ ExprSet::ExprSet(const ExprSet& other, const Extent& extent, Meter& meter)
   }
 }
 
-// The expressions that `id` consists of.
+// The parts of the expression `id`.
 std::vector<ExprId> ExprSet::parts_to_adopt(ExprId id) const {
   const Expr& expr = exprs_[id.value];
   switch (expr.op) {
@@ -108,7 +107,7 @@ void ExprSet::adopt(const ExprSet& other, std::span<ExprId> ids) {
   }
 }
 
-// An expression whose parts are adopted.
+// Adopts one expression whose parts are already adopted.
 ExprId ExprSet::adopt_one(const ExprSet& other, ExprId id, const std::unordered_map<std::uint32_t, ExprId>& adopted) {
   const auto here = [&](ExprId part) { return part.value < copied_.exprs ? part : adopted.at(part.value); };
   Expr expr = other.exprs_[id.value];
@@ -150,7 +149,7 @@ ExprId ExprSet::adopt_one(const ExprSet& other, ExprId id, const std::unordered_
       break;
     }
     case Op::decimal: return decimal(add_decimal(other.decimals_[expr.b_]), other.decimal_states_[expr.a_]);
-    default: break;  // rules, loops and ordered members are among what both sets have
+    default: break;  // both sets have the same rules, loops and ordered members
   }
   return find_or_add(expr, parts);
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kTextChunk = 32;  // bytes of a literal in one expression
 
-// The bytes that every JSON string writes as they are.
+// The bytes that a JSON string never escapes.
 ByteSet unescaped_bytes() {
   ByteSet bytes = ByteSet::range(0x20, 0x7E) | ByteSet::range(0x80, 0xFF);
   bytes.remove('"');
@@ -44,7 +44,7 @@ ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable), item_texts_
   sigma_star_ = alphabet_star_ = repeat(bytes(ByteSet::all()), 0, kUnbounded);
 }
 
-// The expression of all byte strings, and its part, exist before the alphabet and the token bytes are known.
+// The constructor has already built sigma star and its byte set, so their flags are set again here.
 void ExprSet::set_alphabet(const ByteSet& alphabet, const ByteSet& token_bytes) {
   alphabet_ = alphabet;
   token_bytes_ = token_bytes;

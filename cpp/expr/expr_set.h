@@ -38,19 +38,20 @@ class ExprSet {
   static constexpr ExprId kEpsilon{1};
 
   explicit ExprSet(Meter& meter);
-  // What a set has at one time: `other` as it had `extent` gives a set in which all these expressions have their ids.
+  // The sizes of all arrays of a set at one time.
   struct Extent {
     std::size_t exprs = 0, operands = 0, texts = 0, unordered_states = 0, list_states = 0, decimals = 0,
                 decimal_states = 0;
   };
   Extent extent() const;
+  // A copy of `other` as it was at `extent`. The expressions keep their ids.
   ExprSet(const ExprSet& other, const Extent& extent, Meter& meter);
-  // Adds expressions of `other`, of which this set has the first ones under their ids; writes the ids here. Cost:
-  // linear in the new expressions.
+  // Adds the expressions `ids` of `other`, and replaces each id by the one in this set, which is a copy of `other` at
+  // an earlier extent. Cost: linear in the new expressions.
   void adopt(const ExprSet& other, std::span<ExprId> ids);
 
-  // Names the bytes that texts may contain, and those of them that are tokens; to be called before anything is built.
-  // JSON strings write bytes of the alphabet only. All other restrictions are the caller's; the flags of Expr tell
+  // Sets the bytes that texts may contain, and those of them that are tokens; to be called before anything is built.
+  // JSON strings contain bytes of the alphabet only. All other restrictions are the caller's. The flags of Expr say
   // which expressions are over the alphabet, and which have completions whose bytes are all tokens.
   void set_alphabet(const ByteSet& alphabet, const ByteSet& token_bytes);
   const ByteSet& alphabet() const { return alphabet_; }
@@ -69,7 +70,7 @@ class ExprSet {
   }
   ExprId repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum);
   ExprId union_of(std::vector<ExprId> parts);
-  // The union of what follows the same head in sequences that call rules (boolean.cc, rule 3).
+  // The union of the tails of sequences with one head that call rules (boolean.cc, rule 3).
   ExprId union_of_tails(std::vector<ExprId> tails);
   ExprId intersection(std::vector<ExprId> parts);
   ExprId complement(ExprId part);
@@ -89,7 +90,7 @@ class ExprSet {
   ExprId unordered(const UnorderedState& state, ExprId separator, ExprId others, std::span<const ExprId> members);
   std::uint32_t add_members(OrderedMembers members);
   ExprId ordered(std::uint32_t members, std::uint32_t next, MemberPosition position);
-  // With `escape`, a text of so many bytes may always come next and breaks no guard; 0 if there may be none.
+  // `escape` is the length of a text that may always come next and breaks no guard; 0 if there may be none.
   ExprId maximal_munch(ExprId part, ExprId munched, std::uint32_t escape);
   ExprId not_followed_by(ExprId part, std::uint32_t escape);
 
@@ -100,17 +101,17 @@ class ExprSet {
   std::uint32_t add_decimal(const Decimal& number);
   ExprId decimal(std::uint32_t number, const DecimalState& state);
   ExprId remembered(ExprId state, TextId text);
-  // The state after a byte, from the state and the text before, and the entry of the transition row: closed lists learn
-  // the key of their item, and a state with open lists remembers the text.
+  // The state after a byte: `next` is the entry of the transition row of `before`, and `text` the item so far. Binds
+  // the closed lists to the key of their item, and adds the text to a state with open lists.
   ExprId after_byte(ExprId before, ExprId next, TextId text, std::uint8_t byte);
   // The lists that `bind` has made since the last call.
   std::vector<ExprId> take_bound_lists() { return std::exchange(bound_lists_, {}); }
-  // The expression `next` in which the closed lists know their keys: those of the open lists of `before`, and that of
-  // the item that `text` ends with.
+  // Returns `next` with each closed list bound: it gets the keys of the same open list of `before`, and the key of the
+  // item that `text` ends with.
   ExprId bind(ExprId before, ExprId next, TextId text);
 
-  // Rules and loops are made first and defined later. `traits` holds the flags and lengths of the definition;
-  // `nullable`, `has_lookbehind` and `has_lookbehind_end` are those of the exit of a loop.
+  // Rules and loops are made first and defined later. `traits` are the flags and lengths of the definition. A loop
+  // takes `nullable`, `has_lookbehind` and `has_lookbehind_end` from the expression that follows it.
   ExprId rule(const Expr& traits);
   ExprId loop(bool nullable, bool has_lookbehind, bool has_lookbehind_end);
   void define(ExprId id, ExprId definition) { definitions_[(*this)[id].a_] = definition; }
@@ -133,14 +134,14 @@ class ExprSet {
 
   const DistinctState& list_state(ExprId id) const { return list_states_[(*this)[id].a_]; }
   const DistinctList& list(std::uint32_t index) const { return lists_[index]; }
-  // The kinds of the items of a shortest completion: those that must come, and one where a separator was read.
+  // The kinds of the items of a short completion: the items that must still come, and at least one after a separator.
   std::vector<std::uint32_t> kinds_to_come(const DistinctState& state);
   const Decimal& decimal_number(std::uint32_t index) const { return decimals_[index]; }
   const DecimalState& decimal_state(ExprId id) const { return decimal_states_[(*this)[id].a_]; }
   TextMemory& item_texts() { return item_texts_; }
   // Whether the open lists of a state are states of one list.
   bool has_one_open_list(ExprId id) const;
-  bool closed_list_may_lack_keys(ExprId id) const;  // whether a list whose item was read may have no other item left
+  bool closed_list_may_lack_keys(ExprId id) const;  // whether a closed list may have used up its keys
 
   std::string_view text_of(ExprId text) const {
     return std::string_view(texts_).substr(exprs_[text.value].a_, exprs_[text.value].b_);
@@ -164,6 +165,7 @@ class ExprSet {
   bool merge_repeats(ExprId head, ExprId next, ExprId& merged);
   ExprId cons(ExprId head, ExprId tail);
   ExprId text(std::uint32_t begin, std::uint32_t length);
+  ExprId new_repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum);
   ExprId new_union(std::vector<ExprId> parts);
   void flatten(std::vector<ExprId>& parts, Op op) const;
   void merge_single_bytes(std::vector<ExprId>& parts);
@@ -202,10 +204,10 @@ class ExprSet {
   ExprId bind_list(DistinctState state, const OpenLists& lists, TextId text);
 
   Meter& meter_;
-  Extent copied_;  // from another set
+  Extent copied_;  // the part that this set has copied from another one
   std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};
   StableVector<Expr> exprs_;
-  // The table has the hashes, too, so that it grows without a look at the expressions: 1 ms for 2^18 and not 20.
+  // Entries hold the hashes too, so that growing the table reads no expressions: 1 ms for 2^18 entries instead of 20.
   struct TableEntry {
     std::uint32_t hash = 0;  // the low bits
     std::uint32_t id = 0;    // 0: free; the empty language is never looked up
@@ -230,8 +232,8 @@ class ExprSet {
   std::string texts_;
   int factoring_depth_ = 0;  // nested calls of left_factor
   struct RecentUnion {
-    std::vector<ExprId> parts;  // as they were given
-    int depth = 0;              // factoring_depth_ then
+    std::vector<ExprId> parts;  // as given to union_of
+    int depth = 0;              // factoring_depth_ at that call
     ExprId result;
   };
   static constexpr std::size_t kRecentUnions = 64;
@@ -242,7 +244,7 @@ class ExprSet {
   ByteSet alphabet_ = ByteSet::all();
   ByteSet token_bytes_ = ByteSet::all();
   bool has_json_escapes_ = true;
-  bool has_token_escapes_ = true;  // so it is with bytes that are tokens
+  bool has_token_escapes_ = true;  // every text can be written in a JSON string with bytes that are tokens
   ExprId alphabet_star_ = kEmpty;
   ExprId alphabet_texts_ = kEmpty;  // UTF-8 texts over the alphabet, if the owner named them
 };

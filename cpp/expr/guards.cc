@@ -39,7 +39,7 @@ ExprId ExprSet::json_escaped(ExprId texts, std::uint32_t position, std::uint32_t
   return find_or_add(expr, {});
 }
 
-// The bounds of guards with an escape count it: the text that completes what follows may need it at each guard.
+// The length bounds of a guard include its escape: the shortest text that breaks no guard may need it.
 ExprId ExprSet::maximal_munch(ExprId part, ExprId munched, std::uint32_t escape) {
   if (part == kEmpty || munched == kEmpty || munched == kEpsilon) return part;
   const Expr& inner = exprs_[part.value];

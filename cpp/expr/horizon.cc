@@ -64,7 +64,8 @@ bool is_length_bound(const ExprSet& exprs, ExprId id, std::uint64_t least) {
   return part.op == Op::bytes && exprs.alphabet().is_subset_of(exprs.set(part.set_index()));
 }
 
-// After `horizon` bytes, the other operands have a completion within the bound.
+// Drops the bounds [^]{0,n} of an intersection if none of them can matter: after `horizon` bytes, the other operands
+// still have a completion within n bytes.
 ExprId drop_bounds_of_intersection(ExprSet& exprs, ExprId id, std::uint64_t horizon) {
   const std::vector<ExprId> operands(exprs.operands(id).begin(), exprs.operands(id).end());
   std::vector<ExprId> others = operands;

@@ -1,5 +1,5 @@
-// Horizon: a token is at most H bytes long, so that it cannot distinguish counts above H. Clamped counts let
-// `.{0,100000}` and `.*` share one mask.
+// Horizon: clamps counts that no token can distinguish. A token has at most H bytes, so x{0,m} and x{0,n} with m, n > H
+// allow the same tokens: `.{0,100000}` and `.*` share one mask (docs/algorithms/horizon.md).
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace detent {
 ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
                     std::unordered_map<std::uint32_t, ExprId>& clamped);
 
-// Returns an expression whose strings have the same prefixes of up to `horizon` bytes: an intersection at its head,
-// also inside a JSON string, without the bounds of its length in bytes that no completion reaches. The local part of an
-// address is such an intersection. Nothing else changes, unlike in clamp_counts.
+// Returns an expression whose strings have the same prefixes of up to `horizon` bytes. It changes only an intersection
+// at the head, or at the head of a JSON string: x & [^]{0,n} becomes x, if some completion of x after `horizon` bytes
+// always fits into n bytes. Case: the local part of an e-mail address has at most 64 bytes.
 ExprId drop_length_bounds(ExprSet& exprs, ExprId id, std::uint32_t horizon);
 
 }  // namespace detent

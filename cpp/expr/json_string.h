@@ -1,12 +1,12 @@
 // JSON strings: a language of texts with the escapes of RFC 8259, section 7, between the quotation marks.
 //
-// json_escaped(texts) is the inverse image of `texts` under decoding (an inverse homomorphism), computed lazily: a raw
-// byte derives the texts by itself; an escape derives them by its character, once the last digit is read. So each
-// constraint on a string, complements included, is an expression over plain text. Lone surrogates are no characters.
+// json_escaped(texts) has each form in which JSON can write a string of `texts`: for the text a, the forms a and
+// \u0061. It is the inverse image of `texts` under decoding, computed lazily. A raw byte derives the texts by that
+// byte; an escape derives them by its character, once its last digit is read. So each constraint on a string,
+// complements included, is an expression over plain text. Lone surrogates are no characters.
 //
-// Precondition: the strings of `texts` are whole texts, each valid UTF-8. A residual that goes on with a byte from 0x80
-// to 0xBF is taken to be inside a character, where no escape may begin. NodeCompiler intersects other languages, such
-// as a complement alone, with all texts.
+// Precondition: each string of `texts` is valid UTF-8. A residual with a next byte from 0x80 to 0xBF counts as inside a
+// character, where no escape may begin. NodeCompiler intersects other languages, such as complements, with all texts.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ enum class EscapePosition : std::uint32_t {
   high2,  // that many digits, then any low surrogate, then the residual
 };
 
-// Set in the position of a string that has only the escapes that serialisers write: \" \\ \b \f \n \r \t, and \u
+// A flag in the position of a string with only the escapes that serialisers write: \" \\ \b \f \n \r \t, and \u
 // with lower-case digits for other control characters, DEL and all characters above ASCII.
 inline constexpr std::uint32_t kSerialized = 32;
 
@@ -53,7 +53,7 @@ inline EscapePosition escape_position_of(std::uint32_t position) {
 }
 inline bool is_serialized(std::uint32_t position) { return (position & kSerialized) != 0; }
 
-// Whether the residual is known: Expr::part is then the texts after the escape, otherwise the texts before it.
+// Whether the residual is known: then Expr::part holds the texts after the escape, otherwise the texts before it.
 inline bool is_character_known(std::uint32_t position, std::uint32_t bits) {
   const EscapePosition base = escape_position_of(position);
   return base == EscapePosition::text || base >= EscapePosition::any1 || bits == kAnyBits;

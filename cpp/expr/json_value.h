@@ -1,5 +1,5 @@
-// JsonValue: a JSON text as a value, to be compared with others: equal numbers, escapes and orders of members are one
-// value; of members with one name, the last one counts. Nothing here recurses over the text.
+// JsonValue: a parsed JSON text, to be compared with others. 1.0 equals 1, "\u0061" equals "a", and the order of
+// members does not matter; of members with one name, the last one counts. Parsing does not recurse.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class JsonValue {
   static std::optional<JsonValue> parse(std::string_view text);
 
   const std::vector<Part>& parts() const { return parts_; }
-  // A text that equal values have in common, and no others.
+  // A string that is the same for two values if and only if they are equal.
   std::string key() const;
 
  private:

@@ -7,9 +7,10 @@
 //   3. A head that reads a byte gives pairs (class, residual).
 //   4. The entry of a class is the union of its residuals. A union of ten thousand words costs one pass.
 //   5. Tails that call rules are united before their common head is expanded. After a name in C, each of some fifty
-//      operators may follow the same blanks and comments: these are read once, and not for each operator.
-//   6. So are the tails of a rule, before its definition is expanded: rules wait until those that may begin with them
-//      are expanded. Where each of n levels of operators begins in three ways, 3n definitions are expanded and not 3^n.
+//      operators may follow the same white space and comments: this head is expanded once, not for each operator.
+//   6. The tails of a rule are united before its definition is expanded. For this, a rule waits until all rules that
+//      may begin with it are expanded. With n levels of operators, each with three rules that begin with the next
+//      level, 3n definitions are expanded and not 3^n.
 #include <algorithm>
 #include <tuple>
 
@@ -25,17 +26,17 @@ bool has_linear_form(Op op) {
 
 }  // namespace
 
-// Whether the row of a head is computed by itself: a class of 600 ranges of characters before each of 200 tails then
-// takes 60 concatenations for each tail instead of 600.
+// Whether the row of a head should be computed by itself. Case: a class of 600 character ranges before each of 200
+// tails then takes 60 concatenations for each tail instead of 600.
 bool Derivatives::is_long_choice(ExprId id) const {
   constexpr std::size_t kLong = 32;  // operands
   const Expr& expr = exprs_[id];
   return expr.op == Op::union_of && !expr.has_rule && !expr.has_guard && exprs_.operands(id).size() > kLong;
 }
 
-// Whether a union of a grammar's states is followed by its row, which is computed once, and not with each tail by
-// itself. The state after k bytes inside a rule that calls itself is a union that holds those after fewer bytes, each
-// with its own tail: as a tree, it has 2^k operands.
+// Whether the row of a union of a grammar's states should be computed by itself, once for all its tails. Inside a rule
+// that calls itself, the state after k bytes is a union that contains the states after fewer bytes, each with another
+// tail. It is a graph of few nodes, but expanded as a tree it has 2^k operands.
 bool Derivatives::is_shared_union(const Term& term, std::size_t term_count) const {
   constexpr std::size_t kMany = 1'000;  // terms of one row; with fewer, those of all tails are united (5 and 6)
   const Expr& head = exprs_[term.head];
@@ -43,8 +44,8 @@ bool Derivatives::is_shared_union(const Term& term, std::size_t term_count) cons
          term.tail != ExprSet::kEpsilon;
 }
 
-// Many members that end a concatenation, such as those of an object after optional blanks: their row, with the tail,
-// is computed by itself. Otherwise each count of blanks that may still come would expand all members again.
+// Case: {0,20} spaces, then an object's many members. The state after each space would expand all members again. So the
+// row of "members, then tail" is computed by itself, and shared by these states.
 ExprId Derivatives::long_list(ExprId id, const Term& term) {
   constexpr std::size_t kLong = 32;  // members
   const Expr& head = exprs_[term.head];
@@ -104,7 +105,7 @@ bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
   return true;
 }
 
-// Takes the highest of the rules that wait, with all its tails.
+// Takes the waiting rule of the greatest height, with the union of its tails.
 Derivatives::Term Derivatives::take_call() {
   const ExprId rule = calls_.front().term.head;
   std::vector<ExprId> tails;
@@ -116,7 +117,8 @@ Derivatives::Term Derivatives::take_call() {
   return {rule, tails.size() == 1 ? tails[0] : exprs_.union_of_tails(std::move(tails))};
 }
 
-// The nodes of the longest way down from an expression by what its texts may begin with, to where no rule is called.
+// The height of an expression: the length of the longest chain that starts with it, of expressions that call rules, in
+// which each may begin with the next. A rule is higher than the rules that it may begin with.
 std::uint32_t Derivatives::left_height(ExprId id) {
   if (const auto known = left_heights_.find(id.value); known != left_heights_.end()) return known->second;
   struct Open {
@@ -178,7 +180,8 @@ std::vector<std::pair<std::uint8_t, ExprId>> Derivatives::residuals(ExprId id) {
   return pairs_;
 }
 
-// Long choices, such as those of words, and what has no linear form are followed by their rows.
+// Adds the residuals of `id` by class. For long choices, and for expressions without a linear form, it reads their
+// rows.
 void Derivatives::add_residuals(ExprId id) {
   std::size_t term_count = 0;
   std::vector<Term> terms{{id, ExprSet::kEpsilon}};

@@ -16,8 +16,8 @@ void check_depth(int depth) {
   if (depth > kMaxDepth) throw Error(ErrorKind::limit, "depth", depth, kMaxDepth);
 }
 
-// The futures that a lookbehind allows now, given its residual: those at ⟨end⟩. `conditions` are those of lookbehinds
-// with lower numbers.
+// The futures that a lookbehind allows at this position: the part of its residual `id` at ⟨end⟩. `conditions` are the
+// futures of the lookbehinds with lower numbers.
 ExprId futures_at_end(ExprSet& exprs, ExprId id, const std::vector<ExprId>& conditions, int depth) {
   check_depth(depth);
   const Expr& expr = exprs[id];
@@ -144,7 +144,7 @@ class ScopeCompiler {
   // assertion only removes texts.
   ExprId loop(const NodeRef& body, ExprId exit, int depth) {
     const Expr& out = exprs_[exit];
-    // It is not known yet whether the body contains a lookbehind. Assuming so costs a context at most.
+    // Whether the body contains a lookbehind is known only after it is built. Assuming that it does costs one context.
     const ExprId id = exprs_.loop(out.nullable && !out.has_lookbehind, true, out.has_lookbehind_end);
     exprs_.define(id, exprs_.union_of({exit, then_nonempty(body, id, depth + 1)}));
     return id;

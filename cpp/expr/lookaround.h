@@ -1,12 +1,10 @@
 // Lookaround: how the assertions of a text scope become expressions (docs/algorithms/lookaround.md).
 //
-//   1. Inside a scope, each expression is in tail form: it describes all that follows in the text. With K as the tail
-//   after
-//      the assertion, (?=R) K is R Σ* & K, and (?!R) K is ~(R Σ*) & K.
+//   1. Inside a scope, each expression is in tail form: it describes the whole rest of the text. With K as the tail
+//      after the assertion, (?=R) K is R Σ* & K, and (?!R) K is ~(R Σ*) & K.
 //   2. A loop with assertions in its body is a right-linear definition X = exit | body X.
-//   3. A lookbehind (?<=R) depends on the text before it. Its residual B = u⁻¹(Σ* R ⟨end⟩), after the text u, is
-//   carried
-//      along. lookbehind_condition(i) in the tail stands for all futures if B is at ⟨end⟩ now, and for none otherwise.
+//   3. A lookbehind (?<=R) depends on the text u before it, so a state carries the residual B = u⁻¹(Σ* R ⟨end⟩).
+//      lookbehind_condition(i) in the tail stands for all futures if B is at ⟨end⟩ now, and for none otherwise.
 //   4. A lookahead inside a lookbehind leaves a condition on the future at ⟨end⟩; the condition stands for that.
 //   5. A lookbehind_context expression holds a tail with its residuals.
 #pragma once

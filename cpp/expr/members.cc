@@ -20,8 +20,8 @@ std::uint32_t ExprSet::state_index(const UnorderedState& state) {
   return static_cast<std::uint32_t>(unordered_states_.size() - 1);
 }
 
-// An upper bound: the required members, then the shortest optional ones, or `others`, up to the minimum. `parts` are
-// the separator, `others` and the members.
+// An upper bound on the shortest text: the required members, and the shortest optional ones, or `others`, up to the
+// minimum count. `parts` are the separator, `others` and the members.
 std::uint32_t ExprSet::min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts) const {
   const auto min_length = [this](ExprId id) { return exprs_[id.value].min_length; };
   const ExprId separator = parts[0], others = parts[1];

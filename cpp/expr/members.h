@@ -1,8 +1,8 @@
 // Members: the parameters of the operators `unordered` and `ordered`, such as the properties of a JSON object.
 //
-// A text is a sequence of members with a separator between neighbours. Members are optional or required, and `others`,
-// if not empty, may fill in any number of times. A state of `unordered` is the set of members that may still come; a
-// state of `ordered` is an index. So a hundred optional members need no automaton of 2^100 states.
+// A text is a sequence of members with a separator between neighbours. Members are optional or required; `others`, if
+// not empty, may occur any number of times. A state of `unordered` is the set of members that may still come, made when
+// a text reaches it; a state of `ordered` is an index. So a hundred optional members need no 2^100 states in advance.
 #pragma once
 
 #include <cstdint>

@@ -221,7 +221,7 @@ NodeRef Node::ordered(std::vector<NodeRef> members, std::string required, NodeRe
 NodeRef Node::distinct(NodeRef key, NodeRef rest, NodeRef separator, std::uint32_t minimum, std::uint32_t maximum,
                        bool has_names) {
   if (minimum > maximum) throw Error(ErrorKind::argument, "repeat", minimum, maximum);
-  // How many keys a rule has, and how long they are, is known only after it is defined.
+  // The number and lengths of keys that refer to a rule are known only after the rule is defined.
   if (minimum > 1 && (key->is_open() || rest->is_open()))
     throw Error(ErrorKind::unsupported, "distinct_recursive", minimum);
   Node* node = new Node(NodeKind::distinct);

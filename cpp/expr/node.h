@@ -96,9 +96,9 @@ class Node {
   // item, between neighbours. The keys are JSON values, no two of them equal; `has_names`: names of members.
   static NodeRef distinct(NodeRef key, NodeRef rest, NodeRef separator, std::uint32_t minimum, std::uint32_t maximum,
                           bool has_names);
-  // Items of several kinds, each a key and a rest, with `separator` between neighbours. The kinds of the items in turn,
-  // each a byte, are a text of `order`. Keys are names of members, no two of them equal; a kind without key has
-  // epsilon.
+  // Items of several kinds, each a key and a rest, with `separator` between neighbours. Written as one byte for each
+  // item, the indexes of the kinds are a string of `order`. Keys are names of members, no two of them equal; a kind
+  // without key has the key epsilon.
   static NodeRef ordered_kinds(std::vector<NodeRef> keys_and_rests, const NodeRef& order, NodeRef separator);
   static constexpr std::size_t kMaxItemKinds = 256;
   // Guards. `escape`, unless empty, is a text that may always come next and breaks no guard, whatever follows it.
@@ -110,13 +110,13 @@ class Node {
 
   NodeKind kind() const { return kind_; }
   bool negative() const { return negative_; }
-  bool has_assertion() const { return has_assertion_; }  // that no scope inside this node encloses
+  bool has_assertion() const { return has_assertion_; }  // contains an assertion outside of any scope inside this node
   bool is_text() const { return is_text_; }              // proved: each string is UTF-8 with special tokens
   bool has_special() const { return has_special_; }      // contains a special token
   bool has_distinct() const { return has_distinct_; }    // contains a list of distinct items
   bool has_order() const { return kind_ == NodeKind::distinct && is_order(text_); }  // items are of several kinds
-  NodeRef order() const { return order_of(text_); }                                  // of these kinds
-  // The same of the text of a node.
+  NodeRef order() const { return order_of(text_); }                                  // the language of the kinds
+  // The same two, for the text of a node of the kind `distinct`.
   static bool is_order(std::string_view text);
   static NodeRef order_of(std::string_view text);
   bool is_open() const { return reference_limit_ > 0; }  // has a reference without its grammar
@@ -128,7 +128,7 @@ class Node {
   const std::vector<NodeRef>& children() const { return children_; }
   const Hash128& hash() const { return hash_; }  // structural
 
-  // States that a node is UTF-8 where its parts do not prove it.
+  // States that a node has only UTF-8 texts, where its parts do not prove it.
   static void mark_text(const NodeRef& node) { const_cast<Node*>(node.get())->is_text_ = true; }
 
   // Structural equality, deep.

@@ -1,5 +1,5 @@
-// Codec: nodes as bytes and back, for pickles and caches. The bytes are data only: children come before their parents,
-// so that reading needs no recursion, and a checksum catches damage.
+// Node codec: writes nodes as bytes and reads them back, for pickles and caches. Children come before their parents, so
+// that reading needs no recursion. A checksum detects damage.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace detent {
 
 std::string encode_node(const NodeRef& root);
 
-// Throws `argument` ("node_bytes") for bytes that encode_node does not write. Without `with_orders`, lists whose items
-// have an order are such bytes: the order itself contains none, so that reading never nests deeper than once.
+// Throws `argument` ("node_bytes") for bytes that encode_node does not write. An order of kinds is encoded inside its
+// list and contains no such list: it is read without `with_orders`, so that reading nests only once.
 NodeRef decode_node(std::string_view bytes, bool with_orders = false);
 
 }  // namespace detent

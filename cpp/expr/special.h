@@ -1,8 +1,8 @@
 // Special tokens: tokens without text that a language refers to by name.
 //
-// To an automaton, a special token is a *frame*: 0xFF, the name in units of six bits as continuation bytes, 0xFF. No
-// text contains these bytes, and no frame is a prefix of another. So a language of texts and special tokens is a
-// language of bytes.
+// To an automaton, a special token is a *frame*: 0xFF, the name in units of six bits as continuation bytes, 0xFF. UTF-8
+// never contains 0xFF, and no frame is a prefix of another. So a language of texts and special tokens is a language of
+// bytes.
 #pragma once
 
 #include <cstdint>

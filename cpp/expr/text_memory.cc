@@ -16,7 +16,7 @@ class BackwardReader {
     while (!done() && bytes.find(static_cast<char>(byte())) != std::string_view::npos) pop();
   }
 
-  // Appends the bytes of a value, the last one first.
+  // Appends the bytes of a value to `reversed`, from the last byte to the first.
   void take_value(std::string& reversed) {
     std::size_t depth = 0;
     do {

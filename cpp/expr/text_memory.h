@@ -1,5 +1,5 @@
-// TextMemory: the texts of items that are being read, as linked lists of bytes that share their beginnings.
-// Appending a byte is a hash look-up; reading backwards is one step a byte.
+// TextMemory: the texts of list items that are being read, as hash-consed linked lists: texts share their prefixes.
+// Appending a byte costs a hash look-up; reading a text, from its last byte to its first, one step for each byte.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class TextMemory {
   const Hash128& hash(TextId text) const { return nodes_[text.value].hash; }
 
   std::string text(TextId text) const;
-  // The JSON value that a text ends with, or, if `is_member`, the name of the member that it ends with, as it is
-  // written. White space after it is left out. Cost: linear in the value.
+  // The JSON value that a text ends with, as it is written, without white space after it. With `is_member`, the name of
+  // the member that the text ends with. Cost: linear in the value.
   std::string last_value(TextId text, bool is_member) const;
 
  private:

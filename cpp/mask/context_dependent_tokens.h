@@ -1,8 +1,8 @@
 // ContextDependentTokens: the tokens that leave a slice, as the suffixes that follow the slice's last byte.
 //
-// The mask of a slice decides the tokens that stay inside. Whether a token that leaves is allowed depends on the
-// continuation of the state: its suffix must be the beginning of a text there. The suffixes form a trie, stored depth
-// first, so that one walk over it decides all of them.
+// Inside a JSON string, the token `ab",` leaves the string at its quotation mark; its suffix is `,`. The mask of a
+// slice decides the tokens that stay inside. A token that leaves is allowed if the continuation of the state has a text
+// that begins with the suffix. The suffixes form a trie, stored depth first: one walk over it decides all of them.
 #pragma once
 
 #include <array>
@@ -29,14 +29,14 @@ struct ContextDependentTokens {
     auto operator<=>(const TokenSuffix&) const = default;
   };
 
-  // Cost: of most comparisons, one of numbers.
+  // Sorts by text. Cost: most comparisons compare the first bytes of two texts as one number.
   static void sort(std::vector<TokenSuffix>& suffixes);
 
   std::uint64_t serial;  // no other object of the process has this number
   std::vector<Node> nodes;
   std::vector<std::uint32_t> ids;
   std::vector<TokenSuffix> suffixes;  // sorted
-  // Null, or the tokens of a similar slice, which has the same suffixes and those of the ids in `left_out`.
+  // Null, or the tokens of a similar slice: it has the suffixes of this one, and those of the tokens in `left_out`.
   std::shared_ptr<const ContextDependentTokens> all;
   std::vector<std::uint32_t> left_out;   // ascending
   std::vector<std::uint32_t> exits;      // nodes of the vocabulary's trie where tokens leave, ascending

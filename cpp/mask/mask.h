@@ -1,7 +1,7 @@
 // Mask: the text tokens that a state allows. Immutable.
 //
-// A mask holds bits, or ids where these take less memory, in addition to the tokens of an optional base mask, which it
-// shares. The mask of a slice also holds the tokens that leave the slice.
+// A mask is the union of an optional base mask, which other masks share, and of tokens of its own: as bits, or as ids
+// where these take less memory. The mask of a slice also has the tokens that leave the slice.
 #pragma once
 
 #include <bit>
@@ -18,11 +18,11 @@ class Mask {
  public:
   // Overwrites a mask row of `count` words.
   void write(std::uint32_t* row, std::size_t count) const;
-  // As `write`, to a row that contains the mask `from`. Cost: the ids of both masks where these have ids and the same
-  // base mask.
+  // The same for a row that holds the mask `from`. Cost: linear in the ids of both masks, if both have ids and the same
+  // base mask; otherwise as `write`.
   void write_after(const Mask& from, std::uint32_t* row, std::size_t count) const;
-  // Whether another mask has the same tokens in the same form. Masks with the same tokens may have other forms. The
-  // hash is of a few tokens only.
+  // Whether another mask has the same tokens in the same form. False for some masks with the same tokens: one may have
+  // bits and the other ids. quick_hash() reads a few tokens only.
   bool has_same_form(const Mask& other) const {
     return base_ == other.base_ && ids_ == other.ids_ && words_ == other.words_;
   }
@@ -45,7 +45,7 @@ class Mask {
 
   // Null unless this is the mask of a slice.
   const std::shared_ptr<const ContextDependentTokens>& context_dependent() const { return context_dependent_; }
-  // An upper bound, over all tokens, on the bytes of some completion after the token.
+  // After each token of the mask, some completion has at most that many bytes.
   std::uint32_t max_completion_bound() const { return max_completion_bound_; }
 
   // Memory, without that of the base mask.

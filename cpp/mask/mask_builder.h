@@ -1,4 +1,4 @@
-// MaskBuilder: collects the tokens of one mask, as ids while these are few and as bits from then on.
+// MaskBuilder: collects the tokens of one mask: as a list of ids, and once it grows long, as bits.
 #pragma once
 
 #include <algorithm>
@@ -25,18 +25,18 @@ class MaskBuilder {
     }
   }
   void allow(const std::uint32_t* ids, std::size_t count);
-  // The mask row so far. Tokens of a mask that `share` added are left out.
+  // The mask row so far, without the tokens of masks that `share` added.
   std::vector<std::uint32_t> row() const;
-  // Takes back the ids that are not in a mask row. Tokens of a mask that `share` added stay.
+  // Removes the ids that are not in `row`, except those of masks that `share` added.
   void retain(std::span<const std::uint32_t> row);
-  // Takes back an id. Tokens of a mask that `share` added stay.
+  // Removes an id, except from masks that `share` added.
   void refuse(std::uint32_t id);
-  // Notes that some completion after an allowed token has at most that many bytes.
+  // Raises Mask::max_completion_bound to at least `length`: a bound on some completion after an allowed token.
   void note_length(std::uint32_t length) { max_completion_bound_ = std::max(max_completion_bound_, length); }
 
   // Adds the tokens of another mask.
   void copy_from(const Mask& mask);
-  // As above. One of the masks is shared, not copied; `max_completion_bound` does not change.
+  // Adds the tokens of another mask: the first mask becomes the base, without a copy. `max_completion_bound` stays.
   void share(std::shared_ptr<const Mask> mask);
 
   // Returns the mask; the builder is empty afterwards.

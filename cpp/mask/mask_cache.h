@@ -1,9 +1,9 @@
 // MaskCache: the masks of a vocabulary, keyed by the structural hash of the state that they belong to.
 //
-// Guides of one vocabulary share it: the inside of a quoted string is classified once per vocabulary, not once per
-// pattern. Bounded in bytes. Masks are evicted in the order in which they came; one that was found since then first
-// goes back to the end of that order (second chance), so that a look-up moves nothing. Safe for any number of threads.
-// Cost: a look-up is one hash probe under the lock of its shard.
+// All guides of a vocabulary share it: the mask inside a JSON string is computed once, not once for each schema.
+// Bounded in bytes. Masks are evicted in the order of insertion; a mask that was found since its last turn is spared
+// and moves to the end of the order (second chance). So a look-up moves nothing. Safe for any number of threads. Cost:
+// a look-up is one hash probe under the lock of its shard.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class MaskCache {
  private:
   struct Entry {
     std::shared_ptr<const Mask> mask;
-    bool was_found = false;  // since it came to the end of the order
+    bool was_found = false;  // since it was inserted or last spared
   };
   struct KeyHash {
     std::size_t operator()(const Hash128& key) const { return key.low; }

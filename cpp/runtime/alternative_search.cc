@@ -46,7 +46,7 @@ class AlternativeSearch {
 
   bool is_over() const { return visited_ + kVisitsPerStep * (automaton_.work() - work_before_) > max_visited_; }
 
-  // Finds the alternatives one token after another one. Returns whether one of them accepts.
+  // Finds the alternatives that one token leads to from the alternative `index`. Returns whether one of them accepts.
   bool expand(std::size_t index) {
     const std::vector<TrieNode>& trie = vocabulary_.trie();
     const auto& class_of = automaton_.class_of();

@@ -1,8 +1,8 @@
-// AlternativeSearch: a shortest sequence of tokens that completes a state, found by its alternatives.
+// AlternativeSearch: finds a shortest token sequence that completes a state, breadth first over its alternatives.
 //
-// Breadth first over token steps. A search over states makes a union of alternatives for most tokens; this one goes on
-// from each alternative by itself: `.*a.{10}|...|.*p.{25}` has some 300 of them and 2^200 unions.
-// Cost: for each alternative that is reached before the last token, a walk over the trie with its sets of alternatives.
+// A search over states would meet a new union of alternatives after most tokens. This search continues from each
+// alternative separately: `.*a.{10}|...|.*p.{25}` has some 300 alternatives and 2^200 unions.
+// Cost: a walk over the trie, with sets of alternatives, for each alternative reached before the last token.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace detent {
 
-// The tokens of a shortest completion of a live state; each text of the vocabulary's bytes can be written. Nothing
-// where finding them takes more than `max_work`, in steps of the automaton's meter.
+// The tokens of a shortest completion of a live state; nothing where the search takes more than `max_work`, in steps of
+// the automaton's meter. Every byte of the alphabet must be a token.
 std::optional<std::vector<std::uint32_t>> search_by_alternatives(const Vocabulary& vocabulary, Automaton& automaton,
                                                                  ExprId state, std::int64_t max_work);
 

@@ -1,7 +1,7 @@
-// AlternativeSets: sets of alternatives (automaton/alternatives.h) and their successors, as a walk along a trie meets
-// them: an NFA that is simulated.
+// AlternativeSets: sets of alternatives (automaton/alternatives.h) and their successors: the simulation of an NFA along
+// the paths of a trie.
 //
-// Lives as long as one walk. Takes the lock of the automaton at the first look at an alternative only.
+// An object serves one walk. It takes the lock of the automaton only at the first use of each alternative.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class AlternativeSets {
     return *known;
   }
 
-  // The loop of an alternative for a subtree of so many ids; null where it is not known, and walking so few ids costs
-  // less than to find it.
+  // The loop of an alternative, for a subtree of `ids` ids. Null if it is not known yet, and walking so few ids costs
+  // less than finding it.
   const AlternativeLoop* loop(AlternativeId id, std::uint32_t ids) {
     constexpr std::uint32_t kWorthwhile = 32;
     if (id.value >= loops_.size()) loops_.resize(id.value * 3 / 2 + 64);
@@ -48,8 +48,8 @@ class AlternativeSets {
     }
   }
 
-  // Drops alternatives whose texts are among those of another one, where the set is large. Each of many counted rounds
-  // may begin at each byte of `........`: two of the sets of rounds and bytes include all others.
+  // Drops alternatives that are contained in another one, if the set is large. Case: a counted loop may start at each
+  // byte of `........`; of the alternatives with different counts, two contain all others.
   void drop_included(AlternativeSet& set) {
     constexpr std::size_t kMost = 64;  // beyond, the comparisons cost more than they save
     if (set.size() <= comparable_ || set.size() > kMost) return;
@@ -60,11 +60,11 @@ class AlternativeSets {
 
  private:
   Automaton& automaton_;
-  std::vector<const Alternative*> alternatives_;  // by id; null: not asked for yet
-  std::vector<const AlternativeLoop*> loops_;     // by id; null: not asked for yet
-  std::vector<std::uint32_t> last_seen_;          // by id: the last set that was found to have it
+  std::vector<const Alternative*> alternatives_;  // by id; null: not used yet
+  std::vector<const AlternativeLoop*> loops_;     // by id; null: not used yet
+  std::vector<std::uint32_t> last_seen_;          // by id: the number of the last set that contains it
   std::uint32_t set_count_ = 0;
-  std::size_t comparable_ = 8;  // the size of sets that are not compared: few of larger ones had shrunk
+  std::size_t comparable_ = 8;  // sets up to this size are not compared; it grows where comparing saved little
 };
 
 }  // namespace detent

@@ -1,8 +1,8 @@
-// AlternativeWalk: the tokens below a trie node that a state allows, found with sets of alternatives.
+// AlternativeWalk: finds the tokens below a trie node that a state allows, with sets of alternatives.
 //
-// A walk by states visits one union of alternatives for each trie node, and most of these unions are new: each takes a
-// transition row. This walk follows the alternatives themselves, whose rows are few. It takes a subtree in one step
-// where the loop of one alternative (automaton/live_loops.h) has all characters of the subtree.
+// A walk by states visits one union of alternatives for each trie node. Most of these unions are new, and each needs a
+// new transition row. This walk follows the alternatives themselves, which have few rows. It takes a subtree in one
+// step where the loop of one alternative (automaton/live_loops.h) has all characters of the subtree.
 //
 // Case: `.*a.{5}|.*b.{6}|...|.*z.{30}` on Llama 3: 2 ms for a mask instead of 600.
 // Cost: for each node visited, about linear in the size of the set.
@@ -23,8 +23,8 @@ struct ExitDelta;
 
 class AlternativeWalk {
  public:
-  // `exits` is null unless the mask is that of a slice; `targets`, unless only these nodes may differ from the
-  // reference. Tokens of fewer bytes than `equal_below` are those of the reference mask.
+  // `exits` is null unless the mask is that of a slice. `targets`, if not null, are the only nodes that may differ from
+  // the reference mask. Tokens of fewer bytes than `equal_below` never differ from it.
   AlternativeWalk(const Vocabulary& vocabulary, Automaton& automaton, MaskBuilder& builder, ExitDelta* exits,
                   TargetNodes* targets = nullptr, std::uint32_t equal_below = 0)
       : vocabulary_(vocabulary),
@@ -36,8 +36,8 @@ class AlternativeWalk {
         trie_(vocabulary.trie()),
         alternatives_(automaton) {}
 
-  // Adds the tokens at the siblings from node `first` up to `end`, and below them, that `state` allows; takes back the
-  // others if the builder may hold them: where `reference`, the state of the reference mask, is not dead.
+  // Adds to the builder the tokens that `state` allows at the nodes [first, end), siblings and all nodes below them.
+  // Where `reference`, the state of the reference mask, is live, the builder may hold other tokens: removes these.
   void run(ExprId state, ExprId reference, std::size_t first, std::size_t end);
 
  private:
@@ -58,7 +58,7 @@ class AlternativeWalk {
   std::uint32_t equal_below_;
   const std::vector<TrieNode>& trie_;
   AlternativeSets alternatives_;
-  std::vector<Position> path_;  // path_[d]: after d more bytes than the first node has
+  std::vector<Position> path_;  // path_[d]: the position d bytes below the first node
 };
 
 }  // namespace detent

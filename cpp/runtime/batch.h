@@ -9,7 +9,7 @@
 
 namespace detent {
 
-// Fills the mask row i, at `rows + i * stride` words, from matchers[i]: first the rows that take a look-up only, then
+// Writes the mask of matchers[i] to row i, at `rows + i * stride` words: first the rows that need only a look-up, then
 // the others on several threads. Throws the error of the lowest row.
 void fill_batch(std::span<Matcher* const> matchers, std::uint32_t* rows, std::size_t stride, unsigned threads);
 

@@ -22,7 +22,7 @@ const ByteFallbackEndings::Ending& ByteFallbackEndings::find(ExprId state) {
     found.context_free = found.context_free && !automaton.accepting(at.state);
     const ExprId* row = automaton.row(at.state);
     language_.meter.step(32);
-    // Lead bytes from U+00C0 on, so that no control character is taken.
+    // The lead bytes from U+00C0 on: below are control characters.
     const unsigned first = i == 0 ? 0xC3 : 0x80, last = i == 0 ? 0xF5 : 0xC0;
     for (unsigned byte = first; byte < last; ++byte) {
       const ExprId next = row[automaton.class_of()[byte]];

@@ -1,7 +1,7 @@
 // ByteFallbackEndings: for each state, a character that is written in byte tokens, and the greedy completion after it.
 //
-// Byte tokens may follow, and be followed by, every token. So such an ending fits after any token, where a tokenizer
-// has byte fallback and no pre-tokenizer.
+// A byte token may stand next to any other token. So for a tokenizer with byte fallback and no pre-tokenizer, such an
+// ending may follow any token: it proves that the token leads to no dead end.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class ByteFallbackEndings {
 
   struct Ending {
     std::string character;
-    std::uint32_t length = kInfinite;  // in bytes, of the character and the completion; kInfinite: none was found
-    bool context_free = true;          // the same for every language that begins with the state's
+    std::uint32_t length = kInfinite;  // bytes of the character and the completion; kInfinite: none was found
+    bool context_free = true;          // the result holds for every continuation of the state's language
   };
   // `state` is between two characters. Cost: at the first call, at most kMaxTried states of the language.
   const Ending& find(ExprId state);

@@ -19,10 +19,10 @@ namespace detent {
 namespace {
 
 constexpr std::uint32_t kManyNodes = 4'096;  // a walk over fewer costs less
-constexpr std::size_t kFewOthers = 32;       // at most one node in so many has a further byte
-constexpr std::int64_t kMuchWork = 4'000;    // for the rows of a run
+constexpr std::size_t kFewOthers = 32;       // at most one trie node in kFewOthers has a further byte
+constexpr std::int64_t kMuchWork = 4'000;    // on the rows of a run
 
-// The bytes that a JSON string writes as they are, one character each (StringLengths).
+// The ASCII bytes that a JSON string does not escape: each counts as one character in StringLengths.
 ByteSet plain_bytes() {
   ByteSet set = ByteSet::range(' ', '~');
   set.remove('"');
@@ -30,8 +30,8 @@ ByteSet plain_bytes() {
   return set;
 }
 
-// The tokens that are texts over a set of ASCII bytes and lead bytes, the last character of which may be a beginning.
-// Cost: a cache look-up; at the first call with a set, a walk over these tokens.
+// The tokens whose characters all begin with a byte of `bytes`, ASCII bytes and lead bytes; the last character may be
+// incomplete. Cost: a cache look-up; at the first call with a set, a walk over these tokens.
 std::shared_ptr<const Mask> tokens_over(const Vocabulary& vocabulary, const ByteSet& bytes) {
   Hash128 hash{};
   for (std::uint64_t word : bytes.words()) hash = mix(hash, word);
@@ -71,7 +71,7 @@ class ClassRun {
   ClassRun(const Vocabulary& vocabulary, Automaton& automaton, ExprId state)
       : vocabulary_(vocabulary), automaton_(automaton), states_{state} {}
 
-  // Finds the class and its run, where no state of the run accepts if `is_slice`. Returns whether there is one.
+  // Finds the class and its run; returns whether there is one. If `is_slice`, no state of the run may accept.
   bool find(bool is_slice) {
     if (!find_states(is_slice)) return false;
     if (!is_bounded_) widen_class();
@@ -100,8 +100,8 @@ class ClassRun {
  private:
   static constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte
 
-  // Follows the class from the start on. Where its bytes lead to several states, only those remain that lead to one of
-  // them: those below which the trie has most nodes.
+  // Follows the class from the start. Where its bytes lead to several states, the class keeps only the bytes that lead
+  // to one of these: the one with the most trie nodes below its bytes.
   bool find_states(bool is_slice) {
     const std::int64_t first_work = automaton_.work();
     bytes_ = plain_bytes();
@@ -116,7 +116,8 @@ class ClassRun {
     return false;
   }
 
-  // Returns the state to which the remaining bytes lead, and the trie nodes below these.
+  // Removes all bytes that do not lead to the most frequent next state. Returns this state, and the number of trie
+  // nodes below the remaining bytes.
   std::pair<ExprId, std::uint32_t> narrow_class(ExprId state) {
     std::vector<std::pair<ExprId, std::uint32_t>> nodes;  // by next state
     const ExprId* const row = automaton_.row(state);
@@ -154,7 +155,8 @@ class ClassRun {
     }
   }
 
-  // The nodes of the further bytes that some state of the run allows.
+  // Finds the trie nodes of the further bytes, which are not in the class but allowed by some state of the run. Returns
+  // false if these are many.
   bool find_others() {
     const std::size_t most = vocabulary_.trie().size() / kFewOthers;
     std::array<bool, 256> is_live{};  // by byte class
@@ -171,7 +173,7 @@ class ClassRun {
     return true;
   }
 
-  // Whether the tokens over the class are more than the nodes that have another byte.
+  // Whether there are more tokens over the class than nodes of further bytes.
   bool is_worth_it() const {
     std::vector<std::uint32_t> row(vocabulary_.word_count());
     tokens_over(vocabulary_, bytes_)->add_to(row.data());
@@ -182,7 +184,7 @@ class ClassRun {
     });
   }
 
-  // The state before the byte of a node, if all bytes before it are of the class.
+  // The state before the byte of a node; nothing if some character before it is not in the class.
   std::optional<ExprId> state_before(std::uint32_t node) {
     const std::size_t depth = vocabulary_.trie()[node].depth;
     const std::string_view text = vocabulary_.text_of_node(node).substr(0, depth);

@@ -1,9 +1,9 @@
-// Class runs: the mask of a state that begins with a run of characters from one class.
+// Class runs: computes the mask of a state that begins with a run of characters from one class.
 //
-// `[0-9A-Za-z]{8}-` allows the tokens of at most eight letters and digits, `[^\s]+:` those without white space. Which
-// tokens are over a class, the vocabulary knows from earlier states with it. All other allowed tokens have a further
-// byte that some state of the run allows, here `-` or `:`. The trie has few nodes of such bytes, and the tokens through
-// these are followed.
+// `[0-9A-Za-z]{8}-` allows the tokens of at most eight letters and digits, and some tokens with a `-`.
+//   1. The tokens over the class are looked up: the vocabulary's mask cache has them from earlier states.
+//   2. Each other allowed token contains a further byte that some state of the run allows, here `-`. The trie has few
+//      nodes of these bytes; only the tokens through these nodes are followed.
 //
 // Case: the first character of an identifier of letters and digits on Llama 3: 35 us for a mask instead of 1,700.
 // Cost: the rows of the run, and a walk below the nodes of further bytes.

@@ -15,7 +15,7 @@
 
 namespace detent {
 
-// The bit in the middle of those that are set: the token by which a trial goes on.
+// The index of the middle one of the set bits: the token by which a trial goes on.
 inline std::optional<std::uint32_t> middle_bit(std::span<const std::uint32_t> row) {
   int left = 0;
   for (std::uint32_t word : row) left += std::popcount(word);
@@ -28,8 +28,9 @@ inline std::optional<std::uint32_t> middle_bit(std::span<const std::uint32_t> ro
   return std::nullopt;
 }
 
-// Calls attempt(), and remembers by `key` where it takes more than Limits::trial_steps: so each compilation of a
-// language gives the same answer, though the masks of its parts are kept.
+// Calls attempt(), and remembers in the mask cache, by `key`, where it takes more than Limits::trial_steps. A second
+// compilation of the language finds more masks cached and might otherwise stay below the limit: the same language must
+// be refused each time.
 template <class Attempt>
 void try_and_remember_refusal(const Vocabulary& vocabulary, const Hash128& key, const Limits& limits, Attempt attempt) {
   const Hash128 refusal = mix(key, static_cast<std::uint64_t>(limits.steps));

@@ -1,10 +1,11 @@
-// ConjunctionWalk: the tokens below a trie node that an intersection allows, found by following its conjuncts.
+// ConjunctionWalk: finds the tokens below a trie node that an intersection allows, by following its conjuncts.
 //
-// A walk by states visits one intersection for each trie node, and most of these are new: each takes a transition row
-// and a search for a text that completes it. The conjuncts have few states each. A token is allowed if some text after
-// it is in all conjuncts: texts that completed other tokens mostly are. Where none is, the state itself decides.
+// A walk by states visits one intersection for each trie node. Most of these are new, and each needs a new transition
+// row and a search for a completion. The conjuncts have few states each. A token is allowed if some text after it is in
+// all conjuncts. The walk tries the texts that completed earlier tokens; usually one of them fits. Otherwise it
+// computes the intersection itself and decides by its liveness.
 //
-// The reference state of a mask is followed by its conjuncts, too. Where both states have the same ones, the tokens are
+// The walk also follows the conjuncts of the reference state. Where both states have equal conjuncts, the tokens are
 // those of the reference mask.
 //
 // Case: `(?!.*(?:a.{0}a|b.{1}b|...|j.{9}j)).*` on Llama 3.
@@ -38,9 +39,9 @@ class ConjunctionWalk {
         equal_below_(equal_below),
         trie_(vocabulary.trie()) {}
 
-  // Adds the tokens at the siblings from node `first` up to `end`, and below them, that `state` allows; takes back the
-  // others if the builder may hold them: where `reference`, the state of the reference mask, is not dead. Returns
-  // false, and does nothing, where the state is no intersection.
+  // Adds to the builder the tokens that `state` allows at the nodes [first, end), siblings and all nodes below them.
+  // Where `reference`, the state of the reference mask, is live, the builder may hold other tokens: removes these.
+  // Returns false, and does nothing, where `state` is no intersection.
   bool run(ExprId state, ExprId reference, std::size_t first, std::size_t end);
 
  private:
@@ -51,9 +52,10 @@ class ConjunctionWalk {
     const ExprId* row;
     bool accepting;
     std::uint32_t completion_bound;
-    std::vector<ConjunctSet> successors;   // by byte class, where `knows_successors`
-    std::vector<bool> knows_successors;    // by byte class
-    std::vector<std::int8_t> completions;  // by number: 1 if the completion is in it, -1 if not, 0 if not known
+    std::vector<ConjunctSet> successors;  // by byte class, where `knows_successors`
+    std::vector<bool> knows_successors;   // by byte class
+    std::vector<std::int8_t>
+        completions;  // by number: 1 if the conjunct contains the completion, -1 if not, 0: unknown
   };
   struct Verdict {
     bool is_live = false, accepting = false;
@@ -63,7 +65,7 @@ class ConjunctionWalk {
     ConjunctSet conjuncts;
     Verdict verdict;
     bool knows_state = false;
-    ExprId state;  // where it was needed
+    ExprId state;  // computed only if needed (knows_state)
   };
   struct Position {
     Intersection state, reference;
@@ -99,10 +101,10 @@ class ConjunctionWalk {
   ExitDelta* exits_;
   std::uint32_t equal_below_;
   const std::vector<TrieNode>& trie_;
-  std::vector<Position> path_;  // path_[d]: after d more bytes than the first node has
+  std::vector<Position> path_;  // path_[d]: the position d bytes below the first node
   std::vector<Conjunct> conjuncts_;
   std::unordered_map<std::uint32_t, ConjunctId> ids_;  // by expression
-  std::vector<Completion> completions_;                // the one that was used last first
+  std::vector<Completion> completions_;                // the most recently used first
   std::uint32_t completion_count_ = 0;                 // since the walk began
   int failed_searches_ = 0;
   std::unordered_map<ConjunctSet, Verdict, HashSet> verdicts_;

@@ -95,9 +95,9 @@ std::size_t DraftTree::fill(const Matcher& matcher, std::uint32_t* rows, std::si
   SharedRows shared(rows, words);
   Matcher ahead(matcher);
   index[root] = shared.row_of(ahead);
-  // Depth first: `path` are the nodes that `ahead` has taken. Below a refused node, nothing is taken.
+  // Depth first: `path` are the nodes from the root to the present one. `ahead` takes no token below a refused node.
   std::vector<std::size_t> path;
-  std::size_t refused_depth = 0;  // of the path's last nodes, those that are refused
+  std::size_t refused_depth = 0;  // the last refused_depth nodes of the path are refused
   std::size_t node = first_child[root];
   while (true) {
     if (node == kNone) {

@@ -12,8 +12,8 @@ namespace {
 
 using Transition = std::pair<std::uint32_t, std::uint32_t>;  // a token id, and the number of the state it leads to
 
-// Tokens with equal columns share a class. One partition of the ids is refined row by row: a class that a row separates
-// is split. An older row leads the new class where it leads its parent, the class that was split.
+// Partitions the token ids into classes with equal columns, by refinement row by row. A row splits each class whose
+// tokens it leads to different states. In older rows, the new class has the transition of its parent, the class split.
 class TokenClasses {
  public:
   explicit TokenClasses(std::uint32_t ids) : of_(ids, 0), size_{ids}, parent_{0}, moved_{0} {}
@@ -23,7 +23,7 @@ class TokenClasses {
   // The class that a class was split from; lower than itself, but for class 0.
   std::uint32_t parent(std::uint32_t part) const { return parent_[part]; }
 
-  // Splits the classes that a row separates. Returns where the row leads, by class.
+  // Splits the classes that a row separates. Returns the row by class.
   std::vector<std::uint32_t> refine(const std::vector<Transition>& transitions) {
     for (const auto& [id, next] : transitions) ++moved_[of_[id]];
     std::unordered_map<std::uint64_t, std::uint32_t> parts;
@@ -51,7 +51,8 @@ class TokenClasses {
  private:
   static constexpr std::uint32_t kSeen = UINT32_MAX;
 
-  // Where all tokens of a class move, the part that is met first keeps the name. Class 0: tokens that never move.
+  // Names a part of the class `old`: the tokens that lead to `next`. Where the row has a transition for each token of
+  // the class, the first part keeps the name `old`. Class 0 keeps the tokens without any transition.
   std::uint32_t name(std::uint32_t old, std::uint32_t next, std::vector<std::uint32_t>& row,
                      std::vector<std::uint32_t>& seen) {
     if (moved_[old] != kSeen) {
@@ -157,7 +158,7 @@ class ProductExplorer {
   std::vector<std::uint32_t> wordless_;
 };
 
-// Lays out the rows of all states, each of which knows the classes of its time only.
+// Extends each row to the final classes. A row was made when there were fewer: later classes take their parent's value.
 ExploredDfa lay_out(std::vector<std::vector<std::uint32_t>> rows, const TokenClasses& classes) {
   ExploredDfa dfa;
   dfa.states = static_cast<std::uint32_t>(rows.size());

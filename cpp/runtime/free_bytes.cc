@@ -9,7 +9,7 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kMaxStates = 600;  // followed, in all searches
-constexpr std::uint32_t kFewOthers = 8;  // at most one token in so many has other bytes, or begins with a dead one
+constexpr std::uint32_t kFewOthers = 8;  // at most one token in kFewOthers has other bytes, or begins with a dead one
 constexpr std::uint64_t kMany = UINT32_MAX;
 
 // Searches the states after texts over classes of bytes. Lives for one call.
@@ -46,7 +46,7 @@ class FreeByteSearch {
     std::uint32_t byte_class;
   };
 
-  // Whether a byte leads each state that is followed to a dead one.
+  // Whether a byte leads each state found to a dead one.
   enum class Death : std::uint8_t { possible, assumed, refuted };
 
   bool is_over() const {
@@ -54,13 +54,14 @@ class FreeByteSearch {
            dead_first_count_ > vocabulary_.trie().size() / kFewOthers;
   }
 
-  // Follows the texts over the bytes that are free so far. Returns whether another search is needed: this one has found
-  // that some byte is not free.
+  // Follows the texts over the bytes that are free so far. Returns true if it found that some byte is not free: then
+  // another search is needed.
   bool search(ExprId state, ExprId larger) {
     steps_ = {{state, larger, 0, 0}};
     reaches_larger_ = false;
     const auto key = [](ExprId x, ExprId y) { return std::uint64_t{x.value} << 32 | y.value; };
-    std::unordered_set<std::uint64_t> seen;  // not the start: what is dead there may be live where it comes again
+    // Without the start: a byte that is dead there may be live when the same state is reached again.
+    std::unordered_set<std::uint64_t> seen;
     for (std::size_t i = 0; i < steps_.size() && !is_over(); ++i) {
       ++state_count_;
       const ExprId* row = automaton_.row(steps_[i].state);
@@ -98,14 +99,14 @@ class FreeByteSearch {
     }
   }
 
-  // A byte that is dead at the start and again is not followed: a token over free bytes is dead from there on. It is an
-  // ASCII byte or a lead byte, since any string may begin with it.
+  // Assumes that a byte which is dead at the start and in a later state is dead everywhere (case 4). It is an ASCII
+  // byte or a lead byte, since `larger` allows it at the start.
   void assume_death(std::uint32_t byte_class) {
     death_[byte_class] = Death::assumed;
     is_free_[byte_class] = false;
   }
 
-  // Whether a byte that was assumed to be dead is not: then another search is needed.
+  // Whether some byte was wrongly assumed to be dead: then another search is needed.
   bool has_false_death() {
     if (is_over()) return false;
     bool found = false;
@@ -122,7 +123,7 @@ class FreeByteSearch {
     return found;
   }
 
-  // Of the bytes on the way to a dead state, the one that the fewest tokens contain is not free.
+  // Makes one byte of the path to a dead state not free: the one that the fewest tokens contain.
   void remove_rarest(std::size_t at, std::uint32_t last) {
     std::uint32_t rarest = last;
     for (; at != 0; at = steps_[at].from) {

@@ -27,7 +27,7 @@ class History {
   };
 
   explicit History(const Step& start) : tail_{start} {}
-  History() = default;  // to be assigned to
+  History() = default;  // without steps; assign another history before use
 
   // The number of steps, the start included.
   std::size_t size() const { return chunk_count_ * kChunk + tail_.size(); }

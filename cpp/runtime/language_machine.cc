@@ -14,11 +14,11 @@
 namespace detent {
 namespace {
 
-// Work of the automaton in a walk near a token limit: some 4 ms, and at most some 20. Half of it may go to rows, which
-// the mask of the state did not need.
+// The work limit of the first attempt at a mask near a token budget: usually some 4 ms, at most some 20.
 constexpr std::int64_t kMaxWork = 40'000;
-// Work of a first mask, some 0.5 ms, after which the masks of so many steps more are tried; those of lists are
-// tried always. Of 4,483 schemas, 11 take more for their first mask.
+// A first mask that takes more work than this, some 0.5 ms, makes compilation try the masks of kTrials further steps.
+// Languages with lists of distinct items always try kTrialsOfLists. Of 4,483 schemas, 11 took more for their first
+// mask.
 constexpr std::int64_t kMuchWork = 2'000;
 constexpr int kTrials = 4, kTrialsOfLists = 2;
 
@@ -78,8 +78,8 @@ ExprId LanguageMachine::advance(ExprId state, std::string_view text) {
   return state != ExprSet::kEmpty && automaton_.is_tokenizable(state) ? state : ExprSet::kEmpty;
 }
 
-// An eos id may have a text that the language asks for: then it is a text token, and ends the text if that is
-// complete.
+// An eos id can be a text token too, if the language contains it as a special token. Then it ends the text if the
+// language accepts after it.
 TokenStep LanguageMachine::step(const TokenState& state, std::uint32_t token) {
   const bool is_eos = vocabulary_->is_eos(token), is_text = vocabulary_->is_text(token);
   const ExprId next = is_text ? advance(ExprId{state.language}, vocabulary_->bytes(token)) : ExprSet::kEmpty;
@@ -103,7 +103,7 @@ void LanguageMachine::write(const Mask& mask, ExprId state, std::uint32_t* row) 
   if (accepting(state)) allow_eos(row);
 }
 
-// The state whose mask is that of a state.
+// A state with the same mask, shared by more states: with clamped counts, and without the text of the item being read.
 ExprId LanguageMachine::representative_of(ExprId state) {
   return automaton_.clamp_to_horizon(automaton_.without_text(state), Automaton::Horizon::token);
 }
@@ -127,7 +127,7 @@ void LanguageMachine::compute_first_mask() {
                            [this] { try_first_masks(); });
 }
 
-// The mask is stored once the trial has ended well.
+// Stores the mask only after all trials have succeeded.
 void LanguageMachine::try_first_masks() {
   if (cached_mask(start())) return begin_decoding();
   const ExprId representative = representative_of(start());
@@ -140,7 +140,8 @@ void LanguageMachine::try_first_masks() {
   vocabulary_->cache().insert(automaton_.hash(representative), std::move(mask));
 }
 
-// Follows tokens of the masks, the same at each compilation. The masks are stored at the end, as the first one is.
+// Follows the middle token of each mask, so that each compilation follows the same tokens. Stores the masks only after
+// all trials have succeeded.
 void LanguageMachine::try_next_masks(const Mask& first, int trials) {
   std::vector<std::pair<ExprId, std::shared_ptr<const Mask>>> made;
   std::vector<std::uint32_t> row(vocabulary_->word_count());
@@ -216,7 +217,7 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   const ExprId at{state.language};
   const std::shared_ptr<const Mask> mask = mask_of(at);
   write(*mask, at, row);
-  // A mask that is shared up to the horizon does not know the lengths of completions beyond the horizon.
+  // The completion bound of a shared mask is valid only if clamping has kept all lengths.
   if (has_every_byte() && automaton_.clamping_keeps_lengths(at) && mask->max_completion_bound() <= tokens_after)
     return false;
   if (budget_.is_large() && budget_.has_known_completion(at) && follow_known_completion(at, tokens_after, row))
@@ -232,8 +233,8 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   }
 }
 
-// Leaves only the first token of the completion that is known without a search, and eos if the state accepts.
-// Returns whether that completion fits.
+// If the completion that is known without a search fits, writes a mask of only its first token, and eos if the state
+// accepts. Otherwise returns false.
 bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
   const std::vector<std::uint32_t> tokens = budget_.known_completion(state);
   if (tokens.size() > std::size_t{tokens_after} + 1) return false;
@@ -243,7 +244,8 @@ bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens
   return true;
 }
 
-// Removes the text tokens after which no completion of at most `tokens_after` tokens is known; returns whether any.
+// Removes the text tokens after which no completion of at most `tokens_after` tokens is known. Returns whether it has
+// removed any.
 bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
                                     std::int64_t max_work) {
   const WorkLimit limit(automaton_, max_work);
@@ -271,9 +273,8 @@ bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, st
   return false;
 }
 
-// The states above lack the text of the item that is being read, and some completion of such a state may be known by
-// its bytes alone. With the text, the tokens of a completion are known: the first of them is allowed, so that a text
-// that fits in its budget is never without a token.
+// Allows the first token of a known completion. remove_beyond() decides with states that lack the text of the item
+// being read, and may not find that completion. So a text that fits its budget always has an allowed token.
 void LanguageMachine::allow_known_completion(ExprId state, std::uint32_t tokens, std::uint32_t* row) {
   if (accepting(state) || !budget_.has_known_completion(state)) return;
   if (const std::optional<std::uint32_t> noted = budget_.noted_token(state, tokens)) {

@@ -20,8 +20,8 @@ namespace detent {
 
 class LanguageMachine final : public TokenMachine {
  public:
-  // Throws `empty` ("language" or "tokenizable") where no text, or none that the vocabulary can write, is in the
-  // language.
+  // Throws `empty` ("language") for an empty language, or `empty` ("tokenizable") where the vocabulary can write none
+  // of its texts.
   LanguageMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary, const Limits& limits,
                   const std::shared_ptr<const CancelFlag>& cancel);
   // The same language without the states that decoding has added.
@@ -51,7 +51,7 @@ class LanguageMachine final : public TokenMachine {
   std::int64_t state_count() override { return automaton_.state_count(); }
   std::int64_t memory_bytes() override { return automaton_.memory_bytes(); }
 
-  // What the canonical machine and the budget use besides.
+  // The functions below are for CanonicalMachine and Budget.
   ExprId start() const { return automaton_.start(); }
   bool accepting(ExprId state) const { return automaton_.accepting(state); }
   // The state after `text`, or the empty state if no completion that the vocabulary can write is left. Linear in the
@@ -67,10 +67,10 @@ class LanguageMachine final : public TokenMachine {
   MaskComputer& masks() { return masks_; }
   RepeatedItems& repeated() { return repeated_; }
   Budget& budget() { return budget_; }
-  // Computes the mask of the start: usually the slowest one, after which most of the first steps are cached. Its states
-  // belong to compiling: a language whose first mask takes most of the memory leaves no room for a second one. After
-  // much work, and for lists of distinct items, tries masks of the next steps too, and throws `limit` where one takes
-  // more than Limits::trial_steps.
+  // Computes the mask of the start as the last part of compilation. It is usually the slowest mask, and caches states
+  // for the next ones. If it took much work, or the language has lists of distinct items, also computes masks of the
+  // next steps; throws `limit` where one takes more than Limits::trial_steps. So a costly language is refused before
+  // decoding.
   void compute_first_mask();
   // Ends compiling; no other thread may use the machine yet.
   void begin_decoding() { automaton_.begin_decoding(); }
@@ -84,7 +84,7 @@ class LanguageMachine final : public TokenMachine {
   void try_first_masks();
   void try_next_masks(const Mask& first, int trials);
   bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
-  // Throws TooMuchWork as soon as the automaton has done more for a walk than it may.
+  // Throws TooMuchWork when a walk exceeds its work limit.
   class WorkLimit;
   struct TooMuchWork {};
   bool remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row, std::int64_t max_work);
@@ -95,7 +95,7 @@ class LanguageMachine final : public TokenMachine {
   // As above, token by token: visit(id, state after it).
   template <class Visit>
   std::int64_t walk_ids(ExprId state, Visit visit);
-  // As above; the states know the text of the items of lists of distinct items.
+  // The same; in a language with lists of distinct items, the states hold the texts of the items.
   template <class Visit>
   std::int64_t walk_with_text(ExprId state, Visit visit);
 

@@ -8,15 +8,15 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kMaxChoices = 4096;  // of one state
-constexpr int kFewBytes = 4;               // of a set that counts as literals
+constexpr int kFewBytes = 4;               // in a byte set that counts as so many literals
 constexpr int kMaxFollowed = 1 << 14;      // choices of all states, at all nodes
 
-// Few tokens go on after such a byte.
+// Whether few tokens continue after this byte.
 bool is_punctuation(unsigned byte) {
   return byte < 0x80 && !(byte >= '0' && byte <= '9') && !(byte >= 'A' && byte <= 'Z') && !(byte >= 'a' && byte <= 'z');
 }
 
-ByteSet blanks() { return ByteSet::of(' ') | ByteSet::of('\t'); }
+ByteSet indent_bytes() { return ByteSet::of(' ') | ByteSet::of('\t'); }
 
 }  // namespace
 
@@ -25,7 +25,7 @@ bool begins_like_literal(const ExprSet& exprs, ExprId state) {
   const Expr& head = expr.op == Op::concat ? exprs[expr.first()] : expr;
   if (head.op == Op::text || head.op == Op::ordered) return true;
   if (head.op == Op::repeat && expr.op == Op::concat && exprs[head.part()].op == Op::bytes) {  // an indent
-    return exprs.set(exprs[head.part()].set_index()).is_subset_of(blanks()) &&
+    return exprs.set(exprs[head.part()].set_index()).is_subset_of(indent_bytes()) &&
            begins_like_literal(exprs, expr.second());
   }
   if (head.op != Op::bytes) return false;
@@ -67,7 +67,8 @@ void LiteralWalk<Trie>::follow_pending(const OpenState& start) {
     for (const Choice& choice : choices_of(at.state)) follow(choice, at);
     followed += choices_of(at.state).size();
     if (followed <= kMaxFollowed) continue;
-    // Many ways lead to the same states. Unions of these take fewer steps; what is allowed so far stays so.
+    // Many sequences of choices lead to the same states, so leave `start` to the caller, whose walk by states visits
+    // each state once. The tokens allowed so far stay allowed.
     pending_.clear();
     open_.resize(open_before);
     open_.push_back(start);
@@ -92,8 +93,8 @@ const std::vector<Choice>& LiteralWalk<Trie>::choices_of(ExprId state) {
   return choices;
 }
 
-// Adds a state as a choice if it begins with a literal, or with something that is no choice among several; the choices
-// of its head to `pending` otherwise.
+// Splits the head of a state. A head with several choices, such as a union, adds a state for each one to `pending`. Any
+// other state is added to `choices`.
 template <class Trie>
 void LiteralWalk<Trie>::add_choices(ExprId state, std::vector<Choice>& choices, std::vector<ExprId>& pending) {
   const bool has_rest = exprs_[state].op == Op::concat;
@@ -172,7 +173,7 @@ void LiteralWalk<Trie>::follow(const Choice& choice, const OpenState& at) {
   }
 }
 
-// Allows the tokens that are a beginning of the text. Where tokens are longer, `rest` becomes pending.
+// Allows the tokens that are prefixes of the text. Where tokens continue after it, `rest` becomes pending there.
 template <class Trie>
 void LiteralWalk<Trie>::follow_text(std::string_view text, ExprId rest, const OpenState& at) {
   bool is_allowed = false;
@@ -182,7 +183,7 @@ void LiteralWalk<Trie>::follow_text(std::string_view text, ExprId rest, const Op
   if (below) pending_.push_back({rest, below->first, below->end});
 }
 
-// As above, without what follows: the nodes below the text, if there are any.
+// Allows the tokens that are prefixes of the text. Returns the trie nodes below the text, if there are any.
 template <class Trie>
 std::optional<OpenState> LiteralWalk<Trie>::read_text(std::string_view text, const OpenState& at, bool& is_allowed) {
   OpenState to = at;
@@ -223,8 +224,8 @@ const typename LiteralWalk<Trie>::CommonPrefix& LiteralWalk<Trie>::common_prefix
   return common;
 }
 
-// The members that may come next, as Derivatives::expand_ordered has them. What follows a member is an expression only
-// where some token begins with the member's name.
+// Follows the members that may come next, the same ones as in Derivatives::expand_ordered. The expression after a
+// member is built only where some token begins with the member's name.
 template <class Trie>
 void LiteralWalk<Trie>::follow_members(const Choice& choice, const OpenState& at, Undeclared undeclared) {
   const Expr state = exprs_[choice.head];

@@ -1,12 +1,12 @@
-// LiteralWalk: the tokens of states that begin with literals and choices among them, such as the next members of an
-// object, without transition rows.
+// LiteralWalk: finds the tokens of states that begin with a choice among literals, without transition rows. An example
+// is the next member of an object: `"name": `, `"age": ` or `}`.
 //
-// The walk follows the literals of a state in a trie. Where a state may go on in several ways, it follows each of them
-// (an NFA). Few tokens pass the end of a literal, so it seldom goes far; what does not begin with a literal is left to
-// the caller.
+// The walk follows each literal through a trie. At the end of a literal it follows each choice of the rest (an NFA).
+// Few tokens reach past the end of a literal, so the walk is short. States that do not begin with a literal are
+// collected in open(), for the caller.
 //
-// Case: a transition row of a state inside a JSON object costs some 2.5 us, and a mask needed 6 of them. Lives for one
-// call, under the lock of the automaton.
+// Case: a transition row of a state inside a JSON object costs some 2.5 us, and a mask needed 6 of them. An object
+// serves one call, under the lock of the automaton.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@
 
 namespace detent {
 
-// The tokens of a vocabulary, or the suffixes of the context-dependent tokens of a slice, as LiteralWalk sees them.
+// The two tries that LiteralWalk may follow: the tokens of a vocabulary, and the suffixes of the context-dependent
+// tokens of a slice.
 class VocabularyTrie {
  public:
   explicit VocabularyTrie(const Vocabulary& vocabulary) : vocabulary_(vocabulary), nodes_(vocabulary.trie()) {}
@@ -66,13 +67,13 @@ class SuffixTrie {
   const ContextDependentTokens& tokens_;
 };
 
-// A state, and the nodes [first, end) of a trie whose tokens go on from it: all nodes, or those below one.
+// A state, and the trie nodes [first, end) whose bytes follow it: the whole trie, or the nodes below one node.
 struct OpenState {
   ExprId state;
   std::uint32_t first, end;
 };
 
-// One way in which a state goes on: the texts of `head`, then those of `rest`.
+// One alternative of a state: the texts of `head`, then those of `rest`.
 struct Choice {
   // A literal, a set of few bytes, a repeat of such a set, members in a fixed order, or something else.
   enum class Kind : std::uint8_t { text, bytes, run, members, other } kind;
@@ -85,11 +86,11 @@ class LiteralWalk {
   LiteralWalk(Trie trie, MaskBuilder& builder, ExprSet& exprs, Derivatives& derivatives, Liveness& liveness)
       : trie_(trie), builder_(builder), exprs_(exprs), derivatives_(derivatives), liveness_(liveness) {}
 
-  // Adds the tokens that a state allows to the builder. A state with too many ways to go on is left to the caller.
+  // Adds the tokens that a state allows to the builder. A state with too many choices becomes an open state.
   void run(ExprId state);
-  // As above, for the declared members alone, at the root of the trie.
+  // The same for only the declared members of an object, at the root of the trie.
   void run(const DeclaredMembers& members);
-  // What is left to the caller: where the walk came to a state that does not begin with a literal.
+  // The states that the walk has not followed, because they do not begin with a literal.
   const std::vector<OpenState>& open() const { return open_; }
 
  private:
@@ -99,7 +100,8 @@ class LiteralWalk {
   void follow_text(std::string_view text, ExprId rest, const OpenState& at);
   enum class Undeclared : std::uint8_t { followed, left_out };
   void follow_members(const Choice& choice, const OpenState& at, Undeclared undeclared);
-  // What the names of the members that may come next begin with; the last of these may be required.
+  // The common prefix of the names of the members that may come next. has_required: the last of them is required, so
+  // that one of them must come.
   struct CommonPrefix {
     std::string text;
     bool has_required = false;
@@ -121,8 +123,8 @@ class LiteralWalk {
   std::vector<OpenState> pending_, open_;
 };
 
-// Whether LiteralWalk is worth while from a state at the root of the vocabulary's trie: it begins with a literal of
-// several bytes, or with punctuation.
+// Whether LiteralWalk pays from the root of the vocabulary's trie: a state begins with a literal of several bytes, with
+// ordered members, or with punctuation, perhaps after an indent.
 bool begins_like_literal(const ExprSet& exprs, ExprId state);
 
 extern template class LiteralWalk<VocabularyTrie>;

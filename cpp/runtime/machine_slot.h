@@ -1,9 +1,9 @@
-// MachineSlot: the machine of a constraint, and the machines that take over from it: eviction.
+// MachineSlot: holds the machine of a constraint, and replaces it by a new one when it has grown too large (eviction).
 //
-// A machine keeps each state that decoding has visited. Once its states fill half of what the limits allow, a new
-// machine takes over, which has the states of the compiled constraint only (as RE2 resets the cache of its DFA). Each
-// matcher moves to the new machine at its next call, with the states of its history; the last one that leaves a machine
-// frees it. So threads that follow the states of the old machine are never interrupted.
+// A machine stores each state that decoding visits. When these fill half of the limits, the slot gets a new machine
+// with only the states of the compiled constraint, as RE2 resets its DFA cache. Each matcher moves to the new machine
+// at its next call and takes the states of its history along. The last matcher to leave frees the old machine. So no
+// thread that still uses the old machine is interrupted.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ class MachineSlot {
 
   const std::shared_ptr<const Vocabulary>& vocabulary() const { return vocabulary_; }
   std::shared_ptr<TokenMachine> machine();
-  // The machine for the next call of a user of `known`: `known` itself, as long as it is the machine of the slot and
-  // not full. Takes a lock only if it is not.
+  // is_current: whether `known` is the machine of the slot and not full; takes no lock. machine_after: the machine to
+  // use instead, if not.
   bool is_current(const TokenMachine& known) const {
     return known.serial() == serial_.load(std::memory_order_relaxed) && !known.is_full();
   }

@@ -16,13 +16,13 @@
 namespace detent {
 namespace {
 
-// Expressions that decoding adds before masks of unions are computed by alternatives. Most languages stay far below.
+// Once decoding has added this many expressions, masks of unions are computed by alternatives. Few languages reach it.
 constexpr std::size_t kManyStates = 4'000;
 
 }  // namespace
 
 std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
-  const ForkGuard guard;  // those of the many sections below then cost nothing
+  const ForkGuard guard;  // makes the many nested guards below free
   const TokenCheck check = automaton_.stays_tokenizable(state) ? TokenCheck::none : TokenCheck::tokenizable;
   if (check == TokenCheck::none && has_many_alternatives(state)) return compute_from_alternatives(state);
   if (check == TokenCheck::none && !automaton_.has_lists()) {
@@ -41,7 +41,8 @@ std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
   return reference.equal_below >= vocabulary_.max_token_length() ? reference.mask : walk(state, reference, check);
 }
 
-// Tokens inside a slice are allowed without a look at the continuation.
+// Whether the masks of slices are exact here. They allow the tokens inside a slice without a test that the vocabulary
+// can write a completion; so each slice and its continuation must be tokenizable.
 bool MaskComputer::can_use(const SlicedState& sliced, TokenCheck check) {
   return !sliced.slices.empty() &&
          (check == TokenCheck::none || std::ranges::all_of(sliced.slices, [this](const Slice& slice) {
@@ -49,7 +50,7 @@ bool MaskComputer::can_use(const SlicedState& sliced, TokenCheck check) {
           }));
 }
 
-// One walk by states costs less while the automaton is small.
+// Whether to walk by alternatives. While the automaton is small, a walk by states costs less.
 bool MaskComputer::has_many_alternatives(ExprId state) {
   constexpr std::size_t kFew = 4;  // their slices may be shared
   return !automaton_.has_rule(state) && automaton_.added_size() >= kManyStates && automaton_.split(state).size() > kFew;
@@ -61,8 +62,8 @@ std::shared_ptr<const Mask> MaskComputer::compute_from_alternatives(ExprId state
   return builder.finish();
 }
 
-// The mask of a state whose alternatives are slices, or begin with literals, or not. Null if none is of the first two
-// kinds.
+// Computes the mask from the alternatives of a state: slices, states that begin with literals, and others. Null if all
+// are of the third kind.
 std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
   const SplitState split = analysis_.split(state);
   MaskBuilder builder(vocabulary_.word_count());
@@ -92,7 +93,7 @@ std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
   return builder.finish();
 }
 
-// Adds the tokens of a slice: those of its prefix, and the context-dependent ones by its continuation.
+// Adds the tokens of a slice: the mask of its prefix, and the context-dependent tokens that its continuation allows.
 void MaskComputer::add_slice(const Slice& slice, MaskBuilder& builder) {
   const ExprId continuation = slice.continuation;
   const std::shared_ptr<const Mask> mask =

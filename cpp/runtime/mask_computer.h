@@ -1,13 +1,14 @@
 // MaskComputer: computes the mask of a state by the cheapest of the methods that apply to it.
 //
-//   it is a union, and the automaton is large  walk by alternatives             (alternative_walk.h)
+//   a union, where the automaton is large      walk by alternatives             (alternative_walk.h)
 //   alternatives are slices                    share the masks of the slices    (slice_masks.h)
 //   alternatives begin with literals           follow these, without rows       (literal_walk.h)
 //   a repeat with an upper bound comes first   start from the unbounded state   (unbounded_reference.h)
+//   a run of one character class comes first   look up the tokens of the class  (class_run.h)
 //   a similar state was visited before         start from its mask              (recent_states.h)
 //   none of these                              walk the trie                    (reference_walk.h)
 //
-// Every method gives the mask that the plain walk gives (tests/test_slices.py).
+// Every method computes the same mask as the plain walk (tests/test_slices.py).
 // Cost: about linear in the part of the trie where the state differs from those whose masks it shares.
 // Safe for any number of threads.
 #pragma once

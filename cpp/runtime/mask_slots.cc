@@ -112,7 +112,7 @@ void MaskSlots::compute_all(std::span<Matcher* const> matchers, std::span<const 
   for (std::size_t i : first) {
     Slot& slot = slots_[slots[i]];
     if (!keys_[i]) {
-      slot.was_used = false;  // the mask is of a budget: no other sequence wants it
+      slot.was_used = false;  // the mask depends on a budget: no other sequence can share it
     } else if (!keys_[i]->state.is_finished()) {
       const std::shared_ptr<TokenMachine> machine = matchers[i]->machine_of(*keys_[i]);
       std::shared_ptr<const Mask> mask = machine->cached_mask(keys_[i]->state);
@@ -137,7 +137,7 @@ void MaskSlots::note(const Matcher::MaskKey& key, std::uint32_t slot) {
   entries[0] = {key, slot, slots_[slot].version};
 }
 
-// Finds the slot of a mask that the machine knows, or writes the mask to one.
+// If the mask of `key` is cached, finds the slot that has it, or writes it to one. Otherwise returns false.
 bool MaskSlots::find_cached(const Matcher& matcher, const Matcher::MaskKey& key, std::uint32_t& slot) {
   const std::shared_ptr<TokenMachine> machine = matcher.machine_of(key);
   std::shared_ptr<const Mask> mask = key.state.is_finished() ? nullptr : machine->cached_mask(key.state);
@@ -160,7 +160,7 @@ std::uint32_t MaskSlots::use(std::uint32_t slot) {
   return slot;
 }
 
-// Gives up the content of a slot that this step does not use.
+// Takes a slot that this step does not use, and drops its content.
 std::uint32_t MaskSlots::take() {
   while (true) {
     if (++hand_ == slots_.size()) hand_ = kNothing + 1;

@@ -1,14 +1,15 @@
-// MaskSlots: mask rows that a batch shares. A slot is a row with the mask of some state. It keeps this mask for the
-// sequences that come to the state, or to another one with the same mask, until other masks need the slot.
+// MaskSlots: mask rows that a batch shares. A slot is a row with the mask of some state. All sequences in states with
+// this mask use the slot; it keeps the mask for later steps until another mask needs the slot.
 //
-// The masks of a server are few: 512 sequences in 128 schemas visit 16,000 states with some 1,300 masks. So a warm step
-// writes hardly a row, where a row for each sequence takes 8 MB a step, and only the written rows go to the device.
+// A server has few masks: 512 sequences in 128 schemas visit 16,000 states with some 1,300 masks. With a row for each
+// sequence, each step would write 8 MB. With slots, a warm step writes hardly any rows, and only these go to the
+// device.
 //
-//   1. `known_` leads from a state to its slot: a table with two entries for each hash, read without a lock.
-//   2. `slot_of_` leads from a Mask to its slot.
-//   3. Otherwise a slot is taken that no sequence of the step uses: the first one that was not used since the hand
-//      last passed it (the clock algorithm, Corbato 1968). Its row is rewritten as the difference where both masks are
-//      lists of ids.
+//   1. `known_` maps a state to its slot: a table with two entries for each hash.
+//   2. `slot_of_` maps a Mask to its slot.
+//   3. If neither has a slot, one is replaced that no sequence of the step uses: the first one that was not used since
+//      the hand last passed it (the clock algorithm, Corbato 1968). Only the difference is written to its row where
+//      both masks are lists of ids.
 #pragma once
 
 #include <array>
@@ -33,25 +34,25 @@ class MaskSlots {
   // The first slot allows nothing and is never given to a sequence.
   static constexpr std::uint32_t kNothing = 0;
 
-  // `count` rows of `words` words, which must live as long as this object and be written by it alone.
+  // `rows` are `count` rows of `words` words. They must live as long as this object; nobody else may write to them.
   MaskSlots(std::uint32_t* rows, std::size_t count, std::size_t words);
 
-  // Begins a step: sets slots[i] to a slot that has the mask of matchers[i], where that takes a look-up only. Returns
-  // whether others are left, for `compute`. Throws `argument` ("mask_slots") unless there are more slots than matchers.
+  // Begins a step: sets slots[i] to a slot with the mask of matchers[i], where the mask needs only a look-up. Returns
+  // whether masks remain to be computed. Throws `argument` ("mask_slots") unless there are more slots than matchers.
   bool find(std::span<Matcher* const> matchers, std::uint32_t* slots);
-  // Computes the other masks, on several threads. Throws the error of the lowest sequence.
+  // Computes the remaining masks, on several threads. Throws the error of the lowest sequence.
   void compute(std::span<Matcher* const> matchers, unsigned threads, std::uint32_t* slots);
-  // Has the other masks computed on the thread of the slots, and waits for them that long. Sequences whose mask takes
-  // longer get kNothing; a later step finds their mask. A mask that depends on a token limit is computed at once.
+  // Computes the remaining masks on a worker thread, and waits at most `time`. A sequence whose mask takes longer gets
+  // kNothing; a later step finds its mask. A mask that depends on a token budget is computed at once, on this thread.
   // Throws the error of one of the sequences.
   void compute_within(std::span<Matcher* const> matchers, std::chrono::nanoseconds time, std::uint32_t* slots);
-  // The slots that the step has written.
+  // The slots that this step has written.
   const std::vector<std::uint32_t>& written() const { return written_; }
-  // Somebody else has written to the rows: each slot is written again before it is used.
+  // Empties all slots: to be called after somebody else has written to the rows.
   void forget();
 
  private:
-  // The text tokens of a mask, and the vocabulary whose eos ids are added; null if none are.
+  // The content of a row: the text tokens of a mask, and the eos ids of a vocabulary, unless null.
   struct Content {
     const Mask* mask = nullptr;
     const Vocabulary* eos = nullptr;
@@ -63,9 +64,9 @@ class MaskSlots {
   struct Slot {
     std::shared_ptr<const Mask> mask;       // null where the row has no Mask
     std::shared_ptr<const Vocabulary> eos;  // null if the row has no eos ids in addition
-    std::uint64_t step = 0;                 // in which it was last used
-    std::uint32_t version = 0;              // changes with the row
-    bool was_used = false;                  // since the hand passed
+    std::uint64_t step = 0;                 // the step that used it last
+    std::uint32_t version = 0;              // changes with the row: entries of `known_` with an older one are stale
+    bool was_used = false;                  // since the hand last passed it
   };
   struct Known {
     Matcher::MaskKey key;
@@ -94,7 +95,7 @@ class MaskSlots {
   std::vector<std::array<Known, 2>> known_;
   std::unordered_map<Content, std::uint32_t, ContentHash> slot_of_;
   std::vector<std::optional<Matcher::MaskKey>> keys_;  // of the sequences of the step
-  std::vector<std::size_t> others_;                    // sequences of the step that `find` has left
+  std::vector<std::size_t> others_;                    // sequences of the step whose mask `find` has not found
   std::vector<std::uint32_t> written_;
   MaskWorker worker_;
   std::uint64_t step_ = 0;

@@ -1,7 +1,7 @@
-// MaskWorker: computes masks on a thread of its own, for a host that does not wait for them.
+// MaskWorker: computes masks on a separate thread, for a host that does not wait for them.
 //
-// The thread works on copies of matchers, so that the host may go on with its own. It starts at the first request and
-// waits for others until the worker is destroyed. In the child of a fork a new thread is started.
+// The thread works on copies of matchers, so that the host may continue with the originals. It starts at the first
+// request and serves further ones until the worker is destroyed. In the child of a fork, a new thread is started.
 #pragma once
 
 #include <sys/types.h>
@@ -23,13 +23,13 @@ class MaskWorker {
   MaskWorker(const MaskWorker&) = delete;
   MaskWorker& operator=(const MaskWorker&) = delete;
 
-  // Asks for the mask of a matcher whose key is `key`, unless that was asked for before.
+  // Requests the mask of a matcher whose key is `key`, unless it was requested before.
   void ask(const Matcher::MaskKey& key, const Matcher& matcher);
   // Returns the mask row of a state once it is computed, and forgets it. Throws the error of the computation.
   std::optional<std::vector<std::uint32_t>> take(const Matcher::MaskKey& key);
-  // Waits until everything is computed, or until a point in time.
+  // Waits until all requests are computed, or until `end`.
   void wait_until(std::chrono::steady_clock::time_point end);
-  // Forgets the results that were asked for before the last two calls and not taken.
+  // Drops the results that were requested before the last two calls of this function and never taken.
   void drop_old();
 
  private:

@@ -68,8 +68,8 @@ bool Matcher::is_out_of_room(const Error& error) const {
          machine_->has_grown();
 }
 
-// What the old machine knows of completions is lost. If the new one does not find that the text still fits its budget,
-// the matcher keeps a completion of the old machine, to follow it.
+// The new machine lacks the completions that the old one has found. If it does not find one within the budget, the
+// matcher takes a completion from the old machine and follows it.
 void Matcher::move_to(std::shared_ptr<TokenMachine> next) const {
   if (next == machine_) return;
   std::vector<TokenState> states(history_.size());
@@ -228,7 +228,7 @@ void Matcher::fill(std::uint32_t* row) {
 
 void Matcher::fill_within_budget(std::uint32_t* row) {
   const std::uint32_t left = tokens_left();
-  if (left == 0) {  // the text is complete: the budget allowed no other last token
+  if (left == 0) {  // the text is complete: the budget has refused each last token that does not complete it
     machine_->fill_eos(row);
   } else {
     if (!machine_->fill_within(state(), tokens_after(), row)) return;
@@ -243,7 +243,7 @@ void Matcher::fill_within_budget(std::uint32_t* row) {
 bool Matcher::is_full_mask(const std::uint32_t* row) const {
   std::vector<std::uint32_t> full(machine_->vocabulary().word_count());
   machine_->fill(state(), full.data());
-  for (std::size_t i = 0; i < full.size(); ++i) {  // `row` may have a token more, which follows a known completion
+  for (std::size_t i = 0; i < full.size(); ++i) {  // `row` may also have a token that only a followed completion allows
     if (full[i] & ~row[i]) return false;
   }
   return true;

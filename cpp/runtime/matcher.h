@@ -21,8 +21,8 @@ class Matcher {
  public:
   static constexpr std::uint32_t kNoBudget = UINT32_MAX;
 
-  // With a budget of text tokens, the text is complete when they are spent. Throws `limit` ("max_tokens") if no text
-  // that short is known. `prompt` are the tokens before the text (TokenMachine::start).
+  // `max_tokens` is a budget: the text is complete within that many text tokens. Throws `limit` ("max_tokens") if no
+  // text that short is known. `prompt` are the tokens before the text (TokenMachine::start).
   explicit Matcher(std::shared_ptr<MachineSlot> slot, std::uint32_t max_tokens = kNoBudget,
                    std::span<const std::uint32_t> prompt = {});
 
@@ -42,7 +42,7 @@ class Matcher {
   void fill(std::uint32_t* row);
   // As `fill` if that takes a look-up only; otherwise writes nothing and returns false.
   bool try_fill_cached(std::uint32_t* row);
-  // What decides the mask; nothing where the budget may remove tokens.
+  // A key of the mask: equal keys have equal masks. Nothing where the budget may remove tokens.
   struct MaskKey {
     std::uint64_t machine = 0;  // its serial number
     TokenState state;
@@ -52,20 +52,20 @@ class Matcher {
   bool accepting() const;
   bool finished() const;
   std::size_t step_count() const;  // tokens and byte strings since the start
-  // What decides, but for the budget, what may follow. It holds for the machine that the matcher is at.
+  // The state, which decides the allowed continuations except for the budget. Valid only with machine_serial().
   TokenState state_key() const;
   std::uint64_t machine_serial() const { return machine_->serial(); }
   std::vector<std::int64_t> token_ids() const;  // -1 for a step by bytes
-  // Whether the steps are exactly these tokens. Linear, without a copy.
+  // Whether the steps so far are exactly these tokens. Linear, without a copy.
   bool has_taken(std::span<const std::int64_t> token_ids) const;
   // The number of tokens taken when the budget first removed a token from a mask, or -1.
   std::int64_t budget_bound_at() const;
   // Why a token may not follow.
   Refusal refusal(std::int64_t token_id) const;
-  // How far `text` may continue the sequence.
+  // Finds how far `text` may continue the sequence.
   Diagnosis diagnose(std::string_view text) const;
-  // The tokens of the shortest known completion, which fits the budget. While the tokens of an earlier answer are
-  // taken, an answer is never longer than their rest, so that a sequence that follows completions ends.
+  // The tokens of the shortest known completion, which fits the budget. While the sequence follows an earlier answer, a
+  // new answer is never longer than the rest of it. So a sequence that always takes the first token ends.
   std::vector<std::uint32_t> completion() const;
   // The tokens that every continuation begins with. Cost: a mask for each.
   std::vector<std::uint32_t> forced() const;
@@ -105,13 +105,13 @@ class Matcher {
     std::optional<FollowedCompletion> followed;  // set if the step is allowed only as a part of it
   };
 
-  // Moves to the machine that has taken over, if one has. The states mean the same as before.
+  // Moves to the new machine of the slot, if there is one. The states keep their meaning.
   void keep_up() const {
     if (!slot_->is_current(*machine_)) move_to(slot_->machine_after(*machine_));
   }
   void move_to(std::shared_ptr<TokenMachine> next) const;
-  // Runs a call that only reads or adds states of the machine. If it reaches a limit of these, it runs again in a
-  // machine without the states that decoding has added.
+  // Runs a call that only reads states of the machine or adds some. If the call reaches the limit of states or memory,
+  // moves to a new machine without the states that decoding has added, and runs the call again.
   template <class Call>
   auto with_room(Call call) const {
     keep_up();
@@ -135,7 +135,7 @@ class Matcher {
   bool budget_cannot_bind() const;
   Outcome try_step(std::uint32_t token) const;
   void take(std::int64_t token_id, Outcome outcome);
-  // A completion within the budget that fill_within() and completes_within() may not show, or nothing.
+  // A completion within the budget that fill_within() and completes_within() might not find; nothing if there is none.
   std::optional<FollowedCompletion> followed_completion() const;
   void fill_within_budget(std::uint32_t* row);
   bool is_full_mask(const std::uint32_t* row) const;
@@ -146,7 +146,7 @@ class Matcher {
   std::uint32_t max_tokens_;
   std::size_t budget_bound_at_ = kNever;
   mutable std::vector<FollowedCompletion> followed_;  // by step, ascending
-  mutable std::optional<FollowedCompletion> given_;   // the last answer of completion(), as long as it is followed
+  mutable std::optional<FollowedCompletion> given_;   // the last answer of completion(), while the sequence follows it
   mutable std::atomic<bool> busy_{false};
 };
 

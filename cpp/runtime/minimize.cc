@@ -9,7 +9,7 @@ namespace detent {
 
 namespace {
 
-// A partition of the states that is refined in place. The states of a part lie side by side in `order_`.
+// A partition of the states, refined in place. The states of a part are adjacent in `order_`.
 class Partition {
  public:
   explicit Partition(std::span<const std::uint32_t> labels)

@@ -1,4 +1,4 @@
-// Minimisation of an automaton that is given as arrays.
+// merge_states: minimises an automaton that is given as arrays (Hopcroft 1971).
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace detent {
 
-// The coarsest partition of states that separates different labels, and in which each class of symbols leads from
-// states of one part to states of one part: the part of each state. State 0 has a label of its own; edges to it are
-// ignored. `next` is [states x classes]. Throws `argument` ("merge_states") unless the sizes fit and every number is
-// below the number of states. Hopcroft 1971: O(edges x log states), but for the sorting of edges.
+// Returns the part of each state in the coarsest partition where the states of a part have equal labels, and each class
+// of symbols leads all of them to one part. State 0 is a part by itself; edges to it are ignored. `next` is
+// [states x classes]. Throws `argument` ("merge_states") unless the sizes fit and every number is below the number of
+// states. Time: O(edges x log states), plus sorting the edges.
 std::vector<std::uint32_t> merge_states(std::span<const std::uint32_t> next, std::span<const std::uint32_t> labels,
                                         std::uint32_t classes);
 

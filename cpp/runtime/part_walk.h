@@ -1,4 +1,5 @@
-// The states of a part (part_budget_machine.h): walks that follow a language and its first part together.
+// Part walk: follows a language and its first part together through the trie (part_budget_machine.h). The part may have
+// a token budget of its own, such as the thinking of a turn.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace detent {
 
-// The state of the open part after a byte, or 0 where it closes, or the text leaves it.
+// The state of the open part after a byte; 0 where the part is complete or the text has left it.
 inline ExprId part_after(Automaton& part, ExprId state, std::uint8_t byte) {
   if (state == ExprSet::kEmpty || part.accepting(state)) return ExprSet::kEmpty;
   const ExprId next = part.row(state)[part.class_of()[byte]];
@@ -24,7 +25,7 @@ inline ExprId part_after(Automaton& part, ExprId state, std::string_view text) {
   return state;
 }
 
-// A state of the whole language, and one of the part; the part is closed if that is 0.
+// A state of the whole language, and a state of the part; 0 if the part is closed.
 struct PartNode {
   ExprId whole;
   ExprId part;
@@ -32,9 +33,9 @@ struct PartNode {
   std::uint64_t key() const { return std::uint64_t{whole.value} << 32 | part.value; }
 };
 
-// Calls visit(tokens, node after them) for spans of the text tokens that the whole language allows. Where both states
-// stay as they are over a subtree of the trie, all its tokens lead back to the node. Returns the trie nodes visited.
-// `part` may be null if it is not open.
+// Calls visit(tokens, node after them) for spans of text tokens that the whole language allows. A subtree of the trie
+// over which both states loop gives one span; its tokens lead back to `from`. Returns the number of trie nodes visited.
+// `part` may be null if it is closed.
 template <class Visit>
 std::int64_t walk_part(const Vocabulary& vocabulary, Automaton& whole, Automaton* part, const PartNode& from,
                        Visit visit) {

@@ -1,7 +1,7 @@
-// PrefixStates: the state to which each token leads from a prefix (automaton/slice_analysis.h).
+// PrefixStates: the state to which each token leads from the prefix of a slice (automaton/slice_analysis.h).
 //
-// It is the same at all positions of the pre-tokenizer, and in all languages. So the verdicts at a further position
-// need no walk over the trie, but a look at each token.
+// Canonical masks need it at each position of the pre-tokenizer. It depends neither on the position nor on the
+// language, so only the first mask with a prefix walks over the trie. Later masks look up the state of each token.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ namespace detent {
 struct PrefixStates {
   static constexpr std::uint8_t kLeaves = UINT8_MAX;  // the token does not stay inside the prefix
   std::vector<std::uint8_t> state_of;                 // by token: the index of its state, or kLeaves
-  std::vector<std::uint32_t> examples;                // by index: a token that leads to the state
-  // The walk over the trie. Nothing where there are too many states.
+  std::vector<std::uint32_t> examples;                // by index: some token that leads to the state
+  // Computes the states by a walk over the trie; nothing where there are too many.
   static std::optional<PrefixStates> of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix);
 };
 
-// Those of the last few prefixes, by their hash. Safe for threads.
+// The PrefixStates of the last few prefixes, by the hash of the prefix. Safe for threads.
 class RecentPrefixStates {
  public:
   std::shared_ptr<const PrefixStates> find(const Hash128& prefix);
   std::shared_ptr<const PrefixStates> add(const Hash128& prefix, PrefixStates states);
 
  private:
-  static constexpr std::size_t kMost = 16;  // a byte for each id of the vocabulary each
+  static constexpr std::size_t kMost = 16;  // each entry has one byte for each id of the vocabulary
   std::mutex mutex_;
   std::deque<std::pair<Hash128, std::shared_ptr<const PrefixStates>>> known_;
 };

@@ -30,7 +30,7 @@ PretokenEnding PretokenEndings::ending_of(std::string text, ExprId state, PreTok
   return {first, std::move(text), bytes, state, boundary};
 }
 
-// The first bytes of the greedy text that end the pre-token, if some do.
+// The shortest prefix of the greedy completion that ends the pre-token; nothing if none does.
 std::optional<PretokenEnding> PretokenEndings::greedy_ending(ExprId state, PositionId position) {
   if (greedy_.length(state) == kInfinite) return std::nullopt;
   std::string text;
@@ -48,8 +48,8 @@ std::optional<PretokenEnding> PretokenEndings::greedy_ending(ExprId state, Posit
   return std::nullopt;
 }
 
-// Breadth first over the bytes: the shortest endings, and of equally long ones a few with different first tokens. Where
-// none is near, there may be exponentially many texts up to one: then that of the greedy text is tried.
+// Searches breadth first over bytes for the shortest endings; among equally long ones, for a few with different first
+// tokens. If no ending is near, there may be exponentially many texts before one: then takes the greedy completion's.
 PretokenEndingSet PretokenEndings::search(ExprId state, PositionId position) {
   std::vector<SearchNode> open{{state, position, 0, 0, 0}};
   // How often a node was reached, not counting the start, since an ending may lead back to it. Inside a character,
@@ -90,7 +90,8 @@ PretokenEndingSet PretokenEndings::search(ExprId state, PositionId position) {
   return set;
 }
 
-// The greedy completion of the state, and that after a character in byte tokens, which fits after every token.
+// Two endings: the greedy completion of the state; and a character in byte tokens, which may follow every token, with
+// the greedy completion after it.
 PretokenEndingSet PretokenEndings::of_single_pretoken(ExprId state, PositionId position) {
   PretokenEndingSet set;
   const auto add = [&](const std::string& character) {

@@ -1,7 +1,9 @@
-// PretokenEndings: for a state of the language and a position of the pre-tokenizer, texts that end the pre-token.
+// PretokenEndings: for a state of the language and a position of the pre-tokenizer, some short texts that end the
+// pre-token.
 //
-// After the pre-token every token may follow. So a token sequence goes on from a position if its last token may be
-// followed by the first token of one of these endings. A few are kept that begin with different tokens.
+// At the start of a pre-token every token may follow. So a token sequence has a canonical continuation if its last
+// token may be followed by the first token of one of these endings. For this, up to kMaxEndings endings with different
+// first tokens are stored.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +22,19 @@ namespace detent {
 
 struct PretokenEnding {
   std::uint32_t first;  // token
-  std::string text;     // with a single pre-token: a character in byte tokens, or nothing, before a greedy completion
-  std::uint32_t bytes;  // of all the ending
-  ExprId state;         // after it
+  // The bytes of the ending. Without a pre-tokenizer: only the bytes before its greedy completion, which are empty or a
+  // character in byte tokens.
+  std::string text;
+  std::uint32_t bytes;  // length of the whole ending
+  ExprId state;         // after the ending
   PreTokenizer::State boundary;
-  std::uint32_t tokens = kInfinite;  // once it was asked for
+  std::uint32_t tokens = kInfinite;  // length in tokens; kInfinite until it is computed
 };
 
 struct PretokenEndingSet {
   std::vector<PretokenEnding> endings;
-  bool impossible = false;  // no text ends the pre-token; if false, none may be known
-  bool exhaustive = false;  // all shorter texts were seen: none ends the language or is refused
+  bool impossible = false;  // no text ends the pre-token; where it is false, `endings` may still be empty
+  bool exhaustive = false;  // all shorter texts were visited: none of them ends the language or is refused
 };
 
 class PretokenEndings {
@@ -45,11 +49,11 @@ class PretokenEndings {
 
   // Cost: at the first call, a breadth-first search up to the nearest ending.
   PretokenEndingSet& find(ExprId state, PositionId position);
-  // The endings if they are the same whatever follows the state's language, or null.
+  // The endings, if they are the same for every continuation of the state's language; otherwise null.
   const PretokenEndingSet* find_context_free(ExprId state, PositionId position);
   // The encoding of an ending that was found at this position.
   std::vector<std::uint32_t> tokens(ExprId state, PositionId position, const PretokenEnding& ending);
-  // How far the pre-token is the beginning of an unsplit token after that ending.
+  // The trie node of unsplit tokens (UnsplitNode) after that ending.
   UnsplitNode unsplit_after(UnsplitNode node, ExprId state, PositionId position, const PretokenEnding& ending);
 
  private:

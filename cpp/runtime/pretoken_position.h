@@ -1,4 +1,4 @@
-// PretokenPosition: where a text that is still being written may be in its sequence of pre-tokens.
+// PretokenPosition: a possible state of the pre-tokenizer after a text that is still being written.
 //
 // A position is (state of the boundary automaton after the last whole character, bytes of the next character so far,
 // whether this character starts a pre-token). See bpe/pretokenizer.h.
@@ -37,10 +37,10 @@ struct PositionId {
   static constexpr PositionId inside(PreTokenizer::State state) { return of({state, CharacterDfa::kBorder, false}); }
 };
 
-// One way to place the pre-token boundaries of a text so far.
+// The result of one way to put pre-token boundaries into the text so far.
 struct SplitPosition {
   PositionId position;
-  UnsplitNode unsplit;  // how far the pre-token is the beginning of an unsplit token
+  UnsplitNode unsplit;  // the prefix of unsplit tokens that the pre-token so far is
   auto operator<=>(const SplitPosition&) const = default;
 };
 

@@ -107,8 +107,8 @@ CharacterDfa::Step PretokenTransitions::step_special(std::uint16_t node, std::ui
   return {next, CharacterDfa::kNoClass, !opens && !closes && (byte & 0xC0) != 0x80};
 }
 
-// Computes the row of a position by one walk over the trie of the vocabulary: inside a character, where few tokens
-// begin, and where there are no shapes.
+// Computes the row of a position by a walk over the trie of the vocabulary. Used inside a character, where few tokens
+// may follow, and where TokenShapes gave up.
 class PretokenTransitions::RowBuilder {
  public:
   RowBuilder(const PretokenTransitions& transitions, PositionId from)

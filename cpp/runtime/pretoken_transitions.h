@@ -1,10 +1,10 @@
-// PretokenTransitions: for each position of the pre-tokenizer, the position that each token of a vocabulary leads to.
+// PretokenTransitions: for each position of the pre-tokenizer, the position to which each token of a vocabulary leads.
 //
-// A token never has a pre-token boundary strictly inside it. The transition rows do not depend on a language, so that
+// In an encoding, no token has a pre-token boundary strictly inside it. The transition rows depend on no language, so
 // one object serves all guides of a vocabulary. Safe for threads.
 //
-// A special token (expr/special.h) ends the text before it, and a new text begins after it. So it may follow where a
-// text may end, and leads to the start of a text.
+// A special token (expr/special.h) ends the text before it and starts a new text. So it may follow where a text may
+// end, and it leads to the start of a text.
 #pragma once
 
 #include <algorithm>
@@ -52,14 +52,14 @@ class PretokenTransitions {
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   const Encoder& encoder() const { return *encoder_; }
-  std::uint64_t cache_key() const { return cache_key_; }  // differs between objects: for keys of a shared mask cache
+  std::uint64_t cache_key() const { return cache_key_; }  // unique to this object: a part of keys of the mask cache
 
   const TransitionRow& row(PositionId from);
   RecentPrefixStates& prefix_states() { return prefix_states_; }
   // The position after one byte, or kDead. After a whole character, or a special token, it does not start a pre-token.
   PositionId step(PositionId from, std::uint8_t byte) const;
-  // As CharacterDfa::step, with special tokens between characters.
-  static constexpr std::uint16_t kInSpecial = INT16_MAX;  // as a node
+  // As CharacterDfa::step, but special tokens may stand between characters. kInSpecial is the node inside a frame.
+  static constexpr std::uint16_t kInSpecial = INT16_MAX;
   CharacterDfa::Step step_character(std::uint16_t node, std::uint8_t byte) const {
     const bool special = node == kInSpecial || (node == CharacterDfa::kBorder && byte == kFrameBound);
     return has_special_ && special ? step_special(node, byte) : encoder_->characters().step(node, byte);
@@ -72,14 +72,15 @@ class PretokenTransitions {
            static_cast<std::uint8_t>(vocabulary_->bytes(token)[0]) == kFrameBound;
   }
 
-  // Whether the pre-token may end after `last` at a position: not inside a character, and not with the text of an
-  // unsplit token, unless `last` is that token. kNoToken: nothing was written.
+  // Whether the pre-token may end at a position after the token `last` (kNoToken at the start). It may not end inside a
+  // character, nor with the text of an unsplit token, unless `last` is that token.
   bool may_end_pretoken(const SplitPosition& at, std::uint32_t last) const;
   SplitPosition pretoken_start(PreTokenizer::State state) const {
     return {PositionId::at_start(state), encoder_->unsplit_root()};
   }
   UnsplitNode unsplit_after(UnsplitNode node, std::uint32_t token) const;
-  // The tokens after which at most kMaxEndingBytes are missing to an unsplit token, which itself is not among them.
+  // The tokens that bring a pre-token at `node` to at most kMaxEndingBytes bytes before an unsplit token, without that
+  // token itself.
   static constexpr std::size_t kMaxEndingBytes = 4;
   const std::vector<std::uint32_t>& completes_unsplit(UnsplitNode node) const;
 

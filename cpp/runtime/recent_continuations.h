@@ -1,7 +1,7 @@
-// RecentContinuations: the context-dependent tokens that the continuations of slices allowed last.
+// RecentContinuations: a memo of which context-dependent tokens a continuation allows, for the last kCount pairs.
 //
-// States inside one name of an object, or inside one string, differ in their prefixes. Most of these have the same
-// context-dependent tokens, and all have the same continuation, so one walk decides the tokens for them.
+// States inside one JSON string have different prefixes. Most of these have the same context-dependent tokens, and all
+// have one continuation. So one walk decides the tokens for all of these states.
 // Safe for any number of threads. Cost: a comparison with each of kCount entries.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace detent {
 
 class RecentContinuations {
  public:
-  // Returns the tokens that `add` was given; null if they are not known, or no longer.
+  // Returns the allowed tokens that `add` was given for this pair; null if the memo does not have them.
   std::shared_ptr<const Mask> find(const ContextDependentTokens* tokens, ExprId continuation);
   // Adds an entry in place of the oldest.
   void add(std::shared_ptr<const ContextDependentTokens> tokens, ExprId continuation,

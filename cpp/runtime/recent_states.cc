@@ -39,8 +39,8 @@ std::vector<ExprId> RecentStates::similar_states(ExprId state, std::int64_t leas
   return states;
 }
 
-// The trie nodes below the first bytes that lead both to the same state, minus those below the other bytes that lead
-// one of them to a live state.
+// The number of trie nodes below the first bytes for which both rows have the same next state, minus the number below
+// the bytes for which the rows differ.
 std::int64_t RecentStates::agreement(const ExprId* row, const ExprId* other) {
   const auto near = [this](ExprId state) {
     return state == ExprSet::kEmpty ? state : automaton_.clamp_to_horizon(state, Automaton::Horizon::near);

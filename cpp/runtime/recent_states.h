@@ -14,7 +14,7 @@
 
 namespace detent {
 
-// The key of a state's mask in the cache of the vocabulary. The masks of slices have keys of their own.
+// The kind of a mask: a part of its key in the vocabulary's mask cache.
 enum class MaskKind : std::uint64_t {
   state = 0,
   slice = 0x736C696365,
@@ -32,10 +32,10 @@ class RecentStates {
       : vocabulary_(vocabulary), automaton_(automaton), kind_(kind) {}
 
   // Returns the state whose transition row agrees with that of `state` on the largest part of the trie, with its mask.
-  // No mask if no state agrees on more than `least` trie nodes more than it differs, or if the mask was evicted.
+  // Agreement is (nodes below bytes with equal entries) - (nodes below other bytes). No mask if the agreement of each
+  // state is at most `least`, or if the mask was evicted.
   ReferenceMask nearest_state(ExprId state, std::int64_t least = 0);
-  // The states that agree with `state` on more than `least` trie nodes more than they differ, the most similar one
-  // first.
+  // The states whose agreement with `state` is above `least`, the most similar one first.
   std::vector<ExprId> similar_states(ExprId state, std::int64_t least = 0);
   // Adds a state; the oldest of more than kCount is dropped.
   void add(ExprId state);

@@ -13,12 +13,12 @@ namespace detent {
 namespace {
 
 constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte; no loop has escapes
-// Work of one walk before it follows sets of alternatives. The unions of a grammar's stacks are few, but for ambiguous
-// grammars, and their rows cost less than a set of stacks at each node. A mask of C with a contextual lexer makes 346
-// states, after 500,000 units of work; its stacks are more than 70,000.
+// Once a walk has used this much work, it follows sets of alternatives. The limit for grammars is higher: unless a
+// grammar is ambiguous, it has few unions of stacks, whose rows cost less than a set of stacks at each node. A mask of
+// C with a contextual lexer makes 346 states with 500,000 units of work; it has more than 70,000 stacks.
 constexpr std::int64_t kMuchWork = 4'000;
 constexpr std::int64_t kMuchWorkOfRules = 1'000'000;
-// The states on the way to so few tokens cost less than the sets of alternatives there.
+// For at most this many targets, computing the states on the paths to them costs less than sets of alternatives.
 constexpr std::size_t kFewTargets = 256;
 constexpr std::size_t kManyNodes = 128;  // a walk over fewer costs less than the search for a loop
 
@@ -123,7 +123,7 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
     }
     if (++i == node.next) continue;
     if (has_worked_much(next) && !check_tokens_ && !reference_.equal_inside) {
-      // The first mask is a part of compiling: what takes too many states is refused there, not at a later step.
+      // No conjuncts while compiling: a language that needs too many states must be refused at its first mask.
       if (automaton_.is_compiling() || !conjunction_walk_.run(next, reference_next, i, node.next)) {
         alternative_walk_.run(next, reference_next, i, node.next);
       }
@@ -158,7 +158,8 @@ void ReferenceWalk::run_to_targets(ExprId state) {
   }
 }
 
-// A token is refused where its state is dead. The reference accepts at the positions where it is left.
+// Decides one target: refuses its token if the state is dead; removes the exit if the state does not accept there. The
+// reference accepts at each of its exits.
 void ReferenceWalk::decide_target(std::uint32_t node, ExprId next, std::uint32_t completion_bound) {
   if (completion_bound == Liveness::kDead) {
     for_each_id(vocabulary_, trie_[node].token, [this](auto id) { builder_.refuse(id); });
@@ -182,8 +183,8 @@ std::size_t ReferenceWalk::next_after_detours(std::size_t i) {
   return i;
 }
 
-// Whether both states allow the same tokens from node `i` on, because they are equal, or equal as far as the tokens
-// below reach.
+// Whether both states allow the same tokens at and below node `i`: they are equal, or equal after clamping (near), and
+// no token below is longer than the horizon of the clamping.
 bool ReferenceWalk::allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i) {
   if (next == reference_next) return true;
   const bool is_near = vocabulary_.height(i) < Automaton::kNear;
@@ -200,8 +201,8 @@ bool ReferenceWalk::stays_tokenizable_below(ExprId from, const Subtree& subtree)
          automaton_.is_tokenizable(from);
 }
 
-// Allows the whole subtree at once if each of its characters leads the state back to itself. A counted loop does so as
-// far as the subtree reaches. Returns whether it did.
+// Allows the whole subtree in one step if each of its characters leads the state back to itself. For counted loops, the
+// clamped state counts (near), if the subtree is not deeper than its horizon. Returns whether it did.
 bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i) {
   constexpr std::uint32_t kFewTokens = 8;  // their states cost less than the loop bytes
   if (reference_.equal_inside) return false;
@@ -226,10 +227,10 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
   return true;
 }
 
-// Allows the tokens below node `i`, which begins a character at `from`, where most characters from there on lead the
-// state after this one back to itself: only what follows the others is walked. Returns whether it did.
+// Node `i` begins a character in state `from`. If most bytes below lead the state after this character back to itself,
+// allows all tokens that have only such bytes, and walks only below the other bytes. Returns whether it did.
 bool ReferenceWalk::take_loop(ExprId from, std::size_t i) {
-  constexpr std::size_t kFewOthers = 4;  // at most one node in so many has another byte
+  constexpr std::size_t kFewOthers = 4;  // at most one node in kFewOthers has another byte
   const TrieNode& node = trie_[i];
   const std::size_t first = i + 1, size = node.next - first;
   if (check_tokens_) return false;
@@ -252,7 +253,7 @@ bool ReferenceWalk::take_loop(ExprId from, std::size_t i) {
   for (std::span<const std::uint32_t> nodes : left) {
     for (std::uint32_t other : nodes) others[(other - first) / 64] |= std::uint64_t{1} << (other - first) % 64;
   }
-  std::size_t done = first;  // the nodes before it are
+  std::size_t done = first;  // the nodes before this one are decided
   for (std::size_t word = 0; word < others.size(); ++word) {
     for (std::uint64_t bits = others[word]; bits != 0; bits &= bits - 1) {
       const std::size_t other = first + word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
@@ -293,8 +294,8 @@ void ReferenceWalk::allow_token(const TrieNode& node, ExprId next) {
   if (node.token != TrieNode::kNoToken) note_completion(next);
 }
 
-// Allows the tokens that are a beginning of the literal of `from`, among the siblings from node `first` up to `end`.
-// Returns the node where the walk continues: after the literal, or `end`.
+// Allows the tokens at the nodes [first, end) that are prefixes of the literal that `from` begins with. Returns the
+// node where the walk continues: below the end of the literal, or `end`.
 std::size_t ReferenceWalk::follow_literal(ExprId from, std::size_t first, std::size_t end) {
   builder_.note_length(automaton_.completion_bound(from));
   const ExprId after = automaton_.after_literal(from, literal_);

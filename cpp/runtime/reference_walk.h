@@ -29,9 +29,9 @@ struct ReferenceMask {
   ExprId state;
   std::shared_ptr<const Mask> mask;  // null: there is no reference
   std::uint32_t equal_below = 0;     // tokens of fewer bytes are allowed, and leave a slice, as in the reference
-  bool equal_inside = false;         // all tokens are, up to the position where they leave the slice
-  std::uint32_t inside_bound = 0;  // where `equal_inside`: of the completions after a token inside the slice, in bytes
-  bool is_larger = false;          // every text of the state is one of the reference state
+  bool equal_inside = false;         // the same holds for all tokens, up to the position where they leave the slice
+  std::uint32_t inside_bound = 0;    // where `equal_inside`: bytes of some completion after any token inside the slice
+  bool is_larger = false;            // the language of the reference contains that of the state
   // Where `is_larger`: tokens of fewer characters are allowed as in the reference.
   std::uint32_t equal_below_characters = 0;
 };
@@ -41,12 +41,12 @@ struct ExitDelta {
   std::vector<std::uint32_t> added;                              // trie nodes
   std::vector<std::pair<std::uint32_t, std::uint32_t>> removed;  // ranges of trie nodes, ascending
 
-  // What a walk knows of a state after the bytes up to a node.
+  // The facts about a state after the bytes up to a node.
   struct Leaving {
     bool is_live, accepting;
   };
-  // Notes whether the token bytes up to a node, whose subtree ends before `next`, leave the slice in one of two states
-  // only.
+  // Records a difference: whether the bytes up to a node leave the slice from only one of the two states. `next` is the
+  // node after the subtree.
   void note(std::size_t node, std::uint32_t next, Leaving state, Leaving reference);
 };
 
@@ -62,13 +62,13 @@ class ReferenceWalk {
   ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton, const ReferenceMask& reference,
                 MaskBuilder& builder, ExitDelta* exits, TokenCheck check);
 
-  // Adds the tokens that `state` allows to the builder, which holds those of the reference mask, and takes back the
-  // tokens that `state` refuses.
+  // The builder holds the tokens of the reference mask. Adds the tokens that `state` allows, and removes the tokens
+  // that it refuses.
   void run(ExprId state);
-  // As above, for the tokens below one node of the trie, whose children are [first, end), from `state` on. Without a
+  // Adds the tokens at the nodes [first, end), the nodes below one trie node, whose bytes `state` allows. Without a
   // reference.
   void run_below(ExprId state, std::size_t first, std::size_t end);
-  // As above, for the tokens through one node, before whose byte the state is `state`.
+  // The same for the tokens through one node; `state` is the state before its byte.
   void run_from(ExprId state, std::size_t node) {
     path_[trie_[node].depth] = {state, automaton_.row(state), nullptr};
     walk(node, trie_[node].next);
@@ -86,10 +86,10 @@ class ReferenceWalk {
   };
 
   void walk(std::size_t first, std::size_t end);
-  // Follows the way to each target alone. Only the states at the targets have to be live.
+  // Follows only the path to each target. Tests liveness only at the targets.
   void run_to_targets(ExprId state);
   void decide_target(std::uint32_t node, ExprId next, std::uint32_t completion_bound);
-  // Whether to follow conjuncts or sets of alternatives from the state `next` on.
+  // Whether this walk has used so much work that it should follow conjuncts or alternatives from the state `next`.
   bool has_worked_much(ExprId next) const;
   std::size_t next_after_detours(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
@@ -111,7 +111,7 @@ class ReferenceWalk {
   ExitDelta* exits_;
   const std::vector<TrieNode>& trie_;
   bool check_tokens_;
-  std::int64_t first_work_;             // of the automaton, before this walk
+  std::int64_t first_work_;             // Automaton::work() before this walk
   std::optional<TargetNodes> targets_;  // the walk skips all other nodes
   AlternativeWalk alternative_walk_;
   ConjunctionWalk conjunction_walk_;

@@ -8,7 +8,7 @@
 
 namespace detent {
 
-// JSON separates items by commas.
+// The tokens with a comma, the separator of items in JSON.
 std::span<const std::uint32_t> RepeatedItems::tokens_with_separator() {
   if (const auto tokens = vocabulary_.tokens_with(',')) return *tokens;
   if (with_separator_.empty()) {
@@ -19,9 +19,10 @@ std::span<const std::uint32_t> RepeatedItems::tokens_with_separator() {
   return with_separator_;
 }
 
-// After a token that ends with the separator, there is a next item, or the row would not lead there; if items have few
-// values, it takes the text to know. Inside the first string of the next item, which is the item itself, a part of it,
-// or its name, the item can still become different, if that string is free.
+// Whether a token may make a state dead for some text of the item that it ends.
+//   1. If it ends with the separator: only if the list may have used up all keys, so that no next item exists.
+//   2. If it ends inside the first string of the next item: not if this string has infinitely many texts, since the
+//      item can then still become a new one.
 bool RepeatedItems::may_repeat(ExprId state, std::string_view text) {
   std::optional<std::string_view> after_item;
   for (std::size_t i = 0; i < text.size(); ++i) {

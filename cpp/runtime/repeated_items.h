@@ -1,8 +1,8 @@
-// RepeatedItems: the tokens that a mask must lose because they repeat an item of a list of distinct items.
+// RepeatedItems: removes from a mask the tokens that would repeat an item of a list of distinct items.
 //
-// The mask of a state inside an item does not depend on the text of the item, so that it is shared. It is exact for
-// tokens that end with the item, or inside it. Only a token that goes on into the next item may repeat the item that it
-// ends; these few are tried one by one.
+// The mask of a state inside an item is shared: it does not depend on the text of the item. It is exact for tokens that
+// end inside the item or with it. But after [1,2,1 it allows the token `,3`, which makes the last item a second 1. Only
+// tokens that continue after the item can be wrong; these few are tried one by one.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class RepeatedItems {
  public:
   RepeatedItems(const Vocabulary& vocabulary, Automaton& automaton) : vocabulary_(vocabulary), automaton_(automaton) {}
 
-  // Removes these tokens from a row, which is the mask of the state without the text of its items; of the tokens to be
-  // tried, those for which may_follow(token) is false.
+  // `row` has the mask of `state` without the text of its item. Removes each candidate for which may_follow(token) is
+  // false.
   template <class MayFollow>
   void remove(ExprId state, std::uint32_t* row, MayFollow may_follow) {
     for (std::uint32_t id : candidates(automaton_.without_text(state), row)) {
@@ -32,14 +32,14 @@ class RepeatedItems {
  private:
   std::vector<std::uint32_t> candidates(ExprId any_text, const std::uint32_t* row);
   std::span<const std::uint32_t> tokens_with_separator();
-  // The tokens of the row that may repeat an item in a state without text.
+  // The candidates: the tokens of the row that may repeat an item in a state without text.
   std::vector<std::uint32_t> find(ExprId state, const std::uint32_t* row);
   bool may_repeat(ExprId state, std::string_view text);
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   std::mutex mutex_;
-  std::vector<std::uint32_t> with_separator_;                            // where the vocabulary does not list them
+  std::vector<std::uint32_t> with_separator_;                            // used if the vocabulary does not list them
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> found_;  // by state
 };
 

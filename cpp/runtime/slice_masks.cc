@@ -17,9 +17,10 @@
 namespace detent {
 namespace {
 
-constexpr std::uint64_t kLeavingOnly = 0x6C6561766573;  // in keys of masks
+constexpr std::uint64_t kLeavingOnly = 0x6C6561766573;  // parts of cache keys
 constexpr std::uint64_t kAfterNumber = 0x6E756D626572;
-// Most tokens have as many characters. So the trie is walked, where texts that are too long end.
+// Most tokens have at least this many characters. If tokens this short may be too long, walking the trie is faster than
+// testing each token: the walk stops at each prefix that is too long.
 constexpr std::uint32_t kFewCharacters = 4;
 
 // Whether a suffix may follow a value.
@@ -47,7 +48,8 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::leaving_at(std::vector
   return tokens;
 }
 
-// The context-dependent tokens whose bytes before the byte where they leave are such that keep(bytes).
+// Keeps the context-dependent tokens for which keep(bytes) is true; `bytes` are those before the byte by which the
+// token leaves the slice.
 template <class Keep>
 std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
     const std::shared_ptr<const ContextDependentTokens>& tokens, Keep keep) const {
@@ -65,7 +67,7 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
   });
 }
 
-// The suffixes of the tokens below these nodes that are such that keep(id, suffix), sorted.
+// The sorted suffixes of the tokens below these trie nodes for which keep(id, suffix) is true.
 template <class Keep>
 std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(const std::vector<std::uint32_t>& exits,
                                                                             Keep keep) const {
@@ -84,7 +86,7 @@ std::vector<ContextDependentTokens::TokenSuffix> SliceMasks::suffixes_after(cons
   return suffixes;
 }
 
-// Those that leave a string with enough characters and not too many.
+// Keeps the tokens that leave a string after `minimum` to `maximum` characters.
 template <class String>
 std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits_of_length(
     const std::shared_ptr<const ContextDependentTokens>& tokens, const String& string) const {
@@ -144,8 +146,8 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::leaving(ExprId prefix)
   return mask_with_leaving(prefix)->context_dependent();
 }
 
-// A mask of which only the context-dependent tokens count. A token leaves a prefix and the unbounded form at the same
-// byte, if this is at most the `rounds`-th.
+// A mask of which only the context-dependent tokens are exact. Its reference is the prefix without upper bounds: a
+// token that leaves after at most `rounds` bytes leaves both prefixes at the same byte.
 std::shared_ptr<const Mask> SliceMasks::mask_with_leaving(ExprId prefix) {
   const UnboundedState wide = analysis_.drop_upper_bounds(prefix);
   if (wide.state == prefix) return mask_of(prefix);
@@ -160,7 +162,8 @@ std::shared_ptr<const Mask> SliceMasks::mask_with_leaving(ExprId prefix) {
   return mask;
 }
 
-// The tokens of the string without bounds that have few enough characters; and enough of them, where they end it.
+// Takes the tokens of the unbounded string with at most `maximum` characters. A token that ends the string must also
+// have at least `minimum`.
 std::shared_ptr<const Mask> SliceMasks::compute_bounded(ExprId prefix, const BoundedString& string) {
   const std::shared_ptr<const Mask> all = mask_of(string.unbounded);
   MaskBuilder builder(vocabulary_.word_count());
@@ -175,8 +178,9 @@ std::shared_ptr<const Mask> SliceMasks::compute_bounded(ExprId prefix, const Bou
   return builder.finish(keep_exits_of_length(all->context_dependent(), string));
 }
 
-// As above, without the tokens after which a completion has too many characters. Only tokens of nearly as many as the
-// bound can be such; these are followed in the string without bounds, whose states are few.
+// Besides compute_bounded, removes each token after which every completion has too many characters. Only tokens of more
+// than maximum - most_to_come characters can be too long. These are followed in the unbounded string, which has few
+// states.
 std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const CountedString& string) {
   const std::shared_ptr<const Mask> all = mask_of(string.unbounded);
   MaskBuilder builder(vocabulary_.word_count());
@@ -217,8 +221,8 @@ std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const Cou
   return builder.finish(keep_exits_of_length(all->context_dependent(), string));
 }
 
-// Takes back the tokens that stay inside a string and whose bytes, or the first of them, are such that
-// is_beyond(state, bytes), for the state of the string after them. What follows such bytes is not looked at.
+// Removes the tokens that stay inside a string if is_beyond(state, prefix) is true for the token or a token that is its
+// prefix; `state` is the state of the string after that prefix. Does not walk below such a prefix.
 template <class IsBeyond>
 void SliceMasks::refuse_beyond(ExprId string, IsBeyond is_beyond, MaskBuilder& builder) {
   const std::vector<TrieNode>& trie = vocabulary_.trie();
@@ -244,7 +248,8 @@ void SliceMasks::refuse_beyond(ExprId string, IsBeyond is_beyond, MaskBuilder& b
   builder.retain(kept);
 }
 
-// A token leaves the string that excludes nothing, too, and is refused if the string is then an excluded text.
+// Takes the mask of the string without exclusions. Removes the tokens, and the exits, that end the string with an
+// excluded text.
 std::shared_ptr<const Mask> SliceMasks::compute_excluding(ExprId prefix) {
   const std::optional<ExcludingString> string = analysis_.excluding_string(prefix);
   if (!string || !string->written) return nullptr;
@@ -270,7 +275,8 @@ std::shared_ptr<const Mask> SliceMasks::compute_excluding(ExprId prefix) {
   return builder.finish(exits.empty() ? tokens : ContextDependentTokens::without_exits(tokens, exits));
 }
 
-// Each literal is followed in the trie: a state of hundreds of words leads to a new one with nearly every byte.
+// Follows each literal through the trie. A walk by states would make a new state at nearly each byte of hundreds of
+// words.
 std::shared_ptr<const Mask> SliceMasks::compute_literals(ExprId prefix) {
   const std::optional<std::vector<std::string>> literals = analysis_.literals_of(prefix);
   if (!literals) return nullptr;
@@ -307,7 +313,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_class(ExprId prefix) {
   return builder.finish(merge_exits(nullptr, exits));
 }
 
-// A token over free bytes is allowed where any string allows it. The others are followed.
+// Allows the tokens over free bytes that any string allows, and follows the tokens with other bytes.
 std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
   const ExprId any_string = analysis_.any_string_like(prefix);
   if (any_string == prefix) return nullptr;
@@ -350,8 +356,8 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
   }));
 }
 
-// The same for the tokens of a mask that begin before the opening quotation mark, which are few. Takes back those such
-// that is_long(token, characters), too.
+// The same as limit_characters for a prefix that begins before the opening quotation mark. Few tokens contain the mark.
+// Also removes each token that stays inside the string and for which is_long(token, characters) is true.
 template <class IsLong>
 void SliceMasks::limit_quoted(const Mask& mask, std::uint32_t minimum, std::uint32_t maximum, IsLong is_long,
                               MaskBuilder& builder) const {
@@ -367,7 +373,7 @@ void SliceMasks::limit_quoted(const Mask& mask, std::uint32_t minimum, std::uint
   });
 }
 
-// Takes back the tokens that have too many characters; or too few, where they end the string.
+// Removes the tokens with more than `maximum` characters, and those that end the string with fewer than `minimum`.
 void SliceMasks::limit_characters(std::uint32_t minimum, std::uint32_t maximum, MaskBuilder& builder) const {
   const StringLengths& lengths = vocabulary_.string_lengths();
   lengths.limit(
@@ -378,7 +384,7 @@ void SliceMasks::limit_characters(std::uint32_t minimum, std::uint32_t maximum, 
   }
 }
 
-// Slices with one prefix have one mask, but for the tokens that no continuation of a number allows.
+// The cache key of a value's mask: its prefix, and whether it ends in a number (see may_continue).
 Hash128 SliceMasks::key_of_value(const Slice& value) {
   const Hash128 key = mask_key(automaton_.hash(value.prefix), MaskKind::value);
   return value.ends_number ? mix(key, kAfterNumber) : key;
@@ -443,11 +449,14 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(const Slice& value, const 
   return mask;
 }
 
-// In this order: the prefix without its upper bound, any string instead of one that any text leaves live, the prefix
-// without inner upper bounds, without its lower bound, and without excluded texts. No mask if it has none of these
-// forms.
+// Tries these references in order; returns no mask if none applies:
+//   1. the prefix without its first upper bound;
+//   2. any string, if the prefix is a string in which each text is live;
+//   3. the prefix without all large upper bounds;
+//   4. the prefix without its lower bound;
+//   5. the prefix without excluded texts.
 ReferenceMask SliceMasks::find_reference(ExprId prefix) {
-  constexpr std::uint32_t kFewBytes = 8, kManyBytes = 32;  // many tokens are shorter; few are longer
+  constexpr std::uint32_t kFewBytes = 8, kManyBytes = 32;  // many tokens are longer than 8 bytes; few than 32
   const auto mask_of_wide = [this](ExprId wide) { return mask_of(wide); };
   UnboundedState unbounded = analysis_.drop_upper_bound(prefix);
   ReferenceMask reference = unbounded_reference(unbounded, prefix, mask_of_wide);
@@ -479,7 +488,7 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
 std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMask& reference) {
   MaskBuilder builder(vocabulary_.word_count());
   if (reference.mask) builder.copy_from(*reference.mask);
-  if (reference.equal_inside) {  // the walk visits exits only; a token may end inside a character
+  if (reference.equal_inside) {  // the walk visits only exits; a token may also end inside a character
     builder.note_length(saturating_add(reference.inside_bound, std::uint64_t{4} * kMaxEscapeLength));
   }
   ExitDelta delta;
@@ -490,7 +499,7 @@ std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMa
   return builder.finish(std::move(tokens));
 }
 
-// The context-dependent tokens of the reference, without those at removed exits, with those at added exits.
+// The context-dependent tokens of the reference, without the tokens at removed exits, with the tokens at added exits.
 std::shared_ptr<const ContextDependentTokens> SliceMasks::merge_exits(const ContextDependentTokens* reference,
                                                                       const ExitDelta& delta) const {
   using TokenSuffix = ContextDependentTokens::TokenSuffix;

@@ -1,7 +1,7 @@
 // SliceMasks: the masks of slices (automaton/slice_analysis.h), shared by all states that begin with the same prefix.
 //
-// The mask of a slice has the tokens that stay inside the prefix. Its context-dependent tokens are those that leave it;
-// the caller decides them by the continuation. Where some bytes are no tokens, the mask is exact only for prefixes that
+// The mask of a slice has the tokens that stay inside the prefix. Its context-dependent tokens leave the prefix; the
+// continuation decides them, in the caller. Where some bytes are no tokens, the mask is exact only for prefixes that
 // stay tokenizable (Automaton::stays_tokenizable) with a tokenizable continuation.
 #pragma once
 
@@ -24,33 +24,36 @@ class SliceMasks {
   // Returns the mask of a prefix. Cost: a cache look-up; at the first visit a walk over the part of the trie where the
   // prefix differs from a similar one.
   std::shared_ptr<const Mask> mask_of(ExprId prefix);
-  // The context-dependent tokens of a prefix alone. Cost: as above, but counts that are larger than tokens do not
-  // matter.
+  // Only the context-dependent tokens of a prefix. Cost: that of mask_of; but prefixes that differ only in counts above
+  // the length of all tokens share the result.
   std::shared_ptr<const ContextDependentTokens> leaving(ExprId prefix);
-  // As above, for a slice that ends in a value (Slice::is_value). Leaves out the context-dependent tokens that may
-  // also stay inside the prefix, such as `12` after `1`; and after a number those that no continuation allows.
+  // The mask of a slice that ends in a value (Slice::is_value). Its context-dependent tokens lack those that may also
+  // stay inside the prefix, such as `12` after `1`; and after a number, those whose suffix begins with a byte of
+  // numbers.
   std::shared_ptr<const Mask> mask_of_value(const Slice& value);
-  // As above, for the context-dependent tokens of another slice whose continuation begins with the prefix. Cost: a
-  // cache look-up; at the first visit a walk over the suffixes of these tokens.
+  // The same for only the tokens that leave another slice, whose continuation is `value`: their suffixes are followed
+  // through the value. Cost: a cache look-up; at the first visit a walk over these suffixes.
   std::shared_ptr<const Mask> mask_of_value(const Slice& value, const ContextDependentTokens& tokens);
 
  private:
   Hash128 key_of_value(const Slice& value);
-  // The mask of a prefix whose expression tells it without a walk; null otherwise.
+  // The mask of a prefix whose form decides it without a walk, such as a string of at most n characters; otherwise
+  // null.
   std::shared_ptr<const Mask> compute_by_form(ExprId prefix);
-  // The mask of any prefix, from that of a similar one where there is one.
+  // The mask of any prefix, from the mask of a similar prefix if there is one.
   std::shared_ptr<const Mask> compute_from_reference(ExprId prefix);
   ReferenceMask find_reference(ExprId prefix);
   std::shared_ptr<const Mask> mask_with_leaving(ExprId prefix);
   std::shared_ptr<const Mask> compute_bounded(ExprId prefix, const BoundedString& string);
   std::shared_ptr<const Mask> compute_counted(ExprId prefix, const CountedString& string);
-  // The mask of a string that excludes texts, of which all forms are known; null otherwise.
+  // The mask of a string that excludes texts, if all their written forms are known; otherwise null.
   std::shared_ptr<const Mask> compute_excluding(ExprId prefix);
-  // The mask of a choice among literals; null of any other prefix.
+  // The mask of a choice among literals; null for any other prefix.
   std::shared_ptr<const Mask> compute_literals(ExprId prefix);
-  // The mask of a prefix that begins with a run of bytes from one class; null otherwise.
+  // The mask of a prefix that begins with a run of bytes from one class (class_run.h); otherwise null.
   std::shared_ptr<const Mask> compute_from_class(ExprId prefix);
-  // The mask of a string from that of any string, where most tokens have free bytes alone; null otherwise.
+  // The mask of a string from the mask of any string, if most tokens have only free bytes (free_bytes.h); otherwise
+  // null.
   std::shared_ptr<const Mask> compute_from_any_string(ExprId prefix);
   template <class IsBeyond>
   void refuse_beyond(ExprId string, IsBeyond is_beyond, MaskBuilder& builder);
@@ -68,8 +71,8 @@ class SliceMasks {
   template <class Keep>
   std::vector<ContextDependentTokens::TokenSuffix> suffixes_after(const std::vector<std::uint32_t>& exits,
                                                                   Keep keep) const;
-  // The tokens that leave at these exits: one object for all slices with the same exits. `find_suffixes` is called
-  // where none is known.
+  // The tokens that leave at these exits: one cached object for all slices with the same exits. Calls `find_suffixes`
+  // if there is none yet.
   template <class FindSuffixes>
   std::shared_ptr<const ContextDependentTokens> leaving_at(std::vector<std::uint32_t> exits,
                                                            FindSuffixes find_suffixes) const;

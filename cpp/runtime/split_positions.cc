@@ -26,7 +26,8 @@ PositionSetId SplitPositionSets::intern(Set set) {
   return same_hash.back();
 }
 
-// A token without a boundary before it must be adjacent to the last one. After a boundary every token may follow.
+// Without a boundary between them, `last` and `token` must be in the adjacency relation. After a boundary every token
+// may follow.
 SplitPositionSets::Set SplitPositionSets::after(const Set& set, std::uint32_t last, std::uint32_t token) const {
   Set found;
   const auto add = [&](const SplitPosition& from) {

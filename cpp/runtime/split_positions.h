@@ -1,7 +1,8 @@
-// SplitPositionSets: the sets of split positions that a token sequence may be at, as numbers.
+// SplitPositionSets: numbers the sets of split positions at which a token sequence may be.
 //
-// Each position of a set stands for one way to place the pre-token boundaries of the text so far that may still come
-// true (bpe/pretokenizer.h). Known splits need sets of at most six positions.
+// Where a pre-token ends may depend on text that is not written yet (bpe/pretokenizer.h). So there are several ways to
+// put boundaries into the text so far, and each gives a split position. Known pre-tokenizers have at most six at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ class SplitPositionSets {
 
   const Set& operator[](PositionSetId id) const { return sets_[id.value]; }
   PositionSetId intern(Set set);
-  // The positions after `token`, which follows `last`; unsorted, empty if the token may not follow whatever the
+  // The positions after `token`, which follows the token `last`; unsorted. Empty if the token may not follow in any
   // language. Cost: a look-up in a transition row for each position.
   Set after(const Set& set, std::uint32_t last, std::uint32_t token) const;
 

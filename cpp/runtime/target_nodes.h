@@ -1,9 +1,9 @@
-// TargetNodes: the nodes of the vocabulary's trie that a walk has to reach.
+// TargetNodes: the only trie nodes where the mask of a state may differ from its reference mask.
 //
-// Where a state allows no text that its reference refuses, a walk has to look only at the tokens that the reference
-// allows, and at the positions where it leaves the slice; of these, at the ones where both may differ. An address with
-// counts differs from one without only in tokens of some 30 bytes, which are few: 13 on Llama 3. The nodes with a long
-// token below them are thousands, and each is a new state.
+// If the language of the reference contains that of the state, only tokens and exits of the reference can differ; and
+// of these only long ones, if the two languages agree on short texts. Case: an e-mail address with its length limits
+// differs from one without only in tokens of some 30 bytes: 13 on Llama 3. A walk that visits only these tokens avoids
+// thousands of nodes, each with a new state.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ namespace detent {
 class TargetNodes {
  public:
   explicit TargetNodes(std::vector<std::uint32_t> nodes) : nodes_(std::move(nodes)) {}  // ascending
-  // The tokens that a mask allows, and the positions where they leave its slice, if it is that of one; of these all
-  // after at least `length` bytes; of the tokens those of at least `characters` characters.
+  // The nodes of the tokens of `mask` with at least `length` bytes and `characters` characters; and for the mask of a
+  // slice, its exits after at least `length` bytes. `length` must be at least TokenTrie::kLongToken.
   TargetNodes(const Vocabulary& vocabulary, const Mask& mask, std::uint32_t length, std::uint32_t characters);
 
-  // Whether a node from `first` on, before `end`, is a target. Later calls have no smaller `first`.
+  // Whether one of the nodes [first, end) is a target. A later call must not have a smaller `first`.
   bool any_between(std::size_t first, std::size_t end) {
     while (passed_ < nodes_.size() && nodes_[passed_] < first) ++passed_;
     return passed_ < nodes_.size() && nodes_[passed_] < end;

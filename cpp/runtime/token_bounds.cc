@@ -5,7 +5,8 @@ namespace detent {
 TokenBounds::TokenBounds(const TokenizedLanguage& language, CompletionSearch& search, ExprId state,
                          const SplitPosition& at)
     : language_(language), search_(search), state_(state), at_(at), row_(language.transitions.row(at.position)) {
-  // A token that starts a pre-token is all of it so far, and no token that merging gives is the text of an unsplit one.
+  // A token at the start of a pre-token is the whole pre-token so far. Unsplit tokens are those that merging does not
+  // give, so no token that merging gives has the text of one.
   const PretokenPosition position = at.position.decoded();
   const bool at_start = !position.inside_character() && position.starts_pretoken;
   no_unsplit_ = at_start || at.unsplit == Encoder::kNoUnsplit;
@@ -90,7 +91,7 @@ ContextFreeBounds::Bound ContextFreeBounds::of(std::uint32_t token, ExprId next,
   return {Verdict::uncertain};
 }
 
-// The short tokens after which the pre-token may end whatever follows, with their bounds, ascending by bound.
+// The short tokens after which the pre-token may end with every continuation, and their bounds; ascending by bound.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> ContextFreeBounds::short_tokens(ExprId state,
                                                                                      PositionId position) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;

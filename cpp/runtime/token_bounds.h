@@ -1,6 +1,7 @@
-// TokenBounds and ContextFreeBounds: for each token that may follow, a bound on the completion after it.
+// TokenBounds and ContextFreeBounds: for each token that may follow, a bound on the shortest completion after it.
 //
-// Masks ask for them token by token. Tokens that lead to the same state and position share most of the answer.
+// Canonical masks look the bounds up token by token. Tokens that lead to the same state and position share most of the
+// computation.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,7 @@ class TokenBounds {
   bool is_refused(std::uint32_t token) const { return row_.target_of(token) == TransitionRow::kRefused; }
   // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end.
   std::uint32_t of(std::uint32_t token, ExprId next);
-  // Whether it leads to no dead end, found without the length of a completion.
+  // Whether the token leads to no dead end. Cheaper than of(): it needs no length of a completion.
   bool leads_on(std::uint32_t token, ExprId next);
 
  private:
@@ -43,12 +44,12 @@ class TokenBounds {
   std::vector<CompletionSearch::Arrival*>* of_last_next_ = nullptr;
 };
 
-// The bounds after the tokens that follow a prefix of a language (automaton/slice_analysis.h) and a
-// position, if they are the same whatever follows the prefix. Unsplit tokens are not looked at.
+// The bounds after the tokens that follow the prefix of a slice (automaton/slice_analysis.h) and a position, where they
+// are the same for every continuation. Unsplit tokens are ignored.
 class ContextFreeBounds {
  public:
-  // accepted: a completion of the prefix is known; refused: every language refuses the token; by_token: the last token
-  // decides; uncertain: what follows the prefix decides.
+  // accepted: a completion inside the prefix is known. refused: the token is refused with every continuation. by_token:
+  // the verdict depends on the token. uncertain: it depends on the continuation.
   enum class Verdict : std::uint8_t { refused, accepted, unknown, by_token, uncertain };
   struct Bound {
     Verdict verdict;
@@ -63,8 +64,8 @@ class ContextFreeBounds {
         search_(search),
         row_(language.transitions.row(from)) {}
 
-  // What is known of the tokens that lead to a state, by target of the transition row. The last verdict is that of
-  // tokens that the pre-tokenizer refuses.
+  // The facts about the tokens that lead to one state, by target of the transition row. `verdicts` has one more entry:
+  // for tokens that the pre-tokenizer refuses.
   struct Target {
     std::uint32_t length = kInfinite;  // if it is the same for all tokens that lead there
     const PretokenEndingSet* endings = nullptr;

@@ -96,7 +96,7 @@ bool TokenDfaMachine::budget_cannot_bind(const TokenState& state, std::uint32_t 
   return static_cast<std::uint32_t>(dfa_->farthest(state.language)) < tokens;
 }
 
-// The lowest token id on a shortest path, again and again.
+// Follows, at each state, the lowest token id that shortens the distance.
 std::vector<std::uint32_t> TokenDfaMachine::completion(const TokenState& state, std::uint32_t) {
   std::vector<std::uint32_t> tokens;
   for (std::uint32_t at = state.language; dfa_->distance(at) > 0;) {
@@ -106,14 +106,14 @@ std::vector<std::uint32_t> TokenDfaMachine::completion(const TokenState& state, 
       const std::uint32_t next = dfa_->step(at, token);
       if (next != TokenDfa::kRefused && dfa_->distance(next) <= nearer) break;
     }
-    if (token == dfa_->tokens()) throw Error(ErrorKind::argument, "token_dfa");  // distances that are none
+    if (token == dfa_->tokens()) throw Error(ErrorKind::argument, "token_dfa");  // the distances are wrong
     tokens.push_back(token);
     at = dfa_->step(at, token);
   }
   return tokens;
 }
 
-// A token DFA knows tokens only: what is said of bytes is of the first byte of each token.
+// A token DFA has no states between tokens, so the expected bytes are the first bytes of the allowed tokens.
 Diagnosis TokenDfaMachine::diagnose(const TokenState& state, std::string_view text) {
   Diagnosis diagnosis{0, {}, accepting(state), true};
   expand(state, [&](std::uint32_t token, const TokenState&) {

@@ -1,5 +1,5 @@
-// TokenDfa: a token automaton as arrays, and TokenDfaMachine: a token machine that reads them. State 0 allows nothing,
-// state 1 is after eos; both lead to themselves only. The arrays belong to the caller and are not copied.
+// TokenDfa: a token automaton as arrays. TokenDfaMachine: a token machine that reads these. State 0 allows nothing,
+// state 1 is after eos; both lead only to themselves. The arrays belong to the caller and are not copied.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace detent {
 
 class TokenDfa {
  public:
-  static constexpr std::uint32_t kRefused = 0;   // leads nowhere
+  static constexpr std::uint32_t kRefused = 0;   // the dead state
   static constexpr std::uint32_t kFinished = 1;  // after eos
   static constexpr std::uint32_t kStart = 2;
 
@@ -33,7 +33,7 @@ class TokenDfa {
   std::uint32_t classes() const { return classes_; }
   std::uint32_t tokens() const { return static_cast<std::uint32_t>(arrays_.token_class.size()); }
   std::uint32_t token_class(std::uint32_t token) const { return arrays_.token_class[token]; }
-  // Where each class leads from a state.
+  // The next state for each class.
   std::span<const std::uint32_t> transitions(std::uint32_t state) const {
     return arrays_.next.subspan(std::size_t{state} * classes_, classes_);
   }

@@ -30,8 +30,8 @@ struct TokenState {
   std::uint32_t language = 0;           // state of the byte automaton or of the token DFA; kFinished after eos
   std::uint32_t last_token = kNoToken;  // canonical machines only
   std::uint32_t positions = 0;          // canonical machines only: the set of pre-tokenizer positions
-  std::uint32_t part = 0;               // of a part with a budget: its state while it is open; 0: closed, or none
-  std::uint32_t part_tokens = 0;        // of a part with a budget: the tokens that it has left while it is open
+  std::uint32_t part = 0;               // PartBudgetMachine only: the state of the open part; 0 if it is closed
+  std::uint32_t part_tokens = 0;        // PartBudgetMachine only: the tokens that the open part may still take
 
   static TokenState finished() { return {kFinished}; }
   bool is_finished() const { return language == kFinished; }
@@ -82,8 +82,8 @@ class TokenMachine {
   // Throws `empty` ("after") if no text continues the prompt.
   virtual TokenState start(std::span<const std::uint32_t> prompt) = 0;
   virtual TokenStep step(const TokenState& state, std::uint32_t token) = 0;
-  // The state after bytes of no particular token, or nothing if they are refused. Throws `unsupported` where a state
-  // depends on tokens.
+  // The state after bytes that belong to no particular token; nothing if they are refused. Throws `unsupported` where a
+  // state depends on tokens.
   virtual std::optional<TokenState> step_bytes(const TokenState& state, std::string_view text) = 0;
   // Whether the text may end here.
   virtual bool accepting(const TokenState& state) = 0;
@@ -92,25 +92,24 @@ class TokenMachine {
   virtual void fill(const TokenState& state, std::uint32_t* row) = 0;
   // As `fill` if that takes a look-up only; otherwise writes nothing and returns false.
   virtual bool try_fill_cached(const TokenState&, std::uint32_t*) { return false; }
-  // The tokens that `fill` writes, but for the eos ids of a state that accepts. Null unless that takes a look-up only
-  // and the machine has them as a Mask.
+  // The mask that `fill` writes, without the eos ids of an accepting state. Null unless the machine has it cached.
   virtual std::shared_ptr<const Mask> cached_mask(const TokenState&) { return nullptr; }
-  // As `fill`, but leaves out text tokens after which no completion of at most `tokens_after` tokens is known. Returns
-  // whether it may have left out any.
+  // As `fill`, without the text tokens after which no completion of at most `tokens_after` tokens is known. Returns
+  // whether some token may be missing for this reason.
   virtual bool fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) = 0;
 
   // Whether a completion of at most `tokens` tokens is known. Exact, except for recursive languages and canonical
   // machines, where a shorter completion than the known one may exist.
   virtual bool completes_within(const TokenState& state, std::uint32_t tokens) = 0;
-  // Whether fill_within(state, tokens - 1) is known to leave out nothing. Constant time.
+  // Whether it is known that fill_within(state, tokens - 1) writes the whole mask of `fill`. Constant time.
   virtual bool budget_cannot_bind(const TokenState&, std::uint32_t) { return false; }
-  // Whether completes_within() holds a state to a budget of the machine besides, which step() does not: then a matcher
-  // asks it after each step, with or without a budget of the whole text.
+  // Whether completes_within() also checks a budget of the machine itself, which step() does not check. Then a matcher
+  // calls it after each step, even without a budget of the whole text.
   virtual bool holds_budget(const TokenState&) const { return false; }
-  // The tokens of the shortest known completion; of one of at most `tokens` tokens if completes_within(state, tokens).
+  // The tokens of the shortest known completion. It has at most `tokens` tokens if completes_within(state, tokens).
   virtual std::vector<std::uint32_t> completion(const TokenState& state, std::uint32_t tokens) = 0;
-  // For machines where a state after the first token of a completion may know only longer completions: a completion of
-  // at most `tokens` tokens that a matcher must remember to follow. Otherwise nothing.
+  // In some machines, the state after the first token of a completion finds only longer completions. They return a
+  // completion of at most `tokens` tokens here; a matcher remembers it and follows it. Otherwise empty.
   virtual std::vector<std::uint32_t> followed_completion(const TokenState&, std::uint32_t) { return {}; }
 
   // Writes the mask of a finished text: the eos ids alone.
@@ -127,13 +126,13 @@ class TokenMachine {
 
   // Calls visit(token, state after it) for each text token that may follow. Throws `cancelled`.
   virtual void expand(const TokenState& state, const VisitToken& visit) = 0;
-  // As `expand`, for those of `tokens` only, which have a text.
+  // As `expand`, but only for `tokens`, which must have a text.
   virtual void expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) = 0;
-  // Whether tokens without text are outside the constraint: a product may take them without a step of this machine.
+  // Whether the constraint ignores tokens without text: a product may take them without a step of this machine.
   virtual bool ignores_wordless() const = 0;
 
-  // Eviction (machine_slot.h). Whether this machine has grown so much that a new one should take over; and whether a
-  // new one would have much more room.
+  // Eviction (machine_slot.h). is_full: whether a new machine should replace this one. has_grown: whether a new machine
+  // would have much more room.
   virtual bool is_full() const { return false; }
   virtual bool has_grown() { return false; }
   // A machine of the same constraint that has not grown; null if machines of this kind do not grow.

@@ -1,8 +1,9 @@
-// TokenShapes: what tokens do to the pre-tokenizer, for all positions between two characters at once.
+// TokenShapes: groups tokens by their effect on the pre-tokenizer, for all positions between two characters at once.
 //
-// A token leads each state of the boundary automaton (bpe/pretokenizer.h) to another one: it is a function of states,
-// and few functions are those of some token. The *shape* of a token is this function with the bytes of a last character
-// that is not complete. So a transition row is found by a look at each shape, and a copy for each token.
+// A token maps each state of the boundary automaton (bpe/pretokenizer.h) to another state: its *effect*. Tokens have
+// few different effects: ` house` and ` tree` have the same one. The *shape* of a token is its effect, together with
+// the bytes of an incomplete last character. To compute a transition row, one step for each shape and a copy for each
+// token suffice.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class TokenShapes {
  public:
   // Cost: a walk over the trie.
   TokenShapes(const Vocabulary& vocabulary, const Encoder& encoder);
-  // Whether the functions were too many to be kept: then there are no shapes. Known pre-tokenizers have some hundreds.
+  // Whether there were too many effects; then there are no shapes. Known pre-tokenizers have some hundred effects.
   bool gave_up() const { return effects_.size() > kMaxEffects; }
 
   static constexpr std::uint16_t kRefused = UINT16_MAX;
@@ -35,7 +36,7 @@ class TokenShapes {
   using State = PreTokenizer::State;
   struct Effect {
     std::vector<State> after;          // by state and whether the first character starts a pre-token: see `index`
-    std::vector<std::uint32_t> next;   // by class of a further character; kUnknown until it is asked for
+    std::vector<std::uint32_t> next;   // by class of a further character; kUnknown until it is computed
     std::uint32_t shapes[2] = {0, 0};  // of tokens of whole characters: anywhere, at the start of a pre-token; or 0
   };
   struct Shape {

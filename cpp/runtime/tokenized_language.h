@@ -1,5 +1,6 @@
-// TokenizedLanguage: what each part of a canonical constraint reads: the automaton of a language, the transitions of a
-// tokenizer, and the meter of the running call. Parts are used by one thread at a time (CanonicalConstraint locks).
+// TokenizedLanguage: references that all classes of a canonical constraint share: the automaton of a language, the
+// transitions of a tokenizer, and the meter of the running call. CanonicalConstraint holds a lock, so that one thread
+// at a time uses them.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace detent {
 
-inline constexpr std::uint32_t kInfinite = UINT32_MAX;  // the length of what does not exist
+inline constexpr std::uint32_t kInfinite = UINT32_MAX;  // the length of a completion that does not exist
 
 // A state of the language at a position of the pre-tokenizer, as a key of memo tables.
 using StateKey = std::uint64_t;
@@ -80,7 +81,7 @@ struct TokenizedLanguage {
     });
   }
 
-  // Called as a breadth-first search grows to that size; what it allocates is given back at its end.
+  // To be called when a breadth-first search grows to `size` nodes: checks that its temporary memory fits the limit.
   void check_growth(std::size_t size) const {
     meter.step();
     if (size % 1024 == 0) meter.check_headroom(static_cast<std::int64_t>(size) * 96);

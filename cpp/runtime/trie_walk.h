@@ -12,7 +12,7 @@
 
 namespace detent {
 
-// Calls a function that may return bool.
+// Calls a function; returns its result if it is bool, and false if it returns nothing.
 template <class Function, class... Arguments>
 bool is_true(Function& function, const Arguments&... arguments) {
   if constexpr (std::is_void_v<std::invoke_result_t<Function&, const Arguments&...>>) {
@@ -57,7 +57,7 @@ void each_token_from(const Vocabulary& vocabulary, const ByteSet& bytes, Act act
   }
 }
 
-// Calls act(id) for each token that contains a byte of a set, which are ASCII bytes and lead bytes.
+// Calls act(id) for each token that contains a byte of `bytes`, a set of ASCII bytes and lead bytes.
 template <class Act>
 void each_token_with(const Vocabulary& vocabulary, const ByteSet& bytes, Act act) {
   const std::vector<TrieNode>& trie = vocabulary.trie();
@@ -106,8 +106,8 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
   return visited;
 }
 
-// Calls visit(id, state) for each context-dependent token whose suffix is among the nodes [first, end), all of them or
-// those below one node, and leads from `state` to another state: the one given.
+// Calls visit(id, next) for each context-dependent token whose suffix is at the nodes [first, end) and leads from
+// `state` to the live state `next`. These nodes are the whole trie of suffixes, or the nodes below one node.
 template <class Visit>
 void walk_suffixes(const ContextDependentTokens& tokens, std::size_t first, std::size_t end,
                    const Vocabulary& vocabulary, Automaton& automaton, ExprId state, Visit visit) {

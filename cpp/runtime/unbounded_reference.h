@@ -1,9 +1,9 @@
-// The mask of a bounded repeat from the mask of the unbounded one.
+// unbounded_reference: the mask of the unbounded repeat as reference for the mask of a bounded one.
 //
-// Each byte completes at most one round, and a round that is not nullable needs a byte. So after a token of n bytes at
-// least `rounds - n` rounds are left. The bound can matter only to tokens that leave fewer rounds than some completion
-// needs. In an intersection another operand can require rounds: then a completion needs at most as many as it has
-// bytes.
+// Each byte completes at most one round, since a round is not nullable. So after a token of n bytes at least `rounds -
+// n` rounds are left. The bound matters only to tokens that leave fewer rounds than each completion needs. Without
+// other operands, a completion needs no further round. In an intersection, another operand may require rounds: then a
+// completion needs at most as many as it has bytes.
 #pragma once
 
 #include "automaton/slice_analysis.h"

@@ -12,7 +12,7 @@ constexpr std::uint32_t kFewMembers = 12;
 constexpr std::size_t kBytesPerValue = 12;
 constexpr std::size_t kLongestExponent = 9;
 
-// What a backslash and this character stand for; 0 for escapes that are not taken.
+// The character that an escape stands for; 0 for escapes that JsonText refuses.
 constexpr char unescaped(char escape) {
   switch (escape) {
     case '"': return '"';
@@ -26,7 +26,7 @@ constexpr char unescaped(char escape) {
   }
 }
 
-// The bytes that stand for themselves in a string.
+// Whether a byte stands for itself in a string.
 constexpr std::array<bool, 256> kPlain = [] {
   std::array<bool, 256> plain{};
   for (unsigned byte = 0x20; byte < 256; ++byte) plain[byte] = byte != '"' && byte != '\\';

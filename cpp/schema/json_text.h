@@ -1,7 +1,7 @@
-// JsonText: the values of a JSON text in one array, in the order of the text.
+// JsonText: the values of a JSON text in one array, in the order of the text (pre-order).
 //
-// It takes the texts whose value leaves no choice. A text with an escape by number, a name twice in one object, or deep
-// nesting is refused, as is each text that is no JSON: other readers decide what such a text means.
+// It reads only texts that every reader understands alike. It refuses \u escapes, a name that occurs twice in one
+// object, deep nesting, and any text that is no JSON; the Python reader decides what such a text means.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class JsonText {
   Index first(Index index) const { return index + 1; }
   Index after(Index index) const { return values_[index].next; }
   bool is_object(Index index) const { return values_[index].kind == JsonKind::object; }
-  // What a schema may be.
+  // Whether a value may be a schema.
   bool is_schema(Index index) const { return is_object(index) || values_[index].kind == JsonKind::boolean; }
   bool is_true(Index index) const { return values_[index].kind == JsonKind::boolean && values_[index].text == "true"; }
   bool is_false(Index index) const {

@@ -22,7 +22,7 @@ NodeRef PlainNodes::scalar(unsigned kind, int year) const {
 NodeRef PlainNodes::listed(const std::vector<std::string_view>& strings) const {
   std::vector<NodeRef> parts;
   for (std::string_view each : strings) {
-    for (NodeRef& text : written_string(each, notation_.is_written)) parts.push_back(std::move(text));
+    for (NodeRef& text : written_string(each, notation_.is_serialized)) parts.push_back(std::move(text));
   }
   return Node::union_of(std::move(parts));
 }
@@ -30,7 +30,7 @@ NodeRef PlainNodes::listed(const std::vector<std::string_view>& strings) const {
 NodeRef PlainNodes::whole(const JsonText& text, const PlainSchema& plain, const Inner& inner) const {
   std::vector<NodeRef> parts;
   if (plain.unites != MemberRole::unknown) {
-    for (Index end : plain.ends) parts.push_back(*inner(end));
+    for (Index target : plain.targets) parts.push_back(*inner(target));
     return Node::union_of(std::move(parts));
   }
   if (plain.kinds & kNullKind) parts.push_back(notation_.null);
@@ -45,18 +45,19 @@ NodeRef PlainNodes::whole(const JsonText& text, const PlainSchema& plain, const 
 }
 
 NodeRef PlainNodes::array(const PlainSchema& plain, const Inner& inner) const {
-  const std::optional<NodeRef> item = plain.most == 0U ? std::nullopt : inner(plain.ends.back());
-  if (!item) return plain.least > 0 ? Node::empty() : notation_.empty_array;
-  const std::uint32_t upper = plain.most ? *plain.most - 1 : Node::kUnbounded;
-  NodeRef more = Node::repeat(Node::concat({notation_.comma, *item}), plain.least > 0 ? plain.least - 1 : 0, upper);
+  const std::optional<NodeRef> item = plain.max_items == 0U ? std::nullopt : inner(plain.targets.back());
+  if (!item) return plain.min_items > 0 ? Node::empty() : notation_.empty_array;
+  const std::uint32_t upper = plain.max_items ? *plain.max_items - 1 : Node::kUnbounded;
+  NodeRef more =
+      Node::repeat(Node::concat({notation_.comma, *item}), plain.min_items > 0 ? plain.min_items - 1 : 0, upper);
   NodeRef some = Node::concat({notation_.open_array, *item, std::move(more), notation_.close_array});
-  return plain.least > 0 ? some : Node::union_of({notation_.empty_array, std::move(some)});
+  return plain.min_items > 0 ? some : Node::union_of({notation_.empty_array, std::move(some)});
 }
 
 NodeRef PlainNodes::object(const JsonText& text, const PlainSchema& plain, const Inner& inner) const {
   std::unordered_set<std::string_view> required_names, declared;
   for (Index name : plain.required) required_names.insert(text[name].text);
-  const std::optional<NodeRef> other = inner(plain.ends[plain.ends.size() - 2]);
+  const std::optional<NodeRef> other = inner(plain.targets[plain.targets.size() - 2]);
   const std::size_t most_members = plain.members.size() + plain.required.size();
   std::vector<NodeRef> members;
   std::vector<std::string_view> names;
@@ -66,7 +67,7 @@ NodeRef PlainNodes::object(const JsonText& text, const PlainSchema& plain, const
   const auto add = [&](std::string_view name, const std::optional<NodeRef>& value, bool has_to_be) {
     names.push_back(name);
     if (!value) return !has_to_be;
-    NodeRef label = Node::union_of(written_string(name, notation_.is_written));
+    NodeRef label = Node::union_of(written_string(name, notation_.is_serialized));
     members.push_back(is_ordered_ ? Node::concat({std::move(label), notation_.colon, *value})
                                   : Node::concat({Node::concat({std::move(label), notation_.colon}), *value}));
     is_required += has_to_be ? '1' : '0';
@@ -75,7 +76,7 @@ NodeRef PlainNodes::object(const JsonText& text, const PlainSchema& plain, const
   for (std::size_t i = 0; i < plain.members.size(); ++i) {
     const std::string_view name = text[plain.members[i].first].text;
     if (!required_names.empty()) declared.insert(name);
-    if (!add(name, inner(plain.ends[i]), required_names.contains(name))) return Node::empty();
+    if (!add(name, inner(plain.targets[i]), required_names.contains(name))) return Node::empty();
   }
   for (Index name : plain.required) {
     if (!declared.contains(text[name].text) && !add(text[name].text, other, true)) return Node::empty();
@@ -103,7 +104,7 @@ NodeRef PlainNodes::other_label(std::vector<std::string_view> names) const {
   for (std::string_view word : names) words.push_back(Node::literal(std::string(word)));
   NodeRef others = Node::intersection({notation_.utf8, Node::complement(Node::union_of(std::move(words)))});
   NodeRef strings =
-      Node::concat({notation_.quote, Node::json_string(std::move(others), notation_.is_written), notation_.quote});
+      Node::concat({notation_.quote, Node::json_string(std::move(others), notation_.is_serialized), notation_.quote});
   return Node::concat({std::move(strings), notation_.colon});
 }
 

@@ -19,24 +19,25 @@ constexpr Roles kPlain = kTyped | kOfObjects | kOfArrays;
 
 }  // namespace
 
-std::optional<PlainDocument> PlainReader::read(PlainSchemas& schemas, const JsonText& text, std::size_t most) {
+std::optional<PlainDocument> PlainReader::read(PlainSchemas& schemas, const JsonText& text, std::size_t max_schemas) {
   const Index named = text.member(0, "$schema");
   if (named != kNone && (text[named].kind != JsonKind::string || text[named].text.empty())) return std::nullopt;
   const auto dialect = schemas.dialects_.find(named == kNone ? std::string() : std::string(text[named].text));
   if (dialect == schemas.dialects_.end() || !SchemaReferences::has_one_base(text)) return std::nullopt;
-  return PlainReader(schemas, text, dialect->second, most).document();
+  return PlainReader(schemas, text, dialect->second, max_schemas).document();
 }
 
-PlainReader::PlainReader(PlainSchemas& schemas, const JsonText& text, const SchemaDialect& dialect, std::size_t most)
+PlainReader::PlainReader(PlainSchemas& schemas, const JsonText& text, const SchemaDialect& dialect,
+                         std::size_t max_schemas)
     : schemas_(schemas),
       text_(text),
       dialect_(dialect),
-      most_(most),
+      max_schemas_(max_schemas),
       references_(text, schemas.roles_, dialect.year),
       known_(text.size()) {}
 
 std::optional<PlainDocument> PlainReader::document() {
-  std::optional<NodeRef> node = node_of(references_.end_of(0), 0);
+  std::optional<NodeRef> node = node_of(references_.follow(0), 0);
   if (!node) return std::nullopt;
   auto advice = advice_.sorted(text_, references_, plain_);
   if (!advice) return std::nullopt;
@@ -54,7 +55,7 @@ std::optional<NodeRef> PlainReader::node_of(Index schema, unsigned depth) {
   if (known_[schema]) return known_[schema];
   if (depth > kDeepest || plain_.contains(schema)) return std::nullopt;  // a schema inside itself
   std::optional<PlainSchema> found = read_plain(schema);
-  if (plain_count_ >= most_) return std::nullopt;
+  if (plain_count_ >= max_schemas_) return std::nullopt;
   if (!found) {
     if (schema == 0 || !text_.is_object(schema)) return std::nullopt;
     return known_[schema] = schemas_.closed_.node(text_.written(schema), dialect_.uri);
@@ -62,12 +63,12 @@ std::optional<NodeRef> PlainReader::node_of(Index schema, unsigned depth) {
   ++plain_count_;
   PlainSchema& plain = plain_[schema] = std::move(*found);
   std::vector<Index> open;
-  for (Index end : plain.ends) {
-    if (end == kNone || text_[end].kind == JsonKind::boolean || known_[end]) continue;
-    known_[end] = scalar(end);
-    if (!known_[end]) open.push_back(end);
+  for (Index target : plain.targets) {
+    if (target == kNone || text_[target].kind == JsonKind::boolean || known_[target]) continue;
+    known_[target] = scalar(target);
+    if (!known_[target]) open.push_back(target);
   }
-  // From the last to the first, as a stack has them.
+  // From the last to the first: the order in which the stack of the Python reader takes them.
   for (std::size_t i = open.size(); i-- > 0;) {
     if (!node_of(open[i], depth + 1)) return std::nullopt;
   }
@@ -94,9 +95,9 @@ std::optional<PlainSchema> PlainReader::read_plain(Index schema) {
   if (members.roles.has_any(kOfObjects) && !plain.read_members(text_, members)) return std::nullopt;
   if (members.roles.has_any(kOfArrays) && !plain.read_items(text_, members)) return std::nullopt;
   if (plain.kinds == kEveryKind && !plain.has_condition(text_)) return std::nullopt;
-  for (const auto& [name, inner] : plain.members) plain.ends.push_back(references_.end_of(inner));
-  plain.ends.push_back(plain.additional == kNone ? kNone : references_.end_of(plain.additional));
-  plain.ends.push_back(plain.items == kNone ? kNone : references_.end_of(plain.items));
+  for (const auto& [name, inner] : plain.members) plain.targets.push_back(references_.follow(inner));
+  plain.targets.push_back(plain.additional == kNone ? kNone : references_.follow(plain.additional));
+  plain.targets.push_back(plain.items == kNone ? kNone : references_.follow(plain.items));
   advice_.note(schema, std::move(advice));
   return plain;
 }
@@ -110,20 +111,20 @@ std::optional<PlainSchema> PlainReader::read_union(Index schema, const SchemaMem
   unsigned seen = 0;
   for (Index option = text_.first(options); option < text_.after(options); option = text_.after(option)) {
     if (!text_.is_object(option) || text_[option].count == 0) return std::nullopt;
-    const Index end = references_.end_of(option);
-    const Index named = text_.is_object(end) ? text_.member(end, "type") : kNone;
-    plain.ends.push_back(end);
+    const Index target = references_.follow(option);
+    const Index named = text_.is_object(target) ? text_.member(target, "type") : kNone;
+    plain.targets.push_back(target);
     if (plain.unites == one_of) {
       const unsigned kinds = named == kNone ? 0 : kinds_of(text_, named).value_or(0);
       if (kinds == 0 || (seen & kinds) != 0) return std::nullopt;
       seen |= kinds;
       continue;
     }
-    if (!text_.is_object(end)) return std::nullopt;
+    if (!text_.is_object(target)) return std::nullopt;
     const Index own = text_.member(option, "type");
     const unsigned kind = own != kNone && text_[own].kind == JsonKind::string ? kind_named(text_[own].text) : 0;
     if (!is_scalar_kind(kind)) continue;
-    // Integers and numbers are two types here.
+    // Two scalar types may not repeat; `integer` and `number` count as two types although they overlap.
     const unsigned bit = kind == kNumberKind ? kNumberKind & ~kIntegerKind : kind;
     if ((seen & bit) != 0) return std::nullopt;
     seen |= bit;
@@ -131,7 +132,7 @@ std::optional<PlainSchema> PlainReader::read_union(Index schema, const SchemaMem
   return plain;
 }
 
-// The expression of a schema of one scalar type, or of every value.
+// The node of a schema of one scalar type, or of every value; nothing for any other schema.
 std::optional<NodeRef> PlainReader::scalar(Index schema) {
   if (!text_.is_object(schema)) return std::nullopt;
   const SchemaMembers members = schemas_.roles_.members(text_, schema);

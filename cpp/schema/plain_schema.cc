@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 7> kKinds{{{"null", 
 constexpr unsigned kScalars = kNullKind | kBooleanKind | kNumberKind | kStringKind;
 constexpr std::uint32_t kLargestCount = std::uint32_t{1} << 31;
 
-// A number that counts, as written; none for any other value.
+// A non-negative integer in plain digits; nothing for any other value.
 std::optional<std::uint32_t> count(const JsonText& text, JsonText::Index value) {
   const JsonValue& number = text[value];
   std::uint32_t found = 0;
@@ -97,18 +97,18 @@ bool PlainSchema::read_items(const JsonText& text, const SchemaMembers& keywords
   if (keywords.of(MemberRole::min_items) != JsonText::kNone) {
     const std::optional<std::uint32_t> found = count(text, keywords.of(MemberRole::min_items));
     if (!found) return false;
-    least = *found;
+    min_items = *found;
   }
   if (keywords.of(MemberRole::max_items) != JsonText::kNone) {
-    most = count(text, keywords.of(MemberRole::max_items));
-    if (!most || *most < least) return false;
+    max_items = count(text, keywords.of(MemberRole::max_items));
+    if (!max_items || *max_items < min_items) return false;
   }
-  has_unread_parts |= (items != JsonText::kNone && text.is_false(items)) || most == 0U;
+  has_unread_parts |= (items != JsonText::kNone && text.is_false(items)) || max_items == 0U;
   return true;
 }
 
 bool PlainSchema::has_condition(const JsonText& text) const {
-  if (!required.empty() || least > 0 || most) return true;
+  if (!required.empty() || min_items > 0 || max_items) return true;
   const auto says_something = [&](Index inner) {
     return inner != JsonText::kNone && !text.is_true(inner) && !(text.is_object(inner) && text[inner].count == 0);
   };

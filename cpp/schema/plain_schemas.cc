@@ -6,24 +6,24 @@
 namespace detent {
 namespace {
 
-constexpr std::size_t kMostKept = 2000;
-constexpr std::size_t kLongestKept = 1000;        // the text of a schema or name
-constexpr std::size_t kLargestKept = 1UL << 14U;  // the bytes of an expression
+constexpr std::size_t kMaxCached = 2000;
+constexpr std::size_t kMaxCachedText = 1000;        // the text of a schema or name
+constexpr std::size_t kMaxCachedNode = 1UL << 14U;  // the bytes of an expression
 
 }  // namespace
 
-std::optional<NodeRef> KeptNodes::node(std::string_view schema, const std::string& uri) {
+std::optional<NodeRef> NodeCache::node(std::string_view schema, const std::string& uri) {
   std::string key = uri + std::string(schema);
-  if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
+  if (const auto found = nodes_.find(key); found != nodes_.end()) return found->second;
   std::optional<NodeRef> made = make_(schema, uri);
-  if (schema.size() > kLongestKept || (made && encode_node(*made).size() > kLargestKept)) return made;
-  if (kept_.size() >= kMostKept) kept_.clear();
-  kept_.emplace(std::move(key), made);
+  if (schema.size() > kMaxCachedText || (made && encode_node(*made).size() > kMaxCachedNode)) return made;
+  if (nodes_.size() >= kMaxCached) nodes_.clear();
+  nodes_.emplace(std::move(key), made);
   return made;
 }
 
 PlainSchemas::PlainSchemas(PlainNodes nodes, MemberRoles roles, const std::vector<std::string>& formats,
-                           Dialects dialects, KeptNodes constrained, KeptNodes closed, Intended intended)
+                           Dialects dialects, NodeCache constrained, NodeCache closed, Intended intended)
     : nodes_(std::move(nodes)),
       roles_(std::move(roles)),
       formats_(formats.begin(), formats.end()),
@@ -32,18 +32,18 @@ PlainSchemas::PlainSchemas(PlainNodes nodes, MemberRoles roles, const std::vecto
       closed_(std::move(closed)),
       make_intended_(std::move(intended)) {}
 
-std::optional<PlainDocument> PlainSchemas::read(std::string_view text, std::size_t most) {
+std::optional<PlainDocument> PlainSchemas::read(std::string_view text, std::size_t max_schemas) {
   const std::optional<JsonText> values = JsonText::read(text);
   if (!values || !values->is_object(0)) return std::nullopt;
-  return PlainReader::read(*this, *values, most);
+  return PlainReader::read(*this, *values, max_schemas);
 }
 
 std::string PlainSchemas::intended(std::string_view name) {
-  if (name.size() > kLongestKept) return make_intended_(name);
+  if (name.size() > kMaxCachedText) return make_intended_(name);
   std::string key(name);
   if (const auto known = intended_.find(key); known != intended_.end()) return known->second;
   std::string found = make_intended_(name);
-  if (intended_.size() >= kMostKept) intended_.clear();
+  if (intended_.size() >= kMaxCached) intended_.clear();
   intended_.emplace(std::move(key), found);
   return found;
 }

@@ -1,9 +1,9 @@
-// PlainSchemas: the expression of a document of plain JSON Schemas, from its text.
+// PlainSchemas: builds the node of a document of plain JSON Schemas from its text, without Python objects.
 //
-// A schema is plain if its keywords decide different parts of the texts, so that nothing has to be solved: types,
-// members with their names, items, bounds of the number of items. Most documents have no others. This is the way of
-// `emit/plain.py`, its oracle, without Python objects; it takes fewer documents and gives the same expressions. Of
-// scalars with conditions, and of small schemas that are not plain, Python makes the expression, which is kept.
+// A schema is plain if each keyword restricts a separate part of the value: types, named members, items, the number of
+// items. Then no formula has to be solved. Most documents have only such schemas. The oracle is `emit/plain.py`, which
+// gives the same nodes and reads more documents. For scalars with constraints, and for small schemas that are not
+// plain, a callback into Python makes the node; a cache keeps it.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +22,18 @@
 
 namespace detent {
 
-// Expressions that Python makes, by the text of the schema and the dialect. Small ones are kept, so that memory is
-// bounded.
-class KeptNodes {
+// A cache of the nodes that Python makes, by the text of the schema and the dialect. Its size is bounded: it keeps only
+// small nodes, and is emptied when it is full.
+class NodeCache {
  public:
   using Make = std::function<std::optional<NodeRef>(std::string_view schema, const std::string& uri)>;
 
-  explicit KeptNodes(Make make) : make_(std::move(make)) {}
+  explicit NodeCache(Make make) : make_(std::move(make)) {}
   std::optional<NodeRef> node(std::string_view schema, const std::string& uri);
 
  private:
   Make make_;
-  std::unordered_map<std::string, std::optional<NodeRef>> kept_;
+  std::unordered_map<std::string, std::optional<NodeRef>> nodes_;
 };
 
 struct PlainDocument {
@@ -47,17 +47,17 @@ struct PlainDocument {
 class PlainSchemas {
  public:
   using Dialects = std::unordered_map<std::string, SchemaDialect>;
-  // What was meant by a name that resembles a keyword; empty for any other name.
+  // The keyword that a name resembles, for a warning; empty for any other name.
   using Intended = std::function<std::string(std::string_view name)>;
 
-  // `dialects` by the value of $schema; the default is that of the empty string. `constrained` makes the expression of
-  // one scalar type with constraints, `closed` that of any other schema whose warnings and faults are none.
+  // `dialects` are by the value of $schema; the empty string has the default. `constrained` makes the node of a scalar
+  // type with constraints, `closed` the node of any other small schema that has no faults and needs no warnings.
   PlainSchemas(PlainNodes nodes, MemberRoles roles, const std::vector<std::string>& formats, Dialects dialects,
-               KeptNodes constrained, KeptNodes closed, Intended intended);
+               NodeCache constrained, NodeCache closed, Intended intended);
 
-  // None for a document that is not plain, or of more than `most` plain schemas. Not for several threads at a time.
-  // `text` is UTF-8.
-  std::optional<PlainDocument> read(std::string_view text, std::size_t most);
+  // Reads a document; nothing if it is not plain, or has more than `max_schemas` plain schemas. `text` is UTF-8. Only
+  // one thread at a time may call it.
+  std::optional<PlainDocument> read(std::string_view text, std::size_t max_schemas);
 
  private:
   friend class PlainReader;
@@ -68,7 +68,7 @@ class PlainSchemas {
   MemberRoles roles_;
   std::unordered_set<std::string> formats_;
   Dialects dialects_;
-  KeptNodes constrained_, closed_;
+  NodeCache constrained_, closed_;
   Intended make_intended_;
   std::unordered_map<std::string, std::string> intended_;
 };

@@ -1,4 +1,4 @@
-// SchemaAdvice: names in a document that have no effect, each of which needs a warning.
+// SchemaAdvice: warnings about names in a document that have no effect: unknown formats, and misspelt keywords.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace detent {
 struct SchemaAdvice {
   std::string name;      // of the format that has no effect, or of the member
   std::string pointer;   // of the schema with the member
-  std::string intended;  // what was meant by the member; empty for a format
+  std::string intended;  // the keyword that the member resembles; empty for a format
 };
 
 class DocumentAdvice {
@@ -23,7 +23,8 @@ class DocumentAdvice {
 
   void note(Index schema, std::vector<SchemaAdvice> advice);
   void note_format(Index schema, std::string_view name);
-  // Each schema once, in the order of the document, with its pointer. None if the general way may not read all of them.
+  // The warnings in the order of the document, once for each schema, with its pointer. Nothing if the solver might not
+  // read all of these schemas: then it must issue the warnings.
   std::optional<std::vector<SchemaAdvice>> sorted(const JsonText& text, const SchemaReferences& references,
                                                   const std::unordered_map<Index, PlainSchema>& plain) const;
 

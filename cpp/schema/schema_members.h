@@ -1,4 +1,4 @@
-// SchemaMembers: the members of one JSON Schema by what they say, found in one pass.
+// SchemaMembers: the members of one JSON Schema, sorted by their roles in one pass.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace detent {
 
-// What a member of a schema is. The keywords from `type` on are read one by one.
+// The role of a member of a schema. Each role from `type` on is one keyword.
 enum class MemberRole : std::uint8_t {
   annotation,
   definitions,
   identifier,
-  keyword,     // that plain schemas do not have
+  keyword,     // any keyword that plain schemas do not have
   constraint,  // on a scalar, such as maxLength
   unknown,
   type,
@@ -53,20 +53,20 @@ struct Roles {
   constexpr bool empty() const { return bits == 0; }
 };
 
-// Beside any other members.
+// The roles that are allowed beside any other members.
 inline constexpr Roles kAnnotated = Roles::of(MemberRole::annotation);
 
 struct SchemaMembers {
   Roles roles;
-  std::array<JsonText::Index, kMemberRoles> values;  // of the last member of a role
-  std::vector<JsonText::Index> unknown;              // names
-  std::vector<JsonText::Index> constraints;          // names, with that of `type`, in their order
-  bool has_sound_definitions = true;                 // objects
+  std::array<JsonText::Index, kMemberRoles> values;  // by role: the value of its last member
+  std::vector<JsonText::Index> unknown;              // the names of unknown members
+  std::vector<JsonText::Index> constraints;          // the names of constraints and of `type`, in the order of the text
+  bool has_sound_definitions = true;                 // the values of $defs and definitions are objects
 
   JsonText::Index of(MemberRole role) const { return values[static_cast<std::size_t>(role)]; }
 };
 
-// The roles of the names that schemas have.
+// The role of each name that a schema may have.
 class MemberRoles {
  public:
   // `annotations`, `identifiers` and `constraints` are names of these roles; `keywords` are all keywords.

@@ -19,7 +19,7 @@ std::size_t count(std::string_view text, std::string_view word) {
   return found;
 }
 
-// The members `$id` and `id` that are strings.
+// Counts the members `$id` and `id` whose values are strings.
 std::size_t count_identifiers(std::string_view text) {
   constexpr std::string_view end_of_name = "id\"";
   std::size_t found = 0;
@@ -103,7 +103,7 @@ SchemaReferences::Index SchemaReferences::member(Index object, std::string_view 
   return found == members.end() ? JsonText::kNone : found->second;
 }
 
-SchemaReferences::Index SchemaReferences::end_of(Index schema) const {
+SchemaReferences::Index SchemaReferences::follow(Index schema) const {
   for (int i = 0; i < kLongestChain; ++i) {
     const std::optional<Target> found = target(schema);
     if (!found) break;

@@ -1,4 +1,5 @@
-// SchemaReferences: where the schemas of one document lead to by references alone, inside the document.
+// SchemaReferences: follows the references of one document. A schema that, besides annotations, has only {"$ref": r} or
+// only {"allOf": [s]} stands for the schema that r names, or for s. References to other documents are not followed.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ inline constexpr int kDraft4 = 4, kDraft6 = 6, kDraft7 = 7;
 class SchemaReferences {
  public:
   using Index = JsonText::Index;
-  // A schema with its address, or its pointer from the schema that leads to it.
+  // A schema, and the reference to it; for allOf, its JSON pointer from the referring schema: "/allOf/0".
   struct Target {
     Index schema;
     std::string_view reference;
@@ -30,14 +31,14 @@ class SchemaReferences {
   SchemaReferences(const JsonText& text, const MemberRoles& roles, int year)
       : text_(text), roles_(roles), year_(year) {}
 
-  // As `has_one_base` of `parse/schema_text.py`: no identifier below the root, no dynamic reference, no reference to a
-  // draft. Cost: linear in the text.
+  // Whether all references resolve against the root: no identifier below the root, no dynamic reference, no reference
+  // to a metaschema. The same test as `has_one_base` of `parse/schema_text.py`. Cost: linear in the text.
   static bool has_one_base(const JsonText& text);
 
-  // The one schema that a schema refers to, or is a wrapping of; none for any other schema.
+  // The schema that `schema` refers to or wraps in allOf; nothing if it does neither, or has other assertions.
   std::optional<Target> target(Index schema) const;
-  // The schema to which a schema leads by references alone; any other schema as it is.
-  Index end_of(Index schema) const;
+  // The schema at the end of the chain of targets; `schema` itself if it has no target.
+  Index follow(Index schema) const;
 
  private:
   Index resolve(std::string_view reference) const;

@@ -40,7 +40,7 @@ void append_character(std::string& text, std::uint32_t character, bool is_ascii)
 
 }  // namespace
 
-std::vector<NodeRef> written_string(std::string_view text, bool is_written) {
+std::vector<NodeRef> written_string(std::string_view text, bool is_serialized) {
   std::string raw = "\"", ascii = "\"";
   bool is_ascii = true;
   for (std::size_t at = 0; at < text.size();) {
@@ -56,12 +56,12 @@ std::vector<NodeRef> written_string(std::string_view text, bool is_written) {
       raw += text.substr(at, length);
       is_ascii = false;
     }
-    if (is_written) append_character(ascii, character, true);
+    if (is_serialized) append_character(ascii, character, true);
     at += length;
   }
   std::vector<NodeRef> texts;
   texts.push_back(Node::literal(std::move(raw) + '"'));
-  if (is_written && !is_ascii) texts.push_back(Node::literal(std::move(ascii) + '"'));
+  if (is_serialized && !is_ascii) texts.push_back(Node::literal(std::move(ascii) + '"'));
   return texts;
 }
 

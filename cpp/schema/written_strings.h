@@ -1,4 +1,4 @@
-// A string as JSON writes it, in quotes.
+// A string as JSON text, in quotes.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace detent {
 
-// The texts of a string, which is UTF-8: with escapes where JSON needs them; where `is_written`, of a string with other
-// characters than ASCII, the text in ASCII too. Serialisers write these two.
-std::vector<NodeRef> written_string(std::string_view text, bool is_written);
+// Returns the literals of a UTF-8 string: raw, with escapes only where JSON requires them. With `is_serialized`, a
+// string that is not ASCII also gets its ASCII form with \u escapes. Serialisers write one of these two forms.
+std::vector<NodeRef> written_string(std::string_view text, bool is_serialized);
 
 }  // namespace detent

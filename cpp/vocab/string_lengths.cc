@@ -24,7 +24,7 @@ std::optional<unsigned> hexadecimal(std::string_view digits) {
   return value;
 }
 
-// The bytes of the first character, escaped or not, so far as the text has them.
+// The length in bytes of the first character, escaped or not; a character that is cut off ends with the text.
 std::size_t first_character(std::string_view text) {
   constexpr std::size_t kEscapeLength = 6;  // of \u0000
   if (text[0] != '\\') {

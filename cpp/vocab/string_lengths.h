@@ -1,7 +1,7 @@
-// StringLengths: the characters of each token, as JSON strings count them.
+// StringLengths: how many characters each token adds to a JSON string.
 //
-// The mask of a string of at most n characters is that of an unbounded string without the tokens of more characters; so
-// it takes no walk. An escape is one character, and so is an escaped pair of surrogates.
+// The mask inside a string of at most n characters is the mask of an unbounded string without the tokens of more than n
+// characters. So it needs no walk over the trie. An escape is one character, and so is an escaped pair of surrogates.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class StringLengths {
     finish();
   }
 
-  // The number of characters in the beginning of a string. One that is not complete counts.
+  // The number of characters in the first bytes of a string. A last character that is not complete counts.
   static std::uint32_t count(std::string_view text);
   // The position of the quotation mark that ends a string, or the size of the text.
   static std::size_t end_of_string(std::string_view text);
@@ -36,16 +36,17 @@ class StringLengths {
   };
   std::span<const Closing> closing() const { return closing_; }
 
-  // Calls act(row) with a mask row of the tokens that stay inside a string and have at most `maximum` characters, for
-  // small `maximum`; otherwise act_each(id) for each token that has more. Closing tokens are in each row.
+  // For small `maximum`, calls act(row) with a mask row: the tokens that stay inside a string and have at most
+  // `maximum` characters, and all closing tokens. Otherwise calls act_each(id) for each token inside that has more
+  // characters.
   template <class Act, class ActEach>
   void limit(std::uint32_t maximum, Act act, ActEach act_each) const {
     if (maximum < kRows) return act(std::span(rows_).subspan(maximum * word_count_, word_count_));
     for (std::size_t i = 0; i < long_.size() && long_[i].characters > maximum; ++i) act_each(long_[i].id);
   }
 
-  // Calls act(id) for each token of a mask row that stays inside a string and has more than `characters`, or more than
-  // kRows - 1.
+  // Calls act(id) for each token of `row` that stays inside a string and has more than min(characters, kRows - 1)
+  // characters.
   template <class Act>
   void each_longer(std::uint32_t characters, std::span<const std::uint32_t> row, Act act) const {
     const std::span<const std::uint32_t> shorter =

@@ -30,7 +30,8 @@ void TokenTrie::find_roots() {
   for (std::uint32_t i = 0; i < nodes_.size(); i = nodes_[i].next) roots_[nodes_[i].byte] = i;
 }
 
-// Each child is a jump in memory, so that a search among many takes longer than all else of a walk along a literal.
+// Indexes the children of nodes with many of them. A search through siblings jumps in memory at each one; along a
+// literal, it would take longer than the rest of the walk.
 void TokenTrie::find_wide_nodes() {
   wide_of_.assign(nodes_.size(), 0);
   wide_nodes_.assign(1, {0, 0});
@@ -151,7 +152,7 @@ void TokenTrie::find_heights() {
 
 namespace {
 
-// A node whose subtree is not complete yet, with what is known of the subtree.
+// A node whose subtree is not complete yet, with the facts about the part of the subtree seen so far.
 struct OpenNode {
   std::uint32_t node;
   Utf8Position before, after;

@@ -3,8 +3,9 @@
 // The trie is one array of nodes in depth-first order. Each node has the index of the first node after its subtree, so
 // that a walk that rejects a byte jumps there. Ids with equal bytes share a node.
 //
-// A large subtree that contains nothing but text (prefixes of valid UTF-8) also knows its characters. A state that
-// returns to itself after each of these allows the whole subtree, whose ids are adjacent: a walk takes it in one step.
+// A large subtree whose tokens are all prefixes of valid UTF-8 also has the set of its bytes (Subtree::used). A state
+// that each of these bytes leads back to itself allows the whole subtree. Its ids are adjacent, so a walk takes the
+// subtree in one step.
 #pragma once
 
 #include <array>
@@ -50,7 +51,7 @@ class TokenTrie {
 
   // The trie as bytes, in the byte order of the machine; and back (token_trie_file.cc). Time: linear, some 20 times
   // less than building it. Throws `vocabulary` ("saved_trie") unless the bytes are a trie of exactly the ids in
-  // `is_text`, with their bytes. What subtrees() say of these bytes is not checked: a checksum is for the caller.
+  // `is_text`, with their bytes. The saved subtrees() are not checked; the caller must compare a checksum.
   std::string save() const;
   static TokenTrie load(std::string_view saved, const std::vector<bool>& is_text, const BytesOf& bytes_of);
 

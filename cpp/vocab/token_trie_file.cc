@@ -1,5 +1,5 @@
-// Saving and loading of a TokenTrie: arrays of 32-bit numbers, each after its length. Heights, roots and the longest
-// token are computed again.
+// Saves and loads a TokenTrie: arrays of 32-bit numbers, each preceded by its length. Heights, roots and the length of
+// the longest token are not saved; loading computes them.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -8,7 +8,8 @@
 namespace detent {
 namespace {
 
-// The tokens that are not concatenations of shorter tokens, which add nothing to the language. Shorter tokens first.
+// Collects the tokens that are no concatenations of shorter ones; the others add nothing to (t1|t2|...)*. Tokens must
+// be added by ascending length.
 class IrreducibleTokens {
  public:
   // Returns whether `token` was added. Once the work limit is reached, tokens are added unchecked.

@@ -68,7 +68,6 @@ void Vocabulary::add_token(std::string_view bytes, bool is_text) {
   is_text_.push_back(is_text);
 }
 
-// Builds what depends on the text tokens. The bound of frames needs no token of its own.
 const StringLengths& Vocabulary::string_lengths() const {
   const ForkGuard guard;
   const std::lock_guard lock(string_lengths_mutex_);
@@ -83,6 +82,8 @@ const StringLengths& Vocabulary::string_lengths() const {
   return *string_lengths_;
 }
 
+// Builds the members that depend on the text tokens. With frames, kFrameBound counts as a token: it occurs only at both
+// ends of a frame, which is a token.
 void Vocabulary::index_text(bool has_frames, std::string_view saved_trie) {
   std::vector<std::uint32_t> ids;
   std::vector<std::string_view> texts;
@@ -101,10 +102,10 @@ void Vocabulary::index_text(bool has_frames, std::string_view saved_trie) {
   }
   if (has_frames) token_bytes_.insert(kFrameBound);
   if (!alphabet_.is_subset_of(token_bytes_)) tokenizable_texts_ = detent::tokenizable_texts(std::move(texts));
-  string_lengths();  // now, since a mask that made them would take milliseconds
+  string_lengths();  // built now: it takes milliseconds, too long for a step of decoding
 }
 
-// Lists the tokens of each byte that few tokens contain.
+// For each byte that few tokens contain, lists these tokens.
 void Vocabulary::index_bytes(const std::vector<std::uint32_t>& ids) {
   const auto each_byte = [this](std::uint32_t id, auto act) {
     const std::string_view text = bytes(id);

@@ -1,6 +1,6 @@
 // Vocabulary: the tokens of a model. Immutable, except for its cache of masks.
 //
-// Text tokens are in the trie. Special ids, end-of-text ids and ids without bytes are not, so that no text allows them.
+// The trie has the text tokens. It lacks special ids, end-of-text ids and ids without bytes, so no text allows these.
 #pragma once
 
 #include <array>
@@ -29,14 +29,14 @@ class Vocabulary {
   Vocabulary(const std::vector<std::string_view>& tokens, const std::vector<std::uint32_t>& special,
              std::vector<std::uint32_t> eos_ids, std::uint32_t size, std::size_t cache_bytes,
              std::string_view saved_trie = {});
-  // Returns `plain` with its special tokens as text tokens, each written as its frame (expr/special.h). Other tokens
-  // that contain the first byte of a frame are not text then, so languages must pass through `with_special` too.
+  // Returns `plain` with its special tokens as text tokens, each with its frame as bytes (expr/special.h). Other tokens
+  // that contain the first byte of a frame are not text there. Languages must pass through detent::with_special too.
   static std::shared_ptr<const Vocabulary> with_special(const Vocabulary& plain);
 
   std::uint32_t size() const { return size_; }  // the width of the logits
   std::uint32_t word_count() const { return (size_ + 31) / 32; }
   const std::vector<std::uint32_t>& eos_ids() const { return eos_ids_; }  // sorted
-  // Adds the eos ids to a mask row; and writes the row of the eos ids alone.
+  // allow_eos adds the eos ids to a mask row; fill_eos writes a row that has only the eos ids.
   void allow_eos(std::uint32_t* row) const {
     for (std::uint32_t id : eos_ids_) row[id >> 5] |= 1u << (id & 31);
   }
@@ -49,8 +49,8 @@ class Vocabulary {
   std::string_view bytes(std::uint32_t id) const {
     return std::string_view(pool_).substr(offsets_[id], offsets_[id + 1] - offsets_[id]);
   }
-  // The names of the special tokens that are text, sorted; none except after `with_special`. special_eos() are those
-  // of end-of-text ids.
+  // The names of the special tokens that are text tokens, sorted; empty unless `with_special` made this vocabulary.
+  // special_eos() are the names among them that belong to eos ids.
   const std::vector<std::string>& special_names() const { return special_names_; }
   const std::vector<std::string>& special_eos() const { return special_eos_; }
 
@@ -60,7 +60,7 @@ class Vocabulary {
   std::uint32_t root(std::uint8_t byte) const { return trie_.root(byte); }
   std::uint32_t child(std::uint32_t node, std::uint8_t byte) const { return trie_.child(node, byte); }
   std::optional<std::uint32_t> find_node(std::string_view text) const { return trie_.find(text); }
-  // The bytes up to a node of the trie, with its own.
+  // The bytes from the root of the trie to a node, with the node's byte.
   std::string_view text_of_node(std::uint32_t node) const;
   std::uint32_t nodes_below(std::uint8_t byte) const { return trie_.nodes_below(byte); }
   std::span<const std::uint32_t> nodes_with(std::uint8_t byte, std::size_t first, std::size_t end) const {
@@ -82,17 +82,17 @@ class Vocabulary {
 
   // The bytes that occur in text tokens. No other byte can be written.
   const ByteSet& alphabet() const { return alphabet_; }
-  // The bytes that are tokens, and the bound of frames (expr/special.h) where special tokens are text.
+  // The bytes that are tokens by themselves; with special tokens as text, also kFrameBound (expr/special.h).
   const ByteSet& token_bytes() const { return token_bytes_; }
-  // The texts that tokens can write; null where every byte of the alphabet is a token, so that every text over it is
-  // one.
+  // The language of all concatenations of tokens; null where every byte of the alphabet is a token, since then it is
+  // the language of all texts over the alphabet.
   const NodeRef* tokenizable_texts() const { return tokenizable_texts_.get() ? &tokenizable_texts_ : nullptr; }
 
   MaskCache& cache() const { return cache_; }
 
   // The characters of the text tokens in JSON strings; made at the first use. Takes a lock.
   const StringLengths& string_lengths() const;
-  // The text tokens that contain a byte, ascending; nothing where these are more than one in kFewTokens.
+  // The text tokens that contain a byte, ascending; nothing where more than one token in kFewTokens contains it.
   static constexpr std::uint32_t kFewTokens = 16;
   std::optional<std::span<const std::uint32_t>> tokens_with(std::uint8_t byte) const {
     if (first_with_byte_[byte] == kManyTokens) return std::nullopt;

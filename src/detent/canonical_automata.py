@@ -374,7 +374,7 @@ def trim(start: _State, accepting: frozenset[_State], rows: Mapping[_State, Mapp
     numbers = {start: 0}
     order = [start]
     found: dict[Hashable, dict[int, Hashable]] = {}
-    for state in order:  # grows while it is read
+    for state in order:  # the list grows in the loop
         row = {token: to for token, to in rows.get(state, {}).items() if to in live}
         for to in row.values():
             if to not in numbers:

@@ -246,7 +246,7 @@ def _explained(error: EmptyLanguageError, language: Language) -> EmptyLanguageEr
     """Return the error that names the parts of a language without texts; the same if only the vocabulary lacks them."""
     try:
         return explain_empty(language) if language.is_empty() else error
-    except LimitError:  # of the states that the explanation may visit
+    except LimitError:  # the explanation would visit too many states
         return error
 
 

@@ -18,7 +18,7 @@ _MAX_DEPTH = 4
 """Operators above the part that a message names."""
 
 _PROBE = Limits(work=100_000, states=20_000, memory_bytes=32 << 20)
-"""What an operand is compiled with, to find the one that costs most: some 20 milliseconds."""
+"""The limits with which each operand is compiled, to find the one that costs most: some 20 milliseconds."""
 
 _MAX_PROBES = 12
 

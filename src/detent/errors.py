@@ -150,7 +150,8 @@ class UnsupportedSchemaError(UnsupportedError):
     code = "unsupported_schema"
 
     def __init__(self, pointer: str, keyword: str, reason: str, remedy: str) -> None:
-        super().__init__(f"{keyword} at {pointer or 'the root'}: {reason}; {remedy}")
+        mark = "\n" if "\n" in reason else "; "  # the reason may end in a line that points into a pattern
+        super().__init__(f"{keyword} at {pointer or 'the root'}: {reason}{mark}{remedy}")
         self.pointer = pointer
         self.keyword = keyword
         self.reason = reason

@@ -76,7 +76,7 @@ class Guide(ABC):
 
     @abstractmethod
     def _machine(self) -> _core.TokenMachine:
-        """Return what the matchers of the core walk in."""
+        """Return the machine of the core whose states the matchers of the core visit."""
 
     @abstractmethod
     def _restricted_to(self, language: Language) -> Guide:

@@ -3,11 +3,11 @@
     state = init(table, batch)                               # outside the loop: puts the table on the device
     logits, state = process(state, logits, last_token)       # inside: once a step, before a token is chosen
 
-The counterpart of the two callbacks of a stateful logits processor in Bumblebee. The state is a tree of arrays of fixed
-shapes, the table's among them, so that it may be what a loop carries. Nothing can be raised on a device: a token that
-the state does not allow and an id outside the vocabulary lead to state 0, which allows nothing. A state is a value, so
-that going back is going on with an earlier one; where rows go back by themselves, `states` and `left` are taken by row.
-`detent.tables.reference` says the same in NumPy.
+The two functions correspond to the callbacks of a stateful logits processor in Bumblebee. The state is a tree of arrays
+of fixed shapes, the table's among them, so a loop can carry it. Nothing can be raised on a device: a token that the
+state does not allow and an id outside the vocabulary lead to state 0, which allows nothing. States are immutable: to
+return to an earlier step, use its state. To return with some rows only, take their `states` and `left` from it.
+`detent.tables.reference` has the same steps in NumPy.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class TableArrays(NamedTuple):
 
 
 class TableState(NamedTuple):
-    """Where each row of a batch is: a tree of arrays of fixed shapes.
+    """The states of the rows of a batch: a tree of arrays of fixed shapes.
 
     Attributes
     ----------
     table : TableArrays
-        What the rows are held to; the same all along.
+        The table that the rows are held to; the same at all steps.
     states : int32[batch]
         The present states; 1 is after end-of-text.
     started : bool[]
@@ -84,7 +84,7 @@ def init(table: TokenDfa, batch: int | Sequence[int], *, max_tokens: int | None 
     batch : int or sequence of int
         The number of rows, all held to the first constraint; or for each row the constraint that it is held to.
     max_tokens : int, optional
-        The text of each row ends within so many tokens, end-of-text not counted.
+        The text of each row has at most this many tokens, end-of-text not counted.
 
     Raises
     ------

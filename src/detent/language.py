@@ -517,7 +517,7 @@ class Language(Generic[T_co]):
         return self._node == other._node or (self <= other and other <= self)
 
     def __hash__(self) -> int:
-        # Equal sets must have equal hashes however they are written: so hash what the set decides and is cheap to see.
+        # Equal languages must have equal hashes, however they were made. The first bytes depend on the texts alone.
         return hash(self._dfa().first_bytes())
 
     def _text_node(self) -> _core.Node:

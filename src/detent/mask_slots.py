@@ -20,7 +20,7 @@ __all__ = ["FilledSlots", "MaskSlots"]
 
 
 class FilledSlots(NamedTuple):
-    """What a step has made of the slots.
+    """The result of a step: which slot each sequence has, and which slots were written.
 
     Attributes
     ----------

@@ -55,7 +55,7 @@ class DraftMasks(NamedTuple):
 
 
 _SHOWN_TOKENS = 8
-"""Of what the tokenizer writes instead of a refused token."""
+"""The most tokens of the tokenizer's own encoding that a refusal shows."""
 
 
 class Matcher(_core.Matcher):
@@ -218,7 +218,7 @@ class Matcher(_core.Matcher):
         return b"".join(pieces)
 
     def _refused_by_language(self, token: bytes) -> dict[str, Any]:
-        """Return what a refusal of a table needs, if the language refuses the token too."""
+        """Return the fields of a `Refusal` by a table, if the table's language refuses the token too; else none."""
         language = self._language()
         dfa, text = language._dfa(), self._text()
         state = dfa.after(text)
@@ -249,7 +249,7 @@ class Matcher(_core.Matcher):
         return {"tokens_left": left, "tokens_needed": len(tokens), "needed": self._joined(tokens)}
 
     def _encoding(self, token_id: int) -> dict[str, Any]:
-        """Return what the tokenizer writes instead of the last tokens and this one."""
+        """Return the fields of a `Refusal` that say which tokens the tokenizer writes for the text up to this token."""
         vocabulary = self.guide.vocabulary
         tokens = [*(self._started[2] if self._started else ()), *self.token_ids, token_id]
         special = [index for index, each in enumerate(tokens) if each in vocabulary.special_token_ids]
@@ -260,7 +260,7 @@ class Matcher(_core.Matcher):
             encode = vocabulary._tables.encoder.encoder.encode
             text = self._joined(tokens)
             written = encode(text)
-            if written == tokens:  # every text of the language that goes on so is written otherwise
+            if written == tokens:  # the tokens are canonical, but not within any longer text of the language
                 dfa = self._language()._dfa()
                 written = encode(text + dfa.some_completion(dfa.after(self._text() + vocabulary.token_bytes(token_id))))
         except (DetentError, ValueError):  # the text breaks off inside a character

@@ -94,7 +94,7 @@ _NOTHING = "nothing at all (the rule has no text)"
 
 
 class _Reason(NamedTuple):
-    """Where bytes leave a language, what may follow there, an example, and the part that is not met."""
+    """Why bytes are not in a language: where they leave it, the text expected there, an example, the part at fault."""
 
     position: int
     expected: str

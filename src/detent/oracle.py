@@ -1,13 +1,13 @@
 r"""The executable specification of masks: the naive method, in the plainest Python.
 
 A token is allowed after a text if the two together begin a text that the pattern matches in full. So: try every token
-of the vocabulary. Whether a text begins a match is told by one of two verdicts, which know nothing of each other or of
+of the vocabulary. Either of two functions decides whether a text begins a match. They share no code, and use no
 automata:
 
 - `begins_match`: a partial match of the package `regex`. Exact for patterns without zero-width assertions (anchors,
-  `\b`, lookaround) and lazy repeats in which every part can match something: where a partial text ends, `regex` takes
-  it that an assertion may yet hold and that what is left of the pattern can be satisfied; and to `a*?a`, it takes `ab`
-  for a beginning.
+  `\b`, lookaround) and lazy repeats in which every part can match something. At the end of a partial text, `regex`
+  assumes that an assertion may yet hold, and that the rest of the pattern can match. For `a*?a`, it takes `ab` as the
+  beginning of a match.
 - `reaches_match(steps)`: try every continuation of up to `steps` characters with `re.fullmatch`. Exact, assertions and
   all, where every text that begins a match has a completion that short.
 
@@ -16,9 +16,9 @@ Two steps need a word.
 *A token may end inside a character.* The bytes so far then stand for whole characters and the first bytes of one more:
 they begin a match if the text with some character that starts with these bytes does.
 
-*Not every character is tried.* Characters that every atom of the pattern (literal, class, dot) and `\w` treat alike
-are interchangeable, so each is replaced by the first of its kind, as `re` sees them. This leaves few enough to try, and
-makes `re` the authority on what `\w` and case mean: its tables differ from those of `regex` on lately added characters.
+*Not every character is tried.* Characters are interchangeable if every atom of the pattern (literal, class, dot) and
+`\w` treat them alike in `re`. Each is replaced by the first of its kind, which leaves few to try. So `re` is the
+authority on what `\w` and case mean: its tables differ from those of `regex` on lately added characters.
 
 Needs the package regex. Meant for tests: a mask of 128,000 tokens takes about a second.
 """

@@ -57,10 +57,10 @@ class Source(Protocol):
     """What a front end says about its own languages."""
 
     def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, str | None] | None:
-        """Return what is expected at a position and the part of the value that it is in; None if nothing is known."""
+        """Return a phrase for the text expected at a position, and the part of the value there; None if unknown."""
 
     def hint(self, text: bytes) -> str | None:
-        """Return what to write for a language that has the text."""
+        """Return advice how to write a language that has the text; None if there is none."""
 
     def conflict(self) -> str | None:
         """Return why the language has no text."""
@@ -195,7 +195,7 @@ class Form(NamedTuple):
     left: Language[Any]
     right: Language[Any]
     depth: int
-    """Of different operators inside one another."""
+    """How deep different operators are nested."""
     size: int
     """Number of operands."""
     unions: int = 0

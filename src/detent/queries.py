@@ -142,7 +142,7 @@ class ByteDfa:
         return row
 
     def step(self, state: int, byte: int) -> int:
-        """Return the state after one more byte; 0 if no member goes on so."""
+        """Return the state after one more byte; 0 if no text of the language begins like that."""
         if self._node.has_distinct:
             return self._core.advance(state, bytes([byte]))
         return self.row(state)[self.class_of[byte]] if state else 0

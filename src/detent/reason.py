@@ -43,7 +43,7 @@ _MOST_LISTED = 3
 
 @dataclass(frozen=True)
 class Reason:
-    """A part of a rule that refuses what a text would go on with; `str` is a phrase for a sentence.
+    """A part of a rule that refuses a continuation of a text; `str` is a phrase for a sentence.
 
     >>> import detent
     >>> limits = detent.json_schema({"type": "object", "properties": {"age": {"type": "integer", "maximum": 120}}})
@@ -189,13 +189,13 @@ def smallest(parts: Sequence[_Part], refuses: Callable[[list[_Part]], bool]) -> 
 class Marks:
     """Marks before some parts of an expression, which say whether a text may go on with them.
 
-    A mark is a byte string that no text has: 0xFF, and a number of as many digits as every other. The language of
-    ``part | mark`` goes on after a text with the mark just where it goes on with the part.
+    A mark is a byte string that no text has: 0xFF and a number, all of the same length. In an expression, replace a
+    part by ``part | mark``: then a mark may follow a text if and only if the part may begin there.
 
     Parameters
     ----------
     count : int
-        How many there may be.
+        How many marks there may be.
     """
 
     def __init__(self, count: int) -> None:

@@ -1,7 +1,7 @@
 """Reason search: from a language that operators made to the parts that refuse a continuation.
 
-- ``a & b``, ``a - b``: a smallest set of operands that refuse it together; one that refuses it alone is searched in its
-  turn, the others together with those beside them.
+- ``a & b``, ``a - b``: a smallest set of operands that refuse it together. Each of them is searched in turn, with the
+  other operands of the set as conditions beside it.
 - ``a | b``: the operands that have the text so far; each of them refuses the continuation.
 - ``a + b``: the operands that the text so far may have reached.
 - ``a.repeat()``, ``a.optional()``: the operand, in each round that the text so far may have started.
@@ -31,7 +31,7 @@ _MOST_STEPS = 200_000
 
 
 def find_reasons(language: Language[Any], text: bytes, following: bytes) -> tuple[Reason, ...]:
-    """Return the parts of a language that refuse what a text would go on with; nothing if there are no parts.
+    """Return the parts of a language that refuse a continuation of a text; nothing if there are no parts.
 
     Parameters
     ----------

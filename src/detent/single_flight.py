@@ -52,7 +52,7 @@ class Pending(Generic[_Value]):
         return self._has_left or self.future.done()
 
     def cancel(self) -> None:
-        """Leave. If nobody else waits, the making of the value is stopped too. One thread at a time may call this."""
+        """Stop waiting. If nobody else waits, the value is not made to its end. One thread at a time may call this."""
         if not self._has_left:
             self._has_left = True
             self._leave()

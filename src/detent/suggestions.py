@@ -89,7 +89,7 @@ def is_type_form(value: object) -> bool:
 
 
 def as_language(value: object) -> str:
-    """Return what to write for a value that stands where a language is expected.
+    """Return advice: how to write a value that was passed where a language is expected.
 
     >>> as_language(int), as_language(["a", "b"])
     ('write detent.json_schema(...) for the JSON of a type', 'write detent.choice(...) for one of several texts')

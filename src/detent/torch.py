@@ -9,7 +9,7 @@
 Shapes never change and nothing depends on values: a loop around these compiles into one graph (`torch.compile` with
 `fullgraph=True`) and can be captured as a CUDA graph. Nothing can be raised on a device, so wrong input leads to state
 0, which allows nothing. Wrong are a token that the state does not allow, an id outside the vocabulary, and a rollback
-beyond the history. `detent.tables.reference` says the same in NumPy.
+beyond the history. `detent.tables.reference` has the same steps in NumPy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["TableLogitsProcessor", "TableProcessor", "TableState"]
 
 
 class TableState(NamedTuple):
-    """Where each row of a batch is: tensors of fixed shapes, on one device.
+    """The states of the rows of a batch: tensors of fixed shapes, on one device.
 
     Attributes
     ----------
@@ -109,8 +109,8 @@ class TableProcessor(torch.nn.Module):
         history : int
             How many steps can be taken back.
         max_tokens : int32[batch] or int, optional
-            The text of each row ends within so many tokens, end-of-text not counted. Where none is that short, the row
-            is refused at once; `TokenDfa.matcher` would say so.
+            The text of each row has at most this many tokens, end-of-text not counted. Where no text is that short, the
+            row begins in the state that allows nothing; `TokenDfa.matcher` raises `LimitError` instead.
         """
         if isinstance(constraints, int):
             constraints = torch.zeros(constraints, dtype=torch.int64, device=self.starts.device)
@@ -129,7 +129,7 @@ class TableProcessor(torch.nn.Module):
         return torch.where(self._allowed(state, logits.shape[1]), logits, float("-inf"))
 
     def mask_(self, logits: torch.Tensor, state: TableState) -> torch.Tensor:
-        """Do what `forward` does in place, which halves what memory has to carry.
+        """Do the same as `forward`, but in place, which halves the memory traffic.
 
         On CUDA one Triton kernel gathers the rows and writes -inf only; on the CPU, without a budget, the core does the
         same; inside `torch.compile` it is what the compiler makes of it.
@@ -168,7 +168,7 @@ class TableProcessor(torch.nn.Module):
         return self._moved(state, state.steps + 1, state.history_length + 1, after)
 
     def rollback(self, state: TableState, steps: torch.Tensor) -> TableState:
-        """Return the state `steps` (int64[batch]) tokens ago; more than are kept refuse the row."""
+        """Return the state `steps` (int64[batch]) tokens ago; a row that goes back beyond the history is refused."""
         known = (steps >= 0) & (steps <= state.history_length)
         steps = torch.where(known, steps, 0)
         moved = state._replace(steps=state.steps - steps, history_length=state.history_length - steps)
@@ -211,7 +211,7 @@ class TableLogitsProcessor:
     processor : TableProcessor
         On the device of the model.
     prompt_length : int
-        How many leading ids of a row are the prompt: ``inputs["input_ids"].shape[1]``. A call with so many begins anew.
+        How many leading ids of a row are the prompt: ``inputs["input_ids"].shape[1]``. Rows of that length begin anew.
     constraints : int64[prompts], optional
         Which constraint of the table each prompt's rows are held to; the first by default.
     max_tokens : int, optional

@@ -90,6 +90,9 @@ def test_a_folder_opens_its_tokenizer(tokenizer, save, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(VocabularyError, match=r"no tokenizer\.json.*it has no files"):
         Vocabulary.from_file(tmp_path / "empty")
+    (tmp_path / "outer" / "inner").mkdir(parents=True)
+    with pytest.raises(VocabularyError, match=r"it has no files, and the folders inner: name one of them"):
+        Vocabulary.from_file(tmp_path / "outer")
     (tmp_path / "two").mkdir()
     for name in ("a.gguf", "b.gguf"):
         (tmp_path / "two" / name).write_bytes(b"")

@@ -54,6 +54,20 @@ def test_as_the_package_reads_it(sentencepiece_model, tmp_path, options):
     check_decoder(vocabulary, processor.decode, processor.piece_to_id("a"), range(len(vocabulary)))
 
 
+@pytest.mark.parametrize(
+    ("data", "advice"),
+    [
+        (b"IQ== 0\nIg== 1\n", r"ranks of tiktoken.*from_tiktoken"),
+        (b"#version: 0.2\n\xc4\xa0 t\n", r"merges.*tokenizer\.json beside it"),
+        (b"\x1f\x8b\x08\x00", "Unpack it"),
+        (b'{"!": 0, "model": 1}', r"ids of tokens.*tokenizer\.json beside it"),
+    ],
+)
+def test_files_of_other_kinds_are_named(tmp_path, data, advice):
+    with pytest.raises(VocabularyError, match=advice):
+        Vocabulary.from_file(write(tmp_path, data))
+
+
 def test_processor_and_files_agree(sentencepiece_model, tmp_path):
     data = sentencepiece_model(**MODELS[0])
     processor = sentencepiece.SentencePieceProcessor(model_proto=data)

@@ -186,9 +186,9 @@ def fidelity(
         The limit of passes of the model, one for each prefix of a token sequence. A text of n bytes has up to
         2**(n-1) token sequences.
     samples : int, optional
-        Estimate from so many token sequences under each kind of masks, instead of visiting all.
+        Estimate from this many token sequences under each kind of masks, instead of visiting all.
     max_tokens : int
-        Sequences that are not complete after so many tokens count as texts that the model never writes. For samples.
+        Sequences that are not complete after this many tokens count as texts that the model never writes. For samples.
     seed : int, optional
         Seed of the samples.
 

@@ -103,7 +103,7 @@ def _show(events: TurnStream) -> dict[str, Any]:
 
 
 def _answer(call: Call) -> dict[str, Any]:
-    """Ask what a call returns; return the message of the tool."""
+    """Ask the user for the result of a call; return it as the message of the tool."""
     said = {"role": "tool", "name": call.name, "content": _ask(f"{call.name} returns: ")}
     return said if call.id is None else {**said, "tool_call_id": call.id}
 

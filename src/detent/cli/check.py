@@ -1,4 +1,4 @@
-"""`detent check`: whether a text is one of a rule, and where it stops."""
+"""`detent check`: whether a text is in the language of a rule, and where it leaves the language."""
 
 from __future__ import annotations
 

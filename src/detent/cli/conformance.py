@@ -1,4 +1,4 @@
-"""`detent conformance`: what a server holds of the constraints that it accepts."""
+"""`detent conformance`: whether the answers of a server obey the constraints that it accepts."""
 
 from __future__ import annotations
 

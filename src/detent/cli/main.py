@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser(first: str | None = None) -> Parser:
-    """Return the parser of all commands, or of what the first argument needs."""
+    """Return the parser of all commands, or of the one command that the first argument names."""
     parser = Parser(
         prog="detent", description="Constrain the decoding of a language model to a language.", allow_abbrev=False
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from detent.cli.arguments import Parser
 from detent.cli.terminal import progress
-from detent.errors import ModelError
+from detent.errors import ModelError, VocabularyError
 from detent.models import LlamaCpp, Model, Transformers, load_model
 from detent.vocabulary import Vocabulary
 from detent.vocabulary.gguf import is_gguf, read_gguf_chat_template
@@ -86,8 +86,14 @@ def _transformers(path: Path, *, chat: bool) -> Model:
 
 
 def open_vocabulary(path: Path | None) -> Vocabulary:
-    """Return the vocabulary of a tokenizer's file or folder; None: that of the embedded model."""
+    """Return the vocabulary of a tokenizer's file or folder; None: that of the embedded model.
+
+    A tokenizer that does not say what ends a text has none here: the commands that ask for no model show it as it is.
+    """
     if path is None:
         return load_model().vocabulary
     with progress("reading the tokenizer"):
-        return Vocabulary.from_file(path)
+        try:
+            return Vocabulary.from_file(path)
+        except VocabularyError:
+            return Vocabulary.from_file(path, eos_token_ids=None)

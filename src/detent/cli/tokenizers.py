@@ -1,4 +1,4 @@
-"""`detent tokenizers`: what detent reads of a tokenizer."""
+"""`detent tokenizers`: whether detent can read a tokenizer, and what it finds there."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ def _run(options: Any) -> int:
 def _shown(value: object) -> str:
     if not isinstance(value, list):
         return str(value)
+    if not value:
+        return "none"
     return " ".join(map(str, value[:_SHOWN])) + (" ..." if len(value) > _SHOWN else "")
 
 

@@ -1,4 +1,4 @@
-"""Run the checks, and say what held."""
+"""Runs the checks, and reports which constraints were obeyed."""
 
 from __future__ import annotations
 

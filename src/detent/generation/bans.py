@@ -1,4 +1,4 @@
-"""Banned words: the argument `Ban`, and `BannedWords`, what generation needs of it.
+"""Banned words: the argument `Ban`, and `BannedWords`, which finds the words while a text is generated.
 
 There are two modes, both exact. "mask" restricts the language to the texts without the words, as `detent.without` does.
 "rewind" masks with the language alone, finds a word when it is complete, and rewinds to the token in which the word

@@ -30,7 +30,10 @@ class PromptCache:
         self._sessions: OrderedDict[tuple[int, ...], Session] = OrderedDict()
 
     def open(self, cache: LogitsCache) -> None:
-        """Give a text without a session the longest beginning of its prompt that is known."""
+        """Give a text without a session the one that shares the longest beginning of its prompt, if any is long enough.
+
+        A copy of that session is cropped to the shared beginning and reads the rest of the prompt.
+        """
         prompt = cache.prompt_ids
         shared, known = max(
             ((_common_length(known, prompt), known) for known in self._sessions),

@@ -264,18 +264,19 @@ def token_texts(steps: Sequence[Step], vocabulary: Vocabulary, rewinds: Sequence
 
 
 class Measured(NamedTuple):
-    """What the logits of one step say of the mask: all logarithms are natural."""
+    """Measures of the logits of one step and its mask. All logarithms are natural."""
 
     log_mass: float
+    """The logarithm of the probability, before the mask, of all allowed tokens together."""
     log_total: float
-    """Of the sum of all exponentials."""
+    """The logarithm of the sum of the exponentials of all logits."""
     top: int
     """The most likely id."""
     entropy: float
 
 
 def measure(logits: NDArray[np.float32], mask: NDArray[np.int32]) -> Measured:
-    """Return what the logits of a step say of its mask. Cost: a few passes over the logits in float32."""
+    """Measure the logits of a step and its mask. Cost: a few passes over the logits in float32."""
     top = int(logits.argmax())
     peak = float(logits[top])
     if not math.isfinite(peak):  # NaN comes first in argmax

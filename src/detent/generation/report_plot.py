@@ -36,7 +36,10 @@ _ENTROPY = "#444444"
 
 def draw(report: Report) -> Figure:
     """Draw a report; see `Report.plot`."""
-    from matplotlib.figure import Figure
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("plot needs matplotlib: pip install 'detent[plot]'", name=error.name) from error
 
     class ShownFigure(Figure):
         """A figure that notebooks show without `matplotlib.pyplot`."""

@@ -164,7 +164,7 @@ _ELSEWHERE = {
     ),
     "tool_choice": "the calls are the rule: detent.calls([...], style=...)",
 }
-"""What other libraries take here, and where it is said."""
+"""Options of other libraries, and how the same thing is said here."""
 
 
 def make_request(caller: str, prompt: Prompt, language: AnyRule | None, options: Options) -> Request:

@@ -81,7 +81,7 @@ Received: TypeAlias = Item | BaseException
 
 
 class Inbox:
-    """What a text has written and its reader has not taken. It belongs to one event loop.
+    """The pieces of a text that its reader has not taken yet. An inbox belongs to one event loop.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Inbox:
 
 
 class _Mailbox:
-    """What other threads hand to an event loop: one wake-up for the items of all texts, and of all passes meanwhile."""
+    """Items that other threads hand to an event loop; one wake-up delivers those of all texts and passes so far."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -207,7 +207,7 @@ class Task:
 
     @property
     def stream(self) -> Stream | TurnStream:
-        """What is written."""
+        """The stream that writes the text; opened when it is first used."""
         if self._stream is None:
             self._stream = self._open_stream()
         return self._stream
@@ -417,7 +417,7 @@ class _Reader:
         self._prompts = PromptCache()
 
     def read(self, tasks: list[Task]) -> list[Task]:
-        """Read the sessions of several texts in one pass; return the texts that can go on."""
+        """Read the sessions of several texts in one pass; return the texts, or none if that failed for all."""
         try:
             new = [task for task in tasks if not task.stream.logits_cache.has_session]
             for task in new:

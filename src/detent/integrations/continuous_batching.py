@@ -176,6 +176,6 @@ class ContinuousProcessor(ContinuousBatchingLogitsProcessor):
 
 
 def _continues(state: EngineMatcher, text: list[int]) -> bool:
-    """Whether a text goes on from what a state has taken: request ids may be used again."""
+    """Whether a text begins with the tokens of a state. If not, another request has the same id."""
     taken = state.matcher.token_ids
     return state.failure is not None or text[: len(taken)] == taken

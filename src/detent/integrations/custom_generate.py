@@ -168,7 +168,7 @@ _OWN_PROCESSORS = (
     "TopPLogitsWarper",
     "MinPLogitsWarper",
 )
-"""What `generate` makes of options that the loop applies by itself."""
+"""The processors that `generate` makes of options which the loop here applies by itself."""
 
 
 class _Rows:

@@ -1,8 +1,8 @@
-"""ConstraintCompiler: what each host engine asks of detent, once for all adapters.
+"""ConstraintCompiler: compiles the rules of requests for host engines such as vLLM, with one cache for all requests.
 
 An adapter translates its engine's calls into a `Constraint` and an `EngineMatcher` (`engine_matcher`). Everything else
-is here: which rules there are, the cache of compiled rules, and compiling beside the engine's loop, which can be
-stopped.
+is here: which rules there are, the cache of compiled rules, and compilations in threads beside the engine's loop, which
+can be stopped.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Identity:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """What the text of one request must be.
+    """The rule of the text of one request, with the words that are banned from it.
 
     >>> import detent
     >>> Constraint(detent.json_value(), ban=["null"]).canonical is None

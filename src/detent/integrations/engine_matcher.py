@@ -183,7 +183,7 @@ class EngineMatcher:
             return []
 
     def forced(self) -> list[int]:
-        """Return the tokens that every way on begins with: drafts that are always right."""
+        """Return the tokens with which every continuation of the text begins: drafts that are always right."""
         try:
             return [] if self.failure is not None else self._matcher.forced()
         except Exception as error:
@@ -198,7 +198,7 @@ class EngineMatcher:
             self._fail(error)
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget the tokens and the failure: the next token is the first of a text."""
         self._matcher = self._start()
         self.failure = None
 

@@ -1,7 +1,7 @@
 """HistoryProcessor: the mask of a sequence, for engines that show all its token ids at each step.
 
-llama-cpp-python and mlx-lm call a function with the ids so far and the logits. What it raises is lost there, or comes
-too late, so it fails closed: see `EngineMatcher`.
+llama-cpp-python and mlx-lm call a function with the ids so far and the logits. An exception of the function is lost
+there, or comes too late, so the function fails closed: see `EngineMatcher`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = ["HistoryProcessor"]
 class HistoryProcessor:
     """Follows the ids of one sequence; the adapters of engines derive from it.
 
-    The first ids of a call of the engine are the prompt. A new call is told by ids that do not go on from those of the
-    last one; `reset` tells it in any case.
+    The first ids of a generation are the prompt. Ids that do not continue those of the last call begin a new
+    generation; `reset` begins one in any case.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class HistoryProcessor:
     max_tokens : int, optional
         The budget, as the engine counts it: with end-of-text. The text is complete by then.
     prompt_length : int, optional
-        How many of the first ids are the prompt. None: as many as the first call shows.
+        How many of the first ids are the prompt. None: all ids of the first call.
     """
 
     def __init__(

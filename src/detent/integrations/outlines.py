@@ -2,7 +2,7 @@
 
     generator = outlines.Generator(model, processor=DetentBackend(model).get_regex_logits_processor("[0-9]{3}"))
 
-Outlines chooses among its own backends by name, so a backend of others is used by its processors.
+Outlines finds only its own backends by name. So a processor of this backend is passed to the generator.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""PromptTracker: where the prompt ends, told from the token ids that a logits processor is shown.
+"""PromptTracker: infers where the prompt ends from the token ids that a logits processor is shown.
 
 `generate` of transformers never says where the prompt ends, nor when a new call begins. But within one call the ids
-move in three ways only, and anything else is a new call, whose first ids are its prompt:
+change in three ways only. Any other change is a new call, whose first ids are its prompt:
 
 * step: one id more than last time, after rows that were there last time (beams permute and repeat rows);
 * second look: last time's ids or their beginning; assisted generation begins to verify a draft like this, and goes
   on with longer and longer views of one tensor;
 * turn: after such a verification, one id that departs from the draft.
 
-A new call with as many rows, whose prompt is the last call's ids, cut or with just one more (such as its output, passed
-in again), cannot be distinguished from a step. It is taken to continue the last call.
+One new call looks like a step. It has as many rows as the last call, and its prompt is the ids of that call, cut or
+with just one id more; output that is passed in again is such a prompt. It is taken to continue the last call.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class PromptTracker:
 
 
 def _agree(ids: Ids, others: Ids) -> bool:
-    """Whether both are the same as far as both go."""
+    """Whether the rows are equal up to the length of the shorter ones."""
     length = min(ids.shape[1], others.shape[1])
     return all(_core.equal_ids(*pair) for pair in zip(ids[:, :length], others[:, :length], strict=True))
 

@@ -215,7 +215,7 @@ def _tag(described: _Format, path: str, depth: int) -> _core.Node:
 
 
 def _closed(described: _Format, path: str, depth: int) -> _core.Node:
-    """Return what follows the begin of a tag. Free text ends where the first end stands."""
+    """Return the content of a tag and its end. Free text as the content ends before the first end."""
     content = _node(described.get("content"), f"{path}.content", depth)
     end = _mark(described.get("end"), f"{path}.end", depth)
     whole = concat(content, end)
@@ -287,4 +287,4 @@ _FORMATS: dict[str, tuple[tuple[str, ...], Callable[[_Format, str, int], _core.N
     "repeat": (("min", "max", "content"), _counted),
     "token": (("token",), _token),
 }
-"""The keys of each type of format, and what makes its expression."""
+"""The keys of each type of format, and the function that makes its expression."""

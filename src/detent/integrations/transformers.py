@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["LogitsProcessor"]
 
 _DEFAULT_NEW_TOKENS = 20
-"""What `generate` writes if neither the call nor the generation config says how much."""
+"""The tokens that `generate` writes if neither the call nor the generation config gives a number."""
 
 _MOST_PADDING = 1024
-"""Models pad their logits by so many ids, or a sixteenth of them, at most; more are another vocabulary's."""
+"""Models pad their logits by at most this many ids, or a sixteenth of them; wider logits are another vocabulary's."""
 
 
 class LogitsProcessor:
@@ -73,7 +73,7 @@ class LogitsProcessor:
         The vocabulary of the model, for rules.
     prompt_length : int or None
         How many leading ids of a row are the prompt, padding included: ``inputs["input_ids"].shape[1]``, or 1 for most
-        encoder-decoders. None: the processor tells it from the calls. That is wrong only where a prompt is the last
+        encoder-decoders. None: the processor infers it from the calls. That is wrong only where a prompt is the last
         call's ids and one more (see `PromptTracker`). Pass the number, or call `reset()` before such a call.
     max_new_tokens : int, GenerationConfig or None
         The budget of each row, as given to `generate`: the text is complete when this many tokens are written. Or the
@@ -202,7 +202,7 @@ class LogitsProcessor:
 
 
 class _Local(threading.local):
-    """What one thread remembers of its calls."""
+    """The state of the calls of one thread."""
 
     def __init__(self, start: Callable[[int, int | None], Matcher]) -> None:
         self.tracker = PromptTracker()

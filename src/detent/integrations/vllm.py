@@ -184,5 +184,5 @@ class DetentGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         return self.state.is_terminated
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget the tokens: the next one is the first of a text."""
         self.state.reset()

@@ -174,7 +174,7 @@ class ChatTemplate:
             raise ModelError(f"the chat template of the model fails: {type(error).__name__}: {error}") from None
 
     def _lost(self, chat: Chat, in_form: Callable[[Chat], list[dict[str, Any]]], text: str) -> str | None:
-        """Return what of a conversation is not in its text, or None."""
+        """Return a phrase for a tool, message or call that the text of a conversation lacks; None if it lacks none."""
         probe = _probe(chat)
         try:
             probed = self._render(probe, in_form)

@@ -300,7 +300,7 @@ class _Context:
             if status:
                 reason = "the sessions fill its cache; raise cache_tokens" if status == 1 else f"status {status}"
                 for session, _ in parts:
-                    session.wanted, session.cells = 0, len(session.ids)  # what a failed pass has stored is not known
+                    session.wanted, session.cells = 0, len(session.ids)  # a failed pass may have stored any cells
                 raise ModelError(f"llama.cpp cannot read {size} tokens: {reason}")
         finally:
             self._api.llama_batch_free(batch)
@@ -319,7 +319,7 @@ def _api() -> Any:
     try:
         api = importlib.import_module("llama_cpp")
     except (ImportError, OSError, RuntimeError) as error:
-        raise ModelError(f"a GGUF file needs the package llama-cpp-python: {error}") from None
+        raise ModelError(f"a GGUF file needs llama-cpp-python: {error}; pip install 'detent[gguf]'") from None
     logger = logging.getLogger("llama-cpp-python")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.ERROR)

@@ -2,7 +2,7 @@
 
 The names of special tokens in the text of a template are special tokens; those in the texts of messages are text. So a
 user cannot end a turn by writing `<|im_end|>`. For this, each such name in a message is replaced by a character of the
-private use areas before the template is rendered, and restored in the pieces between special tokens. Tokenizers that
+private use areas before the template is rendered. It is restored in the pieces between special tokens. Tokenizers that
 put a space before texts encode the whole, and the tokens of the characters are replaced.
 """
 

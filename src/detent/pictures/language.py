@@ -33,12 +33,12 @@ _SHOWN_TOKENS = 40
 
 
 def language_body(language: Language[Any], text: str | bytes | None = None) -> str:
-    """Return what the texts of a language are, its automaton, and how a text is read.
+    """Return the HTML of a language: facts about its texts, its automaton, and where a text leaves it.
 
     Parameters
     ----------
     language : Language
-        The language; questions that take too much are left out, and the page says so.
+        The language. Facts that would take too much work are left out, and the page says so.
     text : str or bytes, optional
         A text that is walked through the automaton.
     """
@@ -121,7 +121,7 @@ def _reading(language: Language[Any], text: str | bytes) -> str:
 
 
 def guide_body(guide: Guide) -> str:
-    """Return what a guide is: its language, its vocabulary, and what was built so far."""
+    """Return the HTML of a guide: its language, its vocabulary, and how much of it was built so far."""
     tokens = "any"
     if guide.canonical:
         tokens = "canonical only" if guide.canonical is True else "approximately canonical only"
@@ -134,7 +134,7 @@ def guide_body(guide: Guide) -> str:
 
 
 def matcher_body(matcher: Matcher) -> str:
-    """Return where a matcher is: the text so far, the tokens that may follow, and the shortest way to the end."""
+    """Return the HTML of a matcher: the text so far, the tokens that may follow, and the shortest completion."""
     vocabulary = matcher.guide.vocabulary
     state = "ended" if matcher.is_finished else "may end here" if matcher.is_accepting else "not complete"
     allowed: Sequence[int] = matcher.allowed().tolist()

@@ -49,7 +49,7 @@ class StepLike(Protocol):
 
     @property
     def log_mass(self) -> float | None:
-        """What the mask keeps."""
+        """The logarithm of the probability, before the mask, of all allowed tokens together."""
 
     @property
     def log_probability(self) -> float | None:
@@ -69,7 +69,7 @@ class StepLike(Protocol):
 
 
 class ReportLike(Protocol):
-    """What is drawn of a `detent.Report`."""
+    """A `detent.Report`: the fields that are drawn."""
 
     @property
     def steps(self) -> Sequence[Any]:

@@ -12,7 +12,7 @@ __all__ = ["turn_body"]
 
 
 class TurnLike(Protocol):
-    """What is shown of a `detent.Turn`."""
+    """A `detent.Turn`: the fields that are shown."""
 
     @property
     def thinking(self) -> str | None:

@@ -7,7 +7,12 @@ fails is a row with its error.
 
 from __future__ import annotations
 
-from detent.ray.dataset import generate
-from detent.ray.files import JobSummary, generate_files
+try:
+    from detent.ray.dataset import generate
+    from detent.ray.files import JobSummary, generate_files
+except ModuleNotFoundError as error:
+    if error.name not in {"ray", "pyarrow"}:
+        raise
+    raise ModuleNotFoundError("detent.ray needs Ray: pip install 'detent[ray]'", name=error.name) from error
 
 __all__ = ["JobSummary", "generate", "generate_files"]

@@ -31,7 +31,7 @@ _READ_ROWS = 1000
 
 
 class JobSummary(NamedTuple):
-    """What a job's output folder has.
+    """The counts of the rows in a job's output folder.
 
     Attributes
     ----------

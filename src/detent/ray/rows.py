@@ -123,7 +123,7 @@ class RowGenerator:
 
 
 def _key(request: Request) -> object:
-    """Return what equal rules of different rows share: their JSON, where they have one."""
+    """Return a key that equal rules of different rows share: their JSON, where they have one; else their identity."""
     rule: object = request.language
     if isinstance(rule, (dict, list, tuple)):
         with suppress(TypeError, ValueError):

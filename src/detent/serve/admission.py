@@ -35,7 +35,7 @@ class Admission:
         self.queued = 0
 
     def check(self, texts: int) -> None:
-        """Raise `ApiError` if a request of so many texts cannot wait any more."""
+        """Raise `ApiError` if a request of `texts` texts can neither run nor wait."""
         if self.running + self.queued + texts > self._max_running + self._max_queued:
             raise ApiError(
                 429,

@@ -40,7 +40,7 @@ class TimedConnection(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Read what came, and see what is missing."""
+        """Read bytes, and set the timers of what is missing."""
         super().data_received(data)
         self._watch()
 
@@ -52,7 +52,7 @@ class TimedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
-        """Begin anew: the next head may have come already."""
+        """Set the timers for the next request, whose head may have come already."""
         super().on_response_complete()
         if not self.transport.is_closing():
             self._watch()

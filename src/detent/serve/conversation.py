@@ -26,7 +26,7 @@ _INPUT = "input"
 """The format of a custom tool's input."""
 _INPUTS = {"lark": grammar_rule, "regex": regex_rule}
 _PLAIN = Style(name="plain", call="{name}{arguments}")
-"""For turns without calls of models whose style is not known."""
+"""The style of turns without calls, for models whose style is not known."""
 
 
 @dataclass(frozen=True)

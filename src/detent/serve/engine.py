@@ -56,7 +56,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True)
 class Job:
-    """What a request asks for, whatever API it came by.
+    """One request for texts, the same for all APIs.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Engine:
         self._trim: asyncio.TimerHandle | None = None
 
     async def run(self, work: Callable[[], _Result], *, is_long: bool = False) -> _Result:
-        """Return what a function returns, beside the loop; one that is long takes a thread that compiles."""
+        """Run a function in a thread beside the loop, and return its result; a long one takes a compiler's thread."""
         executor = self.compilers if is_long else self._workers
         return await asyncio.get_running_loop().run_in_executor(executor, work)
 

@@ -25,7 +25,7 @@ Inert: TypeAlias = Any
 
 
 _LONGEST_NAME = 80
-"""Of a longer name, the beginning is compared and shown."""
+"""The most characters of an unknown name that are compared and shown."""
 
 
 class Fields(BaseModel):
@@ -86,7 +86,7 @@ class Ban(Fields):
 
 
 class Body(SamplingFields):
-    """What every request may have: the model, and detent's own fields."""
+    """The fields that every request may have: the model, and detent's own fields."""
 
     model: str | None = None
     stream: StrictBool = False

@@ -1,4 +1,4 @@
-"""JSON texts of bodies: what parsers read in different ways is an error."""
+"""JSON texts of bodies: a text that parsers read in different ways, such as `{"a": 1, "a": 2}`, is an error."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _LONGEST_NAME = 80
 def refuse_ambiguous(data: bytes) -> None:
     """Raise `ApiError` for a name that an object has twice, and for NaN and Infinity, which JSON does not have.
 
-    Most parsers keep the last of equal names and drop the others: a limit that a proxy reads is then not the one that
-    holds. Cost: one more pass over the text, which must be known to be a JSON text.
+    Most parsers take the last of equal names, some the first. So a proxy might check another limit than the one that
+    the server obeys. Cost: one more pass over the text, which must be known to be a JSON text.
     """
     json.loads(data, object_pairs_hook=_members, parse_constant=_refuse_constant)
 

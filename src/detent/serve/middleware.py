@@ -94,7 +94,7 @@ class BodyLimit:
 
 
 def _head_error(headers: Sequence[tuple[bytes, bytes]]) -> ApiError | None:
-    """Return what is wrong with the head of a request."""
+    """Return the error in the head of a request; None if there is none."""
     if sum(len(name) + len(value) for name, value in headers) > _MOST_HEAD_BYTES:
         return ApiError(431, f"the headers have more than {_MOST_HEAD_BYTES} bytes", code="headers_too_large")
     found = dict(headers)

@@ -1,4 +1,4 @@
-"""Rules: which field of a request says what the text must be, and the language that it means."""
+"""Rules: finds the field of a request that has the rule of the answer, and makes its language."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Rule:
     Attributes
     ----------
     param : str
-        The field that says it, for error messages.
+        The field of the request that has the rule, for error messages.
     key : str
         Equal for equal rules.
     make : callable

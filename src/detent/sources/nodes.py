@@ -1,4 +1,4 @@
-"""Nodes that several sources share, short names to build more, and what turns Python values into text."""
+"""Nodes that several sources share, functions that build more, and checks of arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawings of small automata: `draw_automaton` makes one, as SVG or for Graphviz, which is not needed."""
+"""Drawings of small automata: `draw_automaton` makes one, as SVG or as a text for Graphviz."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Guide(Protocol):
 
 
 class Edge(NamedTuple):
-    """What leads from one state to another: the first dozen of its symbols or ranges, and how many there are."""
+    """The transitions from one state to another: the first dozen symbols or ranges, and how many there are."""
 
     source: int
     target: int
@@ -84,7 +84,7 @@ class Drawing:
         return {(source, target): _lines(shown, count) for source, target, shown, count in self.edges}
 
     def dot(self) -> str:
-        """Return it in Graphviz' language.
+        """Return the drawing in Graphviz' language.
 
         >>> import detent
         >>> print(detent.draw_automaton(detent.token_table([(1, 1, 2), (2, 2, 3), (3, 3, 1)], 1, [1])).dot())
@@ -226,7 +226,7 @@ def draw_table(table: TokenDfa, max_states: int, *, in_bytes: bool) -> Drawing:
 def numbered_states(table: TokenDfa, max_states: int) -> dict[int, int]:
     """Return the numbers of the states of a table's first constraint in its drawing, in ascending order."""
     order = [table.start()]
-    for state in order:  # grows while it is read
+    for state in order:  # the list grows in the loop
         order += [after for after in dict.fromkeys(table.next[state].tolist()) if after >= START and after not in order]
         _check_count(len(order), max_states)
     return {state: index for index, state in enumerate(order)}

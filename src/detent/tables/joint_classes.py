@@ -1,4 +1,4 @@
-"""Joint classes: tokens that two tables both take for equal."""
+"""Joint classes: the classes of tokens that have the same token class in every one of some tables."""
 
 from __future__ import annotations
 

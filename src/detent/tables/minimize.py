@@ -55,7 +55,7 @@ def distances(next_state: Ints, accepting: npt.ArrayLike) -> Ints:
         if distance[state] == UNREACHABLE:
             distance[state] = 1
             queue.append(state)
-    for state in queue:  # grows while it is read
+    for state in queue:  # the list grows in the loop
         for before in sources[begin[state] : begin[state + 1]]:
             if distance[before] > distance[state] + 1:
                 distance[before] = distance[state] + 1

@@ -87,7 +87,7 @@ def _pairs(a: Ints, b: Ints, start: tuple[int, int], max_states: int, max_bytes:
     number = {int(refused): REFUSED, int(finished): FINISHED, int(first): START}
     found = [(REFUSED, REFUSED), (FINISHED, FINISHED), start]
     rows = []
-    for state_a, state_b in found:  # grows while it is read
+    for state_a, state_b in found:  # the list grows in the loop
         after_a, after_b = a[state_a].astype(np.int64), b[state_b]
         codes = np.where((after_a != REFUSED) & (after_b != REFUSED), after_a * width + after_b, refused)
         different, inverse = np.unique(codes, return_inverse=True)

@@ -1,4 +1,4 @@
-"""What a batch does with a table, in NumPy: the functions that `detent.torch` and `detent.jax` are tested against.
+"""The steps of a batch in a table, in NumPy: the functions that `detent.torch` and `detent.jax` are tested against.
 
 States, tokens and budgets are int32[batch]. A token that a state does not allow, and an id outside the vocabulary,
 lead to state 0, which allows nothing: on a device nothing can be raised, and a wrong token must not pass unnoticed.

@@ -216,7 +216,7 @@ def _points(names: Sequence[str], edges: Edges) -> list[Point]:
     after: dict[int, list[int]] = {}
     for source, target in edges:
         after.setdefault(source, []).append(target)
-    for node in queue:  # grows while it is read
+    for node in queue:  # the list grows in the loop
         for target in after.get(node, []):
             if layer[target] < 0:
                 layer[target] = layer[node] + 1

@@ -47,7 +47,7 @@ class TokenConstraint:
         self.language = language
 
     def __and__(self, other: TokenConstraint | Language | str | bytes) -> TokenConstraint:
-        """What takes the other's rule too; a string or bytes is taken literally."""
+        """The intersection: token sequences that both allow. A string or bytes is taken literally."""
         if isinstance(other, TokenConstraint):
             both = TokenConstraint(self.automata + other.automata, self.language)
             return both if other.language is None else both & other.language

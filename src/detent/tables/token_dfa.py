@@ -229,7 +229,7 @@ class TokenDfa(Guide):
         return self & language
 
     def __and__(self, other: TokenDfa | Language | str | bytes) -> TokenDfa:
-        """What both allow; see `detent.tables.product.intersect`. A string or bytes is taken literally."""
+        """The intersection: see `detent.tables.product.intersect`. A string or bytes is taken literally."""
         from detent.tables.product import intersect
 
         if isinstance(other, (str, bytes)):

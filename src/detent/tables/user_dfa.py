@@ -123,7 +123,7 @@ class UserDfa:
         return TokenDfa(self._dfa._replace(symbol_class=token_class), vocabulary, [texts], max_bytes=max_bytes)
 
     def __and__(self, other: Language | str | bytes | UserDfa | TokenConstraint) -> Language | TokenConstraint:
-        """What both take: a `Language` over text, and a `TokenConstraint` where one of them is over tokens."""
+        """The intersection: a `Language` if both are over text, a `TokenConstraint` if one is over tokens."""
         both: Language | TokenConstraint = self._rule() & (other._rule() if isinstance(other, UserDfa) else other)
         return both
 
@@ -279,7 +279,7 @@ def _reached(table: Ints, distance: Ints, names: list[Hashable], *, trim: bool) 
     seen = np.zeros(len(table), bool)
     seen[: START + 1] = True
     queue = [START]
-    for state in queue:  # grows while it is read
+    for state in queue:  # the list grows in the loop
         after = np.unique(table[state])
         new = after[~seen[after]]
         seen[new] = True

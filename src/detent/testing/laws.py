@@ -114,7 +114,7 @@ def difference(a: Language, b: Language) -> None:
 
 
 def order(a: Language, b: Language) -> None:
-    """Require that `<=`, `<`, `==`, `counterexample` and the operators tell one story about which holds which."""
+    """Require that `<=`, `<`, `==`, `counterexample` and the operators agree on which language contains which."""
     within = a <= b
     require(within == (a | b == b), "order and |", f"{a!r} <= {b!r} is {within}, but not so a | b == b")
     require(within == (a & b == a), "order and &", f"{a!r} <= {b!r} is {within}, but not so a & b == a")

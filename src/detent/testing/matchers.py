@@ -2,11 +2,12 @@
 
 The promises hold for any guide, whatever its language, vocabulary and budget. At each position:
 
-- the mask has no bit that stands for no token, and is the same when it is asked for again;
-- end-of-text is allowed exactly where the text is complete, and ids without text never are;
-- it is never empty, but where the text is complete and the vocabulary has no end-of-text;
-- every token that it allows can be taken, and a text is left from there; every other raises and changes nothing;
-- a rollback restores it, and a fork is no longer tied to it.
+- every bit of the mask is that of a token, and a second mask is equal;
+- end-of-text is allowed if and only if the text is complete, and ids without text never are;
+- the mask is empty only where the text is complete and the vocabulary has no end-of-text;
+- a matcher can take every allowed token, and the text can then be completed; any other token raises and changes
+  nothing;
+- a rollback restores the position, and a fork does not change it.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ class _Walk:
                 self.require(np.array_equal(alone, row), "batch", f"another row after {fork.token_ids[-1]}")
 
     def refuse(self, token_ids: range | list[int], law: str) -> None:
-        """Try tokens that must raise; what they leave unchanged the caller sees by the mask."""
+        """Try tokens that must raise; the caller checks by the mask that they have changed nothing."""
         before = self.matcher.token_ids
         for token_id in self.sample(token_ids):
             try:

@@ -199,7 +199,7 @@ class _NameTrie:
     def longer(self, state: int) -> Iterator[int]:
         """Yield the functions whose names go on after a state."""
         pending = list(self.children[state].values())
-        for child in pending:  # grows
+        for child in pending:  # the list grows in the loop
             function = self.function[child]
             if function is not None:
                 yield function

@@ -49,7 +49,7 @@ class GrowingValue:
         return LateValue(self, len(self._pieces))
 
     def after(self, count: int) -> Any:
-        """Return the value after so many pieces."""
+        """Return the value after the first `count` pieces."""
         with self._lock:
             if count < self._read:
                 self._partial, self._read = self._make(), 0

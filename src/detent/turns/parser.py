@@ -176,7 +176,7 @@ class Parser:
         return [*found, TurnFinished("mismatch", self.turn, self._reader.offset, self._mismatch())]
 
     def _mismatch(self) -> Mismatch:
-        """Return what was expected after the bytes that are read."""
+        """Return the mismatch after the bytes that are read."""
         dfa = self._rule._dfa()
         data = bytes(self._text)
         position, state = dfa.longest_prefix(data[: self._reader.offset])
@@ -202,7 +202,7 @@ def _token_ids(piece: object) -> Iterable[Any]:
 
 
 class _TextRestriction:
-    """What a combined rule allows of a text."""
+    """Follows a text in the language of a rule that other languages were combined with."""
 
     def __init__(self, rule: Language[Any]) -> None:
         self._dfa = rule._dfa()
@@ -218,7 +218,7 @@ class _TextRestriction:
         return len(data)
 
     def feed_special(self, token_id: int) -> bool:
-        """Without a vocabulary, there are no special tokens."""
+        """Raise `StateError`: without a vocabulary, there are no special tokens."""
         raise StateError(f"token id {token_id} needs a vocabulary")
 
     def is_accepting(self) -> bool:
@@ -227,7 +227,7 @@ class _TextRestriction:
 
 
 class _TokenRestriction:
-    """What a combined rule allows of a token sequence."""
+    """Follows tokens in the language of a rule that other languages were combined with."""
 
     def __init__(self, rule: Language[Any], vocabulary: Vocabulary) -> None:
         self._matcher = _core.Matcher(rule._machine(vocabulary), None, [])

@@ -155,10 +155,13 @@ class Positions:
         return False
 
     def open_parts(self) -> list[OpenPart]:
-        """Return where the text may go on, the end of the text among them, if nothing of it was taken as certain."""
+        """Return the parts in which the text may go on, the end of the text among them.
+
+        Precondition: `take_certain` was not called, so that the trails have the starts of all parts.
+        """
         pending = list(self._positions)
         found: dict[OpenPart, None] = {}
-        for position in pending:  # grows
+        for position in pending:  # the list grows in the loop
             vertex, state = self._graph.vertices[position.vertex], position.state
             if vertex.kind == "name":
                 names = self._graph.names(position.vertex)

@@ -30,7 +30,7 @@ __all__ = ["TurnReader", "TurnRule"]
 
 
 class TurnRule(Protocol):
-    """What reading needs of a rule."""
+    """The rule of a turn, as `TurnReader` uses it."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""TagsRule: what a parser needs of `structural_tags`: free text, and tagged parts as calls."""
+"""TagsRule: the rule by which a parser reads texts of `structural_tags`: free text, and tagged parts as calls."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["TagsRule"]
 class TagsRule:
     """The rule of a text with tags. The name of a call is how its tag begins, and its arguments are the value inside.
 
-    Positions of a text follow the outline, which reads a trigger wherever it stands. The language says besides where a
-    trigger is seen first, so that the parser follows both.
+    With the trigger `aa`, the outline reads the text `aaa` in two ways: the tag begins at once, or after the free text
+    `a`. In the language, a tag begins where its trigger is seen first. So the parser follows both.
     """
 
     answer: Language[Any] | None = None

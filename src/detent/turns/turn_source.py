@@ -29,10 +29,10 @@ from detent.turns.value import TurnValue
 __all__ = ["TurnSource"]
 
 _MOST_CHARACTERS = 500_000
-"""Of the schemas that are compiled to try the orders of arguments: a second or two of work."""
+"""The most characters of all schemas that are compiled to try the orders of arguments: a second or two of work."""
 
 _NO_TAGS: frozenset[str] = frozenset()
-"""In texts, tags are letters."""
+"""The tags that are special tokens in a text: none, since they are letters there."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class TurnSource:
         yield from (replace(each, part=str(part)) for each in found) if found else (part,)
 
     def _of_arguments(self, function: Function, refused: Continuation) -> tuple[Reason, ...]:
-        """Return what refuses the continuation in arguments; nothing if they allow it, or no reason is found."""
+        """Return why the arguments of a function refuse the continuation; nothing if no reason is found."""
         if self.value.style.arguments == "json":
             with collected_warnings():
                 rule = json_schema(function.schema, whitespace="line", formats=function.formats)

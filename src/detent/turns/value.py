@@ -1,4 +1,4 @@
-"""TurnValue: from the text of a turn to a `Turn`, and what its parser needs of the rule."""
+"""TurnValue: the value of a turn's rule. It reads a complete text into a `Turn`, and is the rule of `TurnReader`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The tokenizer attached to a vocabulary: opened at its first use, and then checked against the tokens.
 
-The check encodes a few texts and compares the tokens' bytes with the text, or, where the tokenizer changes texts before
-it encodes them (lower case, NFKC), with the tokenizer's decoding of the same ids.
+The check encodes a few texts and compares the tokens' bytes with the text. If the tokenizer changes texts before it
+encodes them (lower case, NFKC), it compares them with the tokenizer's own decoding of the ids.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CoreTables: what the core makes machines of, for one vocabulary."""
+"""CoreTables: the parts of a vocabulary from which the core makes machines: tries, encoder, pre-token transitions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CoreTables:
     eos_token_ids : sequence of int
         Those among them that end a text.
     encoder : CoreEncoder, callable, or None
-        The tokenizer in the core, or what makes it for a number of ids; None if no file says how it works.
+        The tokenizer in the core, or a function that makes it for a number of ids; None if no file describes it.
     """
 
     __slots__ = ("_encoder", "_special", "_steps", "_tagged", "core", "eos_token_ids", "special_token_ids", "tokens")
@@ -94,7 +94,7 @@ class CoreTables:
         return self._steps
 
     def for_language(self, node: Node) -> tuple[Node, CoreVocabulary]:
-        """Return what a machine is made of: the special tokens too where the language names one.
+        """Return the expression and the core vocabulary of a machine; with special tokens if the language names one.
 
         Raises
         ------

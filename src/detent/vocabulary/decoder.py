@@ -33,7 +33,7 @@ BytesOf = Callable[[Sequence[str]], list[bytes]]
 
 @dataclass(frozen=True)
 class Decoder:
-    """What a token of the model, and an added token, adds to a text."""
+    """How tokens become text: the bytes that each token of the model, and each added token, adds to a text."""
 
     kind: str
     bytes_of_tokens: BytesOf

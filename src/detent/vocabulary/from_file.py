@@ -33,6 +33,11 @@ def read_tokenizer_file(path: Path) -> LoadedTokens:
     if path.suffix != ".json" and not start.startswith(b"{"):
         return table_of_model(source.data, path.name)
     data = expect(parse_without_merges(source.data, path.name), dict, path.name)
+    if data and all(isinstance(value, int) for value in data.values()):
+        raise VocabularyError(
+            f"{path.name} holds the ids of tokens, without what tells their bytes. Name the tokenizer.json beside it. "
+            "If there is none, transformers writes it: AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
+        )
     if "model" in data:
         return table_of_file(data, source)
     if "vocab" in data:
@@ -52,7 +57,10 @@ def _file_in(folder: Path) -> Path:
         if found:
             names = ", ".join(each.name for each in found[:5])
             raise VocabularyError(f"{shown(str(folder), 200)} has several tokenizer files: {names}. Name one of them.")
-    names = ", ".join(sorted(each.name for each in folder.iterdir() if each.is_file())[:8]) or "no files"
+    inside = sorted(folder.iterdir())
+    names = ", ".join([each.name for each in inside if each.is_file()][:8]) or "no files"
+    folders = ", ".join([each.name for each in inside if each.is_dir()][:8])
     raise VocabularyError(
         f"{shown(str(folder), 200)} has no tokenizer.json, tekken.json, tokenizer.model or .gguf file; it has {names}"
+        + (f", and the folders {folders}: name one of them" if folders else "")
     )

@@ -103,7 +103,7 @@ def _bytes_of_tokens(model: str, tokens: list[str], kinds: Sequence[int]) -> lis
         for index in foreign:
             if kinds[index] == _NORMAL:
                 raise VocabularyError(
-                    f"token {index} {shown(tokens[index])} is not raw_tokens in byte-level characters. {RAW_REMEDY}"
+                    f"token {index} {shown(tokens[index])} is not written in byte-level characters. {RAW_REMEDY}"
                 )
         raw_tokens = list(found)
     elif model in ("llama", "t5", "bert"):

@@ -1,7 +1,7 @@
 """Loader: Mistral's tokenizers: `tekken.json`, SentencePiece's `tokenizer.model.v3`, and objects of mistral-common.
 
-A Tekken file lists `default_num_special_tokens` special tokens, which take the first ids, and the tokens of a
-byte-level BPE in base64, whose ids follow by rank, cut at `default_vocab_size`. Older files leave the special tokens
+A Tekken file lists `default_num_special_tokens` special tokens, which take the first ids. The tokens of a byte-level
+BPE, in base64, have the next ids by rank, up to `default_vocab_size`. Older files leave the special tokens
 out: then mistral-common has a fixed list, and fills it up with `<SPECIAL_n>` as it does for files that list too few.
 
 Source: mistral_common/tokens/tokenizers/tekken.py of https://github.com/mistralai/mistral-common.

@@ -17,6 +17,7 @@ Source: src/sentencepiece_model.proto and src/sentencepiece_processor.cc of http
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,16 @@ __all__ = ["read_sentencepiece", "table_of_model"]
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 _TEXT_TAG, _SCORE_TAG, _TYPE_TAG = 0x0A, 0x15, 0x18
+_OTHER_KINDS = (
+    (
+        re.compile(rb"[A-Za-z0-9+/]+=* [0-9]+\r?\n"),
+        "holds the ranks of tiktoken, without the pattern and the special tokens of its encoding. Name the model's "
+        "tokenizer.json, or pass Vocabulary.from_tiktoken a tiktoken.Encoding of these ranks",
+    ),
+    (re.compile(rb"#version"), "holds the merges of a tokenizer without its tokens. Name the tokenizer.json beside it"),
+    (re.compile(rb"\x1f\x8b|PK\x03\x04"), "is compressed. Unpack it, and name the tokenizer's file"),
+)
+"""The first bytes of files that are taken for SentencePiece models, and what they are."""
 _LONG = 0x80
 """A byte of an integer from here on is followed by another byte."""
 
@@ -58,12 +69,15 @@ def table_of_model(data: bytes, name: str, attached: AttachedTokenizer | None = 
     try:
         return _read_model(data).table(attached or AttachedTokenizer(lambda: _open_processor(data)))
     except VocabularyError as error:
+        for start, kind in _OTHER_KINDS:
+            if start.match(data):
+                raise VocabularyError(f"{name} {kind}") from None
         raise VocabularyError(f"{name} is not a SentencePiece model that can be read: {error}") from None
 
 
 @dataclass
 class _Model:
-    """What has been read of a model so far."""
+    """The fields of a model that have been read so far."""
 
     tokens: list[bytes | None] = field(default_factory=list)
     special: set[int] = field(default_factory=set)

@@ -2,7 +2,7 @@
 
 Ids come from the `model` section and from `added_tokens`; bytes come from the `decoder` section (see `decoder`). Added
 tokens that are special never stand for text; the others stand for their content: as UTF-8 under a byte-level decoder
-(they are matched in the text before it is raw_tokens in bytes), through the decoder otherwise. The file is read by
+(they are matched in the text before it becomes bytes), through the decoder otherwise. The file is read by
 Python's `json` alone; the package `tokenizers` is needed only to encode.
 
 Format: https://github.com/huggingface/tokenizers, tokenizers/src/tokenizer/serialization.rs.

@@ -96,7 +96,7 @@ def _bytes_of_slow_tokenizer(tokenizer: Any) -> tuple[Callable[[str], bytes | No
 
         def bytes_of_symbols(name: str) -> bytes:
             if not table.keys() >= set(name):
-                raise VocabularyError(f"token {shown(name)} is not raw_tokens in byte-level characters. {RAW_REMEDY}")
+                raise VocabularyError(f"token {shown(name)} is not written in byte-level characters. {RAW_REMEDY}")
             return bytes(table[character] for character in name)
 
         return bytes_of_symbols, bool(getattr(tokenizer, "add_prefix_space", False))

@@ -8,5 +8,5 @@ __all__ = ["unsupported"]
 
 
 def unsupported(reason: str) -> UnsupportedError:
-    """Return the error that says so."""
+    """Return the error for a tokenizer that cannot be followed for this reason."""
     return UnsupportedError(f"the tokenizer cannot be followed token by token: {reason}")

@@ -53,7 +53,7 @@ class SavedTokens(Sequence[bytes]):
 
 
 class SavedVocabulary(NamedTuple):
-    """What a file has of a vocabulary."""
+    """The parts of a vocabulary that a file stores."""
 
     tables: CoreTables
     leading_space: bool

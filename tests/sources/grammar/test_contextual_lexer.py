@@ -9,7 +9,14 @@ import pytest
 
 import detent
 from detent import grammar
+from detent.limits import Limits
+from detent.sources.diagnostics import GrammarText
+from detent.sources.grammar.contextual_lexer import Guard, Path, Terminals
+from detent.sources.grammar.lark_bnf import expand_ebnf
+from detent.sources.grammar.lark_definitions import Definitions
+from detent.sources.grammar.lark_rules import LarkRules
 from tests.support import lark_grammars as grammars
+from tests.support.derivation import strings
 from tests.support.lark_grammars import random_grammar
 
 lark = pytest.importorskip("lark")
@@ -182,3 +189,27 @@ def test_grammars_that_come_with_lark():
         grammar("start: STRING\n%import python.STRING")
     with pytest.raises(detent.UnsupportedError, match="text from a program"):
         grammar("start: file_input\n%import python.file_input")
+
+
+@pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
+@pytest.mark.parametrize("other", ["[è1]+", "[é1]+", "é?1+", "è|1"])
+def test_characters_that_share_their_first_byte(other, lexer):
+    text = f"start: (WORD OTHER)+\nWORD: /[aé]+/\nOTHER: /{other}/\n%ignore / +/"
+    language = grammar(text, lexer=lexer)
+    parser = lark.Lark(text, parser="lalr" if lexer == "contextual" else "earley", lexer=lexer)
+    for candidate in strings("aéè1 ", 4):
+        assert language.accepts(candidate) == accepts(parser, candidate), candidate
+
+
+def test_no_guard_where_only_the_first_byte_of_characters_is_shared():
+    text = 'start: (NUMBER | "-")+\nNUMBER: /\\d+/\n%ignore /\\s+/'
+    source = GrammarText(text)
+    rules = LarkRules(Definitions(source, Limits()), source, Limits())
+    rules.start("start")
+    assert expand_ebnf(rules, 1_000) is not None  # which finds the terminals
+    terminals = Terminals(rules, Limits())
+    (space,) = rules.ignored
+    following = frozenset(range(len(rules.terminals))) - {space}
+    path = Path(space, frozenset(), frozenset())
+    assert set(terminals.first_bytes(space)) & set(terminals.first_bytes_of(following))
+    assert terminals.narrowed(space, path, following) == (path, Guard.NONE)

@@ -434,9 +434,18 @@ def test_is_model():
     assert not any(map(is_model, [int, list[int], book, Colour, {"type": "object"}, Person.model_construct()]))
 
 
-@pytest.mark.parametrize("value", [{1, 2}, (1, 2), dt.date(2020, 1, 1), Decimal(1)])
-def test_values_are_no_types(value: Any) -> None:
-    with pytest.raises(ArgumentError, match="not a type; pass"):
+@pytest.mark.parametrize(
+    ("value", "advice"),
+    [
+        ({int}, r"not a type; write set\[...\]"),
+        ((int, str), r"not a type; write tuple\[...\]"),
+        ([int], r"list\[...\]"),
+        (dt.date(2020, 1, 1), "not a type; pass date itself"),
+        (Decimal(1), "not a type; pass Decimal itself"),
+    ],
+)
+def test_values_are_no_types(value: Any, advice: str) -> None:
+    with pytest.raises(ArgumentError, match=advice):
         detent.json_schema(value)
 
 

@@ -258,3 +258,10 @@ def test_advice_is_that_of_the_nearest_name(keyword: str, inserted: str, place: 
     nearest = difflib.get_close_matches(name, [*KEYWORDS, *SILENT], n=1, cutoff=0.8)
     expected = f"write {nearest[0]}" if nearest and nearest[0] in KEYWORDS else ""
     assert intended_keyword.__wrapped__(name) == expected
+
+
+def test_a_pattern_is_refused_with_its_own_remedy() -> None:
+    with pytest.raises(detent.UnsupportedSchemaError, match=r"(?s)\^\nwrite both cases out, as in \[Aa\]$") as caught:
+        detent.json_schema({"properties": {"a": {"pattern": "(?i)abc"}}})
+    assert (caught.value.pointer, caught.value.keyword) == ("/properties/a", "pattern")
+    assert caught.value.remedy == "write both cases out, as in [Aa]"

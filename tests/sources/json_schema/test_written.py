@@ -158,6 +158,25 @@ def test_bounds_allow_all_large_and_small_numbers_or_some_or_none(
         assert ByteDfa(_core.intersection([one, _core.complement(other)])).is_empty()
 
 
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ({"type": "integer"}, float.is_integer),
+        ({"const": 3}, lambda value: value == 3),
+        ({"enum": [0.5, 1e-07]}, lambda value: value in (0.5, 1e-07)),
+        ({"multipleOf": 0.5}, lambda value: (2 * value).is_integer()),
+    ],
+)
+@given(st.floats(-1e15, 1e15) | st.floats(-1e-3, 1e-3))
+@example(1e-05)
+@example(0.5)
+@example(3.0)
+def test_numbers_outside_a_set_are_written_as_any_others(condition: Any, holds: Any, value: float) -> None:
+    language = detent.json_schema({"type": "number", "not": condition})
+    assert all(language.accepts(text) == (not holds(value)) for text in (json.dumps(value), javascript(value)))
+    assert not language.accepts("0." + 40 * "3")  # no float has as many digits, and a model could go on for ever
+
+
 def test_bounds_closer_than_floats_leave_the_other_spelling() -> None:
     low, high = "0.1234567890123456789012345", "0.1234567890123456789012347"
     language = detent.json_schema(f'{{"type": "number", "minimum": {low}, "maximum": {high}}}')

@@ -106,3 +106,25 @@ def test_inline_flags():
         _, flags = parse(f"(?{letters})a", 0, LIMITS)
         assert flags & flag
     assert parse("a", 0, LIMITS)[1] == re.U
+
+
+@pytest.mark.parametrize(
+    ("pattern", "remedy"),
+    [
+        (r"\h", r"[ \t]"),
+        (r"a\R", r"(?:\r\n|\n|\r)"),
+        (r"\x{41}", "without braces"),
+        (r"\Q.\E", "re.escape"),
+        ("(?'n'a)", "(?P<name>...)"),
+        ("(?R)", "detent.grammar"),
+        ("(?P>n)", "detent.grammar"),
+        ("(?|a|b)", "(?:...)"),
+        ("(?i)a(?-i)b", "(?-i:...)"),
+        ("[[:alpha:]]", r"\p{Alpha}"),
+        ("[[:^xdigit:]]", r"\P{Xdigit}"),
+    ],
+)
+def test_notations_of_other_engines_have_a_remedy(pattern: str, remedy: str) -> None:
+    with pytest.raises(detent.DetentError) as caught:
+        detent.regex(pattern)
+    assert remedy in str(caught.value)

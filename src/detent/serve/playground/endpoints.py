@@ -53,7 +53,7 @@ class Playground:
         self._studies.close()
 
     def about(self) -> dict[str, Any]:
-        """Return what the page says of the model."""
+        """Return the facts about the model that the page shows."""
         model = self._engine.model
         return {
             "model": self._engine.name,

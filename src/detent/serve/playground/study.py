@@ -42,7 +42,7 @@ _MAX_COUNTED = 20_000
 _SHORT = 24
 """Characters of an expected set that is easy to read."""
 _BYTE_SET = re.compile(r"(?:\[.*\]|'.')(?: or the end)?", re.DOTALL)
-"""What `Mismatch.expected` writes where a front end has no name for it."""
+"""The form of `Mismatch.expected` where a front end has no name for the expected text: a set of bytes."""
 _MOST_REASONS = 4
 _LENGTHS = (2, 4, 8, 16, 32, 64)
 _SHOWN = 400

@@ -44,7 +44,8 @@ class Note:
 class _ForcedSampler(Sampler):
     """Draws as another sampler does, but takes the first tokens of a text from a list.
 
-    It draws for these too, so that a run that is told the tokens of another run goes on as the other one did.
+    It draws for these tokens too. So a run that is given the first tokens of another run, with the same seed, draws the
+    same tokens after them.
     """
 
     def __init__(self, inner: Sampler) -> None:
@@ -82,7 +83,7 @@ class _Judge:
         self._state = dfa.start
 
     def feed(self, data: bytes) -> str | None:
-        """Return what was expected where these bytes leave the language; None if they do not, or did before."""
+        """Return a message if these bytes leave the language; None if they do not, or bytes before them did."""
         for byte in data if self._state else b"":
             try:
                 after = self._dfa.step(self._state, byte)
@@ -97,7 +98,7 @@ class _Judge:
         return None
 
     def end(self) -> str | None:
-        """Return what was expected where the text ends; None if it may end there, or has left the language before."""
+        """Return a message if the text may not end here; None if it may, or has left the language before."""
         if not self._state or self._dfa.is_accepting(self._state):
             return None
         return f"the text ends where {expected_in(self._dfa, self._state)} is expected"

@@ -1,4 +1,4 @@
-"""What calls need of a function: its name, the schema of its arguments, and how they come back as Python values.
+"""Function: a function that may be called, with its name, the schema of its arguments, and their Python values.
 
 Tools of several APIs are read: ``{"name", "description", "parameters"}``, alone or under "function" (OpenAI), with the
 schema under "input_schema" (Anthropic), "inputSchema" (Model Context Protocol) or "parametersJsonSchema" (Gemini), and
@@ -31,7 +31,7 @@ _OTHER_KEYS = frozenset(
     "name description type strict title annotations execution icons _meta outputSchema output_schema return response "
     "behavior cache_control defer_loading allowed_callers input_examples eager_input_streaming".split()
 )
-"""What else a tool may have; it does not change the texts of calls."""
+"""The other keys that a tool may have; they do not change the texts of calls."""
 
 
 @dataclasses.dataclass(frozen=True)

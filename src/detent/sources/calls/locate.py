@@ -1,7 +1,7 @@
-r"""Where JSON values end, and Python literals as JSON: what the parts of a text are, without a parser's recursion.
+r"""Finds where JSON values and Python literals end in a text, and writes Python literals as JSON; without recursion.
 
 A literal becomes JSON token by token: its brackets, commas and colons stay, strings are spelled anew. The text is known
-to be in the language: what is read here is never judged.
+to be in the language, so nothing is checked here.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class TaggedPart:
 
 @dataclass(frozen=True)
 class Tag:
-    """What may stand in a text: how a tag begins and ends, and what stands inside."""
+    """A tag that a text may have: its begin, the language of its content, and its end; `trigger` begins the begin."""
 
     begin: str
     language: Language

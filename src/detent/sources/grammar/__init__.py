@@ -1,8 +1,9 @@
 """Grammars: context-free languages, in Lark's notation, GBNF and W3C-style EBNF.
 
-A reader turns a text into trees (`tree`; `read_lark`, `read_gbnf`, `read_ebnf`), the trees become productions (`lower`,
-`productions`), their common parts are taken out (`factoring`), left recursion is removed (`left_recursion`), and a node
-of the core comes out (`emit`).
+1. A reader turns a text into trees (`tree`; `read_lark`, `read_gbnf`, `read_ebnf`).
+2. The trees become productions (`lower`, `productions`).
+3. Their common parts are taken out (`factoring`), and left recursion is removed (`left_recursion`).
+4. The productions become a node of the core (`emit`).
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""Which terminal Lark's lexer takes, and where it ends, as languages: what is read, and what must not follow.
+"""The texts that Lark's contextual lexer reads as each terminal, and the restriction of the text after each token.
 
-Among the terminals that a parser's state expects, and those that are ignored, the lexer tries one after the other:
-higher priority first, then greater width, then the longer regex, then the name. The first that matches is taken, as far
-as `re.match` goes (`leftmost_match`). Texts that a regex of the same priority matches too are not tried by themselves:
-where the regex has read exactly such a text, the token is that text's (lark 1.3, `lexer.py`: `BasicLexer`,
-`_create_unless`).
+The lexer tries the terminals that the parser's state expects, and the ignored ones, in an order: higher priority, then
+greater width, longer regex, name. It takes the first that matches, as far as `re.match` goes (`leftmost_match`). A
+keyword such as `if` is not tried if a regex of the same priority, such as NAME, matches it too: a token of NAME with
+the text `if` becomes the keyword (lark 1.3, `lexer.py`: `BasicLexer`, `_create_unless`).
 
-So a terminal has *paths*: the entry that reads it, the texts that it must not be, and the entries that must not match
-there. It ends where it cannot be read on, which matters only if what may come next could go on with it. Mostly a
-*guard* says it: what comes next must not begin with one of some characters, such as those of a name.
+A *path* is a way to read a terminal. The regex that matches is its entry: NAME is the entry of the keyword `if`, and
+also of NAME, whose text must not be `if`. Terminals that are tried before the entry must not match.
+
+A *guard* is the restriction of the text after a token: this text must not make the match of the entry longer. After
+`if`, it forbids the characters of names. No guard is needed if no terminal that may come next begins with one of these.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
 from detent.queries import ByteDfa
 from detent.sources.grammar.lark_rules import LarkRules, LarkTerminal
-from detent.sources.grammar.leftmost_match import LeftmostMatch, is_empty, leftmost_match
+from detent.sources.grammar.leftmost_match import LeftmostMatch, leftmost_match
+from detent.sources.grammar.outer_lookaheads import Case, is_empty, is_within
 from detent.sources.grammar.productions import Grammar
 from detent.sources.nodes import ANY_BYTES, CHARACTER
 
 __all__ = ["ContextualLexer", "Guard", "Path", "Terminals"]
 
-# Answers about single terminals are worth so much; what is larger is taken the general way.
+# The limits of a question about terminals. If one is exceeded, the guard is `MAXIMAL`, or there is no escape.
 _STATES = 2_000
 _STEPS = 500_000
 _QUESTION = Limits(states=_STATES, work=_STEPS)
@@ -41,31 +43,39 @@ _DEAD, _ENDS, _GOES_ON = range(3)
 
 
 class Path(NamedTuple):
-    """A way to read a terminal: by which entry, which terminals' texts it must not be, which entries must not match.
-
-    With `option`, only the texts of that alternative of the entry (`Terminals.options`).
-    """
+    """A way to read a terminal; terminals are numbers."""
 
     entry: int
+    """The terminal whose regex matches: the terminal itself, or a regex whose token becomes a keyword."""
     others: frozenset[int]
+    """The keywords whose text the match must not be: the lexer would return that keyword instead."""
     rivals: frozenset[int]
+    """The terminals that are tried before the entry: none of them may match here."""
     option: int | None = None
+    """The one alternative of the entry whose texts the path reads (`Terminals.options`); None: all its texts."""
 
 
 class Guard(IntEnum):
-    """A restriction of the text after a terminal; a larger number names a language with which it must not begin."""
+    """The restriction of the text after a token.
+
+    A number above `NONE` is an index of `Terminals.guards`: the text must not begin with a text of that language.
+    """
 
     NONE = 0
     MAXIMAL = -1
-    """The text after the terminal must not make the match longer."""
+    """The text must not make the match longer; the core checks it (`maximal_munch`)."""
 
 
 class _NoBlankError(Exception):
-    """A terminal without an ignored one before it that guards rest on; the nodes are to be made again."""
+    """An escape has used a blank that cannot come before some terminal; the nodes must be made again."""
 
 
 class Terminals:
-    """What each terminal of some rules matches; questions about pairs are answered once."""
+    """The terminals of a grammar: what each matches, which can match at the same position, and their guards.
+
+    A *blank* is an ignored text of one byte, such as a space, that may come before every terminal. It serves as the
+    *escape* of a guard that does not forbid it: whatever else the guard forbids, the text can go on with the blank.
+    """
 
     def __init__(self, rules: LarkRules, limits: Limits) -> None:
         self.rules, self.limits = rules, limits
@@ -88,7 +98,7 @@ class Terminals:
         return self.rules.terminals[number]
 
     def match(self, number: int) -> LeftmostMatch:
-        """Return what a terminal matches; raises where Lark refuses it, or it looks beyond itself."""
+        """Return the match of a terminal; raise if Lark refuses it, or if its assertions look beyond its text."""
         if number not in self._matches:
             terminal = self[number]
             pattern, source = terminal.pattern, self.rules.source
@@ -107,10 +117,11 @@ class Terminals:
         return self._matches[number]
 
     def options(self, number: int) -> list[LeftmostMatch]:
-        """Return the matches of the alternatives of a terminal, if what may follow depends on the alternative; or none.
+        """Return the matches of the alternatives of a terminal, if they need different guards; else none.
 
-        Nothing makes a comment in `/* */` longer, all but a line's end does so with one after `//`. If all alternatives
-        go on, the terminal as a whole takes fewer states. Together the alternatives must be the terminal.
+        For example, nothing makes a comment in `/* */` longer, but every character except a newline makes a comment
+        after `//` longer. If all alternatives can become longer, the terminal as a whole takes fewer states. The
+        alternatives must have the same texts together as the terminal.
         """
         if number not in self._options:
             match, options = self.match(number), self[number].pattern.options
@@ -133,7 +144,7 @@ class Terminals:
         return [Path(number, frozenset(), rivals, option) for option in options]
 
     def order(self, number: int) -> tuple[int, int, int, str]:
-        """Return what the lexer sorts by."""
+        """Return the key by which the lexer sorts terminals."""
         terminal = self[number]
         pattern = terminal.pattern
         return -terminal.priority, -pattern.widths[1], -len(pattern.value), terminal.name
@@ -159,7 +170,7 @@ class Terminals:
         return self._tentative[regex].accepts(self[text].pattern.value.encode())
 
     def meeting(self, numbers: frozenset[int], number: int) -> frozenset[int]:
-        """Return the terminals among `numbers` that some text begins with besides `number`."""
+        """Return the terminals among `numbers` that may match where `number` does: some text begins with both."""
         candidates = numbers & set().union(*(self._by_first_byte[byte] for byte in self.first_bytes(number)))
         if number in self._meeting_literals:
             candidates -= self._meeting_literals.keys() - self._meeting_literals[number]
@@ -167,7 +178,7 @@ class Terminals:
 
     @cached_property
     def _meeting_literals(self) -> dict[int, set[int]]:
-        """For each literal, the literals of which it is the beginning, or that are its beginning; itself is one."""
+        """For each literal, the literals that begin with it and those that it begins with, itself among them."""
         texts = [(terminal.pattern.literal, number) for number, terminal in enumerate(self.rules.terminals)]
         found: dict[int, set[int]] = {number: {number} for text, number in texts if text is not None}
         beginnings: list[tuple[bytes, int]] = []
@@ -206,7 +217,7 @@ class Terminals:
         return _core.concat([self.match(number).full, ANY_BYTES])
 
     def reading(self, path: Path) -> LeftmostMatch:
-        """Return the match of the entry of a path, or of its alternative."""
+        """Return the match of the entry of a path, or of the alternative that the path reads."""
         return self.match(path.entry) if path.option is None else self.options(path.entry)[path.option]
 
     def texts(self, terminal: int, path: Path) -> _core.Node:
@@ -223,14 +234,18 @@ class Terminals:
         return _core.intersection(parts) if len(parts) > 1 else parts[0]
 
     def is_repeatable(self, number: int) -> bool:
-        """Whether two texts of a terminal, one after the other, are one."""
+        """Whether two texts of a terminal, one after the other, are always one text of it, as of white space."""
         full = self.match(number).full
         twice = _core.intersection([_core.concat([full, full]), _core.complement(full)])
         return self._ask(("repeatable", number), lambda: is_empty(twice))
 
     def narrowed(self, terminal: int, path: Path, following: frozenset[int]) -> tuple[Path, int] | None:
-        """Return a path with the rivals that can matter, and what must not follow; None if no text takes the path."""
+        """Return a path with the keywords and rivals that can match there, and its guard; None if no text takes it.
+
+        `following` are the terminals that may come next.
+        """
         path = path._replace(others=self.meeting(path.others, path.entry))
+        self._check_assumed(path.entry, following)
         texts = self.texts(terminal, path)
         kept: list[int] = []
         following_bytes = self.first_bytes_of(following)
@@ -248,7 +263,11 @@ class Terminals:
         return path._replace(rivals=frozenset(kept)), self._guard(terminal, path, following)
 
     def _guard(self, terminal: int, path: Path, following: frozenset[int]) -> int:
-        """Return what must not follow the texts of a path, if something that may follow would be read on."""
+        """Return the guard of a path: none if no terminal that may follow begins with a byte that the entry reads on.
+
+        The guard forbids the characters that the end of the entry repeats, or the bytes that make the match longer. If
+        neither describes all longer matches, it is `MAXIMAL`.
+        """
         extensions = self.extensions(terminal, path)
         if extensions is None:
             return Guard.MAXIMAL
@@ -260,13 +279,18 @@ class Terminals:
             self._check_lookahead(path.entry, following)
         key = ("loop", path.entry, path.option, extensions.states)
         if self._ask(key, partial(self._reads_on, terminal, path)):
-            return self._guard_number(("loop", (path.entry, path.option)), self.reading(path).loop)
+            loop = self.reading(path).loop
+            is_ascii = min(nexts & (ends | goes_on)) < 0x80  # other first bytes may begin characters outside the loop
+            key = ("follows", path.entry, path.option, following)
+            if not is_ascii and loop is not None and not self._ask(key, partial(self._may_begin, loop, following)):
+                return Guard.NONE
+            return self._guard_number(("loop", (path.entry, path.option)), loop)
         if nexts & goes_on:
             return Guard.MAXIMAL
         return self._guard_number(("bytes", bytes(sorted(ends))), _core.byte_set(bytes(sorted(ends))))
 
     def extensions(self, terminal: int, path: Path) -> _Extensions | None:
-        """Return how the entry of a path reads on after the texts of a terminal; None if that takes too many states."""
+        """Return the bytes that an entry reads on after the texts of a path; None if its automaton is too large."""
         key = (terminal, path._replace(rivals=frozenset()))
         if key not in self._extensions:
             self._extensions[key] = None
@@ -277,7 +301,7 @@ class Terminals:
         return self._extensions[key]
 
     def _automaton(self, entry: int) -> ByteDfa | None:
-        """Return the automaton of what a terminal matches, or None if that is too large."""
+        """Return the automaton of the tentative texts of an entry; None if it is too large."""
         if entry not in self._entries:
             self._entries[entry] = None
             with suppress(LimitError):
@@ -285,7 +309,7 @@ class Terminals:
         return self._entries[entry]
 
     def _states_after(self, terminal: int, path: Path, within: ByteDfa) -> frozenset[int]:
-        """Return the states of the entry's automaton after the texts of a terminal."""
+        """Return the states of the entry's automaton after the texts that a path reads as a terminal."""
         literal = self[terminal].pattern.literal
         if terminal == path.entry and path.option is None:
             others = [self[other].pattern.literal for other in sorted(path.others)]
@@ -312,8 +336,11 @@ class Terminals:
         """
         match = self.match(number)
         assert match.after is not None  # noqa: S101 - the caller has looked
-        accepted = _core.intersection([_SOME_BYTES, _not_before(match.after)])
+        # What one case refuses, another may accept.
+        accepted = _SOME_BYTES if match.cases else _core.intersection([_SOME_BYTES, _not_before(match.after)])
         backtracking = _core.intersection([match.full, _core.concat([match.full, accepted])])
+        if is_empty(backtracking):
+            return
         refused = _core.intersection([_core.concat([backtracking, match.after]), _core.complement(match.full)])
         texts = _core.concat([refused, ANY_BYTES])
         for other in sorted(following):
@@ -325,8 +352,31 @@ class Terminals:
                 remedy = "let it refuse all characters that continue the terminal, or take it away"
                 self.rules.source.unsupported(problem, self[number].offset, remedy)
 
+    def _check_assumed(self, number: int, following: frozenset[int]) -> None:
+        """Raise `UnsupportedError` if the characters that a terminal assumes not to follow it may do so."""
+        assumed = self.match(number).assumed
+        if assumed is None:
+            return
+        texts, characters = assumed
+        longer = _core.concat([texts, characters, ANY_BYTES])
+        others = frozenset(range(len(self.rules.terminals))) - {number}
+        may_follow = self._may_begin(characters, following)
+        if may_follow or any(not is_empty(_core.intersection([self.match(other).full, longer])) for other in others):
+            problem = f"the lookahead at the start of terminal {self[number].name} looks beyond it"
+            remedy = r"let the terminal read on over all that \b takes for a word, as \w does"
+            self.rules.source.unsupported(problem, self[number].offset, remedy)
+
+    def _may_begin(self, characters: _core.Node, numbers: Iterable[int] | None = None) -> bool:
+        """Whether one of some terminals, without `numbers` one of all, may begin with one of some characters."""
+        numbers = range(len(self.rules.terminals)) if numbers is None else numbers
+        first = _core.concat([characters, ANY_BYTES])
+        return any(not is_empty(_core.intersection([self.match(number).full, first])) for number in numbers)
+
     def _reads_on(self, terminal: int, path: Path) -> bool:
-        """Whether the entry reads on after any of the texts just over the characters that its end repeats."""
+        r"""Whether the entry reads on after each text of the path, over all characters of its loop and no others.
+
+        The loop is the set of characters that the end of the entry's regex repeats: `\w` in `[a-z]\w*`.
+        """
         loop, tentative = self.reading(path).loop, self.match(path.entry).tentative
         if loop is None:
             return False
@@ -344,13 +394,13 @@ class Terminals:
         return self._guards[key]
 
     def guard_bytes(self, guard: int) -> frozenset[int]:
-        """Return the bytes that may begin what a guard forbids."""
+        """Return the first bytes of the texts that a guard forbids."""
         if guard not in self._guard_bytes:
             self._guard_bytes[guard] = frozenset(ByteDfa(self.guards[guard]).first_bytes()[1])
         return self._guard_bytes[guard]
 
     def texts_after_guard(self, terminal: int, path: Path, guard: int) -> _core.Node | None:
-        """Return the texts of a terminal that a path reads after a guard; None if none may stand there."""
+        """Return the texts that a path reads as a terminal after a token with a guard; None if there are none."""
         key = (terminal, path._replace(rivals=frozenset()), guard)
         if key not in self._after_guard:
             self._after_guard[key] = self._find_texts_after_guard(*key)
@@ -368,9 +418,10 @@ class Terminals:
 
     @property
     def blanks(self) -> dict[int, bytes]:
-        """The ignored terminals that may come before each terminal and at the end, each with its texts of one byte.
+        """The ignored terminals that have blanks, each with its texts of one byte.
 
-        Texts with one of them after each token show that guards leave something, if they do not forbid it.
+        At first all ignored terminals are assumed to come before every terminal, and before the end of the text.
+        `check_blanks` removes those that do not.
         """
         if self._blanks is None:
             self._blanks = {}
@@ -384,7 +435,7 @@ class Terminals:
         return self._blanks
 
     def with_blanks(self, make: Callable[[], Grammar]) -> Grammar:
-        """Return what a function makes; it is called again if guards rest on a blank that a terminal lacks."""
+        """Return the grammar that a function makes; it is made again if an escape has used a wrong blank."""
         while True:
             try:
                 return make()
@@ -392,7 +443,11 @@ class Terminals:
                 continue  # with fewer blanks
 
     def check_blanks(self, before: Iterable[tuple[int, Path, int]]) -> None:
-        """Note what is ignored before a terminal; `with_blanks` begins anew if a guard rests on something else."""
+        """Remove the blanks that are not among the ignored paths before a terminal.
+
+        If an escape has used one of them, raise an error by which `with_blanks` begins again. Ignored paths with rivals
+        or a guard do not count.
+        """
         found = {number for number, path, left in before if left == Guard.NONE and not path.rivals}
         for number in set(self.blanks) - found:
             del self.blanks[number]
@@ -401,13 +456,17 @@ class Terminals:
                 raise _NoBlankError
 
     def with_escape(self, terminal: int, path: Path, guard: int) -> tuple[Path, int]:
-        """Return a narrowed path with a guard of the core where it has an escape; rules then need not know of it."""
+        """Return a path, with the guard `MAXIMAL` instead of a language if the path has an escape.
+
+        The core checks `MAXIMAL` by itself, so that the rules need not hold the guard.
+        """
         return path, Guard.MAXIMAL if guard > Guard.NONE and self._escape(terminal, path, None) else guard
 
     def _escape(self, terminal: int, path: Path, rivals: _core.Node | None) -> bytes:
-        """Return a text that breaks no guard of a path, whatever follows it; empty if there may be none.
+        """Return an escape of a path: a text after which no restriction of the path can fail; empty if none is found.
 
-        It is a blank after the terminal; where rivals may match instead, some text of the terminal before that.
+        It is a blank after the token. With `rivals`, which must not match at the token, it is the shortest text of the
+        terminal that no rival begins, with the blank.
         """
         extensions = self._extensions.get((terminal, path._replace(rivals=frozenset())))
         if extensions is None:
@@ -434,7 +493,10 @@ class Terminals:
         return text + escape if is_empty(_core.intersection([continued, prefixed])) else b""
 
     def node(self, terminal: int, path: Path, guard: int, pending: int = Guard.NONE) -> _core.Node | None:
-        """Return the node of a narrowed path after a guard; None if no text of it may stand there."""
+        """Return the expression of a narrowed path with its guard; None if it has no text.
+
+        `pending` is the guard of the token before.
+        """
         texts = self.texts_after_guard(terminal, path, pending)
         if texts is None:
             return None
@@ -445,40 +507,51 @@ class Terminals:
             if match.after is None:
                 before.append(match.full)
                 continue
-            texts, rest = self._against_lookahead(path.entry, rival, texts)
-            before.append(rest)
+            for case in match.cases or [Case(match.full, match.after)]:
+                texts, rest = self._against_lookahead(path.entry, rival, case, texts)
+                before.append(rest)
         parts: list[_core.Node] = []
+        ends: list[_core.Node] = []
         escape = b""
         if guard == Guard.MAXIMAL or entry.after is not None:
             escape = self._escape(terminal, path, None)
         if before:
             rest = _core.union(before)
             parts.append(_core.not_followed_by(rest, self._escape(terminal, path, rest)))
-        parts.append(_core.maximal_munch(texts, entry.tentative, escape) if guard == Guard.MAXIMAL else texts)
-        if entry.after is not None:
-            parts.append(_core.not_followed_by(entry.after, escape))
+        for case in entry.cases or [Case(texts, entry.after)]:
+            some = _core.intersection([texts, case.texts]) if entry.cases else texts
+            node = _core.maximal_munch(some, entry.tentative, escape) if guard == Guard.MAXIMAL else some
+            ends.append(node if case.after is None else _core.concat([node, _core.not_followed_by(case.after, escape)]))
+        parts.append(_core.union(ends) if len(ends) > 1 else ends[0])
         return _core.concat(parts) if len(parts) > 1 else parts[0]
 
-    def _against_lookahead(self, entry: int, rival: int, texts: _core.Node) -> tuple[_core.Node, _core.Node]:
-        r"""Return the texts without those that a rival takes first, and what must not begin there besides.
+    def _against_lookahead(
+        self, entry: int, rival: int, case: Case, texts: _core.Node
+    ) -> tuple[_core.Node, _core.Node]:
+        r"""Return the texts of an entry without those of a rival's case, and texts that must not begin there.
 
-        The rival ends in a negative lookahead: a text of it counts only if nothing that it forbids follows. Where the
-        entry reads on over all that is forbidden, as in `if(?!\w)` against `\w+`, the rival's texts are not the
-        entry's.
+        The rival `if(?!\w)` matches `if` unless a `\w` follows. The entry `\w+` reads on over any such character, so
+        `if` is never its match. And where `if` and any other character begin, the rival matches first. Entries that do
+        not read on over all that the lookahead forbids are not supported. Characters with which no terminal begins do
+        not count, such as é after `[a-z]+`.
         """
-        match = self.match(rival)
-        after = match.after
-        assert after is not None  # noqa: S101 - the caller has looked
-        shared = _core.intersection([texts, match.full])
-        reads_on = _core.concat([shared, after])
-        one = is_empty(_core.intersection([after, _core.complement(CHARACTER)]))
-        if not one or not is_empty(_core.intersection([reads_on, _core.complement(self.match(entry).tentative)])):
+        full, after = _core.intersection([self.match(rival).full, case.texts]), case.after
+        if after is None:
+            return texts, full
+        shared = _core.intersection([texts, full])
+        loop, tentative = self.match(entry).loop, self.match(entry).tentative
+        follows = after
+        others = None if loop is None else _core.intersection([after, _core.complement(loop)])
+        key = ("begins", entry, rival, case)
+        if loop is not None and others is not None and not self._ask(key, partial(self._may_begin, others)):
+            follows = _core.intersection([after, loop])
+        if not is_within(after, CHARACTER) or not is_within(_core.concat([shared, follows]), tentative):
             first, second = self[rival], self[entry]
             what = f"the lookahead at the end of terminal {first.name} decides between it and {second.name}"
             remedy = "take the lookahead away, or give the terminals priorities and no common beginning"
             self.rules.source.unsupported(what, first.offset, remedy)
         other = _core.intersection([CHARACTER, _core.complement(after)])
-        return _core.intersection([texts, _core.complement(match.full)]), _core.concat([match.full, other])
+        return _core.intersection([texts, _core.complement(full)]), _core.concat([full, other])
 
     def _ask(self, key: tuple[object, ...], answer: Callable[[], bool]) -> bool:
         if key not in self._answers:
@@ -488,14 +561,14 @@ class Terminals:
 
 @dataclass(frozen=True)
 class ContextualLexer:
-    """The lexer of one set of terminals."""
+    """The lexer of one context: the terminals that the parser expects, and the ignored ones."""
 
     terminals: Terminals
     expected: frozenset[int]
 
     @cached_property
     def entries(self) -> list[tuple[int, list[int]]]:
-        """The terminals that are tried, in order, each with the texts that it may turn out to be."""
+        """The terminals that are tried, in order, each with the keywords that a token of it may become."""
         terminals = self.terminals
         ordered = sorted(self.expected, key=terminals.order)
         texts = [number for number in ordered if terminals[number].pattern.is_text]
@@ -516,12 +589,12 @@ class ContextualLexer:
 
     @cached_property
     def paths(self) -> dict[int, list[Path]]:
-        """The paths by which the parser gets each terminal, in order."""
+        """The paths by which each terminal that is not ignored is read, in the order of their entries."""
         return self._paths[0]
 
     @cached_property
     def skipped(self) -> dict[int, list[Path]]:
-        """The paths by which each ignored terminal is read; what it reads is ignored, whatever else it may be."""
+        """The paths by which each ignored terminal is read. Its texts are ignored even if they are keywords."""
         return self._paths[1]
 
     @cached_property
@@ -552,16 +625,16 @@ def _begins(following: bytes) -> _core.Node:
 
 
 class _Extensions(NamedTuple):
-    """How a terminal's entry reads on after its texts.
+    """The bytes that the entry of a path reads on after the texts of the path.
 
     Attributes
     ----------
     states : frozenset of int
-        The states of the entry's automaton after the texts; all below depends on them alone.
+        The states of the entry's automaton after the texts; they determine the bytes.
     ends : set of int
-        The bytes that, after any of the texts, make a text of the entry.
+        The bytes of which each, after every text of the path, makes a longer text of the entry.
     goes_on : set of int
-        The other bytes that may make one, at once or later.
+        The other bytes that begin a longer text of the entry after some text of the path.
     """
 
     states: frozenset[int]
@@ -582,7 +655,7 @@ def _extensions(within: ByteDfa, states: frozenset[int]) -> _Extensions:
 
 
 def _states_besides(within: ByteDfa, excluded: list[bytes]) -> frozenset[int]:
-    """Return the states of an automaton after its texts, without some."""
+    """Return the states of an automaton after its texts, except the excluded texts."""
     prefixes = {text[:length] for text in excluded for length in range(len(text))}
     reached = {within.start} if not prefixes else set()
     found: set[int] = set()
@@ -594,7 +667,7 @@ def _states_besides(within: ByteDfa, excluded: list[bytes]) -> frozenset[int]:
         row = within.row(state)
         reached.update(row[number] for byte, number in enumerate(within.class_of) if byte not in following)
         ends = (prefix + bytes([byte]) for byte in following if prefix + bytes([byte]) not in prefixes)
-        for end in ends:  # the excluded text itself is none, what continues it is
+        for end in ends:  # the excluded text itself does not count, longer texts do
             reached.update(within.row(within.after(end)))
     reached.discard(0)
     waiting = list(reached)

@@ -21,8 +21,8 @@ from detent.sources.grammar.contextual_lexer import Guard, Path, Terminals
 from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
-from detent.sources.grammar.leftmost_match import is_empty
 from detent.sources.grammar.lower import Lowering
+from detent.sources.grammar.outer_lookaheads import is_empty
 from detent.sources.grammar.productions import Grammar, Symbol, Terminal
 from detent.sources.grammar.substrings import substrings
 from detent.sources.grammar.tree import Repeat, RuleName, Sequence, TerminalNode, Union
@@ -85,11 +85,12 @@ class DynamicLexer:
         """Return a terminal with the ignored terminals before it."""
         guard: int = Guard.NONE
         path = Path(number, frozenset(), frozenset())
-        if self.complete:
+        if self.following is None or self.complete:
             self.check_lookahead(number)
-        else:
-            if self.following is None or self.terminals.narrowed(number, path, self.following) != (path, Guard.NONE):
-                guard = Guard.MAXIMAL
+        if not self.complete and (
+            self.following is None or self.terminals.narrowed(number, path, self.following) != (path, Guard.NONE)
+        ):
+            guard = Guard.MAXIMAL
         size = max(1, len(self.terminals[number].pattern.value) // 4)
         is_regular = guard == Guard.NONE and self.terminals.match(number).after is None
 
@@ -118,11 +119,16 @@ class DynamicLexer:
         return Terminal(node, not first, size, is_regular)
 
     def check_lookahead(self, number: int) -> None:
-        """Raise `UnsupportedError` if a lookahead at the end of a terminal selects among its prefixes."""
-        match = self.terminals.match(number)
+        """Raise `UnsupportedError` if a lookahead at the end of a terminal selects among its prefixes.
+
+        Or if anything may follow, as a nested language may, and a lookahead at the start assumes that some does not.
+        """
+        match, terminal = self.terminals.match(number), self.terminals[number]
+        if match.assumed is not None and self.following is None:
+            problem = f"the lookahead at the start of terminal {terminal.name} looks beyond it"
+            self.rules.source.unsupported(problem, terminal.offset, "take it away, or the %json or %regex")
         longer = _core.intersection([match.full, _core.concat([match.full, _SOME_BYTES])])
-        if match.after is not None and not is_empty(longer):
-            terminal = self.terminals[number]
+        if self.complete and match.after is not None and not is_empty(longer):
             problem = f"the lookahead at the end of terminal {terminal.name} decides which of its prefixes count"
             remedy = "take it away, or pass lexer='contextual' or 'dynamic'"
             self.rules.source.unsupported(problem, terminal.offset, remedy)

@@ -1,7 +1,7 @@
 """Productions with their common parts taken out, and loops for rules that call themselves: the texts stay the same.
 
-A union of productions that begin alike is followed as so many stacks until the productions differ. Readers that write
-shorthands out, as Lark's LALR parser has them, make many such productions. Each rule is rewritten by itself:
+Productions of a rule that begin alike take one stack each until they differ. There are many of them where a reader
+writes shorthands out, as for Lark's LALR parser. Each rule is rewritten by itself:
 
 1. `A -> s A | A t | A u A | b` becomes `C (t | u C)*` with `C -> s C | b`, the least solution of the equation: how the
    operands are grouped makes no difference to the texts.

@@ -61,7 +61,7 @@ class _Annotation:
         self.ignored = terminals.rules.ignored
         self.budget = Grammar(limit=limit)
         self.symbols: dict[tuple[int, _Token, int, int], Terminal | None] = {}
-        # For each state and terminal, how it is read in each class of contexts; or in any.
+        # For each state and terminal, how it is read in each class of contexts; under `_ANY` if it is always the same.
         self.tokens: dict[tuple[int, int], dict[int, _Token]] = {}
         # The terminals that the parser expects, by context, and the context of each state.
         numbers: dict[frozenset[int], int] = {}
@@ -76,7 +76,7 @@ class _Annotation:
         self.known_tokens: dict[tuple[int, int, int, frozenset[int]], _Token] = {}
         self.class_of = self.classify()
         self.exits: dict[_Key, set[_Lexer]] = {}
-        # How the lexer is left by a rule at a move of the automaton, and classes that read what may come next alike.
+        # The results of `decided`; and one class for all classes that read the terminals that may come next alike.
         self.known_decided: dict[tuple[int, _Lexer], _Lexer] = {}
         self.alike: dict[tuple[object, ...], int] = {}
         self.trees: dict[int, list[_Node]] = {}
@@ -112,7 +112,7 @@ class _Annotation:
         return [classes[context] for context in self.context_of]
 
     def token(self, symbol: int, state: int, context: int, contexts: frozenset[int]) -> _Token:
-        """Return how a terminal is read in a context that is one of `contexts`, if `state` shifts it."""
+        """Return how a terminal that `state` shifts is read in a context; `contexts` are all that read it there."""
         after = -1 if symbol == END else self.context_of[self.automaton.goto[state][symbol]]
         key = (symbol, after, context, contexts)
         if key not in self.known_tokens:
@@ -141,14 +141,14 @@ class _Annotation:
         return self.narrowed_readings[key]
 
     def read(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
-        """Return the ways to read a terminal in a state, each with how it leaves the lexer."""
+        """Return the expressions by which a terminal is read in a state, each with the lexer's state after it."""
         key = (symbol, state, lexer)
         if key not in self.readings:
             self.readings[key] = self.find_readings(*key)
         return self.readings[key]
 
     def find_readings(self, symbol: int, state: int, lexer: _Lexer) -> list[tuple[_Lexer, Terminal]]:
-        """Find what `read` gives."""
+        """See `read`, which caches the results."""
         tokens = self.tokens[state, symbol]
         token = tokens.get(_ANY) or tokens.get(lexer[0])
         if token is None:
@@ -193,7 +193,7 @@ class _Annotation:
         return result
 
     def find_exits(self, start: _Key) -> None:
-        """Find in which classes the lexer may be after each annotated rule: the least sets, by a work list."""
+        """Find the states that the lexer may have after each annotated rule: the least sets, by a work list."""
         callers: dict[_Key, set[_Key]] = {}
         self.exits[start] = set()
         waiting = {start: None}
@@ -240,7 +240,7 @@ class _Annotation:
         return self.trees[rule]
 
     def rows(self, rule: _Rule) -> Iterator[list[_Rule | Terminal]]:
-        """Yield the rows of an annotated rule: one for each way in which the lexer may go through them."""
+        """Yield the rows of an annotated rule: each row once for each sequence of lexer states along its symbols."""
         number, state, lexer, end = rule
         for index in self.automaton.rows_of[number]:
             alternatives: list[tuple[_Lexer, list[_Rule | Terminal]]] = [(lexer, [])]
@@ -259,7 +259,11 @@ class _Annotation:
             yield from (row for current, row in alternatives if self.decided(number, state, current) == end)
 
     def decided(self, rule: int, state: int, lexer: _Lexer) -> _Lexer:
-        """Return how a rule leaves the lexer, as far as what may come next is read differently."""
+        """Return the lexer's state after a rule, the same for all states that read alike what may come next.
+
+        Classes that read all terminals of the lookahead alike become one, and a guard that none of them breaks is left
+        out.
+        """
         move = self.automaton.moves[state, rule]
         if (move, lexer) not in self.known_decided:
             number, guard = lexer
@@ -273,7 +277,10 @@ class _Annotation:
         return self.known_decided[move, lexer]
 
     def terminal(self, symbol: int, token: _Token, pending: int, guard: int) -> Terminal | None:
-        """Return what of a terminal leaves a guard, with what is ignored before it, after another guard."""
+        """Return the texts of a terminal that have a guard, with ignored texts before it, as a terminal of productions.
+
+        `pending` is the guard of the token before. None if there are no such texts.
+        """
         key = (symbol, token, pending, guard)
         if key not in self.symbols:
             before, reading = token

@@ -2,8 +2,8 @@
 
 Alternatives inside a row are multiplied out, `x+` is a rule `p: x | p x` that equal repeats share, `x*` is that rule or
 nothing, small counts are written out and large ones built from factors (lark 1.3, `EBNF_to_BNF`,
-`SimplifyRule_Visitor`). Where multiplying out would take over a thousand rows, with which Lark is of no use,
-alternatives become rules instead.
+`SimplifyRule_Visitor`). Where multiplying out would give over a thousand rows, with which Lark itself is too slow to
+use, alternatives become rules instead.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def expand_ebnf(rules: LarkRules, limit: int) -> Bnf | None:
         return numbers[rule]
 
     number(0)
-    while index < len(rules.trees):  # which grows on the way
+    while index < len(rules.trees):  # the list grows in the loop
         _, tree, scope = rules.trees[index]
         try:
             rows = trampoline(partial(_walk, scope=scope, rules=rules, bnf=bnf, number=number), tree)

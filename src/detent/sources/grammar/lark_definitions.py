@@ -45,7 +45,7 @@ class Definitions:
         self.source, self.limits = source, limits
         self.all: dict[str, Definition] = {}
         self.ignored: list[str] = []
-        self.declared: set[str] = set()  # in a library only, of which other parts may be of use
+        self.declared: set[str] = set()  # names of %declare; only libraries may have them
         statements = list(read_statements(source, limits))
         # As in Lark, imports come first, wherever they stand.
         for statement in statements:

@@ -19,7 +19,7 @@ from detent.sources.nodes import short_repr
 
 __all__ = ["LarkRules", "LarkTerminal", "Scope"]
 
-# What Lark calls a literal of one sign.
+# Lark's names of literals of one sign.
 _SIGN_NAMES = {
     **{".": "DOT", ",": "COMMA", ":": "COLON", ";": "SEMICOLON", "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH"},
     **{"\\": "BACKSLASH", "|": "VBAR", "?": "QMARK", "!": "BANG", "@": "AT", "#": "HASH", "$": "DOLLAR"},
@@ -54,7 +54,7 @@ Scope = dict[str, "RuleName | TerminalNode"]
 
 @dataclass
 class LarkRules:
-    """What the start needs, by number. `trees` grows while trees are gone through, as templates come up."""
+    """The rules and terminals that the start needs, by number. Reading one of `trees` may append uses of templates."""
 
     definitions: Definitions
     source: GrammarText
@@ -72,7 +72,7 @@ class LarkRules:
         self._anonymous = 0
         for name, definition in self.definitions.all.items():
             if definition.is_terminal:
-                self._by_pattern[self.pattern(name).key] = name  # of several, the last: as in Lark
+                self._by_pattern[self.pattern(name).key] = name  # of several definitions, the last one, as in Lark
         self.ignored = [self.terminal(name) for name in dict.fromkeys(self.definitions.ignored)]
 
     def start(self, name: str) -> int:

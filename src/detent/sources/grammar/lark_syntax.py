@@ -1,8 +1,7 @@
 """The syntax of Lark's grammars: statements, and the trees of their right sides.
 
 The tokens are those of Lark's own grammar of grammars (lark 1.3, `lark/load_grammar.py`). Beyond it: `&` and `~` in
-terminals, repeats `{m,n}`, `%json {...}`, `%regex {...}`. What a statement means is for others to say
-(`lark_definitions`).
+terminals, repeats `{m,n}`, `%json {...}`, `%regex {...}`. `lark_definitions` finds the meaning of the statements.
 """
 
 from __future__ import annotations

@@ -6,15 +6,15 @@ tentative prefix: an alternative of lower priority never replaces a match of hig
 higher priority may still match with more text. So the matches of a terminal are its tentative texts by maximal munch.
 
 1. The tentative texts are the pattern with a negative lookahead before each choice of lower priority.
-2. `x|y` followed by K becomes `x | (?!x K) y`; `x*` leaves its loop where `(?!x x* K)` holds; `x*?` continues where
+2. `x|y` followed by K becomes `x | (?!x K) y`; `x*` leaves its loop where `(?!x x* K)` holds; `x*?` goes on where
    `(?!K)` holds. All lookaheads stay inside the terminal's text.
 3. A lookahead is left out where the algebra proves that it always holds, which is the common case.
 4. Alternatives that are literals need lookaheads only against literals of which one is a prefix of the other.
    A pattern that is a union of literals loses those that begin with an earlier one, and nothing else.
 5. Where lookaheads are left, the automaton of `leftmost_first` gives the same texts with far fewer states, if it can.
 
-Assertions of the pattern must stay inside the terminal. The exception is a negative lookahead at its very end, which
-becomes a lookahead of the grammar.
+Assertions of the pattern must stay inside the terminal. The exceptions are lookaheads at its very end, which become one
+of the grammar, and at its start before a word (`outer_lookaheads`).
 """
 
 from __future__ import annotations
@@ -22,20 +22,28 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from detent import _core
-from detent.errors import LimitError, UnsupportedError
-from detent.limits import Limits
-from detent.queries import ByteDfa
+from detent.errors import UnsupportedError
 from detent.sources.grammar.leftmost_first import leftmost_first
-from detent.sources.nodes import CHARACTER
+from detent.sources.grammar.outer_lookaheads import (
+    Case,
+    Excluded,
+    final_lookahead,
+    group_body,
+    is_empty,
+    is_within,
+    refuse,
+    without_excluded,
+)
+from detent.sources.nodes import ANY_BYTES, CHARACTER
 from detent.sources.regex.assertions import anchor
 from detent.sources.regex.classes import ANY, ANY_BUT_NEWLINE, make_class
 from detent.sources.regex.parser import ONE_CHARACTER, POSSESSIVE_REPEAT, Item, Operator, ParsedPattern, Tree, op
 from detent.sources.trampoline import trampoline
 
-__all__ = ["LeftmostMatch", "is_empty", "leftmost_match"]
+__all__ = ["LeftmostMatch", "leftmost_match"]
 
 _EPSILON = _core.epsilon()
 _SOME_BYTES = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
@@ -48,9 +56,6 @@ _MAX_STEPS = 64
 
 _MOST_LITERALS = 20_000
 
-# ByteDfa of this file are about single terminals; one that needs more is answered with "perhaps".
-_LIMITS = Limits(states=5_000, work=500_000)
-
 
 class LeftmostMatch(NamedTuple):
     """The languages that describe the matches of a terminal.
@@ -62,15 +67,21 @@ class LeftmostMatch(NamedTuple):
     tentative : Node
         The texts that `re.match` matches in full if nothing follows.
     after : Node or None
-        A text after the match must not begin with one of these.
+        A text after the match must not begin with one of these, with `cases` only after some texts.
     loop : Node or None
         The character set that the pattern repeats without bound at its end.
+    assumed : pair of Node or None
+        Texts and characters: these must not follow those, in any text of the grammar.
+    cases : tuple of Case
+        With different lookaheads at the ends of alternatives: those of each, one of which must hold.
     """
 
     full: _core.Node
     tentative: _core.Node
     after: _core.Node | None = None
     loop: _core.Node | None = None
+    assumed: tuple[_core.Node, _core.Node] | None = None
+    cases: tuple[Case, ...] = ()
 
 
 class _Texts(NamedTuple):
@@ -107,20 +118,60 @@ def leftmost_match(pattern: ParsedPattern) -> LeftmostMatch:
     literals = _literals(tree, flags)
     if literals is not None:
         return LeftmostMatch(_any_of(literals), _any_of(_without_later_extensions(literals)))
+    try:
+        return _match(tree, flags)
+    except UnsupportedError:
+        word = _word_without_excluded(tree, flags)
+        if word is None:
+            raise
+        return word
+
+
+def _match(tree: Tree, flags: int) -> LeftmostMatch:
     search = _Search(tree, flags)
     loose = search.plain[id(tree)].loose
-    # If no text is a proper prefix of another, there is one match, and the order has no influence.
-    search.has_one_match = is_empty(_core.intersection([loose, _core.concat([loose, _SOME_BYTES])]))
+    after, cases, is_absorbed = final_lookahead(tree, flags, search.loose)
+    # If no match is a proper prefix of another, there is one match, and the order has no influence.
+    longer = _SOME_BYTES
+    if after is not None and not (cases or is_absorbed) and is_within(after, CHARACTER):
+        longer = _core.intersection([_SOME_BYTES, _core.complement(_core.concat([after, ANY_BYTES]))])
+    search.has_one_match = is_empty(_core.intersection([loose, _core.concat([loose, longer])]))
     first = search.run(tree, _Context(_NOTHING, 0, flags, at_end=True))
-    if search.is_ordered and search.after is not None:
-        _refuse("a lookahead ends a terminal in which the order of choices counts", "take the lookahead away")
+    if search.is_ordered and after is not None:
+        refuse("a lookahead ends a terminal in which the order of choices counts", "take the lookahead away")
     close = _core.text_scope if search.has_assertion else lambda node: node
     # `after` alone represents the lookahead at the end.
-    full = close(first if search.after is not None else search.plain[id(tree)].full)
+    full = close(first if after is not None else search.plain[id(tree)].full)
     tentative = full
     if search.is_ordered:
         tentative = leftmost_first(tree, flags) or close(first)
-    return LeftmostMatch(full, tentative, search.after, search.last_loop(tree))
+    return LeftmostMatch(full, tentative, after, search.last_loop(tree), cases=tuple(cases))
+
+
+def _word_without_excluded(tree: Tree, flags: int) -> LeftmostMatch | None:
+    r"""Return the match of a word after negative lookaheads, such as `(?!if\b)\w+`.
+
+    None for other patterns, and if the lookaheads depend on the text after the word.
+    """
+    while len(tree) == 1 and tree[0][0] is op.SUBPATTERN:  # a group, such as `(?i:...)`
+        tree, flags = group_body(*tree[0], flags)
+    count = next((index for index, (kind, value) in enumerate(tree) if kind is not op.ASSERT_NOT or value[0] < 0), 0)
+    word = _match(tree[count:], flags) if count else None
+    if word is None or word.loop is None or word.after is not None or word.full is not word.tentative:
+        return None
+    texts, characters = word.full, _core.empty()
+    for _, (_, body) in tree[:count]:
+        search = _Search(body.data, flags)
+        _check_no_assertion(body.data, at_end=True)
+        after, cases, is_absorbed = final_lookahead(body.data, flags, search.loose)
+        found = without_excluded(word.full, word.loop, Excluded(search.plain[id(body.data)].loose, after))
+        if found is None or cases or is_absorbed:
+            return None
+        texts = _core.intersection([texts, found[0]])
+        characters = _core.union([characters, found[1]])
+    left_out = _core.intersection([word.full, _core.complement(texts)])
+    assumed = None if is_empty(characters) else (left_out, characters)
+    return LeftmostMatch(texts, texts, word.loop, word.loop, assumed)
 
 
 def _literals(tree: Tree, flags: int) -> list[bytes] | None:
@@ -163,21 +214,12 @@ def _any_of(texts: list[bytes]) -> _core.Node:
     return _core.union([_core.literal(text) for text in texts])
 
 
-def is_empty(node: _core.Node) -> bool:
-    """Whether a language is certainly empty: False also where the question is too large."""
-    try:
-        return ByteDfa(node, _LIMITS).is_empty()
-    except LimitError:
-        return False
-
-
 class _Search:
     """Two traversals of a pattern: one for the texts of each part, one for the tentative texts."""
 
     def __init__(self, tree: Tree, flags: int) -> None:
         self.has_assertion = False
         self.is_ordered = self.has_one_match = False
-        self.after: _core.Node | None = None
         self.plain: dict[int, _Texts] = {}
         trampoline(self.plain_sequence, (tree, flags))
 
@@ -186,7 +228,7 @@ class _Search:
         while items:
             kind, value = items[-1]
             if kind is op.SUBPATTERN or kind is _ATOMIC:
-                items, _ = _body(kind, value, 0)
+                items, _ = group_body(kind, value, 0)
                 continue
             if kind not in _REPEATS or value[1] != op.MAXREPEAT:
                 return None
@@ -208,7 +250,7 @@ class _Search:
             node = _character(kind, value, flags)
             return _Texts(node, node)
         if kind is op.SUBPATTERN or kind is _ATOMIC:
-            body, flags = _body(kind, value, flags)
+            body, flags = group_body(kind, value, flags)
             return (yield body, flags)
         if kind is op.BRANCH:
             options: list[_Texts] = []
@@ -258,12 +300,16 @@ class _Search:
                 return done.value  # type: ignore[no-any-return]
             known = self.plain[id(items)]
 
+    def loose(self, items: Tree, flags: int) -> _core.Node:
+        """Return the texts of items whose bodies are known, without their assertions."""
+        return _sequence([self.texts(item, flags) for item in items]).loose
+
     def item(self, item: Item, context: _Context) -> _Walk:
         kind, value = item
         if kind in ONE_CHARACTER:
             return _character(kind, value, context.flags)
         if kind is op.SUBPATTERN or kind is _ATOMIC:
-            body, flags = _body(kind, value, context.flags)
+            body, flags = group_body(kind, value, context.flags)
             return (yield body, _Context(context.rest, context.before, flags, context.at_end))
         if kind is op.BRANCH:
             return (yield from self.branch([body.data for body in value[1]], context))
@@ -314,7 +360,7 @@ class _Search:
         if maximum is None:
             return _core.concat([_core.repeat(step, least, None), leave])
         if maximum - least > _MAX_STEPS:
-            _refuse(
+            refuse(
                 f"a count up to {maximum} whose end depends on what `re` tries first",
                 f"bound it by {_MAX_STEPS}, or let what follows begin in another way than what is repeated",
             )
@@ -347,12 +393,12 @@ class _Search:
         return _core.union([_core.repeat(body, maximum, maximum), shorter])
 
     def boundary(self, item: Item, context: _Context) -> _core.Node:
+        if context.at_end and item[1] in _BOUNDARIES:
+            return _EPSILON  # final_lookahead has it
         if item[1] not in _BOUNDARIES:
-            _refuse("an anchor (^, $, \\A, \\Z) looks beyond the terminal", "take it away: terminals follow each other")
+            refuse("an anchor (^, $, \\A, \\Z) looks beyond the terminal", "take it away: terminals follow each other")
         if context.before < 1:
-            _refuse("\\b at the start of a terminal looks before it", "take it away: the longest match ends a word")
-        if context.at_end:
-            _refuse("\\b at the end of a terminal looks beyond it", r"write (?!\w), if a word comes before it")
+            refuse("\\b at the start of a terminal looks before it", "take it away: the longest match ends a word")
         self.check_inside(CHARACTER, context, "\\b")
         self.has_assertion = True
         return self.texts(item, context.flags).full
@@ -363,11 +409,9 @@ class _Search:
         texts = self.texts(item, context.flags)
         if direction < 0:
             if int(body.getwidth()[1]) > context.before:
-                _refuse("a lookbehind looks before the terminal", "take it away, or begin the terminal with more")
+                refuse("a lookbehind looks before the terminal", "take it away, or begin the terminal with more")
         elif context.at_end and kind is op.ASSERT_NOT:
-            after = self.plain[id(body.data)].full
-            self.after = after if self.after is None else _core.union([self.after, after])
-            return _EPSILON
+            return _EPSILON  # final_lookahead has it
         else:
             self.check_inside(self.plain[id(body.data)].loose, context, "a lookahead")
         self.has_assertion = True
@@ -377,7 +421,7 @@ class _Search:
         """Raise `UnsupportedError` if a text may be longer than the rest of the terminal."""
         if not is_empty(_core.intersection([texts, _core.concat([context.rest.loose, _SOME_BYTES])])):
             remedy = "only a negative lookahead may stand at the very end of a terminal"
-            _refuse(f"{what} looks beyond the terminal", remedy)
+            refuse(f"{what} looks beyond the terminal", remedy)
 
 
 def _comparable_literals(bodies: list[Tree], flags: int) -> list[list[int]] | None:
@@ -414,30 +458,24 @@ def _repeat(texts: _Texts, least: int, maximum: int | None) -> _Texts:
     return _Texts(_core.repeat(texts.full, least, maximum), _core.repeat(texts.loose, least, maximum))
 
 
-def _body(kind: Operator, value: Any, flags: int) -> tuple[Tree, int]:
-    """Return the body of a group, and the flags in it."""
-    if kind is _ATOMIC:
-        return value.data, flags
-    _, added, removed, body = value
-    return body.data, ((flags & ~op.TYPE_FLAGS if added & op.TYPE_FLAGS else flags) | added) & ~removed
-
-
-def _check_no_assertion(items: Tree) -> None:
-    waiting = list(items)
+def _check_no_assertion(items: Tree, *, at_end: bool = False) -> None:
+    """Raise `UnsupportedError` if there is an assertion; with `at_end`, if there is one that is not at the end."""
+    waiting = [(items, at_end)]
     while waiting:
-        kind, value = waiting.pop()
-        if kind in (op.AT, op.ASSERT, op.ASSERT_NOT):
-            _refuse("an assertion inside an assertion", "write one, or use & and ~ between terminals")
-        if kind is op.SUBPATTERN or kind is _ATOMIC:
-            waiting.extend(_body(kind, value, 0)[0])
-        elif kind is op.BRANCH:
-            waiting.extend(item for body in value[1] for item in body.data)
-        elif kind in _REPEATS:
-            waiting.extend(value[2].data)
-
-
-def _refuse(what: str, remedy: str) -> NoReturn:
-    raise UnsupportedError(f"{what}\n{remedy}")
+        items, may_end = waiting.pop()
+        for kind, value in reversed(items):
+            is_assertion = kind in (op.AT, op.ASSERT, op.ASSERT_NOT)
+            if is_assertion and not may_end:
+                refuse("an assertion inside an assertion", "write one, or use & and ~ between terminals")
+            if kind is op.SUBPATTERN or kind is _ATOMIC:
+                waiting.append((group_body(kind, value, 0)[0], may_end))
+            elif kind is op.BRANCH:
+                waiting.extend((body.data, may_end) for body in value[1])
+            elif kind in _REPEATS:
+                waiting.append((value[2].data, False))
+            elif kind in (op.ASSERT, op.ASSERT_NOT):
+                waiting.append((value[1].data, False))
+            may_end = may_end and is_assertion
 
 
 def _character(kind: Operator, value: Any, flags: int) -> _core.Node:

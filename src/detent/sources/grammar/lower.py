@@ -20,7 +20,7 @@ _Walk: TypeAlias = "Generator[Tree, _Productions, _Productions]"
 
 
 class Lowering:
-    """What trees of one grammar become; helper rules are added to the grammar.
+    """Translates the trees of one grammar; helper rules are added to the grammar.
 
     A difference becomes a rule without productions, listed in `differences` with its two sides and its source location,
     until all rules are known.

@@ -1,9 +1,9 @@
 """Open rules: which terminals in which rules of a grammar could be read next.
 
-Each terminal in a rule gets a mark (`detent.reason.Marks`). A terminal is open at the end of a text if its mark may
-follow some beginning of the text, and the rest of the text begins the terminal but is not yet all of it. Lexers and
-differences are left out, so that rules alone decide: if an open terminal reads the byte that is refused, the lexer
-takes another terminal, or a difference excludes the text.
+Each terminal in a rule gets a mark (`detent.reason.Marks`). A terminal is *open* if the text can be cut in two so that
+its mark may follow the first part, and a longer text of the terminal begins with the second part. For example, the last
+NUMBER of `sum: NUMBER "+" NUMBER` is open after `1+2`. Lexers and differences are left out, so that rules alone decide.
+If an open terminal reads the refused byte, the lexer takes another terminal, or a difference excludes the text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOST_TERMINALS = 20_000
 """Terminals of a grammar that is searched."""
 
 _MOST_BYTES = 20_000
-"""Of a text whose beginnings are gone through."""
+"""Bytes of a text whose beginnings are searched."""
 
 _Read = Callable[[GrammarText, Limits], dict[str, tuple[Tree, int]]]
 _READERS: dict[str, _Read] = {"gbnf": read_gbnf, "ebnf": read_ebnf}
@@ -91,7 +91,7 @@ class GrammarSource:
         """Return None: a grammar without texts is an error of its own."""
 
     def reasons(self, refused: Continuation) -> tuple[Reason, ...]:
-        """Return the terminals that could be read next; if one of them reads the byte, what takes them away."""
+        """Return the open terminals; if one of them reads the byte, the differences or the lexer that refuse it."""
         if len(refused.text) > _MOST_BYTES or refused.beside or refused.is_excluded:
             return ()
         try:
@@ -127,7 +127,7 @@ class _Search(ABC):
 
     @abstractmethod
     def taken_away(self, refused: Continuation, reading: list[_Occurrence]) -> _Found:
-        """Return why the byte is refused that some terminals would read."""
+        """Return the reason why the byte is refused although the `reading` terminals would read it."""
 
     def mark(self, rule: str, terminal: Terminal, offset: int, name: str = "") -> Terminal:
         """Return a terminal that may be marked; those without a first byte need no mark."""
@@ -137,7 +137,7 @@ class _Search(ABC):
         return replace(terminal, node=_core.union([terminal.node, self.marks.node(len(self.found) - 1)]))
 
     def reasons(self, refused: Continuation) -> _Found:
-        """Return the terminals that are open, or what takes away those that read the byte."""
+        """Return the open terminals; if one of them reads the byte, the differences or the lexer that refuse it."""
         dfa = ByteDfa(_core.without_special(self.marked()))  # a special token is written with the first byte of marks
         opened: dict[int, ByteDfa] = {}
         reading: dict[int, None] = {}
@@ -161,7 +161,7 @@ class _Search(ABC):
 
 
 class _PlainSearch(_Search):
-    """Of a grammar in a notation without a lexer."""
+    """The search in a grammar in a notation without a lexer."""
 
     def __init__(self, source: GrammarSource) -> None:
         super().__init__()
@@ -220,7 +220,7 @@ class _PlainSearch(_Search):
 
 
 class _LarkSearch(_Search):
-    """Of a grammar in Lark's notation."""
+    """The search in a grammar in Lark's notation."""
 
     def __init__(self, source: GrammarSource) -> None:
         super().__init__()
@@ -244,7 +244,7 @@ class _MarkedLexer(DynamicLexer):
 
     def __init__(self, search: _LarkSearch, rules: LarkRules, limits: Limits, terminals: Terminals) -> None:
         super().__init__(rules, limits, terminals, complete=True)
-        search.found.clear()  # of an attempt before
+        search.found.clear()  # terminals of an earlier attempt
         self._search = search
 
     def symbol(self, tree: RuleName | TerminalNode) -> Symbol:

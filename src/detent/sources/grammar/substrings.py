@@ -36,7 +36,7 @@ def substrings(text: str, source: GrammarText, offset: int) -> _core.Node:
         chunks = list(content) if kind == "substring_chars" else _WORDS.findall(content)
     if any("\ud800" <= character <= "\udfff" for chunk in chunks for character in chunk):
         source.malformed("%regex with half of a surrogate pair, which UTF-8 text never holds", offset, "take it away")
-    # Rule i is a run that begins with chunk i or is over; each goes on with the next, so that equal ends are one.
+    # Rule i is a run that begins with chunk i, or nothing. It ends in a call of rule i + 1, so runs share their ends.
     rules = [
         _core.union([_core.epsilon(), _core.concat([_core.literal(chunk.encode()), _core.reference(index + 1)])])
         for index, chunk in enumerate(chunks)

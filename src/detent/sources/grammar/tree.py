@@ -106,7 +106,7 @@ class _Group:
         self.options: list[Tree] = []
         self.parts: list[Tree] = []
         self.met: list[Tree] = []
-        # Before which part a sign stands, and where.
+        # The indices of parts with a sign before them, `-` or `~`, and the offsets of the signs.
         self.minuses: dict[int, int] = {}
         self.negations: dict[int, int] = {}
 
@@ -208,7 +208,7 @@ class Expression:
             parts[-1] = Repeat(last, minimum, maximum)
 
     def minus(self, offset: int) -> None:
-        """Take away from the part that was added last what comes next."""
+        """Note a minus sign: the next part is taken away from the last one."""
         group = self._groups[-1]
         if not group.parts or len(group.parts) in group.minuses:
             self._parts.source.malformed("nothing stands before the minus", offset, "write A - B")

@@ -224,7 +224,7 @@ def _node(
 
 @lru_cache(maxsize=16)
 def _plain_nodes(spelling: JsonSpelling, is_ordered: bool, has_default_texts: bool) -> PlainNodes:
-    """Return what makes the expressions of plain documents; kept, since it knows the expressions of scalars."""
+    """Return the maker of the expressions of plain documents; documents share it and the scalars that it has made."""
     return PlainNodes(spelling, is_ordered=is_ordered, has_default_texts=has_default_texts, closed=closed_schema)
 
 
@@ -273,6 +273,7 @@ def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
     if isinstance(source, (bytes, bytearray, int, float, list)):
         raise ArgumentError(
             f"json_schema needs a dict, a bool, JSON text or a Python type, got {type(source).__name__}"
+            + ("; the type of a list is written list[...]" if isinstance(source, list) else "")
         )
     found = schema_of(source)
     if found is None:

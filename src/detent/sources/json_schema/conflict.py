@@ -1,9 +1,9 @@
 """Conflict: why a schema has no value, as the fewest keywords that exclude each other.
 
 1. Find the innermost subschema that has no value by itself and without which the whole schema would have one.
-2. Remove keywords, members of `properties`, names in `required` and items of `allOf` from it, in halves of halves, as
-   long as no value becomes valid. What is left is minimal: without any part of it there would be a value. (Minimal
-   unsatisfiable subsets by deletion: Zeller & Hildebrandt 2002; Marques-Silva 2010.)
+2. Remove keywords, members of `properties`, names in `required` and items of `allOf` from it, as long as no value
+   becomes valid: all at once, else each half by itself, and so on. The result is minimal: without any of its parts
+   there would be a value. (Minimal unsatisfiable subsets by deletion: Zeller & Hildebrandt 2002; Marques-Silva 2010.)
 
 Every question costs the time of a compilation, so the search ends after a bounded size of schemas, and after a second.
 """
@@ -22,7 +22,7 @@ from detent.sources.diagnostics import json_pointer
 __all__ = ["find_conflict"]
 
 _MOST_CHARACTERS = 300_000
-"""Of the schemas that are compiled."""
+"""The most characters of all schemas that are compiled."""
 
 _MOST_SECONDS = 1.0
 

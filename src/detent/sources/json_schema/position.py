@@ -20,9 +20,9 @@ class Position(NamedTuple):
     """The state after the beginning of a JSON text."""
 
     role: Role
-    """What begins or continues here; after: a value is complete."""
+    """The part of the text that begins or continues here; "after": a value is complete."""
     pointer: str
-    """Of the value; of its object in a name; of the container after a value."""
+    """The JSON pointer of the value; in a name, that of its object; after a value, that of the container."""
     start: int
     """Where the name or the value begins."""
     is_in_object: bool

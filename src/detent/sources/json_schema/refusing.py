@@ -1,6 +1,7 @@
-"""Refusing: which keywords of a schema refuse what a text would go on with.
+"""Refusing: which keywords of a schema refuse a continuation of a text, that is its next byte or its end.
 
-1. If no JSON text goes on so, the syntax refuses it; if a text with members in any order does, their order.
+1. If no JSON text has the continuation, the syntax refuses it. If the schema with its members in any order allows the
+   continuation, the order refuses it.
 2. Otherwise the keywords are the conditions. The reason is a smallest set of them (`detent.reason.smallest`): a schema
    with these keywords alone refuses the continuation, and allows it without any one of them.
 
@@ -22,7 +23,7 @@ from detent.sources.diagnostics import json_pointer
 __all__ = ["Keyword", "refusing_keywords", "without_keywords"]
 
 _MOST_CHARACTERS = 3_000_000
-"""Of the schemas that are compiled for one reason."""
+"""The most characters of all schemas that are compiled for one reason."""
 
 _ANNOTATIONS = frozenset(
     "$schema $id id $anchor $dynamicAnchor $recursiveAnchor $comment $vocabulary title description default examples "
@@ -143,7 +144,7 @@ class _Relaxation:
         return path[-1] not in _KNOWN and (path in self._targets or self._has_definitions(path))
 
     def _has_definitions(self, path: Path) -> bool:
-        """Whether a reference leads to a member of what stands there."""
+        """Whether the target of a reference is inside the value at a path."""
         return path[-1] not in _KNOWN and any(
             len(target) > len(path) and target[: len(path)] == path for target in self._targets
         )
@@ -223,7 +224,7 @@ def _is_condition(schema: dict[str, Any], keyword: str) -> bool:
 
 
 def _consistent(schema: dict[str, Any], dropped: set[str], is_exclusive: bool) -> dict[str, Any]:
-    """Drop what depends on a dropped keyword; make `oneOf` an `anyOf` unless it is kept."""
+    """Drop the keywords that depend on a dropped one; make `oneOf` an `anyOf` unless it is kept."""
     if "if" in dropped:
         schema.pop("then", None)
         schema.pop("else", None)

@@ -100,7 +100,7 @@ class SchemaSource:
         return tuple(Reason("keyword", each.pointer, each.value) for each in found or ())
 
     def _syntax(self, refused: Continuation) -> str:
-        """Name what refuses a text that is no JSON text as it would be written."""
+        """Return the reason why no value has the continuation: the syntax of JSON, or the spelling."""
         wider = {**self.options, "spelling": "any", "whitespace": None}
         if self._refuses(True, refused, wider):
             return "the syntax of JSON"
@@ -126,7 +126,7 @@ class SchemaSource:
 
 
 def _after_member(dfa: ByteDfa, prefix: bytes, found: bytes) -> tuple[str, None] | None:
-    """Return what is expected after a member of an object."""
+    """Return the phrase for the text that is expected after a member of an object; None if there is no better one."""
     following = dfa.expected(dfa.after(prefix))
     members = next((names for gap in (b",", b", ") if (names := _members(_strings(dfa, prefix + gap)))), None)
     if found == b"}" and members and b"}"[0] not in following:

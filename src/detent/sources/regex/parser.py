@@ -92,7 +92,7 @@ ONE_CHARACTER = frozenset({op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY})
 """The operators that match exactly one character."""
 
 POSSESSIVE_REPEAT: Operator = getattr(op, "POSSESSIVE_REPEAT", None)
-"""Of one character only; None before Python 3.11."""
+"""The repeat that never gives back, such as `a*+`; here of one character only. None before Python 3.11."""
 
 _stock_escape = op._escape
 _stock_class_escape = op._class_escape

@@ -1,8 +1,8 @@
 """Algebra: makes formulas, each once, with unit propagation; negates them.
 
-A walk along an object or array takes derivatives of a formula, one for each member or item, as Brzozowski's derivatives
-of regular expressions with schemas in the place of letters. The number of different formulas on the walk stays small,
-where a disjunctive normal form would multiply.
+A walk along an object or array takes derivatives of a formula, one for each member or item. They are like Brzozowski's
+derivatives of regular expressions, with schemas in the place of letters. Few formulas on the walk differ, where a
+disjunctive normal form would multiply.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Most schemas in use are of this form: types, members with their names, items, bounds of the number of items. Their
 expressions follow from the keywords alone (`emit.plain`), without formulas. `read_plain` returns None for any other
-schema and for any argument of a type that it does not expect; the general readers then decide, or report the mistake.
+schema and for any argument of a type that it does not expect; `SchemaDocument` then reads it, or reports the mistake.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ class PlainSchema(NamedTuple):
     """The schema of other members."""
     items: Any
     """The schema of the items."""
-    least: int
-    """The least number of items."""
-    most: int | None
+    min_items: int
+    max_items: int | None
 
 
 def read_plain(schema: Any, year: int, *, is_root: bool = False, advice: Advice | None = None) -> PlainSchema | None:
@@ -87,7 +86,7 @@ def _with_members(plain: PlainSchema, schema: Mapping[str, Any]) -> PlainSchema 
     if bool in types and any(properties.get(name, additional) is False for name in required):
         return None  # no object is valid
     names = dict.fromkeys(required)
-    return PlainSchema(plain.kinds, properties, names, additional, plain.items, plain.least, plain.most)
+    return PlainSchema(plain.kinds, properties, names, additional, plain.items, plain.min_items, plain.max_items)
 
 
 def _are_texts(names: Sequence[object]) -> bool:
@@ -100,17 +99,17 @@ def _are_texts(names: Sequence[object]) -> bool:
 
 def _with_items(plain: PlainSchema, schema: Mapping[str, Any]) -> PlainSchema | None:
     """Add the keywords of arrays; return None if they are not plain."""
-    items, least, most = schema.get("items", True), schema.get("minItems", 0), schema.get("maxItems")
+    items, min_items, max_items = schema.get("items", True), schema.get("minItems", 0), schema.get("maxItems")
     if not plain.kinds & ARRAY or not isinstance(items, (dict, bool)) or schema.get("uniqueItems", False) is not False:
         return None
-    if not _is_count(least) or not (most is None or (_is_count(most) and most >= least)):
+    if not _is_count(min_items) or not (max_items is None or (_is_count(max_items) and max_items >= min_items)):
         return None
-    return PlainSchema(plain.kinds, plain.properties, plain.required, plain.additional, items, least, most)
+    return PlainSchema(plain.kinds, plain.properties, plain.required, plain.additional, items, min_items, max_items)
 
 
 def _has_condition(plain: PlainSchema) -> bool:
     """Whether a schema plainly says something about the members or items of a value."""
-    if plain.required or plain.least or plain.most is not None:
+    if plain.required or plain.min_items or plain.max_items is not None:
         return True
     inner = (*plain.properties.values(), plain.additional, plain.items)
     return not all(schema is True or schema == {} for schema in inner)
@@ -147,9 +146,10 @@ def kinds_of(types: Any) -> int:
 
 
 def assert_nothing(schema: Mapping[str, Any], known: Set[str], advice: Advice | None, *, is_root: bool = False) -> bool:
-    """Whether the members beside the known ones assert nothing, and need no warning; with `advice`, they may need one.
+    """Whether the names in a schema that are not `known` assert nothing.
 
-    Advice is in the order of the schema.
+    A name that needs a warning is added to `advice`, in the order of the schema. Without `advice`, it makes the result
+    False.
     """
     for name in schema:
         if name in known:

@@ -44,7 +44,8 @@ class Texts:
                 f"{keyword} at {pointer or 'the root'}: {error}", pointer=pointer, keyword=keyword
             ) from None
         except UnsupportedError as error:
-            self._diagnostics.refuse(node, keyword, str(error), "write it without that")
+            reason, _, remedy = str(error).rpartition("\n")
+            self._diagnostics.refuse(node, keyword, reason, remedy)
         self._patterns[pattern] = found
         return found
 

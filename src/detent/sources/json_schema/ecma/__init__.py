@@ -91,7 +91,7 @@ def _build(pattern: str, bounds: Limits) -> _core.Node:
         branches = whole.data[0][1][1]
     if not any(_is_split(branch.data) for branch in branches):
         node = translate(whole.data, op.SRE_FLAG_ASCII, bounds.pattern_size)
-        # What may be empty is found in every text, unless it looks around: `.*`, `a?`.
+        # A pattern that matches the empty text, such as `a?`, matches in every text, unless it has assertions.
         return UTF8 if not _LOOKS.search(pattern) and ByteDfa(node).accepts(b"") else node
     return _core.union([_branch(branch.data, bounds.pattern_size) for branch in branches])
 
@@ -117,7 +117,7 @@ def _open(whole: Body, direction: int) -> None:
 
 
 def _parts(items: list[Item], index: int) -> list[Body]:
-    """Return the bodies inside an item of which one has an anchor at its edge."""
+    """Return the bodies inside an item: its alternatives. At least one of them has an anchor at its edge."""
     kind, value = items[index]
     if kind is op.BRANCH:
         branches: list[Body] = value[1]
@@ -135,7 +135,7 @@ def _is_split(items: list[Item]) -> bool:
 
 
 def _asserts(items: list[Item], index: int, direction: int) -> bool:
-    """Whether the item is an assertion in that direction, and the text's start (or end) is beside it or all such."""
+    """Whether an item of a sequence that begins (or ends) with an anchor is an assertion in that direction."""
     edge, anchor = (0, START) if direction == _LOOKAHEAD else (-1, STOP)
     if not 0 < index < len(items) - 1 or items[edge] != anchor:
         return False

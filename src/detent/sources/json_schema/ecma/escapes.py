@@ -1,8 +1,8 @@
 r"""Escapes of ECMA-262 regular expressions: the meaning of what follows a backslash, inside a class and outside.
 
 The meaning is that of the flag u. Where that flag makes an escape an error, Annex B's meaning is taken for punctuation
-(`\-`, `\_`, `\@`: the character itself); letters and digits without a meaning are refused, since patterns that have
-them come from other dialects (`\A`, `\Z`, `\h`) and mean something else there.
+(`\-`, `\_`, `\@`: the character itself). Letters and digits without a meaning are refused: patterns with `\A`, `\Z` or
+`\h` come from other dialects, in which these mean something else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""ECMA-262 regular expressions as the tree that `detent.sources.regex.translate` reads.
 
-One pass with an explicit stack of open groups. The grammar is that of the flag u; where it is an error there and has a
-meaning in Annex B of ECMA-262, that meaning is taken, since schemas have been written so for long: a brace or a closing
+One pass with an explicit stack of open groups. The grammar is that of the flag u. Some errors of that grammar have a
+meaning in Annex B of ECMA-262 and have long been used in schemas, so that meaning is taken: a brace or a closing
 bracket that stands for itself, `[\w-.]`, a repeated lookahead, punctuation after a needless backslash.
 """
 

@@ -15,7 +15,7 @@ __all__ = ["emit_array"]
 
 _MAX_MEMBERS = 16
 """The number of listed values whose sets are states. A list of distinct items has the states of one text only."""
-_WORK_OF_STATE = 4  # a state of an array takes as long as so many branches of a combination
+_WORK_OF_STATE = 4  # a state of an array takes as long as four branches of a combination
 _MAX_NESTED_STATES = 10_000
 _MAX_NESTED_BYTES = 1 << 25
 _MAX_NESTED_WORK = 10**6
@@ -157,7 +157,7 @@ class _ArrayWalk:
         return _core.union(parts)
 
     def _after_item(self, index: int, formula: Formula) -> Continuation:
-        """Return what follows an item before the item at an index."""
+        """Return the rest of an array after the item before an index."""
         key = (min(index, self.plan.last), formula)
         found = self._continuations.get(key)
         if found is None:
@@ -184,7 +184,7 @@ class _ArrayWalk:
         return concat(repeat(_core.union(loops), 0, None), _core.union(parts))
 
     def _emit_repeated(self, index: int) -> Task:
-        """Emit what follows where only the number of items is open."""
+        """Emit the rest of an array in which only the number of items is undecided."""
         plan, spelling, most = self.plan, self.spelling, self.plan.most
         least = lower_count(max(plan.least - index, 0))
         if most is not None and index >= most:

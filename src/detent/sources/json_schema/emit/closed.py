@@ -1,8 +1,8 @@
 """Closed schemas: small schemas inside a document that refer to nothing, as expressions that all documents share.
 
-Unions with null, lists of values, and formats without a type recur from document to document. The general way makes the
-expression of each of them once, from the schema alone. A schema that has a fault, no value or a
-warning is left to the document, which knows where it is.
+Unions with null, lists of values, and formats without a type recur from document to document. The solver makes the
+expression of each once, from the schema alone. A schema with an error, a warning or no value is left to the solver of
+its document, whose messages say where the schema is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LARGEST = 1 << 14
 
 
 class _LargeNodeError(Exception):
-    """An expression that is not kept: a cache of functions keeps no exceptions."""
+    """Carries an expression that is too large for the cache: `lru_cache` does not cache exceptions."""
 
     def __init__(self, node: _core.Node) -> None:
         self.node = node

@@ -50,7 +50,7 @@ class Emitter:
         self._rules: list[_core.Node] = []
         self._rule_of: dict[_Target, int] = {}
         self._active: dict[_Target, int] = {}
-        """What is being emitted, and its depth."""
+        """The conjunctions and continuations that are being emitted, with their depths."""
         self._value_depth = 0
         """The depth of the innermost active conjunction that is about a value of its own."""
         self._weights: dict[Conjunction, int] = {}

@@ -43,7 +43,7 @@ from detent.sources.types.digits import DIGIT, decimals, naturals
 __all__ = ["any_number", "number_literal", "number_node", "number_text"]
 
 _MAX_DIGITS = 4000
-_FEW_DIGITS = 40  # of bounds whose expressions are kept by the hundred
+_FEW_DIGITS = 40  # of bounds whose expressions are cached
 _MAX_LISTED_MULTIPLES = 10_000
 _MAX_DIVISOR_DIGITS = 100  # of divisors, whose remainders cost the square of it
 
@@ -227,7 +227,7 @@ def _is_long(bound: Decimal | None) -> bool:
 
 _cached = lru_cache(maxsize=500, typed=True)(_build)
 _cached_large = lru_cache(maxsize=8, typed=True)(_build)
-"""For multiples and long bounds, whose expressions take up to 6 MB each: a few, so that memory stays bounded."""
+"""The cache of multiples and long bounds. Their expressions take up to 6 MB each, so it is small."""
 
 
 def _stricter(inclusive: Decimal | None, exclusive: Decimal | None, direction: int) -> tuple[Decimal | None, bool]:
@@ -290,13 +290,17 @@ def _written_decimals(half: HalfLine) -> _core.Node:
     else:
         plain = magnitudes(half)
     texts = [_core.intersection([WRITTEN_DIGITS, plain])] if plain else []
-    for node, low, high in ((WRITTEN_SMALL, Decimal(0), SMALL), (WRITTEN_LARGE, LARGE, None)):
-        members = [each for each in intervals if each.meets(low, high)]
-        if any(each.includes(low, high) for each in members):
-            texts.append(node)
-        else:
-            texts += [_core.intersection([node, _scientific(each)]) for each in members]
+    texts += _written_exponents(WRITTEN_SMALL, Decimal(0), SMALL, half)
+    texts += _written_exponents(WRITTEN_LARGE, LARGE, None, half)
     return union(*texts)
+
+
+def _written_exponents(node: _core.Node, low: Decimal, high: Decimal | None, half: HalfLine) -> list[_core.Node]:
+    """Return the texts of `node` that are members, where those of `node` are of numbers between `low` and `high`."""
+    members = [each for each in half.intervals() if each.meets(low, high)]
+    if any(each.includes(low, high) for each in members):
+        return [node]
+    return [_core.intersection([node, _scientific(each)]) for each in members]
 
 
 @lru_cache(maxsize=50)
@@ -398,8 +402,13 @@ def _multiples(
     fraction = FractionPart.ANY if not written else FractionPart.NONE if integer else FractionPart.WRITTEN
     for sign, half in (("", line.positive), ("-", line.negative)):
         found = None if half.is_empty() else _multiples_of(half, divisors, fraction)
-        if found is not None:
-            texts.append(concat(sign, found))
+        if found is None:
+            continue
+        if fraction is FractionPart.WRITTEN and not divisors.of:  # any fraction, which a divisor would bound
+            found = _core.intersection([WRITTEN_DIGITS, found])
+            if min(divisors.none_of) >= SMALL * 10**divisors.decimal_places:  # no multiple has a small exponent
+                found = union(found, *_written_exponents(WRITTEN_SMALL, Decimal(0), SMALL, half))
+        texts.append(concat(sign, found))
     return union(*texts) if texts else None
 
 

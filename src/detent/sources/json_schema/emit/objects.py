@@ -130,7 +130,7 @@ class _OrderedWalk:
         return not is_counted and plan.counts_free_names(formula)
 
     def _kinds(self, formula: Formula, is_written: bool) -> Continuation:
-        """Return what follows a member, or the opening bracket, where free members have kinds."""
+        """Return the rest of an object after a member, or after the opening bracket, where free members have kinds."""
         return Continuation(lambda: self._emit_kinds(formula, is_written))
 
     def _emit_kinds(self, formula: Formula, is_written: bool) -> Task:
@@ -141,7 +141,7 @@ class _OrderedWalk:
         return _core.union([end, some]) if self.plan.is_complete(formula) else some
 
     def _after_member(self, formula: Formula) -> Continuation:
-        """Return what follows a member: free members and the end of the object."""
+        """Return the rest of an object after a member: free members and the closing bracket."""
         found = self._continuations.get(formula)
         if found is None:
             self.plan.solver.spend(1)
@@ -149,7 +149,7 @@ class _OrderedWalk:
         return found
 
     def _first_free(self, formula: Formula) -> Continuation:
-        """Return what follows the opening bracket where no member has been written."""
+        """Return the rest of an object after the opening bracket, where no member has been written."""
         return Continuation(lambda: self._emit_first_free(formula))
 
     def _is_counted(self, least: int) -> bool:

@@ -1,29 +1,26 @@
-"""Plain schemas to expressions: the members and items of a schema as its keywords have them, without formulas.
+"""Plain schemas to expressions: each keyword decides its own part of the expression, without formulas and solver.
 
-The expressions are those that `objects` and `arrays` emit for the same schema along a plan.
+For example, `{"type": "array", "items": {"type": "null"}, "minItems": 1}` becomes `"[" null ("," null)* "]"`. The
+expressions are those that `objects` and `arrays` emit for the same schema along a plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence, Set
-from functools import reduce
-from operator import or_
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Generator, Mapping
+from typing import Any, Protocol, TypeAlias
 
 from detent import _core
-from detent.sources.diagnostics import json_pointer
-from detent.sources.json_schema.assertions.diagnostics import Diagnostics
-from detent.sources.json_schema.assertions.keywords import unknown_name
 from detent.sources.json_schema.assertions.plain import (
     ANNOTATIONS,
     Advice,
     PlainSchema,
     assert_nothing,
-    kinds_of,
     listed_strings,
     read_plain,
 )
 from detent.sources.json_schema.assertions.texts import unknown_format
+from detent.sources.json_schema.emit.plain_references import SCALARS, PlainRead, target, targets, union_targets
+from detent.sources.json_schema.emit.plain_warnings import PlainWarnings
 from detent.sources.json_schema.emit.scalars import CONSTRAINTS, constrained_scalar
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Request, Task, ValueEmitter, union_of
@@ -45,99 +42,17 @@ from detent.sources.json_schema.solve.string_sets import StringSet
 __all__ = ["PlainEmitter", "PlainNodes"]
 
 _TYPED = ANNOTATIONS | {"type"}
-_REFERRING = ANNOTATIONS | {"$ref"}
-_WRAPPING = ANNOTATIONS | {"allOf"}
-_UNITING = ANNOTATIONS | {"anyOf", "oneOf"}
-_FEWEST_OPTIONS = 2
-_LONGEST_CHAIN = 10
 _CONSTRAINED = ANNOTATIONS | CONSTRAINTS
 _NUMBERS = {INTEGER: [NumberRange(is_integer=True)], NUMBER: [NumberRange()]}
 _Inner: TypeAlias = "Generator[Request, _core.Node, _core.Node | None]"
 _SCALAR_KINDS = NULL | BOOLEAN | NUMBER | STRING
-_SCALARS = {"null": NULL, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING}
 
 
 class ClosedSchemas(Protocol):
     """The function `closed_schema`, which needs plain schemas itself."""
 
     def __call__(self, spelling: Spelling, uri: str, schema: dict[str, Any], *, is_ordered: bool) -> _core.Node | None:
-        """Return the expression of a schema that is not plain; None if the general way is due."""
-
-
-class _Read(NamedTuple):
-    """A schema of a document: a plain one, or anyOf or oneOf alone."""
-
-    plain: PlainSchema | str
-    """The keywords, or the one keyword."""
-    ends: list[Any]
-    """Where its members, other members and items lead to, or its options."""
-
-
-class _Warnings:
-    """The warnings that are due once a document has turned out to be plain."""
-
-    def __init__(self) -> None:
-        self._formats: dict[int, str] = {}
-        self._advice: dict[int, Advice] = {}
-
-    def note(self, schema: Any, advice: Advice | None) -> None:
-        """Note the names in a schema that resemble keywords."""
-        if advice:
-            self._advice[id(schema)] = advice
-
-    def note_format(self, schema: Any, message: str) -> None:
-        """Note the format of a schema that has no effect."""
-        self._formats[id(schema)] = message
-
-    def issue(self, root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> bool:
-        """Issue the warnings; return False, and issue none, if the general way may not read all schemas."""
-        if not (self._formats or self._advice):
-            return True
-        if any(_has_unread_parts(each.plain) for each in plain.values()):
-            return False
-        messages: list[str] = []
-        formats = self._formats.copy()
-        for schema, pointer in _pointers(root, plain, dialect):
-            where = pointer or "the root"
-            if id(schema) in formats:
-                messages.append(formats.pop(id(schema)))
-            messages += [unknown_name(name, where, intended) for name, intended in self._advice.get(id(schema), ())]
-        messages += formats.values()
-        diagnostics = Diagnostics(lenient=False)
-        for message in messages:
-            diagnostics.warn(message)
-        return True
-
-
-def _has_unread_parts(plain: PlainSchema | str) -> bool:
-    if isinstance(plain, str):
-        return False
-    return plain.items is False or plain.most == 0 or any(inner is False for inner in plain.properties.values())
-
-
-def _pointers(root: Any, plain: Mapping[int, _Read], dialect: Dialect) -> Iterator[tuple[Any, str]]:
-    """Yield the schemas of a document, each once and in its order, with their JSON pointers."""
-    seen: set[int] = set()
-    pending: list[tuple[Any, str]] = [(root, "")]
-    while pending:
-        schema, pointer = pending.pop()
-        while (following := _following(schema, root, dialect)) is not None:
-            schema, where = following
-            pointer = where[1:] if where.startswith("#") else pointer + where
-        if id(schema) in seen:
-            continue
-        seen.add(id(schema))
-        yield schema, pointer
-        if id(schema) not in plain:
-            continue
-        found = plain[id(schema)].plain
-        if isinstance(found, str):
-            options = [(one, f"{pointer}/{found}/{index}") for index, one in enumerate(schema[found])]
-            pending += reversed(options)
-            continue
-        inner = [(schema, json_pointer(("properties", name))) for name, schema in found.properties.items()]
-        inner += [(found.additional, "/additionalProperties"), (found.items, "/items")]
-        pending += [(one, pointer + path) for one, path in reversed(inner)]
+        """Return the expression of a schema that is not plain; None if the solver of its document must decide."""
 
 
 class PlainNodes:
@@ -156,13 +71,13 @@ class PlainNodes:
         self._closed_schemas = closed
         self._types: dict[tuple[str, int], _core.Node] = {}
 
-    def document(self, root: Any, dialect: Dialect, most: int) -> _core.Node | None:
-        """Return the expression of a document of plain schemas alone, at most so many; None for any other one."""
+    def document(self, root: Any, dialect: Dialect, max_schemas: int) -> _core.Node | None:
+        """Return the expression of a document of plain schemas alone, at most `max_schemas` of them; else None."""
         known: dict[int, _core.Node] = {}
-        plain: dict[int, _Read] = {}
-        start = _end(root, root, dialect)
+        plain: dict[int, PlainRead] = {}
+        start = target(root, root, dialect)
         pending = [start]
-        warnings = _Warnings()
+        warnings = PlainWarnings()
         while pending:
             schema = pending[-1]
             if id(schema) in known:
@@ -172,7 +87,7 @@ class PlainNodes:
                 known[id(schema)] = self._whole(*plain[id(schema)], known)
                 continue
             found = self._read(schema, root, dialect, warnings)
-            if len(plain) >= most:
+            if len(plain) >= max_schemas:
                 return None
             if found is None:
                 closed = self._closed(schema, dialect) if schema is not root else None
@@ -181,26 +96,26 @@ class PlainNodes:
                 known[id(schema)] = closed
                 continue
             plain[id(schema)] = found
-            open_schemas = self._note_scalars(found.ends, dialect, warnings, known)
-            if any(id(one) in plain for one in open_schemas):
+            unknown = self._note_scalars(found.targets, dialect, warnings, known)
+            if any(id(one) in plain for one in unknown):
                 return None  # a schema inside itself
-            pending += open_schemas
+            pending += unknown
         return known[id(start)] if warnings.issue(root, plain, dialect) else None
 
     @staticmethod
-    def _read(schema: Any, root: Any, dialect: Dialect, warnings: _Warnings) -> _Read | None:
-        union = _union(schema, root, dialect)
+    def _read(schema: Any, root: Any, dialect: Dialect, warnings: PlainWarnings) -> PlainRead | None:
+        union = union_targets(schema, root, dialect)
         if union is not None:
-            return _Read(*union)
+            return PlainRead(*union)
         advice: Advice = []
         found = read_plain(schema, dialect.year, is_root=schema is root, advice=advice)
         if found is None:
             return None
         warnings.note(schema, advice)
-        return _Read(found, _ends([*found.properties.values(), found.additional, found.items], root, dialect))
+        return PlainRead(found, targets([*found.properties.values(), found.additional, found.items], root, dialect))
 
     def _note_scalars(
-        self, schemas: list[Any], dialect: Dialect, warnings: _Warnings, known: dict[int, _core.Node]
+        self, schemas: list[Any], dialect: Dialect, warnings: PlainWarnings, known: dict[int, _core.Node]
     ) -> list[Any]:
         """Note the expressions of scalars; return the schemas that have none yet."""
         found = []
@@ -221,28 +136,28 @@ class PlainNodes:
         return self._closed_schemas(self._spelling, dialect.uri, schema, is_ordered=self._is_ordered)
 
     def _whole(self, plain: PlainSchema | str, inner: list[Any], known: Mapping[int, _core.Node]) -> _core.Node:
-        """Return the expression of a schema; `inner` are its options, or its members, other members and items."""
+        """Return the expression of a schema; `inner` is `PlainRead.targets`, whose expressions are known."""
         if isinstance(plain, str):
             return union_of([known[id(one)] for one in inner])
         anything = self._spelling.anything
         *values, other, item = [None if one is False else anything if one is True else known[id(one)] for one in inner]
         parts = self.scalars(plain.kinds)
         if plain.kinds & ARRAY:
-            parts.append(self.array(plain, None if plain.most == 0 else item))
+            parts.append(self.array(plain, None if plain.max_items == 0 else item))
         if plain.kinds & OBJECT:
             parts.append(self.object(plain, dict(zip(plain.properties, values, strict=True)), other))
         return union_of(parts)
 
-    def scalar(self, schema: Any, dialect: Dialect, warnings: _Warnings | None = None) -> _core.Node | None:
+    def scalar(self, schema: Any, dialect: Dialect, warnings: PlainWarnings | None = None) -> _core.Node | None:
         """Return the expression of a schema of one scalar type, or of every value; None for any other schema.
 
-        Without `warnings`, schemas that need one are others.
+        Without `warnings`, the result for a schema that needs a warning is None.
         """
         if not isinstance(schema, dict):
             return None
         name = schema.get("type")
         names = schema.keys()
-        if isinstance(name, str) and name in _SCALARS and (len(names) == 1 or names <= _TYPED):
+        if isinstance(name, str) and name in SCALARS and (len(names) == 1 or names <= _TYPED):
             known = self._types.get((name, dialect.year))
             if known is None:
                 known = self._types[name, dialect.year] = self._type(name, dialect)
@@ -253,7 +168,7 @@ class PlainNodes:
         if "enum" in schema or "const" in schema:
             listed = listed_strings(schema, dialect.year, advice)
             node = None if listed is None else self._spelling.strings(StringSet(dict.fromkeys(listed)))
-        elif isinstance(name, str) and name in _SCALARS:
+        elif isinstance(name, str) and name in SCALARS:
             node = self._constrained(schema, dialect, warnings, advice)
         else:
             return None
@@ -262,7 +177,7 @@ class PlainNodes:
         return node
 
     def _constrained(
-        self, schema: dict[str, Any], dialect: Dialect, warnings: _Warnings | None, advice: Advice | None
+        self, schema: dict[str, Any], dialect: Dialect, warnings: PlainWarnings | None, advice: Advice | None
     ) -> _core.Node | None:
         """Return the expression of a schema of one scalar type with conditions."""
         names = schema.keys()
@@ -281,7 +196,7 @@ class PlainNodes:
     def _type(self, name: str, dialect: Dialect) -> _core.Node:
         if name == "integer" and dialect.year <= 4:
             return self._spelling.numbers([NumberRange(is_integer=True, fraction_part=False)])
-        return union_of(self.scalars(_SCALARS[name]))
+        return union_of(self.scalars(SCALARS[name]))
 
     def scalars(self, kinds: int) -> list[_core.Node]:
         """Return the expressions of all scalars of some kinds."""
@@ -299,18 +214,18 @@ class PlainNodes:
 
     def array(self, plain: PlainSchema, item: _core.Node | None) -> _core.Node:
         """Return the expression of the arrays of a schema; `item` is None if no item is valid."""
-        spelling, most = self._spelling, plain.most
+        spelling, max_items = self._spelling, plain.max_items
         if item is None:
-            return _core.empty() if plain.least else spelling.empty_array
-        upper = None if most is None else most - 1
-        more = _core.repeat(_core.concat([spelling.comma, item]), max(plain.least - 1, 0), upper)
+            return _core.empty() if plain.min_items else spelling.empty_array
+        upper = None if max_items is None else max_items - 1
+        more = _core.repeat(_core.concat([spelling.comma, item]), max(plain.min_items - 1, 0), upper)
         whole = _core.concat([spelling.open_array, item, more, spelling.close_array])
-        return whole if plain.least else _core.union([spelling.empty_array, whole])
+        return whole if plain.min_items else _core.union([spelling.empty_array, whole])
 
     def object(
         self, plain: PlainSchema, values: Mapping[str, _core.Node | None], other: _core.Node | None
     ) -> _core.Node:
-        """Return the expression of the objects of a schema; None stands for values of which none is valid."""
+        """Return the expression of the objects of a schema; None stands for a schema without a value."""
         spelling, required, is_ordered = self._spelling, plain.required, self._is_ordered
         members: list[tuple[_core.Node, bool]] = []
         for name in (*spelling.member_order(values), *(name for name in required if name not in values)):
@@ -333,7 +248,7 @@ class PlainNodes:
         return some if required else _core.union([spelling.empty_object, some])
 
     def _member(self, name: str, value: _core.Node) -> _core.Node:
-        """Return a member; each order has its own grouping of the same parts."""
+        """Return a member; its parts are grouped as in `objects`, which differs between the orders."""
         label, colon = self._spelling.name(name), self._spelling.colon
         if self._is_ordered:
             return _core.concat([label, colon, value])
@@ -360,7 +275,7 @@ class PlainEmitter:
         return union_of(parts)
 
     def _inner(self, node: SchemaNode, schema: Any, *token: object) -> _Inner:
-        """Emit the value of a member or item; return None if plainly no value is valid."""
+        """Emit the value of a member or item; return None if the solver already knows that no value is valid."""
         if schema is True:
             return self._values.spelling.anything
         known = self._nodes.scalar(schema, node.base.dialect)
@@ -372,7 +287,7 @@ class PlainEmitter:
         return known if known is not None else (yield value)
 
     def _array(self, node: SchemaNode, plain: PlainSchema) -> Task:
-        item = None if plain.most == 0 else (yield from self._inner(node, plain.items, "items"))
+        item = None if plain.max_items == 0 else (yield from self._inner(node, plain.items, "items"))
         return self._nodes.array(plain, item)
 
     def _object(self, node: SchemaNode, plain: PlainSchema) -> Task:
@@ -385,69 +300,3 @@ class PlainEmitter:
         if plain.additional is not False:
             other = yield from self._inner(node, plain.additional, "additionalProperties")
         return self._nodes.object(plain, values, other)
-
-
-def _is_root_beside(schema: Any, root: Any, names: Set[str]) -> bool:
-    """Whether a schema is the root and has, beside these keywords, definitions and its identifier alone."""
-    return schema is root and assert_nothing(schema, names, None, is_root=True)
-
-
-def _following(schema: Any, root: Any, dialect: Dialect) -> tuple[Any, str] | None:
-    """Return the one schema that a schema leads to, with its address, or its JSON pointer from there; else None."""
-    if type(schema) is not dict:
-        return None
-    if "$ref" not in schema:
-        options = schema.get("allOf")
-        if type(options) is not list or len(options) != 1:
-            return None
-        if not schema.keys() <= _WRAPPING and not _is_root_beside(schema, root, _WRAPPING):
-            return None
-        return (options[0], "/allOf/0") if type(options[0]) in (dict, bool) else None
-    names = schema.keys()
-    is_alone = dialect.is_reference_alone or names <= _REFERRING
-    if not is_alone and not _is_root_beside(schema, root, _REFERRING):
-        return None
-    reference = str(schema["$ref"])
-    first, *tokens = reference.split("/")
-    found = root if first == "#" and "~" not in reference and "%" not in reference else None
-    for token in tokens:
-        found = found.get(token) if type(found) is dict else None
-    return (found, reference) if type(found) in (dict, bool) else None
-
-
-def _end(schema: Any, root: Any, dialect: Dialect) -> Any:
-    """Return the schema to which a schema leads by references alone; any other schema as it is."""
-    for _ in range(_LONGEST_CHAIN):
-        found = _following(schema, root, dialect)
-        if found is None:
-            break
-        schema, _ = found
-    return schema
-
-
-def _ends(schemas: Sequence[Any], root: Any, dialect: Dialect) -> list[Any]:
-    return [
-        _end(one, root, dialect) if type(one) is dict and ("$ref" in one or "allOf" in one) else one for one in schemas
-    ]
-
-
-def _union(schema: Any, root: Any, dialect: Dialect) -> tuple[str, list[Any]] | None:
-    """Return the keyword and the options of a schema that says nothing but anyOf, or oneOf of different kinds."""
-    if type(schema) is not dict or ("anyOf" in schema) is ("oneOf" in schema):
-        return None
-    keyword = "anyOf" if "anyOf" in schema else "oneOf"
-    options = schema[keyword]
-    if (
-        type(options) is not list
-        or len(options) < _FEWEST_OPTIONS
-        or not all(type(one) is dict and one for one in options)
-    ):
-        return None
-    if not schema.keys() <= _UNITING and not assert_nothing(schema, _UNITING, None, is_root=schema is root):
-        return None
-    ends = _ends(options, root, dialect)
-    if keyword == "oneOf":
-        kinds = [kinds_of(end["type"]) if type(end) is dict and "type" in end else 0 for end in ends]
-        return (keyword, ends) if all(kinds) and sum(kinds) == reduce(or_, kinds) else None
-    scalars = [one["type"] for one in options if type(one.get("type")) is str and one["type"] in _SCALARS]
-    return (keyword, ends) if len(scalars) == len(set(scalars)) and all(type(end) is dict for end in ends) else None

@@ -51,7 +51,7 @@ def read_plain_text(text: str, spelling: JsonSpelling, *, is_ordered: bool) -> P
 
 @lru_cache(maxsize=16)
 def _core_reader(spelling: JsonSpelling, is_ordered: bool) -> _core.PlainSchemas:
-    """Return the reader for a spelling; kept, since it knows the expressions of scalars."""
+    """Return the reader for a spelling; documents share it and the scalars that it has read."""
 
     def constrained(text: str, uri: str) -> _core.Node | None:
         return constrained_scalar(spelling, uri, parse(text))

@@ -52,8 +52,8 @@ def scalars_of(solver: Solver, spelling: Spelling, merged: MergedAssertions) -> 
 def constrained_scalar(spelling: Spelling, uri: str, schema: Mapping[str, Any]) -> _core.Node | None:
     """Return the expression of one scalar type with `CONSTRAINTS`, shared by all schemas; None if it is not plain.
 
-    `uri` is that of the dialect. Custom formats, limits and leniency are for the general way, unknown formats for the
-    caller.
+    `uri` is that of the dialect. The caller decides about unknown formats. Documents with custom formats, limits or
+    leniency do without this function.
     """
     items = tuple([(name, argument, type(argument)) for name, argument in schema.items() if name in CONSTRAINTS])
     return _shared(spelling, uri, items) if all(_is_short(argument) for _, argument, _ in items) else None
@@ -75,4 +75,4 @@ def _shared(spelling: Spelling, uri: str, items: tuple[tuple[str, Any, type], ..
         solver = Solver(document)
         return union_of(scalars_of(solver, spelling, solver.merged(document.conjunction([document.root]))))
     except DetentError:
-        return None  # the general way says where
+        return None  # the solver of the document reports the error with its location

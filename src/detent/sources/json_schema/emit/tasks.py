@@ -36,7 +36,7 @@ Task: TypeAlias = "Generator[Request, _core.Node, _core.Node]"
 
 
 class ValueEmitter(Protocol):
-    """What the emitters of objects and arrays need of the emitter of values."""
+    """The emitter of values, as the emitters of objects and arrays use it."""
 
     solver: Solver
     spelling: Spelling

@@ -1,9 +1,9 @@
 r"""Formats that are small languages: JSON pointers, UUIDs, and regular expressions.
 
 Regular expressions nest, and compare distant parts (the bounds of a range, the counts of a repeat, names of groups).
-`regular_expression` returns the patterns of `pattern_node` that a regular language can prove valid: groups nested up to
-`_DEPTH` deep, ranges within ASCII and from ASCII to above, counts of up to two digits or with more digits in the
-second, and no back-references.
+`regular_expression` returns the patterns of `pattern_node` that a regular language can prove valid. Groups nest up to
+`_DEPTH` deep. Ranges are within ASCII, or from ASCII to above. Both counts of a repeat have at most two digits, or the
+second has more digits than the first. There are no back-references.
 """
 
 from __future__ import annotations

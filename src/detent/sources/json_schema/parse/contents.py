@@ -1,7 +1,7 @@
-"""Contents: numbers that are equal for JSON values that are written alike, members in the same order.
+"""Contents: gives each JSON value a number; values that are written alike have the same number.
 
-Two schemas that are written alike are one schema: without that, what one alternative says of an array, and another one
-denies, would not cancel out. True and 1 differ, as do 1 and 1.0. Linear in the document; no recursion.
+Schemas with the same number share a schema node. So a condition that one alternative makes cancels out with its
+negation in another. The order of members matters, and true, 1 and 1.0 differ. Linear in the document; no recursion.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _COMBINING = frozenset(("allOf", "anyOf", "oneOf", "not", "if"))
 
 
 class Contents:
-    """The contents that were seen, each with its number."""
+    """The values that were seen, each with its number."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
-        self._known: dict[int, tuple[Any, int]] = {}  # by identity, with the value, which is so kept alive
+        self._known: dict[int, tuple[Any, int]] = {}  # by identity; holds the value, so that no other gets its id
 
     def number(self, value: Any) -> int:
         """Return the number of the contents of a JSON value."""

@@ -38,7 +38,7 @@ DIALECTS: dict[str, Dialect] = {
     "http://json-schema.org/draft-04/schema": Dialect(4, "http://json-schema.org/draft-04/schema#"),
     "http://json-schema.org/schema": _DRAFT_2020,
 }
-"""By the value of `$schema`, without an empty fragment, `https` for `http` where the draft says so."""
+"""The dialects by the values of `$schema`, which stand here without an empty fragment."""
 
 DEFAULT = _DRAFT_2020
 

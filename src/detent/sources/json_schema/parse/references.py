@@ -95,7 +95,7 @@ class References:
         try:
             uri = resource.id() or ""
             registry = self._registry.with_resource(uri, resource).crawl()
-        except Exception as error:  # what the package raises on malformed schemas is not documented
+        except Exception as error:  # the package does not document its exceptions for malformed schemas
             raise SchemaError(
                 f"the schema's identifiers cannot be read ({type(error).__name__}: {short_repr(str(error))}); "
                 "correct its $id, $anchor and $defs"

@@ -145,9 +145,10 @@ def schema_of(source: object) -> tuple[dict[str, Any], Callable[[str], object]] 
     if isinstance(source, (str, bytes, bool, abc.Mapping, list)):
         return None
     if _is_value(source):
-        raise ArgumentError(
-            f"json_schema got a value of type {type(source).__name__}, not a type; pass {type(source).__name__} itself"
-        )
+        kind = type(source).__name__
+        is_collection = isinstance(source, (tuple, set, frozenset))
+        advice = f"write {kind}[...] with the types of the items" if is_collection else f"pass {kind} itself"
+        raise ArgumentError(f"json_schema got a value of type {kind}, not a type; {advice}")
     if pydantic_models.is_adapter(source):
         return pydantic_models.adapted_schema(source)
     if pydantic_models.is_pydantic_type(source):

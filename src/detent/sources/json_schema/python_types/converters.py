@@ -40,7 +40,7 @@ class _Mismatch(Exception):  # noqa: N818 - it never leaves a TextConverter
 
 
 class ValueConverter:
-    """What turns a JSON value into a Python value."""
+    """Turns a JSON value into a Python value."""
 
     __slots__ = ()
 
@@ -109,7 +109,7 @@ class ParsedString(ValueConverter):
 
 
 def _key(value: object) -> object:
-    """Return what is equal for equal JSON scalars only: true is not 1, and 1.0 is 1."""
+    """Return a key of a JSON scalar. Equal scalars have equal keys, others have not: true is not 1, and 1.0 is 1."""
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, bool) or value is None:

@@ -37,7 +37,7 @@ class _Model:
 
 @dataclass(frozen=True)
 class _Part:
-    """As `_Model`, for a value inside another: a string is one, and no JSON text."""
+    """As `_Model`, for a value inside another: a string is a value, not a JSON text to be read."""
 
     kind: Any
 
@@ -47,7 +47,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Adapter:
-    """From JSON text to what a TypeAdapter gives."""
+    """From JSON text to an instance, by a TypeAdapter."""
 
     adapter: Any
 

@@ -1,4 +1,7 @@
-"""Bounds: what a conjunction of schemas plainly implies, without expanding its disjunctions."""
+"""Bounds: necessary conditions of a conjunction of schemas, read off without expanding its disjunctions.
+
+For example, `{"type": "string", "minLength": 3}` with any `anyOf` implies three characters at least.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class Bounds:
         self.forbidden: set[str] = set()
         self.values: dict[str, list[SignedSchema]] = {}
         self.lower: dict[int, _Bound] = {}
-        """By kind: the lower bound of numbers, or of lengths."""
+        """The lower bounds of numbers, or of lengths, by kind."""
         self.upper: dict[int, _Bound] = {}
         self._closed: list[frozenset[str]] = []
         self._patterns: list[PatternTest] = []

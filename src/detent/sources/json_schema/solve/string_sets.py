@@ -189,7 +189,7 @@ def string_set(document: SchemaDocument, formula: Formula) -> StringSet:
 def _counted_characters(document: SchemaDocument, tests: Sequence[Formula]) -> StringSet | None:
     """Return the strings of a pattern such as `^[a-z]+$` with bounds of their length, as a pattern `^[a-z]{2,9}$`.
 
-    Masks of a string of so many characters from one set need no walk. None if the tests are of another form.
+    Masks of such a counted repeat of one set of characters need no walk. None if the tests are of another form.
     """
     pattern: PatternTest | None = None
     least, most = 0, _LARGEST_COUNT

@@ -25,7 +25,7 @@ _MAX_DEPTH = 60
 
 @dataclass(frozen=True)
 class _Scenario:
-    """Conjuncts that hold, and what they evaluate: names, patterns, a prefix of items, items by schema, or all."""
+    """Conjuncts that hold, and the parts that they evaluate: names, patterns, first items, items by schema, or all."""
 
     conjuncts: tuple[Conjunct, ...] = ()
     names: tuple[str, ...] = ()
