@@ -100,7 +100,9 @@ def test_budgets_of_tokens_that_stay_whole(seed, tmp_path):
         for _ in range(2):
             matcher, taken = guide.matcher(budget), ()
             while not matcher.is_finished:
-                after = [row[len(taken)] for row in rows if row[: len(taken)] == taken and len(taken) < len(row) <= budget]
+                after = [
+                    row[len(taken)] for row in rows if row[: len(taken)] == taken and len(taken) < len(row) <= budget
+                ]
                 allowed = {token for token in matcher.allowed().tolist() if token not in vocabulary.eos_token_ids}
                 assert allowed - {ord("!")} <= set(after), (taken, budget, words)
                 assert matcher.is_accepting == (taken in rows)

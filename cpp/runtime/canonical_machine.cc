@@ -47,7 +47,7 @@ void CanonicalMachine::compute_first_mask() {
   constexpr std::uint64_t kRefused = 0x63616e6f6e;
   const Automaton& automaton = language_.automaton();
   const Hash128 key = mix(mix(automaton.hash(language_.start()), kRefused), constraint_.cache_key());
-  try_and_remember_refusal(vocabulary(), key, automaton.limits(), [this] { try_first_steps(); });
+  try_and_remember_refusal(vocabulary(), key, automaton.limits().compile_steps(), [this] { try_first_steps(); });
 }
 
 void CanonicalMachine::try_first_steps() {
@@ -56,11 +56,11 @@ void CanonicalMachine::try_first_steps() {
   constraint_.fill(language_.automaton().without_text(language_.start()), context, row.data());
   language_.begin_decoding();
   TokenState state = state_of(language_.start(), context);
+  limit_work(language_.automaton().limits().compile_steps());
   for (int i = 0; i < kTrials; ++i) {
     const std::optional<std::uint32_t> token = middle_bit(row);
     if (!token) break;
     const std::int64_t before = language_.automaton().work();
-    limit_work(language_.automaton().limits().trial_steps());
     const TokenStep next = step(state, *token);
     if (next.refusal != Refusal::none || next.state.is_finished()) break;
     state = next.state;

@@ -69,8 +69,8 @@ class CanonicalMachine final : public TokenMachine {
     return {tokens, ExprId{state.part}, state.part_tokens};
   }
   Automaton* part_automaton() { return part_ ? &part_->automaton() : nullptr; }
-  // Computes the mask of the start, and tries some steps from there. Throws `limit` where one of these takes more than
-  // Limits::trial_steps.
+  // Computes the mask of the start, and tries some steps from there. Throws `limit` where these take more than
+  // Limits::compile_steps.
   void compute_first_mask();
   void try_first_steps();
   void limit_work(std::int64_t steps);

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/limits.h"
 #include "mask/mask_builder.h"
 #include "mask/mask_cache.h"
 #include "vocab/vocabulary.h"
@@ -28,19 +27,19 @@ inline std::optional<std::uint32_t> middle_bit(std::span<const std::uint32_t> ro
   return std::nullopt;
 }
 
-// Calls attempt(), and remembers in the mask cache, by `key`, where it takes more than Limits::trial_steps. A second
+// Calls attempt(), and remembers in the mask cache, by `key`, where it takes more than `most` steps. A second
 // compilation of the language finds more masks cached and might otherwise stay below the limit: the same language must
 // be refused each time.
 template <class Attempt>
-void try_and_remember_refusal(const Vocabulary& vocabulary, const Hash128& key, const Limits& limits, Attempt attempt) {
-  const Hash128 refusal = mix(key, static_cast<std::uint64_t>(limits.steps));
+void try_and_remember_refusal(const Vocabulary& vocabulary, const Hash128& key, std::int64_t most, Attempt attempt) {
+  const Hash128 refusal = mix(key, static_cast<std::uint64_t>(most));
   if (vocabulary.cache().find(refusal, MaskCache::Kind::reference)) {
-    throw Error(ErrorKind::limit, "compiled_work", limits.trial_steps() + 1, limits.trial_steps());
+    throw Error(ErrorKind::limit, "compiled_work", most + 1, most);
   }
   try {
     attempt();
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::limit && error.limit() == limits.trial_steps()) {
+    if (error.kind() == ErrorKind::limit && error.limit() == most) {
       MaskBuilder none(vocabulary.word_count());
       vocabulary.cache().insert(refusal, none.finish(), MaskCache::Kind::reference);
     }

@@ -1,5 +1,5 @@
 // WalkLimit: what a walk over the states after tokens may cost where these may be exponentially many. A walk that
-// exceeds it is given up, and one with sets of alternatives takes its place (canonical_alternative_walk.h).
+// exceeds it is given up, and one with sets of alternatives replaces it (canonical_alternative_walk.h).
 #pragma once
 
 #include <cstdint>
