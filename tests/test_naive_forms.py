@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import detent
 from detent import _core
 from detent.queries import ByteDfa
 from tests.support.reference import Machine, Tree, language
@@ -127,6 +128,38 @@ def test_grammar_met_with_a_regular_language(seed: int) -> None:
     node = _core.intersection([_grammar(rules), language(tree)._node])
     _VERDICTS.append(expected)
     assert ByteDfa(node).is_empty() is not expected
+
+
+def _in_brackets(inside: _core.Node) -> _core.Node:
+    nested = _core.concat([_core.literal(b"a"), _core.reference(0), _core.literal(b"a")])
+    return _core.grammar([_core.union([nested, inside])], 0)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_intersections_of_rules_inside_a_rule(seed: int) -> None:
+    """An intersection of right-linear rules inside a rule has the verdict of the same intersection without rules."""
+    rng = Random(seed)
+    step, last = (bytes(rng.choices(b"ab", k=rng.randint(1, 2))) for _ in range(2))
+    looped = _grammar([[[step, 0], [last]]])
+    plain = _core.concat([_core.repeat(_core.literal(step), 0, None), _core.literal(last)])
+    other, regular = (
+        detent.regex(
+            "".join(f"(({rng.choice(['a', 'b', 'ab', 'a|b'])}){{{rng.randint(1, 3)}}})*" for _ in range(2))
+        )._node
+        for _ in range(2)
+    )
+    verdicts = {
+        ByteDfa(_core.intersection([_in_brackets(_core.intersection([inside, other])), regular])).is_empty()
+        for inside in (looped, plain)
+    }
+    assert len(verdicts) == 1
+
+
+def test_intersections_of_rules_with_too_many_residuals_are_refused() -> None:
+    balanced = _grammar([[[b"a", 0, b"b"], [b"ab"]]])
+    inside = _core.intersection([balanced, detent.regex("(aa)*(bb)*")._node])
+    with pytest.raises(detent.UnsupportedError, match="combine the languages in one step"):
+        ByteDfa(_core.intersection([_in_brackets(inside), detent.regex("a*(bb)*ba*")._node])).is_empty()
 
 
 _VERDICTS: list[bool] = []

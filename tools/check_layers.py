@@ -52,8 +52,8 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
     ),
     "masks": (
         {
+            "alternative_distances",
             "alternative_sets",
-            "alternative_search",
             "alternative_walk",
             "conjunction_walk",
             "class_run",

@@ -5,6 +5,7 @@
 
 #include "automaton/inclusion.h"
 #include "expr/horizon.h"
+#include "expr/json_string.h"
 
 namespace detent {
 namespace {
@@ -27,6 +28,8 @@ std::vector<ExprId> split(ExprSet& exprs, ExprId id, int depth) {
       for (ExprId& part : parts) part = exprs.concat(part, expr.second());
       return parts;
     case Op::json_escaped:
+      // Inside an escape, some operands may have no character that goes on.
+      if (!is_character_known(expr.escape_position(), expr.escape_bits())) return {id};
       parts = split(exprs, expr.part(), depth + 1);
       for (ExprId& part : parts) part = exprs.json_escaped(part, expr.escape_position(), expr.escape_bits());
       return parts;

@@ -6,6 +6,12 @@
 #include "base/error.h"
 
 namespace detent {
+namespace {
+
+// Goals with an intersection or complement of rules that one search expands byte by byte; some 0.1 s.
+constexpr int kMaxUnderAlgebra = 10'000;
+
+}  // namespace
 
 bool CfgIntersection::cfg_meets_regular(ExprId grammar, ExprId regular) {
   const Goal top{grammar, regular};
@@ -103,7 +109,9 @@ void CfgIntersection::expand(const Goal& goal) {
       for (const auto& [head, tail] : terms) ask({head, from}, {goal, tail});
       break;
     }
-    default: throw Error(ErrorKind::unsupported, "rules_under_algebra");  // intersection or complement inside a rule
+    default:  // an intersection or complement inside a rule: finitely many residuals where its own rules are regular
+      if (++residuals_under_algebra_ > kMaxUnderAlgebra) throw Error(ErrorKind::unsupported, "rules_under_algebra");
+      expand_bytes(goal);
   }
 }
 

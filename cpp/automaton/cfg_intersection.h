@@ -2,7 +2,9 @@
 //
 // 1. A goal (x, r) asks to which states of the regular language the strings of x, which may call rules, lead state r.
 // 2. The answers of (x y, r) are the answers of (y, s) for each answer s of (x, r). A union has the answers of its
-//    operands, a rule those of its definition. An expression without rules is followed byte by byte.
+//    operands, a rule those of its definition. An expression without rules is followed byte by byte. So are an
+//    intersection and a complement of rules inside a rule; where they have too many residuals, the search throws
+//    `unsupported`.
 // 3. Goals are tabled: each is expanded once, and each new answer resumes the goals that wait for it. There are at most
 //    (expressions of the grammar) x (states) goals, so the search ends although rules recurse.
 // (Bar-Hillel, Perles & Shamir 1961, from the start symbol down; docs/algorithms/grammars.md.)
@@ -60,7 +62,8 @@ class CfgIntersection {
   Meter& meter_;
   std::int64_t bytes_ = 0;  // returned to the meter by the destructor
   std::unordered_map<Goal, Table, GoalHash> tables_;
-  std::vector<Goal> open_;                        // goals to expand
+  int residuals_under_algebra_ = 0;  // goals with an intersection or complement of rules that were expanded
+  std::vector<Goal> open_;           // goals to expand
   std::vector<std::pair<Goal, ExprId>> reports_;  // states whose waiters must be resumed
 };
 

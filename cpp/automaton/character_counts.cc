@@ -11,7 +11,8 @@ namespace {
 constexpr int kMaxDepth = 32;           // of nested operators
 constexpr std::size_t kMaxMissing = 3;  // bytes of a character after its first
 
-bool is_plain(const Expr& expr) {
+// Whether the language of an expression depends neither on the text around it, nor on rules, nor on earlier list items.
+bool is_self_contained(const Expr& expr) {
   return !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end && !expr.has_rule && !expr.has_open_item &&
          !expr.has_closed_item;
 }
@@ -120,7 +121,7 @@ bool CharacterCounts::has_every_longer(ExprId id, int depth) const {
 }
 
 std::optional<CharacterCounts::Bounded> CharacterCounts::bounded(ExprId id) {
-  if (exprs_.all_texts() == ExprSet::kEmpty || exprs_[id].op != Op::intersection || !is_plain(exprs_[id])) {
+  if (exprs_.all_texts() == ExprSet::kEmpty || exprs_[id].op != Op::intersection || !is_self_contained(exprs_[id])) {
     return std::nullopt;
   }
   const auto operands = exprs_.operands(id);
@@ -190,7 +191,7 @@ bool CharacterCounts::completes_character(std::vector<ExprId> rest, std::span<co
     if (!std::ranges::all_of(missing.first(rounds), is_in)) return false;
     missing = missing.subspan(rounds);
   }
-  return std::ranges::all_of(rest, [this](ExprId id) { return exprs_[id].is_text && is_plain(exprs_[id]); });
+  return std::ranges::all_of(rest, [this](ExprId id) { return exprs_[id].is_text && is_self_contained(exprs_[id]); });
 }
 
 }  // namespace detent

@@ -7,8 +7,8 @@
 namespace detent {
 namespace {
 
-// Whether the language of an expression depends neither on the text around it nor on earlier list items.
-bool is_plain(const Expr& expr) {
+// Whether the language of an expression depends neither on the text around it, nor on rules, nor on earlier list items.
+bool is_self_contained(const Expr& expr) {
   return !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end && !expr.has_rule && !expr.has_open_item &&
          !expr.has_closed_item;
 }
@@ -59,7 +59,7 @@ bool ends_string(const ExprSet& exprs, ExprId rest) {
 std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id) {
   const Expr expr = exprs[id];
   std::vector<ExprId> found;
-  if (!is_plain(expr)) return {id};
+  if (!is_self_contained(expr)) return {id};
   if (expr.op != Op::concat) {
     split(exprs, id, 0, found);
   } else if (exprs[expr.first()].op == Op::json_escaped && ends_string(exprs, expr.second())) {

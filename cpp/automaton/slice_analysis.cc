@@ -115,7 +115,7 @@ std::vector<std::string> after_bytes(const ExprSet& exprs, const std::vector<Exp
 }
 
 // Whether the completions of an expression depend neither on the text around it nor on rules.
-bool is_context_free(const Expr& expr) {
+bool is_self_contained(const Expr& expr) {
   return !expr.has_guard && !expr.has_rule && !expr.has_lookbehind && !expr.has_lookbehind_end;
 }
 
@@ -160,7 +160,7 @@ UnboundedState SliceAnalysis::drop_large_upper_bounds(ExprId state) {
   UnboundedState found = automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
     ExprId wide_texts = ExprSet::kEmpty;
     UnboundedState wide = drop_large_bounds(exprs, state, wide_texts);
-    if (wide.in_intersection && !wide.needed && is_context_free(exprs[wide_texts])) texts = wide_texts;
+    if (wide.in_intersection && !wide.needed && is_self_contained(exprs[wide_texts])) texts = wide_texts;
     return wide;
   });
   if (texts != ExprSet::kEmpty) found.needed = longest_completion(texts);
@@ -170,7 +170,7 @@ UnboundedState SliceAnalysis::drop_large_upper_bounds(ExprId state) {
 std::optional<std::uint32_t> SliceAnalysis::needed_inside(ExprId state) {
   const ExprId texts = automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
     const Expr& head = exprs[split_first(exprs, state).first];
-    return head.op == Op::json_escaped && is_context_free(exprs[head.part()]) ? head.part() : ExprSet::kEmpty;
+    return head.op == Op::json_escaped && is_self_contained(exprs[head.part()]) ? head.part() : ExprSet::kEmpty;
   });
   return texts == ExprSet::kEmpty ? std::nullopt : longest_completion(texts);
 }

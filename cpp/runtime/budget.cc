@@ -7,15 +7,14 @@
 #include <utility>
 
 #include "base/fork_guard.h"
-#include "runtime/alternative_search.h"
 #include "runtime/language_machine.h"
 
 namespace detent {
 namespace {
 
-constexpr std::int64_t kManySteps = 4'000'000;        // of Allowance::work: about a tenth of a second
 constexpr std::int64_t kNodesPerStepOfQuestion = 40;  // walks visit many nodes in a row
-constexpr std::int64_t kNodesPerStep = 8;  // a step of the automaton costs as much as visiting that many trie nodes
+// Of a search from one state that calls rules, which may not end.
+constexpr std::int64_t kWorkWithRules = 150'000;
 
 bool ends_inside_character(std::string_view text) {
   std::size_t continuations = 0;
@@ -36,6 +35,11 @@ std::size_t end_of_key(std::string_view item) {
 }
 
 }  // namespace
+
+Budget::Budget(LanguageMachine& machine, const Limits& limits)
+    : machine_(machine), distances_(machine.vocabulary(), machine.automaton()), meter_(limits) {}
+
+bool Budget::has_alternatives() const { return has_every_byte() && !machine_.automaton().has_lists(); }
 
 bool Budget::has_every_byte() const { return machine_.vocabulary().tokenizable_texts() == nullptr; }
 
@@ -120,12 +124,14 @@ void Budget::tighten_inside_item(ExprId state) {
   }
 }
 
+// Ends at a state whose completion is known already: that one is no longer.
 void Budget::note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens) {
-  meter_.allocate(static_cast<std::int64_t>(tokens.size() * sizeof(Bounds)));
   auto left = static_cast<std::uint32_t>(tokens.size());
   for (std::uint32_t token : tokens) {
+    const Bounds& known = bounds(state);
+    if (known.next_token != kUnknown && known.upper <= left) return;
+    meter_.allocate(static_cast<std::int64_t>(sizeof(Bounds)));
     const ExprId next = machine_.advance(state, machine_.vocabulary().bytes(token));
-    bounds(state);
     note_completion(state, left--, next, token);
     state = next;
   }
@@ -193,6 +199,24 @@ bool Budget::completes_within(ExprId state, std::uint32_t tokens, Allowance& all
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
+  const std::optional<bool> known = decide_by_bounds(state, tokens, allowance);
+  return known ? *known : search(state, tokens, allowance);
+}
+
+std::optional<bool> Budget::known_to_complete_within(ExprId state, std::uint32_t tokens, Allowance& allowance) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  return decide_by_bounds(state, tokens, allowance);
+}
+
+std::uint32_t Budget::upper_bound(ExprId state) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  return bounds(state).upper;
+}
+
+std::optional<bool> Budget::decide_by_bounds(ExprId state, std::uint32_t tokens, Allowance& allowance) {
   const Bounds& known = bounds(state);
   if (known.upper <= tokens) return true;
   if (known.lower > tokens) return false;
@@ -202,19 +226,39 @@ bool Budget::completes_within(ExprId state, std::uint32_t tokens, Allowance& all
     if (!bounds(any_text).tightened) tighten(any_text);
     if (bounds(any_text).upper <= tokens) return true;
   }
-  if (!has_every_byte() && !is_recursive(state)) {
-    Allowance unlimited = Allowance::unlimited();
-    return search(state, tokens, unlimited);
-  }
+  if (!has_every_byte() && !is_recursive(state)) return std::nullopt;
   if (!known.tightened) {
     if (allowance.work <= 0) return false;
     const std::int64_t work_before = machine_.automaton().work();
     tighten(state);
     if (bounds_[state.value].upper > tokens && any_text != state) tighten_inside_item(state);
-    allowance.work -= kNodesPerStep * (machine_.automaton().work() - work_before);
+    allowance.work -= allowance.nodes_per_step * (machine_.automaton().work() - work_before);
     if (bounds_[state.value].upper <= tokens) return true;
   }
-  return !is_recursive(state) && search(state, tokens, allowance);
+  if (is_recursive(state) && !has_alternatives()) return false;
+  return std::nullopt;
+}
+
+// Where the vocabulary lacks bytes, no completion is known without a search, so that only the meter ends one.
+bool Budget::search(ExprId state, std::uint32_t tokens, Allowance& allowance) {
+  if (!has_every_byte()) {
+    Allowance unlimited = Allowance::unlimited();
+    return search_states(state, tokens, unlimited);
+  }
+  if (!has_alternatives()) return search_states(state, tokens, allowance);
+  Allowance share = allowance;
+  if (is_recursive(state)) share.work = std::min(share.work, kWorkWithRules);
+  const std::int64_t work_before = share.work;
+  const auto found = distances_.completion_within(state, tokens, share);
+  allowance.work -= work_before - share.work;
+  if (found) {
+    const std::int64_t steps_before = machine_.automaton().work();
+    note_tokens(state, *found);
+    allowance.work -= allowance.nodes_per_step * (machine_.automaton().work() - steps_before);
+  } else if (share.work > 0) {
+    bounds_[state.value].lower = std::max(bounds_[state.value].lower, tokens + 1);
+  }
+  return found.has_value();
 }
 
 // Each state on the path to nodes[last] completes by way of `successor` of that node.
@@ -228,9 +272,8 @@ void Budget::lower_upper_bounds(const std::vector<SearchNode>& nodes, std::size_
 }
 
 // Breadth first over token steps, to depth `tokens`. A node is expanded only if its bounds leave the verdict open. A
-// search that uses up its allowance proves nothing: it leaves the lower bounds as they were. Where the vocabulary lacks
-// bytes, no completion is known without a search, so that only the meter ends one.
-bool Budget::search(ExprId state, std::uint32_t tokens, Allowance& allowance) {
+// search that uses up its allowance proves nothing: it leaves the lower bounds as they were.
+bool Budget::search_states(ExprId state, std::uint32_t tokens, Allowance& allowance) {
   std::vector<SearchNode> nodes{{state, 0, 0}};
   std::unordered_set<std::uint32_t> seen{state.value};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -299,7 +342,7 @@ std::vector<std::uint32_t> Budget::short_completion(ExprId state) {
   if (!has_every_byte()) return search_exactly(state);  // the vocabulary may be unable to write the known completion
   Allowance allowance;
   if (machine_.automaton().completion_bound(state) <= kLongestCompletion) {
-    if (auto found = search_completion(state, allowance)) return std::move(*found);
+    if (auto found = find_shortest(state, allowance)) return std::move(*found);
   }
   return known_completion(state);
 }
@@ -318,21 +361,14 @@ Budget::Allowance Budget::allowance_of_question() const {
           .nodes_per_step = kNodesPerStepOfQuestion};
 }
 
-// Where the states are many, the search goes on with their alternatives.
 std::vector<std::uint32_t> Budget::search_exactly(ExprId state) {
   Allowance allowance = allowance_of_question();
-  const bool has_alternatives = has_every_byte() && !machine_.automaton().has_lists();
-  Allowance some = allowance;
-  if (has_alternatives) some.work = std::min(kManySteps, some.work);
-  allowance.work -= some.work;
-  if (auto found = search_completion(state, some)) return std::move(*found);
-  if (has_alternatives) {
-    if (auto found = search_by_alternatives(machine_.vocabulary(), machine_.automaton(), state,
-                                            allowance.work / allowance.nodes_per_step)) {
-      return std::move(*found);
-    }
-  }
+  if (auto found = find_shortest(state, allowance)) return std::move(*found);
   refuse_question();
+}
+
+std::optional<std::vector<std::uint32_t>> Budget::find_shortest(ExprId state, Allowance& allowance) {
+  return has_alternatives() ? distances_.shortest_completion(state, allowance) : search_completion(state, allowance);
 }
 
 void Budget::refuse_question() const {

@@ -6,13 +6,15 @@
 //
 // 1. Where every byte is a token, the bytes of the shortest completion are the first upper bound.
 // 2. Near the limit, this completion is tokenized into the fewest tokens: a tighter upper bound.
-// 3. Between the bounds, a breadth-first search over token steps decides, and tightens the bounds of the states it saw.
+// 3. Between the bounds, a search over token steps decides, and tightens the bounds of the states it saw: by the
+//    alternatives of states (alternative_distances.h), or by states where the vocabulary lacks bytes or the language
+//    has lists of distinct items.
 //
 // 4. A step of a matcher searches for a bounded time (Allowance). What is not found by then does not count, so that no
 //    step takes long; a path that was found is remembered, so that a matcher can follow it.
 //
-// A state that calls rules may have infinitely many successors. There step 3 is left out. So completes_within() may be
-// false, in such languages and after a search that ends early, where only a completion that step 2 does not find fits.
+// So completes_within() may be false after a search that ends early, where only a completion that step 2 does not find
+// fits. Rules make infinitely many states: a search that finds nothing ends early, and with lists there is none.
 // Safe for threads; one lock.
 #pragma once
 
@@ -25,6 +27,7 @@
 
 #include "base/limits.h"
 #include "expr/expr_set.h"
+#include "runtime/alternative_distances.h"
 
 namespace detent {
 
@@ -32,17 +35,16 @@ class LanguageMachine;
 
 class Budget {
  public:
-  Budget(LanguageMachine& machine, const Limits& limits) : machine_(machine), meter_(limits) {}
+  Budget(LanguageMachine& machine, const Limits& limits);
   const Limits& limits() const { return meter_.limits(); }
 
-  // The work that the searches of one step may do: trie nodes visited, and the work of the automaton on the way.
-  struct Allowance {
-    std::int64_t work = 200'000;
-    std::int64_t nodes_per_step = 8;  // what a step of the automaton counts as
-    static Allowance unlimited() { return {.work = INT64_MAX}; }
-    bool is_unlimited() const { return work > INT64_MAX / 2; }
-  };
+  // What the searches of one step may do.
+  using Allowance = SearchAllowance;
   bool completes_within(ExprId state, std::uint32_t tokens, Allowance& allowance);
+  // The same where no search is needed; nothing where one is.
+  std::optional<bool> known_to_complete_within(ExprId state, std::uint32_t tokens, Allowance& allowance);
+  // Of two such states, a search is more likely to find a completion of the one with the smaller bound.
+  std::uint32_t upper_bound(ExprId state);
 
   // Whether searches, which add states, end here: decoding needs the rest. The next call has a new machine
   // (MachineSlot), so that no mask depends on what other texts have added.
@@ -101,7 +103,7 @@ class Budget {
 
   bool has_every_byte() const;
   bool can_write(std::string_view text) const;
-  // Whether the search over successors may not end.
+  // Whether a search that finds nothing may not end.
   bool is_recursive(ExprId state) const;
   // Whether a state with a list of distinct items does not know the text of the item that is being read.
   bool lacks_text(ExprId state) const;
@@ -111,18 +113,25 @@ class Budget {
   void tighten(ExprId state);
   void tighten_inside_item(ExprId state);
   void note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens);
+  std::optional<bool> decide_by_bounds(ExprId state, std::uint32_t tokens, Allowance& allowance);
+  // Whether searches go on from alternatives of states.
+  bool has_alternatives() const;
   bool search(ExprId state, std::uint32_t tokens, Allowance& allowance);
+  bool search_states(ExprId state, std::uint32_t tokens, Allowance& allowance);
   // All that one question about the language may do; beyond, it throws `limit` ("question_work").
   Allowance allowance_of_question() const;
   [[noreturn]] void refuse_question() const;
   std::vector<std::uint32_t> search_exactly(ExprId state);
   std::uint32_t least_tokens(ExprId state) const;
+  // The tokens of a shortest completion, or nothing if the allowance is used up.
+  std::optional<std::vector<std::uint32_t>> find_shortest(ExprId state, Allowance& allowance);
   std::optional<std::vector<std::uint32_t>> search_completion(ExprId state, Allowance& allowance);
   // Notes that `state` completes within `tokens` tokens by way of `next`.
   void note_completion(ExprId state, std::uint32_t tokens, ExprId next, std::uint32_t token = kUnknown);
   void lower_upper_bounds(const std::vector<SearchNode>& nodes, std::size_t last, ExprId successor);
 
   LanguageMachine& machine_;
+  AlternativeDistances distances_;
   std::mutex mutex_;
   Meter meter_;
   std::unordered_map<std::uint32_t, Bounds> bounds_;

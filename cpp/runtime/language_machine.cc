@@ -233,44 +233,71 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   }
 }
 
-// If the completion that is known without a search fits, writes a mask of only its first token, and eos if the state
-// accepts. Otherwise returns false.
+// If a completion fits that a search has found, or that is known without one, writes a mask of only its first token,
+// and eos if the state accepts. Otherwise returns false.
 bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
-  const std::vector<std::uint32_t> tokens = budget_.known_completion(state);
-  if (tokens.size() > std::size_t{tokens_after} + 1) return false;
+  std::optional<std::uint32_t> token = budget_.noted_token(state, tokens_after + 1);
+  if (!token) {
+    const std::vector<std::uint32_t> tokens = budget_.known_completion(state);
+    if (tokens.size() > std::size_t{tokens_after} + 1) return false;
+    if (!tokens.empty()) token = tokens[0];
+  }
   std::fill_n(row, vocabulary_->word_count(), 0u);
-  if (!tokens.empty()) row[tokens[0] >> 5] |= 1u << (tokens[0] & 31);
+  if (token) row[*token >> 5] |= 1u << (*token & 31);
   if (accepting(state)) allow_eos(row);
   return true;
 }
 
 // Removes the text tokens after which no completion of at most `tokens_after` tokens is known. Returns whether it has
-// removed any.
+// removed any. Searches come last, those first that are likely to find a completion.
 bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
                                     std::int64_t max_work) {
   const WorkLimit limit(automaton_, max_work);
-  std::unordered_map<std::uint32_t, bool> verdicts;
+  std::unordered_map<std::uint32_t, std::optional<bool>> verdicts;
+  std::vector<std::pair<std::uint32_t, ExprId>> open;  // tokens, and the states after them
   Budget::Allowance allowance;
-  bool removed = false;
-  const auto fits = [&](ExprId next) {
-    const auto [verdict, is_new] = verdicts.try_emplace(next.value);
-    if (is_new) verdict->second = budget_.completes_within(next, tokens_after, allowance);
-    removed |= !verdict->second;
-    return verdict->second;
-  };
   ItemBudget item(*vocabulary_, automaton_, budget_, state, tokens_after, allowance);
+  bool removed = false;
+  const auto remove = [&](std::uint32_t id, ExprId next) {
+    if (item.fits(id, next)) return;
+    row[id >> 5] &= ~(1u << (id & 31));
+    removed = true;
+  };
   walk_ids(state, [&](std::uint32_t id, ExprId next) {
     limit.check();
     if (automaton_.has_lists() && item.ends_item(id)) next = advance(state, vocabulary_->bytes(id));
-    if (next == ExprSet::kEmpty || fits(next) || item.fits(id, next)) return;
-    row[id >> 5] &= ~(1u << (id & 31));
+    if (next == ExprSet::kEmpty) return;
+    const auto [verdict, is_new] = verdicts.try_emplace(next.value);
+    if (is_new) verdict->second = budget_.known_to_complete_within(next, tokens_after, allowance);
+    if (!verdict->second) {
+      open.emplace_back(id, next);
+    } else if (!*verdict->second) {
+      remove(id, next);
+    }
   });
+  search_open(verdicts, tokens_after, allowance);
+  for (const auto& [id, next] : open) {
+    if (!*verdicts[next.value]) remove(id, next);
+  }
   if (removed && automaton_.has_lists()) allow_known_completion(state, tokens_after + 1, row);
   if (removed) return true;
   std::vector<ExprId> successors;
   for (const auto& [next, verdict] : verdicts) successors.push_back(ExprId{next});
   budget_.record_successors(state, successors);
   return false;
+}
+
+// Searches where the bounds leave a verdict open.
+void LanguageMachine::search_open(std::unordered_map<std::uint32_t, std::optional<bool>>& verdicts,
+                                  std::uint32_t tokens, Budget::Allowance& allowance) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> open;  // upper bounds, and the states
+  for (const auto& [next, verdict] : verdicts) {
+    if (!verdict) open.emplace_back(budget_.upper_bound(ExprId{next}), next);
+  }
+  std::ranges::sort(open);
+  for (const auto& [bound, next] : open) {
+    verdicts[next] = budget_.completes_within(ExprId{next}, tokens, allowance);
+  }
 }
 
 // Allows the first token of a known completion. remove_beyond() decides with states that lack the text of the item

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "automaton/automaton.h"
@@ -88,6 +89,8 @@ class LanguageMachine final : public TokenMachine {
   class WorkLimit;
   struct TooMuchWork {};
   bool remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row, std::int64_t max_work);
+  void search_open(std::unordered_map<std::uint32_t, std::optional<bool>>& verdicts, std::uint32_t tokens,
+                   Budget::Allowance& allowance);
   void allow_known_completion(ExprId state, std::uint32_t tokens, std::uint32_t* row);
   // Visits the tokens that `state` allows: visit(node, state after it), or visit_all(subtree, that state).
   template <class Visit, class VisitAll>

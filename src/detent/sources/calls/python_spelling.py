@@ -55,7 +55,7 @@ class PythonSpelling(Spelling):
         if strings.listed is not None:
             return union(*map(constant_string, strings.listed))
         if not strings.nodes and not strings.excluded:
-            return any_string(strings.least, strings.most)
+            return any_string(strings.min_length, strings.max_length)
         return string_matching(strings.node())
 
     def numbers(self, sets: Sequence[NumberSet]) -> _core.Node:

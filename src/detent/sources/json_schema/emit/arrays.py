@@ -28,15 +28,15 @@ def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
     if plan.distinct_values is not None:
         if plan.residual is TRUE and not plan.uniform_from:
             if len(plan.distinct_values) > _MAX_MEMBERS and values.spelling.has_json_values:
-                return (yield from _emit_unique(values, plan, plan.least, plan.most))
+                return (yield from _emit_unique(values, plan, plan.min_items, plan.max_items))
             return (yield from _emit_distinct(values, plan, plan.distinct_values))
         plan.refuse_distinct()
     if plan.is_distinct:
         lengths = plan.lengths()
         if lengths is not None and not plan.uniform_from and values.spelling.has_json_values:
             ranges = []
-            for least, most in lengths:
-                ranges.append((yield from _emit_unique(values, plan, least, most)))
+            for min_items, max_items in lengths:
+                ranges.append((yield from _emit_unique(values, plan, min_items, max_items)))
             return _core.union(ranges) if ranges else _core.empty()
         _refuse_unique(values, plan)
     if plan.residual is TRUE:
@@ -46,46 +46,46 @@ def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
 
 def _emit_chain(values: ValueEmitter, plan: ArrayPlan) -> Task:
     """Emit the arrays of a plan without residual, the common case."""
-    spelling, most = values.spelling, plan.most
-    if most == 0:
+    spelling, max_items = values.spelling, plan.max_items
+    if max_items == 0:
         return spelling.empty_array
-    fixed = plan.uniform_from if most is None else min(plan.uniform_from, most)
+    fixed = plan.uniform_from if max_items is None else min(plan.uniform_from, max_items)
     items: list[_core.Node] = []
-    for index in range(fixed + (most is None or most > fixed)):
+    for index in range(fixed + (max_items is None or max_items > fixed)):
         value = plan.value(index)
         inner = values.try_immediate(value)
         if inner is None:
             inner = yield value
         items.append(inner)
     if fixed == 0:
-        upper = None if most is None else most - 1
-        more = repeat(concat(spelling.comma, items[0]), lower_count(max(plan.least - 1, 0)), upper_count(upper))
+        upper = None if max_items is None else max_items - 1
+        more = repeat(concat(spelling.comma, items[0]), lower_count(max(plan.min_items - 1, 0)), upper_count(upper))
     else:
         more = _core.epsilon()
         if len(items) > fixed:
-            upper = None if most is None else most - fixed
-            least = lower_count(max(plan.least - fixed, 0))
-            more = repeat(concat(spelling.comma, items[fixed]), least, upper_count(upper))
+            upper = None if max_items is None else max_items - fixed
+            min_items = lower_count(max(plan.min_items - fixed, 0))
+            more = repeat(concat(spelling.comma, items[fixed]), min_items, upper_count(upper))
         for index in range(fixed - 1, 0, -1):
             more = concat(spelling.comma, items[index], more)
-            if index >= plan.least:
+            if index >= plan.min_items:
                 more = optional(more)
     whole = concat(spelling.open_array, items[0], more, spelling.close_array)
-    return whole if plan.least else _core.union([spelling.empty_array, whole])
+    return whole if plan.min_items else _core.union([spelling.empty_array, whole])
 
 
-def _emit_unique(values: ValueEmitter, plan: ArrayPlan, least: int, most: int | None) -> Task:
-    """Emit arrays of `least` to `most` items of which no two are equal."""
+def _emit_unique(values: ValueEmitter, plan: ArrayPlan, min_items: int, max_items: int | None) -> Task:
+    """Emit arrays of `min_items` to `max_items` items of which no two are equal."""
     spelling = values.spelling
-    if most == 0:
+    if max_items == 0:
         return spelling.empty_array
     value = plan.value(0)
     item = values.try_immediate(value)
     if item is None:
         item = yield value
     try:
-        fewest = lower_count(max(least, 1))
-        items = _core.distinct(item, _core.epsilon(), spelling.comma, fewest, upper_count(most))
+        fewest = lower_count(max(min_items, 1))
+        items = _core.distinct(item, _core.epsilon(), spelling.comma, fewest, upper_count(max_items))
     except UnsupportedError:
         plan.refuse_unique(
             "the items contain the array itself, so that the number of different ones is not known",
@@ -99,7 +99,7 @@ def _emit_unique(values: ValueEmitter, plan: ArrayPlan, least: int, most: int | 
         )
         return (yield from _emit_chain(values, plan))
     whole = concat(spelling.open_array, items, spelling.close_array)
-    return whole if least else _core.union([spelling.empty_array, whole])
+    return whole if min_items else _core.union([spelling.empty_array, whole])
 
 
 def _is_decided(items: _core.Node) -> bool:
@@ -130,12 +130,12 @@ def _emit_distinct(values: ValueEmitter, plan: ArrayPlan, constants: list[Schema
         value = plan.value(0, (constant,))
         inner = values.try_immediate(value)
         members.append((inner if inner is not None else (yield value), False))
-    least, most = max(plan.least, 1), plan.most
-    if least > len(members):
-        return _core.empty() if plan.least else spelling.empty_array
-    items = _core.unordered(members, None, spelling.comma, least, upper_count(most))
+    min_items, max_items = max(plan.min_items, 1), plan.max_items
+    if min_items > len(members):
+        return _core.empty() if plan.min_items else spelling.empty_array
+    items = _core.unordered(members, None, spelling.comma, min_items, upper_count(max_items))
     whole = concat(spelling.open_array, items, spelling.close_array)
-    return whole if plan.least else _core.union([spelling.empty_array, whole])
+    return whole if plan.min_items else _core.union([spelling.empty_array, whole])
 
 
 class _ArrayWalk:
@@ -171,7 +171,7 @@ class _ArrayWalk:
             return (yield from self._emit_repeated(index))
         parts = [spelling.close_array] if plan.may_end(index, formula) else []
         loops: list[_core.Node] = []
-        is_last = index == plan.last and plan.most is None
+        is_last = index == plan.last and plan.max_items is None
         for value, left in plan.options(index, formula):
             inner = self.values.try_immediate(value)
             if inner is None:
@@ -185,11 +185,11 @@ class _ArrayWalk:
 
     def _emit_repeated(self, index: int) -> Task:
         """Emit the rest of an array in which only the number of items is undecided."""
-        plan, spelling, most = self.plan, self.spelling, self.plan.most
-        least = lower_count(max(plan.least - index, 0))
-        if most is not None and index >= most:
+        plan, spelling, max_items = self.plan, self.spelling, self.plan.max_items
+        min_items = lower_count(max(plan.min_items - index, 0))
+        if max_items is not None and index >= max_items:
             return spelling.close_array
         value = plan.value(index)
         item = self.values.try_immediate(value) or (yield value)
-        upper = None if most is None else upper_count(most - index)
-        return concat(repeat(concat(spelling.comma, item), least, upper), spelling.close_array)
+        upper = None if max_items is None else upper_count(max_items - index)
+        return concat(repeat(concat(spelling.comma, item), min_items, upper), spelling.close_array)

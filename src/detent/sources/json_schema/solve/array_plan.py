@@ -49,8 +49,8 @@ class ArrayPlan:
     def __init__(self, solver: Solver, conjunction: Conjunction, formulas: list[Formula]) -> None:
         self.solver = solver
         self.conjunction = conjunction
-        self.least = 0
-        self.most: int | None = None
+        self.min_items = 0
+        self.max_items: int | None = None
         self.distinct_values: list[SchemaNode] | None = None
         """The values of the items, if each may occur once and they are too many to be counted one by one."""
         self.is_distinct = False
@@ -64,9 +64,9 @@ class ArrayPlan:
             elif isinstance(formula, ItemsFrom):
                 self._items_from.append(formula)
             elif isinstance(formula, MinSize):
-                self.least = max(self.least, formula.count)
+                self.min_items = max(self.min_items, formula.count)
             elif isinstance(formula, MaxSize):
-                self.most = formula.count if self.most is None else min(self.most, formula.count)
+                self.max_items = formula.count if self.max_items is None else min(self.max_items, formula.count)
             else:
                 rest.append(formula)
         self.uniform_from = max([index + 1 for index in self._items] + [one.start for one in self._items_from] + [0])
@@ -78,25 +78,25 @@ class ArrayPlan:
                 limit=_MAX_PREFIX,
                 given=self.uniform_from,
             )
-        self.most = self._most_possible()
+        self.max_items = self._most_possible()
         self._holds_unique = any(isinstance(one, UniqueItems) for one in rest)
         self.residual = self._with_decided_sizes(
             solver.algebra.conjunction([self._without_unique(one, one) for one in rest])
         )
         if self.is_distinct and not self.uniform_from:
             self.residual = self._with_decided_items(self.residual)
-        self.is_empty = (self.most is not None and self.least > self.most) or self.residual is FALSE
-        self.last = max(self.uniform_from, self.least if self.most is None else self.most)
+        self.is_empty = (self.max_items is not None and self.min_items > self.max_items) or self.residual is FALSE
+        self.last = max(self.uniform_from, self.min_items if self.max_items is None else self.max_items)
         """The index from which on neither the schemas nor the length depend on the index."""
         self._options: dict[tuple[int, Formula], list[tuple[Conjunction, Formula]]] = {}
 
     def _most_possible(self) -> int | None:
         """Return the upper bound of the length; an array ends before the first item that has no value."""
-        last = self.uniform_from + 1 if self.most is None else min(self.most, self.uniform_from + 1)
+        last = self.uniform_from + 1 if self.max_items is None else min(self.max_items, self.uniform_from + 1)
         for index in range(last):
             if self.value(index) is self.solver.document.nothing:
                 return index
-        return self.most
+        return self.max_items
 
     def schemas_at(self, index: int) -> tuple[SignedSchema, ...]:
         """Return the schemas of the item at an index that hold whatever the residual is."""
@@ -113,13 +113,13 @@ class ArrayPlan:
             combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
             return combine([self._with_decided_sizes(part) for part in formula.parts])
         if isinstance(formula, MinSize):
-            if formula.count <= self.least:
+            if formula.count <= self.min_items:
                 return TRUE
-            return FALSE if self.most is not None and formula.count > self.most else formula
+            return FALSE if self.max_items is not None and formula.count > self.max_items else formula
         if isinstance(formula, MaxSize):
-            if formula.count < self.least:
+            if formula.count < self.min_items:
                 return FALSE
-            return TRUE if self.most is not None and self.most <= formula.count else formula
+            return TRUE if self.max_items is not None and self.max_items <= formula.count else formula
         return formula
 
     def _with_decided_items(self, formula: Formula) -> Formula:
@@ -144,7 +144,7 @@ class ArrayPlan:
 
     def lengths(self) -> list[tuple[int, int | None]] | None:
         """Return the lengths that are permitted, as ranges; None if the residual has conditions on items."""
-        bounds: list[int] = [self.least]
+        bounds: list[int] = [self.min_items]
         pending = [self.residual]
         while pending:
             formula = pending.pop()
@@ -156,11 +156,12 @@ class ArrayPlan:
                 bounds.append(formula.count + 1)
             elif formula is not TRUE and formula is not FALSE:
                 return None
-        starts = sorted({one for one in bounds if one >= self.least and (self.most is None or one <= self.most)})
+        longest = max(bounds) if self.max_items is None else self.max_items
+        starts = sorted({one for one in bounds if self.min_items <= one <= longest})
         ranges: list[tuple[int, int | None]] = []
         for start, following in zip(starts, [*starts[1:], None], strict=True):
             if _permits(self.residual, start):
-                last = self.most if following is None else following - 1
+                last = self.max_items if following is None else following - 1
                 if ranges and ranges[-1][1] == start - 1:
                     start = ranges.pop()[0]
                 ranges.append((start, last))
@@ -179,7 +180,7 @@ class ArrayPlan:
         is_unique = isinstance(formula, UniqueItems)
         if formula is not whole and self._holds_unique:
             return TRUE if is_unique else FALSE
-        if self.most is not None and (self.most <= 1 or self._have_disjoint_items(self.most)):
+        if self.max_items is not None and (self.max_items <= 1 or self._have_disjoint_items(self.max_items)):
             return TRUE if is_unique else FALSE
         values = self._possible_values()
         node = formula.node
@@ -225,7 +226,7 @@ class ArrayPlan:
     def _possible_values(self) -> list[Any] | None:
         """Return the values that an item can have, if they are few."""
         found: dict[Any, Any] = {}
-        last = self.uniform_from if self.most is None else min(self.uniform_from, self.most - 1)
+        last = self.uniform_from if self.max_items is None else min(self.uniform_from, self.max_items - 1)
         for index in range(last + 1):
             values = finite_values(self.solver, self.value(index))
             if values is None:
@@ -237,7 +238,7 @@ class ArrayPlan:
 
     def options(self, index: int, formula: Formula) -> list[tuple[Conjunction, Formula]]:
         """Return the derivatives of a formula by the item at an index: its value, and the formula that remains."""
-        if self.most is not None and index >= self.most:
+        if self.max_items is not None and index >= self.max_items:
             return []
         key = (min(index, self.uniform_from), formula)
         found = self._options.get(key)
@@ -335,7 +336,7 @@ class ArrayPlan:
 
     def may_end(self, index: int, formula: Formula) -> bool:
         """Whether the array may end after `index` items with a residual."""
-        return index >= self.least and self._is_complete(formula)
+        return index >= self.min_items and self._is_complete(formula)
 
     def _is_complete(self, formula: Formula) -> bool:
         if isinstance(formula, Combination):

@@ -49,37 +49,40 @@ class SearchRoom:
 class StringSet:
     """An immutable set of strings.
 
-    `listed` are its only members, in order, or None. Then the members are the strings of `least` to `most` characters
-    that are in all languages of `nodes` and not in `excluded`.
+    `listed` are its only members, in order, or None. Then the members are the strings of `min_length` to `max_length`
+    characters that are in all languages of `nodes` and not in `excluded`.
     """
 
-    __slots__ = ("_questions", "excluded", "least", "listed", "most", "nodes")
+    __slots__ = ("_questions", "excluded", "listed", "max_length", "min_length", "nodes")
 
     def __init__(
         self,
         listed: dict[str, None] | None = None,
         excluded: frozenset[str] = frozenset(),
-        least: int = 0,
-        most: int | None = None,
+        min_length: int = 0,
+        max_length: int | None = None,
         nodes: tuple[_core.Node, ...] = (),
     ) -> None:
         self.listed = listed
         self.excluded = excluded
-        self.least = least
-        self.most = most
+        self.min_length = min_length
+        self.max_length = max_length
         self.nodes = nodes
         self._questions: list[ByteDfa] | None = None
 
     @property
     def is_everything(self) -> bool:
         """Whether the definition has no condition."""
-        return self.listed is None and not (self.nodes or self.excluded or self.least or self.most is not None)
+        has_lengths = self.min_length > 0 or self.max_length is not None
+        return self.listed is None and not (self.nodes or self.excluded or has_lengths)
 
     def accepts(self, text: str) -> bool:
         """Whether the text is a member."""
         if self.listed is not None:
             return text in self.listed
-        if text in self.excluded or len(text) < self.least or (self.most is not None and len(text) > self.most):
+        if text in self.excluded or len(text) < self.min_length:
+            return False
+        if self.max_length is not None and len(text) > self.max_length:
             return False
         if self._questions is None:
             self._questions = [ByteDfa(node) for node in self.nodes]
@@ -94,18 +97,18 @@ class StringSet:
         for one, two in ((self, other), (other, self)):
             if one.listed is not None:
                 return StringSet({text: None for text in one.listed if two.accepts(text)})
-        most = self.most if other.most is None else other.most if self.most is None else min(self.most, other.most)
-        least = max(self.least, other.least)
-        if most is not None and least > most:
+        max_length = min((each for each in (self.max_length, other.max_length) if each is not None), default=None)
+        min_length = max(self.min_length, other.min_length)
+        if max_length is not None and min_length > max_length:
             return StringSet({})
         nodes = tuple(dict.fromkeys(self.nodes + other.nodes))
-        return StringSet(None, self.excluded | other.excluded, least, most, nodes)
+        return StringSet(None, self.excluded | other.excluded, min_length, max_length, nodes)
 
-    def few(self, most: int) -> list[str] | None:
-        """Return the members if they are not more than `most`, the shortest ones first."""
+    def few(self, max_count: int) -> list[str] | None:
+        """Return the members if they are not more than `max_count`, the shortest ones first."""
         if self.listed is not None:
-            return list(self.listed) if len(self.listed) <= most else None
-        if not self.nodes and self.most is None:
+            return list(self.listed) if len(self.listed) <= max_count else None
+        if not self.nodes and self.max_length is None:
             return None
         dfa = ByteDfa(self.node())
         found: list[bytes] = []
@@ -115,7 +118,7 @@ class StringSet:
             # Each beginning leads to a member of its own.
             longer = [(text + bytes([byte]), state, byte) for text, state in layer for byte in dfa.expected(state)]
             layer = [(text, dfa.step(state, byte)) for text, state, byte in longer]
-            if len(found) + len(layer) > most:
+            if len(found) + len(layer) > max_count:
                 return None
         return [text.decode() for text in found]
 
@@ -130,8 +133,8 @@ class StringSet:
         if self.listed is not None:
             return _core.union([_core.literal(text.encode()) for text in self.listed])
         parts = list(self.nodes)
-        if self.least or self.most is not None:
-            parts.append(_core.repeat(CHARACTER, lower_count(self.least), upper_count(self.most)))
+        if self.min_length or self.max_length is not None:
+            parts.append(_core.repeat(CHARACTER, lower_count(self.min_length), upper_count(self.max_length)))
         if not parts:
             parts.append(UTF8)
         if self.excluded:
@@ -192,29 +195,29 @@ def _counted_characters(document: SchemaDocument, tests: Sequence[Formula]) -> S
     Masks of such a counted repeat of one set of characters need no walk. None if the tests are of another form.
     """
     pattern: PatternTest | None = None
-    least, most = 0, _LARGEST_COUNT
+    min_length, max_length = 0, _LARGEST_COUNT
     for test in tests:
         if not isinstance(test, (PatternTest, MinLengthTest, MaxLengthTest)) or not test.holds:
             return None
         if isinstance(test, MinLengthTest):
-            least = max(least, test.argument)
+            min_length = max(min_length, test.argument)
         elif isinstance(test, MaxLengthTest):
-            most = min(most, test.argument)
+            max_length = min(max_length, test.argument)
         elif pattern is None:
             pattern = test
         else:
             return None
     found = _REPEATED_CHARACTER.fullmatch(pattern.argument[0]) if pattern is not None else None
-    if pattern is None or found is None or most >= _LARGEST_COUNT:
+    if pattern is None or found is None or max_length >= _LARGEST_COUNT:
         return None
     lower, upper = _QUANTIFIERS.get(found[2]) or (int(found[3]), found[5] if found[4] else found[3])
-    least, most = max(least, lower), most if upper in (None, "") else min(most, int(upper))
-    if least > most:
+    min_length, max_length = max(min_length, lower), max_length if upper in (None, "") else min(max_length, int(upper))
+    if min_length > max_length:
         return StringSet({})
     written, near = pattern.argument
     if document.texts.pattern(written, near, "pattern") is None:  # an error shows the pattern as it was written
         return None
-    node = document.texts.pattern(f"^{found[1]}{{{least},{most}}}$", near, "pattern")
+    node = document.texts.pattern(f"^{found[1]}{{{min_length},{max_length}}}$", near, "pattern")
     return StringSet() if node is None else StringSet(nodes=(node,))
 
 
@@ -223,9 +226,9 @@ def _passing(document: SchemaDocument, test: ScalarTest) -> StringSet:
     if isinstance(test, ValueTest):
         return StringSet(dict.fromkeys(sorted(argument))) if holds else StringSet(excluded=argument)
     if isinstance(test, MinLengthTest):
-        return StringSet(least=argument) if holds else StringSet(most=argument - 1)
+        return StringSet(min_length=argument) if holds else StringSet(max_length=argument - 1)
     if isinstance(test, MaxLengthTest):
-        return StringSet(most=argument) if holds else StringSet(least=argument + 1)
+        return StringSet(max_length=argument) if holds else StringSet(min_length=argument + 1)
     text, node = argument
     assert isinstance(test, (PatternTest, FormatTest))  # noqa: S101 - no other test is about strings
     is_pattern = isinstance(test, PatternTest)

@@ -1,0 +1,217 @@
+#include "runtime/alternative_distances.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "expr/lengths.h"
+#include "runtime/trie_walk.h"
+
+namespace detent {
+
+// One search: the alternatives that were reached, and those that are still to be expanded.
+struct AlternativeDistances::Search {
+  struct Node {
+    AlternativeId id;
+    std::size_t from;
+    std::uint32_t token;
+    std::uint32_t depth;
+  };
+
+  std::vector<Node> nodes;
+  std::unordered_map<std::uint32_t, std::uint32_t> depths;  // the least, by alternative
+  std::map<std::uint32_t, std::vector<std::size_t>> open;   // nodes, by the tokens in all
+
+  void push(const Node& node, std::uint32_t total) {
+    open[total].push_back(nodes.size());
+    nodes.push_back(node);
+  }
+  // The next node to expand, or nothing. Of several, the last one: it goes on from those before.
+  std::optional<std::size_t> pop() {
+    while (!open.empty()) {
+      const auto first = open.begin();
+      const std::size_t index = first->second.back();
+      first->second.pop_back();
+      if (first->second.empty()) open.erase(first);
+      if (depths[nodes[index].id.value] == nodes[index].depth) return index;
+    }
+    return std::nullopt;
+  }
+};
+
+// No token has more bytes than the longest one.
+AlternativeDistances::Bounds& AlternativeDistances::bounds(AlternativeId id) {
+  const auto [entry, is_new] = bounds_.try_emplace(id.value);
+  Bounds& known = entry->second;
+  if (!is_new) return known;
+  const Alternative& alternative = sets_[id];
+  known.upper = alternative.completion_bound;
+  if (alternative.accepting) {
+    known.lower = known.upper = 0;
+  } else {
+    const std::uint32_t longest = std::max<std::uint32_t>(vocabulary_.max_token_length(), 1);
+    known.lower = std::max(1u, (automaton_.least_length(alternative.state) + longest - 1) / longest);
+  }
+  return known;
+}
+
+void AlternativeDistances::tighten(AlternativeId id, SearchAllowance& allowance) {
+  constexpr std::uint32_t kLongest = 1 << 10;  // bytes; longer completions are not written out
+  Bounds& known = bounds(id);
+  if (std::exchange(known.tightened, true) || known.upper > kLongest) return;
+  const std::int64_t before = automaton_.work();
+  const std::string text = automaton_.some_completion(sets_[id].state).value();
+  const auto count = static_cast<std::uint32_t>(vocabulary_.fewest_tokens(text).size());
+  if (count < known.upper) known = {.lower = known.lower, .upper = count, .tightened = true};
+  allowance.work -= std::ssize(text) + allowance.nodes_per_step * (automaton_.work() - before);
+}
+
+std::optional<std::vector<std::uint32_t>> AlternativeDistances::completion_within(ExprId state, std::uint32_t tokens,
+                                                                                  SearchAllowance& allowance) {
+  if (allowance.work <= 0) return std::nullopt;
+  Search search;
+  std::size_t found = SIZE_MAX;
+  const auto add = [&](AlternativeId id, std::size_t from, std::uint32_t token, std::uint32_t depth) {
+    const auto [least, is_new] = search.depths.try_emplace(id.value, depth);
+    if (!is_new && least->second <= depth) return;
+    least->second = depth;
+    const std::uint32_t left = tokens - depth;
+    const Bounds& known = bounds(id);
+    if (known.lower > left) return;
+    if (known.upper > left && !known.tightened) tighten(id, allowance);
+    if (known.upper <= left) found = search.nodes.size();
+    search.push({id, from, token, depth}, saturating_add(depth, known.upper));
+  };
+  for (AlternativeId id : automaton_.split(state)) {
+    add(id, SIZE_MAX, kNone, 0);
+    if (found != SIZE_MAX) break;
+  }
+  while (found == SIZE_MAX) {
+    const std::optional<std::size_t> next = search.pop();
+    if (!next) break;
+    const Search::Node at = search.nodes[*next];
+    const std::vector<Step>* steps = successors(at.id, allowance);
+    if (!steps) return std::nullopt;
+    allowance.work -= std::ssize(*steps);
+    for (const Step& step : *steps) {
+      if (allowance.work <= 0) return std::nullopt;
+      add(step.to, *next, step.token, at.depth + 1);
+      if (found != SIZE_MAX) break;
+    }
+  }
+  if (found == SIZE_MAX) {
+    for (const auto& [id, depth] : search.depths) {
+      Bounds& known = bounds({id});
+      known.lower = std::max(known.lower, tokens - depth + 1);
+    }
+    return std::nullopt;
+  }
+  std::vector<std::uint32_t> path;
+  std::vector<std::uint32_t> rest = tokens_from(search.nodes[found].id);
+  std::uint32_t length = bounds(search.nodes[found].id).upper;
+  for (std::size_t at = found; search.nodes[at].from != SIZE_MAX; at = search.nodes[at].from) {
+    const Search::Node& node = search.nodes[at];
+    path.push_back(node.token);
+    Bounds& before = bounds(search.nodes[node.from].id);
+    if (++length < before.upper) {
+      before.upper = length;
+      before.next = {node.id, node.token};
+    }
+  }
+  std::ranges::reverse(path);
+  path.insert(path.end(), rest.begin(), rest.end());
+  return path;
+}
+
+// A completion of at most `upper` tokens: the steps that were found, and the known completion from there.
+std::vector<std::uint32_t> AlternativeDistances::tokens_from(AlternativeId id) {
+  std::vector<std::uint32_t> tokens;
+  while (bounds(id).next.token != kNone) {
+    tokens.push_back(bounds(id).next.token);
+    id = bounds(id).next.to;
+  }
+  const std::string text = automaton_.some_completion(sets_[id].state).value();
+  const std::vector<std::uint32_t> rest = vocabulary_.fewest_tokens(text);
+  tokens.insert(tokens.end(), rest.begin(), rest.end());
+  return tokens;
+}
+
+// A first completion is known; each search finds one of fewer tokens, or proves that there is none.
+std::optional<std::vector<std::uint32_t>> AlternativeDistances::shortest_completion(ExprId state,
+                                                                                    SearchAllowance& allowance) {
+  std::optional<std::vector<std::uint32_t>> shortest = completion_within(state, kNone, allowance);
+  while (shortest && !shortest->empty()) {
+    auto shorter = completion_within(state, static_cast<std::uint32_t>(shortest->size()) - 1, allowance);
+    if (!shorter) return allowance.work > 0 ? shortest : std::nullopt;
+    shortest = std::move(shorter);
+  }
+  return shortest;
+}
+
+const std::vector<AlternativeDistances::Step>* AlternativeDistances::successors(AlternativeId id,
+                                                                                SearchAllowance& allowance) {
+  constexpr std::size_t kMaxSuccessors = 4 << 20;
+  const auto known = successors_.find(id.value);
+  if (allowance.work <= 0) return nullptr;
+  if (known != successors_.end()) return &known->second;
+  if (successor_count_ > kMaxSuccessors) {
+    successors_.clear();
+    successor_count_ = 0;
+  }
+  std::optional<std::vector<Step>> found = find_successors(id, allowance);
+  if (!found) return nullptr;
+  successor_count_ += found->size();
+  return &(successors_[id.value] = std::move(*found));
+}
+
+std::optional<std::vector<AlternativeDistances::Step>> AlternativeDistances::find_successors(
+    AlternativeId id, SearchAllowance& allowance) {
+  const std::vector<TrieNode>& trie = vocabulary_.trie();
+  const auto& class_of = automaton_.class_of();
+  std::vector<Step> steps;
+  std::unordered_set<std::uint32_t> seen{id.value};
+  const auto add = [&](const AlternativeSet& set, std::uint32_t token) {
+    for (AlternativeId next : set) {
+      if (seen.insert(next.value).second) steps.push_back({next, token});
+    }
+  };
+  path_.resize(vocabulary_.max_token_length() + std::size_t{1});
+  path_[0] = {id};
+  std::int64_t work = automaton_.work();
+  for (std::uint32_t i = 0; i < trie.size();) {
+    allowance.work -= std::ssize(path_[trie[i].depth]) + allowance.nodes_per_step * (automaton_.work() - work);
+    work = automaton_.work();
+    if (automaton_.is_full()) allowance.work = 0;
+    if (allowance.work <= 0) return std::nullopt;
+    const TrieNode& node = trie[i];
+    const AlternativeSet& set = path_[node.depth];
+    AlternativeSet& after = path_[node.depth + std::size_t{1}];
+    sets_.find_successors(set, class_of[node.byte], after);
+    sets_.drop_included(after);
+    if (after.empty()) {
+      i = node.next;
+      continue;
+    }
+    if (node.subtree && after == set && leads_back(set, vocabulary_.subtrees()[node.subtree])) {
+      add(set, vocabulary_.ids_in_order()[vocabulary_.subtrees()[node.subtree].first]);
+      i = node.next;
+      continue;
+    }
+    std::uint32_t token = node.token;
+    if (token != TrieNode::kNoToken && (token & TrieNode::kShared)) token = vocabulary_.shared_ids(token)[0];
+    if (token != TrieNode::kNoToken) add(after, token);
+    ++i;
+  }
+  return steps;
+}
+
+// Whether each token of a subtree leads from a set to the same set.
+bool AlternativeDistances::leads_back(const AlternativeSet& set, const Subtree& subtree) {
+  return subtree.whole && std::ranges::all_of(set, [&](AlternativeId id) {
+           return subtree.used.is_subset_of(automaton_.self_loop_bytes(sets_[id].state));
+         });
+}
+
+}  // namespace detent

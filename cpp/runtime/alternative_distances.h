@@ -1,0 +1,76 @@
+// AlternativeDistances: the fewest tokens that complete a state, found by its alternatives (automaton/alternatives.h).
+//
+// A union is complete as soon as one of its alternatives is. So its distance is the least of theirs, and a search may
+// go on from each alternative by itself. `.*a.{10}|...|.*p.{25}` has some 300 alternatives and 2^200 unions.
+//
+// Each alternative keeps a lower and an upper bound of its distance, and only between them is there a search. It takes
+// the alternatives first that complete in the fewest tokens by their upper bounds. A grammar has infinitely many
+// alternatives, which are stacks of symbols: there the allowance may end a search that would find something later.
+//
+// Cost: for each alternative that is expanded, once, a walk over the trie with sets of alternatives.
+// Needs a vocabulary that has every byte, and a language without lists of distinct items. The caller holds a lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "automaton/automaton.h"
+#include "runtime/alternative_sets.h"
+#include "vocab/vocabulary.h"
+
+namespace detent {
+
+// The work that searches may do: trie nodes visited, and the work of the automaton on the way.
+struct SearchAllowance {
+  std::int64_t work = 400'000;       // some 6 ms
+  std::int64_t nodes_per_step = 32;  // what a step of the automaton counts as
+  static SearchAllowance unlimited() { return {.work = INT64_MAX}; }
+  bool is_unlimited() const { return work > INT64_MAX / 2; }
+};
+
+class AlternativeDistances {
+ public:
+  AlternativeDistances(const Vocabulary& vocabulary, Automaton& automaton)
+      : vocabulary_(vocabulary), automaton_(automaton), sets_(automaton) {}
+
+  // The tokens of a completion of at most `tokens` tokens. Nothing where there is none; or where the allowance, which
+  // is then used up, did not suffice to find it.
+  std::optional<std::vector<std::uint32_t>> completion_within(ExprId state, std::uint32_t tokens,
+                                                              SearchAllowance& allowance);
+  // The tokens of a shortest completion; nothing if the allowance was used up first.
+  std::optional<std::vector<std::uint32_t>> shortest_completion(ExprId state, SearchAllowance& allowance);
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  struct Step {
+    AlternativeId to;
+    std::uint32_t token;
+  };
+  struct Bounds {
+    std::uint32_t lower = 1;
+    std::uint32_t upper = kNone;
+    Step next{{kNone}, kNone};  // the first step of a completion of `upper` tokens, if a search has found it
+    bool tightened = false;     // whether the known completion was tokenized
+  };
+  struct Search;
+
+  Bounds& bounds(AlternativeId id);
+  void tighten(AlternativeId id, SearchAllowance& allowance);
+  // Returns null if the allowance is used up.
+  const std::vector<Step>* successors(AlternativeId id, SearchAllowance& allowance);
+  std::optional<std::vector<Step>> find_successors(AlternativeId id, SearchAllowance& allowance);
+  bool leads_back(const AlternativeSet& set, const Subtree& subtree);
+  std::vector<std::uint32_t> tokens_from(AlternativeId id);
+
+  const Vocabulary& vocabulary_;
+  Automaton& automaton_;
+  AlternativeSets sets_;
+  std::unordered_map<std::uint32_t, Bounds> bounds_;                 // by alternative
+  std::unordered_map<std::uint32_t, std::vector<Step>> successors_;  // by alternative
+  std::size_t successor_count_ = 0;                                  // in all lists of successors_
+  std::vector<AlternativeSet> path_;                                 // of a walk, by depth
+};
+
+}  // namespace detent
