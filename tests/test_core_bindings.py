@@ -113,7 +113,7 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "row": lambda: np.zeros(1, np.int32), "token_id": lambda: 0, "token_ids": lambda: np.zeros(0, np.int64),
     "ids": lambda: np.zeros(2, np.int64), "matchers": lambda: [_core.Matcher(machine()) for _ in range(2)],
     "rows": lambda: np.zeros((2, 1), np.int32), "threads": lambda: 2, "logits": lambda: np.zeros((2, 5), np.float32),
-    "type": lambda: 0, "mask": lambda: np.zeros(1, np.int32), "most": lambda: 5,
+    "type": lambda: 0, "mask": lambda: np.zeros(1, np.int32), "most": lambda: 5, "max_schemas": lambda: 5,
     "numbers": lambda: np.zeros(5, np.float32), "to": lambda: np.zeros(5, np.float32),
     "json": lambda: b'{"model": {"merges": []}}', "count": lambda: 2, "words": lambda: 1, "wait": lambda: 0.01,
     "part_tokens": lambda: 3,

@@ -97,7 +97,15 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
         {"masks"},
     ),
     "machines": (
-        {"budget", "canonical_machine", "compile_trial", "item_budget", "language_machine", "part_budget_machine", "token_dfa"},
+        {
+            "budget",
+            "canonical_machine",
+            "compile_trial",
+            "item_budget",
+            "language_machine",
+            "part_budget_machine",
+            "token_dfa",
+        },
         {"interface", "masks", "canonical"},
     ),
 }

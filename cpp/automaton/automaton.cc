@@ -22,7 +22,7 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
                      CompiledNodes* compiled)
     : meter_(limits),
       exprs_(known ? ExprSet(known->automaton.exprs_, known->automaton.compiled_, meter_) : ExprSet(meter_)),
-      derivatives_(exprs_, meter_),
+      derivatives_(known ? Derivatives(exprs_, meter_, known->automaton.derivatives_) : Derivatives(exprs_, meter_)),
       liveness_(
           known ? Liveness(exprs_, derivatives_, meter_, known->automaton.liveness_, known->automaton.compiled_.exprs)
                 : Liveness(exprs_, derivatives_, meter_)),
@@ -144,8 +144,43 @@ const ExprId* Automaton::publish(ExprId state) {
 // The first search looks for a completion of bytes that are tokens; most states have one. The second search allows all
 // concatenations of tokens. States that call rules skip the first search: where a grammar needs a byte that is no
 // token, a search finds this out only after it has tabled all rules.
+namespace {
+
+// The texts up to the next item of a list of distinct items, if the vocabulary can write some rest after that. Only of
+// a list that needs one more item is the key known: it excludes those that were read.
+std::optional<ExprId> texts_before_list(ExprSet& exprs, ExprId state) {
+  std::vector<ExprId> parts;
+  if (exprs[state].op == Op::remembered) state = exprs[state].part();
+  while (!exprs[state].completes_by_bytes) {
+    const bool is_concat = exprs[state].op == Op::concat;
+    const ExprId part = is_concat ? exprs[state].first() : state;
+    if (exprs[part].op == Op::distinct) {
+      const DistinctState& list = exprs.list_state(part);
+      const bool may_have_kinds = exprs.list(list.list).order != nullptr;
+      if (may_have_kinds || list.minimum > 1 || list.phase == ItemPhase::open) return std::nullopt;
+      if (list.position == MemberPosition::after_member) parts.push_back(exprs.list(list.list).separator);
+      parts.insert(parts.end(), {list.keys[0], exprs.list(list.list).kinds[0].rest});
+    } else if (exprs[part].has_open_item || exprs[part].has_closed_item) {
+      return std::nullopt;
+    } else {
+      parts.push_back(part);
+    }
+    state = is_concat ? exprs[state].second() : ExprSet::kEpsilon;
+  }
+  ExprId texts = ExprSet::kEpsilon;
+  for (std::size_t i = parts.size(); i-- > 0;) texts = exprs.concat(parts[i], texts);
+  return texts;
+}
+
+}  // namespace
+
 bool Automaton::search_tokenizable(ExprId state) {
   const bool found = edit([this, state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+    // A list of distinct items is no operand of an intersection (expr/distinct.h).
+    if (const auto texts = has_lists_ ? texts_before_list(exprs, state) : std::nullopt) {
+      if (liveness.live(exprs.intersection({*texts, tokenizable_}))) return true;
+      if (!liveness.live(exprs.intersection({exprs.concat(*texts, exprs.sigma_star()), tokenizable_}))) return false;
+    }
     return (!exprs[state].has_rule && liveness.live(exprs.intersection({state, token_bytes_}))) ||
            liveness.live(exprs.intersection({state, tokenizable_}));
   });

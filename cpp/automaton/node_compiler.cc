@@ -15,7 +15,7 @@ namespace detent {
 void NodeCompiler::register_byte_sets(const NodeRef& root) {
   static const NodeRef utf8 = Node::repeat(utf8_chars({{0, 0x10FFFF}}), 0, Node::kUnbounded);
   bool has_grammar = false, has_complement = false, has_string = nodes_.has_json_strings;
-  ByteSet literal_bytes;
+  const ByteSet known_bytes = nodes_.literal_bytes;
   PointerMap<bool> seen;
   seen.insert(root.get(), true);
   std::vector<const Node*> pending{root.get()};
@@ -29,7 +29,7 @@ void NodeCompiler::register_byte_sets(const NodeRef& root) {
     const bool is_string = node->kind() == NodeKind::json_string || node->kind() == NodeKind::serialized_string;
     if (is_string && !has_string) register_escape_bytes(exprs_);
     has_string |= is_string;
-    register_node(*node, literal_bytes);
+    register_node(*node);
     for (const NodeRef& child : node->children()) {
       if (!nodes_.ids[true].find(child.get()) && seen.insert(child.get(), true)) pending.push_back(child.get());
     }
@@ -40,23 +40,21 @@ void NodeCompiler::register_byte_sets(const NodeRef& root) {
     }
   }
   nodes_.has_json_strings |= has_string;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    if (literal_bytes.contains(static_cast<std::uint8_t>(byte))) {
-      exprs_.bytes(ByteSet::of(static_cast<std::uint8_t>(byte)));
-    }
-  }
+  nodes_.literal_bytes.each([&](std::uint8_t byte) {
+    if (!known_bytes.contains(byte)) exprs_.bytes(ByteSet::of(byte));
+  });
   if (!nodes_.all_texts.get()) nodes_.all_texts = Node::repeat(Node::bytes(ByteSet::all()), 0, Node::kUnbounded);
 }
 
-void NodeCompiler::register_node(const Node& node, ByteSet& literal_bytes) {
+void NodeCompiler::register_node(const Node& node) {
   if (node.kind() == NodeKind::bytes) register_set(node.set());
-  const auto insert = [&literal_bytes](std::string_view text) {
-    for (char byte : text) literal_bytes.insert(static_cast<std::uint8_t>(byte));
+  const auto insert = [this](std::string_view text) {
+    for (char byte : text) nodes_.literal_bytes.insert(static_cast<std::uint8_t>(byte));
   };
   if (node.kind() == NodeKind::literal) insert(node.text());
   if (node.kind() == NodeKind::special) insert(special_frame(node.text()));
   // The texts of items are compared byte by byte.
-  if (node.kind() == NodeKind::distinct && node.has_distinct()) literal_bytes = ByteSet::all();
+  if (node.kind() == NodeKind::distinct && node.has_distinct()) nodes_.literal_bytes = ByteSet::all();
 }
 
 void NodeCompiler::register_set(const ByteSet& set) {
@@ -64,74 +62,82 @@ void NodeCompiler::register_set(const ByteSet& set) {
   if (!set.is_subset_of(exprs_.alphabet())) exprs_.bytes(set & exprs_.alphabet());
 }
 
-// Returns the operands of a concatenation, union or intersection, with nested nodes of the same kind flattened; the
+// Adds the operands of a concatenation, union or intersection, with nested nodes of the same kind flattened; the
 // children of any other node. A chain `((a + b) + c) + ...` becomes one list, instead of one list for each prefix.
-std::vector<const Node*> NodeCompiler::operands_of(const Node* node) {
-  const NodeKind kind = node->kind();
+void NodeCompiler::add_operands(const Node& node, std::vector<const Node*>& operands) {
+  const NodeKind kind = node.kind();
   const bool flat = kind == NodeKind::concat || kind == NodeKind::union_of || kind == NodeKind::intersection;
-  std::vector<const Node*> operands;
-  std::vector<const Node*> pending{node};
-  while (!pending.empty()) {
-    const Node* next = pending.back();
-    pending.pop_back();
-    if (next != node && !(flat && next->kind() == kind)) {
+  nested_.assign(1, &node);
+  while (!nested_.empty()) {
+    const Node* next = nested_.back();
+    nested_.pop_back();
+    if (next != &node && !(flat && next->kind() == kind)) {
       operands.push_back(next);
       continue;
     }
     meter_.step(static_cast<std::int64_t>(next->children().size()));
-    for (std::size_t i = next->children().size(); i-- > 0;) pending.push_back(next->children()[i].get());
+    for (std::size_t i = next->children().size(); i-- > 0;) nested_.push_back(next->children()[i].get());
   }
-  return operands;
 }
 
 ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
-  std::vector<Task> pending{{root.get(), is_restricted}};
-  while (!pending.empty()) {
-    const Task task = pending.back();
-    const Node* const node = task.node;
-    auto& compiled = nodes_.ids[task.is_restricted];
-    if (compiled.find(node)) {
-      pending.pop_back();
-      continue;
-    }
+  // A node that waits for its operands, those from `first` on in `operands`; `next` is not built yet.
+  struct Frame {
+    Task task;
+    std::size_t first, next;
+  };
+  std::vector<Frame> frames;
+  std::vector<const Node*> operands;
+  std::vector<ExprId> parts;
+  // Builds a node without operands; any other one waits.
+  const auto begin = [&](const Task& task) {
     meter_.step();
-    if (node->kind() == NodeKind::scope) {
-      refuse_distinct(*node);
-      compiled.insert(node, compile_scope_node(task));
-      pending.pop_back();
+    if (task.node->kind() == NodeKind::scope) {
+      refuse_distinct(*task.node);
+      nodes_.ids[task.is_restricted].insert(task.node, compile_scope_node(task));
+    } else if (task.node->children().empty()) {
+      build_and_note(task, {});
+    } else {
+      frames.push_back({task, operands.size(), operands.size()});
+      if (task.node->kind() == NodeKind::grammar) {
+        const std::vector<const Node*> closed = closed_parts(*task.node);
+        operands.insert(operands.end(), closed.begin(), closed.end());
+      } else {
+        add_operands(*task.node, operands);
+      }
+    }
+  };
+  if (!nodes_.ids[is_restricted].find(root.get())) begin({root.get(), is_restricted});
+  while (!frames.empty()) {
+    Frame& frame = frames.back();
+    const Task task = frame.task;
+    const std::size_t first = frame.first;
+    const NodeKind kind = task.node->kind();
+    const bool is_barrier =
+        kind == NodeKind::complement || kind == NodeKind::json_string || kind == NodeKind::serialized_string;
+    const bool restricts_operands = task.is_restricted && !is_barrier;
+    const auto& built = nodes_.ids[restricts_operands];
+    while (frame.next < operands.size() && built.find(operands[frame.next])) ++frame.next;
+    if (frame.next < operands.size()) {
+      begin({operands[frame.next], restricts_operands});
       continue;
     }
-    const bool is_grammar = node->kind() == NodeKind::grammar;
-    const std::vector<const Node*> operands = is_grammar ? closed_parts(*node) : operands_of(node);
-    const bool is_barrier = node->kind() == NodeKind::complement || node->kind() == NodeKind::json_string ||
-                            node->kind() == NodeKind::serialized_string;
-    auto& compiled_operands = nodes_.ids[task.is_restricted && !is_barrier];
-    const auto part = [&](std::size_t i) { return Task{operands[i], task.is_restricted && !is_barrier}; };
-    std::size_t first = 0;  // before it, all operands are built; leaves are built at once, in their order
-    for (; first < operands.size(); ++first) {
-      if (compiled_operands.find(operands[first])) continue;
-      if (!operands[first]->children().empty()) break;
-      meter_.step();
-      build_and_note(part(first), {});
+    if (kind == NodeKind::grammar) {
+      auto& compiled = nodes_.ids[task.is_restricted];
+      compiled.insert(task.node, compile_grammar(exprs_, liveness_, meter_, *task.node, compiled));
+    } else {
+      parts.clear();
+      for (std::size_t i = first; i < operands.size(); ++i) parts.push_back(*built.find(operands[i]));
+      build_and_note(task, parts);
     }
-    for (std::size_t i = operands.size(); i-- > first;) {
-      if (!compiled_operands.find(operands[i])) pending.push_back(part(i));
-    }
-    if (first < operands.size()) continue;
-    pending.pop_back();
-    if (is_grammar) {
-      compiled.insert(node, compile_grammar(exprs_, liveness_, meter_, *node, compiled));
-      continue;
-    }
-    std::vector<ExprId> parts;
-    for (const Node* operand : operands) parts.push_back(*compiled_operands.find(operand));
-    build_and_note(task, std::move(parts));
+    operands.resize(first);
+    frames.pop_back();
   }
   return *nodes_.ids[is_restricted].find(root.get());
 }
 
-void NodeCompiler::build_and_note(const Task& task, std::vector<ExprId> parts) {
-  const ExprId id = build(task, std::move(parts));
+void NodeCompiler::build_and_note(const Task& task, std::span<ExprId> parts) {
+  const ExprId id = build(task, parts);
   if (task.node->is_text() && !task.node->has_special() && !task.node->has_assertion()) exprs_.mark_text(id);
   nodes_.ids[task.is_restricted].insert(task.node, id);
 }
@@ -168,7 +174,7 @@ void NodeCompiler::refuse_distinct(const Node& node) {
   if (compares && node.has_distinct()) throw Error(ErrorKind::unsupported, "distinct_under_algebra");
 }
 
-ExprId NodeCompiler::build(const Task& task, std::vector<ExprId> parts) {
+ExprId NodeCompiler::build(const Task& task, std::span<ExprId> parts) {
   const Node& node = *task.node;
   refuse_distinct(node);
   switch (node.kind()) {
@@ -181,8 +187,8 @@ ExprId NodeCompiler::build(const Task& task, std::vector<ExprId> parts) {
       for (std::size_t i = parts.size(); i-- > 0;) id = exprs_.concat(parts[i], id);
       return id;
     }
-    case NodeKind::union_of: return exprs_.union_of(std::move(parts));
-    case NodeKind::intersection: return build_intersection(task, std::move(parts));
+    case NodeKind::union_of: return exprs_.union_of({parts.begin(), parts.end()});
+    case NodeKind::intersection: return build_intersection(task, parts);
     case NodeKind::complement: {
       const ExprId id = exprs_.complement(parts[0]);
       return restricts(task) ? exprs_.intersection({id, exprs_.alphabet_star()}) : id;
@@ -219,16 +225,17 @@ ExprId NodeCompiler::build(const Task& task, std::vector<ExprId> parts) {
 
 // A complement contains byte strings that are not UTF-8. If another operand contains rules or JSON strings, all texts
 // become an operand too: a search for a completion then drops such strings early.
-ExprId NodeCompiler::build_intersection(const Task& task, std::vector<ExprId> parts) {
+ExprId NodeCompiler::build_intersection(const Task& task, std::span<const ExprId> parts) {
   const Node& node = *task.node;
+  std::vector<ExprId> operands(parts.begin(), parts.end());
   const auto has_rule = [this](ExprId part) { return exprs_[part].has_rule; };
   const auto is_bytes = [](const NodeRef& child) { return !child->is_text(); };
   const auto is_text = [](const NodeRef& child) { return child->is_text() && !child->has_special(); };
   if (std::ranges::any_of(node.children(), is_text) && std::ranges::any_of(node.children(), is_bytes) &&
       (nodes_.has_json_strings || std::ranges::any_of(parts, has_rule))) {
-    parts.push_back(compile(nodes_.all_texts, task.is_restricted));
+    operands.push_back(compile(nodes_.all_texts, task.is_restricted));
   }
-  return exprs_.intersection(std::move(parts));
+  return exprs_.intersection(std::move(operands));
 }
 
 }  // namespace detent

@@ -10,6 +10,7 @@
 // Cost: linear in the nodes, plus the constructors' normalisation.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ struct CompiledNodes {
   NodeRef all_texts;
   bool has_json_strings = false;
   bool has_all_texts = false;
+  ByteSet literal_bytes;  // of which single bytes are expressions
 };
 
 class NodeCompiler {
@@ -60,22 +62,23 @@ class NodeCompiler {
     bool is_restricted;
   };
 
-  void register_node(const Node& node, ByteSet& literal_bytes);
+  void register_node(const Node& node);
   void register_set(const ByteSet& set);
   bool restricts(const Task& task) const { return task.is_restricted && exprs_.alphabet() != ByteSet::all(); }
-  std::vector<const Node*> operands_of(const Node* node);
+  void add_operands(const Node& node, std::vector<const Node*>& operands);
   ExprId compile_scope_node(const Task& task);
-  void build_and_note(const Task& task, std::vector<ExprId> parts);
-  ExprId build(const Task& task, std::vector<ExprId> parts);
+  void build_and_note(const Task& task, std::span<ExprId> parts);
+  ExprId build(const Task& task, std::span<ExprId> parts);
   static void refuse_distinct(const Node& node);
   ExprId build_literal(const Task& task, std::string_view text);
   std::uint32_t escape_length(const Task& task) const;
-  ExprId build_intersection(const Task& task, std::vector<ExprId> parts);
+  ExprId build_intersection(const Task& task, std::span<const ExprId> parts);
 
   ExprSet& exprs_;
   Liveness& liveness_;
   Meter& meter_;
   CompiledNodes nodes_;
+  std::vector<const Node*> nested_;  // what add_operands has not flattened yet
   int scope_depth_ = 0;
 };
 

@@ -4,6 +4,7 @@
 // A reader may read index i once it has received i through a release/acquire pair from the writer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -43,6 +44,18 @@ class StableVector {
     }
     ++size_;
     return *std::construct_at(chunks_[location.chunk].load(std::memory_order_relaxed) + location.offset);
+  }
+
+  // Makes this empty vector a copy of the first `count` elements of another one.
+  void assign(const StableVector& other, std::size_t count) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    for (std::size_t chunk = 0; size_ < count; ++chunk) {
+      T* const copy = std::allocator<T>().allocate(kFirst << chunk);
+      const std::size_t length = std::min(kFirst << chunk, count - size_);
+      std::uninitialized_copy_n(other.chunks_[chunk].load(std::memory_order_relaxed), length, copy);
+      chunks_[chunk].store(copy, std::memory_order_release);
+      size_ += length;
+    }
   }
 
  private:

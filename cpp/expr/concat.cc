@@ -16,34 +16,33 @@ namespace detent {
 
 ExprId ExprSet::concat_normalized(ExprId first, ExprId second) {
   // `first` is a chain head, head, ..., last: rebuild it from its last element on top of `second`.
-  std::vector<ExprId> heads;
-  while (exprs_[first.value].op == Op::concat) {
-    heads.push_back(exprs_[first.value].first());
-    first = exprs_[first.value].second();
+  std::vector<ExprId> heads;  // before `head`; most often none
+  ExprId head = first;
+  while (exprs_[head.value].op == Op::concat) {
+    heads.push_back(exprs_[head.value].first());
+    head = exprs_[head.value].second();
   }
-  heads.push_back(first);
   ExprId tail = second;
-  while (!heads.empty()) {
-    const ExprId head = heads.back();
-    heads.pop_back();
+  while (true) {
     meter_.step();
     if (head == kEmpty || tail == kEmpty) return kEmpty;
-    if (head == kEpsilon) continue;
     if (tail == kEpsilon) {
       tail = head;
-      continue;
+    } else if (head != kEpsilon) {
+      const bool is_chain = exprs_[tail.value].op == Op::concat;
+      const ExprId next = is_chain ? exprs_[tail.value].first() : tail;
+      ExprId merged;
+      if (merge_repeats(head, next, merged)) {
+        tail = is_chain ? exprs_[tail.value].second() : kEpsilon;
+        head = merged;
+        continue;
+      }
+      tail = cons(head, tail);
     }
-    const bool is_chain = exprs_[tail.value].op == Op::concat;
-    const ExprId next = is_chain ? exprs_[tail.value].first() : tail;
-    ExprId merged;
-    if (merge_repeats(head, next, merged)) {
-      tail = is_chain ? exprs_[tail.value].second() : kEpsilon;
-      heads.push_back(merged);
-      continue;
-    }
-    tail = cons(head, tail);
+    if (heads.empty()) return tail;
+    head = heads.back();
+    heads.pop_back();
   }
-  return tail;
 }
 
 bool ExprSet::merge_repeats(ExprId head, ExprId next, ExprId& merged) {

@@ -9,10 +9,13 @@
 namespace detent {
 
 void Derivatives::freeze_byte_classes() {
-  // Two bytes are equivalent if the same sets contain them. The signature of a byte is the sum of one random number for
-  // each of its sets.
-  std::array<Hash128, 256> signatures{};
-  for (std::uint32_t i = 0; i < exprs_.set_count(); ++i) {
+  const auto count = static_cast<std::uint32_t>(exprs_.set_count());
+  if (count == frozen_sets_) return;
+  // Two bytes are equivalent if they were before and the same further sets contain them. The signature of a byte is the
+  // sum of one random number for its class before and one for each further set.
+  std::array<Hash128, 256> signatures;
+  for (unsigned byte = 0; byte < 256; ++byte) signatures[byte] = mix(Hash128{}, UINT32_MAX - class_of_[byte]);
+  for (std::uint32_t i = std::exchange(frozen_sets_, count); i < count; ++i) {
     const Hash128 number = mix(Hash128{}, i);
     for (unsigned word = 0; word < 4; ++word) {
       for (std::uint64_t bits = exprs_.set(i).words()[word]; bits; bits &= bits - 1) {
@@ -24,12 +27,17 @@ void Derivatives::freeze_byte_classes() {
   }
   // Classes are numbered by their first byte, so that rows do not depend on the order of the sets.
   class_count_ = 0;
+  std::array<std::uint16_t, 1024> table{};  // open addressing; 1 + a class, 0: free
   for (unsigned byte = 0; byte < 256; ++byte) {
-    const auto same = [&](std::uint8_t other) { return signatures[other] == signatures[byte]; };
-    const auto end = representative_.begin() + class_count_;
-    const auto known = std::find_if(representative_.begin(), end, same);
-    class_of_[byte] = static_cast<std::uint8_t>(known - representative_.begin());
-    if (known == end) representative_[class_count_++] = static_cast<std::uint8_t>(byte);
+    std::size_t slot = signatures[byte].low % table.size();
+    while (table[slot] && signatures[representative_[table[slot] - 1]] != signatures[byte]) {
+      slot = (slot + 1) % table.size();
+    }
+    if (!table[slot]) {
+      representative_[class_count_] = static_cast<std::uint8_t>(byte);
+      table[slot] = static_cast<std::uint16_t>(++class_count_);
+    }
+    class_of_[byte] = static_cast<std::uint8_t>(table[slot] - 1);
   }
 }
 

@@ -25,11 +25,13 @@ namespace detent {
 class Derivatives {
  public:
   Derivatives(ExprSet& exprs, Meter& meter) : exprs_(exprs), meter_(meter) {}
-  // Has the byte classes of `other`, and no rows. `exprs` is a copy of the expressions of `other`.
+  // Has the byte classes of `other`, and no rows. `exprs` is a copy of the expressions of `other`, to which others may
+  // be added before the classes are frozen again.
   Derivatives(ExprSet& exprs, Meter& meter, const Derivatives& other)
       : exprs_(exprs),
         meter_(meter),
         class_count_(other.class_count_),
+        frozen_sets_(other.frozen_sets_),
         class_of_(other.class_of_),
         representative_(other.representative_) {}
 
@@ -116,6 +118,7 @@ class Derivatives {
   std::function<bool(ExprId)> is_live_;
   std::function<ByteSet(ExprId)> live_after_;
   std::uint32_t class_count_ = 0;
+  std::uint32_t frozen_sets_ = 0;  // the byte sets that the classes respect
   std::array<std::uint8_t, 256> class_of_{};
   std::array<std::uint8_t, 256> representative_{};      // the first byte of each class
   std::vector<std::vector<std::uint8_t>> set_classes_;  // the classes of each byte set, where it was needed

@@ -129,7 +129,9 @@ std::uint32_t ExprSet::add_list(DistinctList list) {
     note(kind.rest, true);
     traits.hash = mix(traits.hash, kind.keys);
   }
-  traits.residuals_complete_by_bytes = traits.completes_by_bytes;
+  // Few keys may be used up but for those that no tokens write.
+  traits.residuals_complete_by_bytes =
+      traits.completes_by_bytes && std::ranges::all_of(list.keys, &DistinctKeys::is_unbounded);
   lists_.push_back(std::move(list));
   return static_cast<std::uint32_t>(lists_.size() - 1);
 }
@@ -227,6 +229,25 @@ ExprId ExprSet::distinct(DistinctState state) {
     const bool is_unbounded =
         std::ranges::all_of(list.keys, [](const DistinctKeys& keys) { return keys.is_unbounded; });
     expr.nonempty &= is_unbounded && state.phase != ItemPhase::bound;  // the length of the key is to be searched
+  }
+  if (token_bytes_ != ByteSet::all()) {
+    // Some shortest keys that were not read consist of such bytes. The key of an open item may be one of them.
+    std::vector<std::int64_t> wanted(list.keys.size());
+    bool has_rests = kinds.empty() || exprs_[list.separator.value].completes_by_bytes;
+    for (std::uint32_t kind : kinds) {
+      has_rests &= exprs_[list.kinds[kind].rest.value].completes_by_bytes;
+      if (list.kinds[kind].keys != ItemKind::kNoKey) ++wanted[list.kinds[kind].keys];
+    }
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
+      if (wanted[k] > 0 && state.phase != ItemPhase::bound && state.open_keys == k) ++wanted[k];
+      for (std::size_t i = 0; i < list.keys[k].texts.size() && wanted[k] > 0; ++i) {
+        const std::size_t bit = list.keys[k].first_bit + i;
+        const auto is_token = [this](char byte) { return token_bytes_.contains(static_cast<std::uint8_t>(byte)); };
+        if (state.used[bit / 64] >> (bit % 64) & 1 || !std::ranges::all_of(list.keys[k].texts[i], is_token)) continue;
+        --wanted[k];
+      }
+    }
+    expr.completes_by_bytes = has_rests && std::ranges::all_of(wanted, [](std::int64_t keys) { return keys <= 0; });
   }
   expr.min_length = length.value_or(UINT32_MAX);
   Hash128 hash = mix(mix(expr.hash, exprs_[state.excluded.value].hash), exprs_[state.excluded_strings.value].hash);

@@ -26,7 +26,7 @@ bool writes_json_strings(const ByteSet& bytes) {
 
 }  // namespace
 
-ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable), item_texts_(meter) {
+ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable), set_table_(kFirstSetTable), item_texts_(meter) {
   Expr empty;
   empty.nonempty = empty.exact_length = true;
   empty.max_length = 0;
@@ -119,18 +119,26 @@ ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) 
   return id;
 }
 
-std::uint32_t ExprSet::set_index(const ByteSet& set) {
+// The slot of a set in the table: 0 where the set is new.
+std::uint32_t& ExprSet::set_slot(const ByteSet& set) {
   std::uint64_t key = 0;
   for (std::uint64_t word : set.words()) key = mix(key + word, 0x5bd1e995);
-  const auto [begin, end] = set_table_.equal_range(key);
-  for (auto it = begin; it != end; ++it) {
-    if (sets_[it->second] == set) return it->second;
-  }
-  const auto index = static_cast<std::uint32_t>(sets_.size());
+  const std::size_t mask = set_table_.size() - 1;
+  std::size_t slot = key & mask;
+  while (set_table_[slot] && sets_[set_table_[slot] - 1] != set) slot = (slot + 1) & mask;
+  return set_table_[slot];
+}
+
+std::uint32_t ExprSet::set_index(const ByteSet& set) {
+  if (const std::uint32_t known = set_slot(set)) return known - 1;
   meter_.allocate(sizeof(ByteSet) + 48);
   sets_.push_back(set);
-  set_table_.emplace(key, index);
-  return index;
+  if (sets_.size() * 2 > set_table_.size()) {
+    set_table_.assign(set_table_.size() * 2, 0);
+    for (std::uint32_t i = 0; i + 1 < sets_.size(); ++i) set_slot(sets_[i]) = i + 1;
+  }
+  set_slot(set) = static_cast<std::uint32_t>(sets_.size());
+  return static_cast<std::uint32_t>(sets_.size()) - 1;
 }
 
 ExprId ExprSet::bytes(const ByteSet& set) {

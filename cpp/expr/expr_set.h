@@ -159,7 +159,7 @@ class ExprSet {
     ExprId first, second, result;
   };
   static constexpr unsigned kRecentShift = 22;
-  static constexpr std::size_t kFirstTable = 256;
+  static constexpr std::size_t kFirstTable = 256, kFirstSetTable = 128;
 
   ExprId concat_normalized(ExprId first, ExprId second);
   bool merge_repeats(ExprId head, ExprId next, ExprId& merged);
@@ -190,6 +190,7 @@ class ExprSet {
   bool same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const;
   void grow_table();
   std::uint32_t set_index(const ByteSet& set);
+  std::uint32_t& set_slot(const ByteSet& set);
   std::uint32_t state_index(const UnorderedState& state);
   std::uint32_t min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts) const;
 
@@ -216,7 +217,7 @@ class ExprSet {
   std::vector<TableEntry> table_;  // open addressing, power of two
   std::vector<ExprId> operands_;
   std::vector<ByteSet> sets_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> set_table_;
+  std::vector<std::uint32_t> set_table_;  // open addressing; 1 + the index of a set, 0: free
   std::vector<ExprId> definitions_;
   std::vector<UnorderedState> unordered_states_;
   std::deque<OrderedMembers> ordered_members_;

@@ -62,7 +62,8 @@ ExprId ExprSet::unordered(const UnorderedState& state, ExprId separator, ExprId 
   Expr expr;
   expr.op = Op::unordered;
   expr.nullable = is_complete && state.position != MemberPosition::after_separator;
-  expr.nonempty = expr.completes_by_bytes = true;
+  expr.nonempty = expr.residuals_complete_by_bytes = true;
+  expr.completes_by_bytes = exprs_[separator.value].completes_by_bytes;
   expr.max_completion_bound = UINT32_MAX;
   expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::unordered));
   Hash128 required{}, optional{};
@@ -70,7 +71,8 @@ ExprId ExprSet::unordered(const UnorderedState& state, ExprId separator, ExprId 
     const Expr& part = exprs_[parts[i].value];
     inherit_flags(expr, part);
     if (parts[i] != kEmpty) expr.nonempty &= part.nonempty;
-    expr.completes_by_bytes &= part.completes_by_bytes && part.residuals_complete_by_bytes;
+    expr.residuals_complete_by_bytes &= part.completes_by_bytes && part.residuals_complete_by_bytes;
+    if (i >= 2 && i - 2 < state.required) expr.completes_by_bytes &= part.completes_by_bytes;
     if (i < 2) {
       expr.hash = mix(expr.hash, part.hash);
     } else if (i - 2 < state.required) {
@@ -79,7 +81,9 @@ ExprId ExprSet::unordered(const UnorderedState& state, ExprId separator, ExprId 
       optional = sum(optional, mix(Hash128{}, part.hash));
     }
   }
-  expr.residuals_complete_by_bytes = expr.completes_by_bytes;
+  const bool needs_optional =
+      state.minimum > state.required || (state.required == 0 && state.position == MemberPosition::after_separator);
+  if (needs_optional) expr.completes_by_bytes = expr.residuals_complete_by_bytes;
   expr.min_length = min_length_unordered(state, parts);
   expr.hash = mix(mix(expr.hash, required), optional);
   expr.hash = mix(expr.hash, (std::uint64_t{state.minimum} << 32) | state.maximum);
@@ -101,9 +105,9 @@ std::uint32_t ExprSet::add_members(OrderedMembers members) {
   Expr facts;
   facts.op = Op::ordered;
   facts.nonempty = separator.nonempty && others.nonempty;
-  facts.completes_by_bytes = facts.residuals_complete_by_bytes =
-      separator.completes_by_bytes && separator.residuals_complete_by_bytes && others.completes_by_bytes &&
-      others.residuals_complete_by_bytes;
+  facts.completes_by_bytes = separator.completes_by_bytes;
+  facts.residuals_complete_by_bytes = separator.completes_by_bytes && separator.residuals_complete_by_bytes &&
+                                      others.completes_by_bytes && others.residuals_complete_by_bytes;
   facts.max_completion_bound = UINT32_MAX;
   facts.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::ordered)), separator.hash), others.hash);
   inherit_flags(facts, separator);
@@ -118,8 +122,8 @@ std::uint32_t ExprSet::add_members(OrderedMembers members) {
     const Expr& member = exprs_[members.members[i - 1].value];
     inherit_flags(facts, member);
     facts.nonempty &= member.nonempty;
-    facts.completes_by_bytes &= member.completes_by_bytes && member.residuals_complete_by_bytes;
-    facts.residuals_complete_by_bytes = facts.completes_by_bytes;
+    if (members.required[i - 1]) facts.completes_by_bytes &= member.completes_by_bytes;
+    facts.residuals_complete_by_bytes &= member.completes_by_bytes && member.residuals_complete_by_bytes;
     shortest = std::min(shortest, member.min_length);
     facts.hash = mix(mix(facts.hash, member.hash), static_cast<std::uint64_t>(members.required[i - 1]));
     if (members.required[i - 1]) {
@@ -142,7 +146,10 @@ ExprId ExprSet::ordered(std::uint32_t index, std::uint32_t next, MemberPosition 
   expr.hash = mix(expr.hash, static_cast<std::uint64_t>(position));
   const std::uint32_t count = members.suffix_required[next];
   expr.nullable = count == 0 && !is_after_separator;
-  if (count == 0 && is_after_separator) expr.min_length = members.suffix_shortest[next];
+  if (count == 0 && is_after_separator) {  // an optional member must come
+    expr.min_length = members.suffix_shortest[next];
+    expr.completes_by_bytes = expr.residuals_complete_by_bytes;
+  }
   const std::uint32_t separators = position == MemberPosition::after_member || count == 0 ? count : count - 1;
   expr.min_length =
       saturating_add(expr.min_length, saturating_multiply(exprs_[members.separator.value].min_length, separators));

@@ -96,9 +96,8 @@ std::optional<TokenState> LanguageMachine::step_bytes(const TokenState& state, s
 void LanguageMachine::write(const Mask& mask, ExprId state, std::uint32_t* row) {
   mask.write(row, vocabulary_->word_count());
   if (automaton_.has_lists()) {
-    repeated_.remove(state, row, [&](std::uint32_t id) {
-      return automaton_.advance(state, vocabulary_->bytes(id)) != ExprSet::kEmpty;
-    });
+    repeated_.remove(state, row,
+                     [&](std::uint32_t id) { return advance(state, vocabulary_->bytes(id)) != ExprSet::kEmpty; });
   }
   if (accepting(state)) allow_eos(row);
 }

@@ -1,7 +1,8 @@
 #include "schema/json_text.h"
 
 #include <array>
-#include <unordered_set>
+
+#include "schema/name_table.h"
 
 namespace detent {
 namespace {
@@ -98,7 +99,7 @@ bool JsonText::read_members(Index index, unsigned depth) {
   ++at_;
   skip_space();
   if (take('}')) return true;
-  std::unordered_set<std::string_view> names;
+  NameTable names;  // where they are many
   do {
     skip_space();
     const auto name = static_cast<Index>(values_.size());
@@ -109,7 +110,7 @@ bool JsonText::read_members(Index index, unsigned depth) {
       if (names.empty()) {
         for (Index at = first(index); at < name; at = after(at + 1)) names.insert(values_[at].text);
       }
-      if (!names.insert(values_[name].text).second) return false;
+      if (!names.insert(values_[name].text)) return false;
     }
     skip_space();
     if (!take(':')) return false;

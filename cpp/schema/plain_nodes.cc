@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
 
+#include "schema/name_table.h"
 #include "schema/schema_references.h"
 #include "schema/written_strings.h"
 
@@ -22,7 +22,9 @@ NodeRef PlainNodes::scalar(unsigned kind, int year) const {
 NodeRef PlainNodes::listed(const std::vector<std::string_view>& strings) const {
   std::vector<NodeRef> parts;
   for (std::string_view each : strings) {
-    for (NodeRef& text : written_string(each, notation_.is_serialized)) parts.push_back(std::move(text));
+    WrittenString texts = written_string(each, notation_.is_serialized);
+    parts.push_back(std::move(texts.raw));
+    if (texts.ascii.get()) parts.push_back(std::move(texts.ascii));
   }
   return Node::union_of(std::move(parts));
 }
@@ -55,7 +57,7 @@ NodeRef PlainNodes::array(const PlainSchema& plain, const Inner& inner) const {
 }
 
 NodeRef PlainNodes::object(const JsonText& text, const PlainSchema& plain, const Inner& inner) const {
-  std::unordered_set<std::string_view> required_names, declared;
+  NameTable required_names, declared;
   for (Index name : plain.required) required_names.insert(text[name].text);
   const std::optional<NodeRef> other = inner(plain.targets[plain.targets.size() - 2]);
   const std::size_t most_members = plain.members.size() + plain.required.size();
@@ -67,7 +69,9 @@ NodeRef PlainNodes::object(const JsonText& text, const PlainSchema& plain, const
   const auto add = [&](std::string_view name, const std::optional<NodeRef>& value, bool has_to_be) {
     names.push_back(name);
     if (!value) return !has_to_be;
-    NodeRef label = Node::union_of(written_string(name, notation_.is_serialized));
+    WrittenString texts = written_string(name, notation_.is_serialized);
+    NodeRef label = std::move(texts.raw);
+    if (texts.ascii.get()) label = Node::union_of({std::move(label), std::move(texts.ascii)});
     members.push_back(is_ordered_ ? Node::concat({std::move(label), notation_.colon, *value})
                                   : Node::concat({Node::concat({std::move(label), notation_.colon}), *value}));
     is_required += has_to_be ? '1' : '0';

@@ -177,7 +177,9 @@ std::optional<NodeRef> PlainReader::constrained(Index schema, const SchemaMember
                                                 std::vector<SchemaAdvice>& advice) {
   if (!asserts_nothing(members, kConstrained, false, &advice)) return std::nullopt;
   std::string own = "{";
-  for (Index name : members.constraints) {
+  for (Index name = text_.first(schema); name < text_.after(schema); name = text_.after(name + 1)) {
+    const MemberRole role = schemas_.roles_.role(text_[name].text);
+    if (role != constraint && role != type) continue;
     const JsonValue& argument = text_[name + 1];
     if (text_[name].text == "format" && argument.kind == JsonKind::string &&
         !schemas_.formats_.contains(std::string(argument.text))) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <unordered_map>
-#include <unordered_set>
+
+#include "schema/name_table.h"
 
 namespace detent {
 namespace {
@@ -62,7 +62,6 @@ bool PlainSchema::read_members(const JsonText& text, const SchemaMembers& keywor
   additional = keywords.of(MemberRole::additional_properties);
   if (additional != JsonText::kNone && !text.is_schema(additional)) return false;
   const Index listed_members = keywords.of(MemberRole::properties), listed_names = keywords.of(MemberRole::required);
-  std::unordered_map<std::string_view, Index> values;
   if (listed_members != JsonText::kNone) {
     if (!text.is_object(listed_members)) return false;
     members.reserve(text[listed_members].count);
@@ -74,16 +73,16 @@ bool PlainSchema::read_members(const JsonText& text, const SchemaMembers& keywor
   }
   if (listed_names == JsonText::kNone) return true;
   if (text[listed_names].kind != JsonKind::array) return false;
-  std::unordered_set<std::string_view> names;
+  NameTable values, names;
   if (text[listed_names].count > 0) {
-    for (const auto& [name, inner] : members) values.emplace(text[name].text, inner);
+    for (const auto& [name, inner] : members) values.insert(text[name].text, inner);
   }
   for (Index at = text.first(listed_names); at < text.after(listed_names); at = text.after(at)) {
     if (text[at].kind != JsonKind::string) return false;
-    const auto known = values.find(text[at].text);
-    const Index inner = known == values.end() ? additional : known->second;
+    const Index* known = values.find(text[at].text);
+    const Index inner = known ? *known : additional;
     if (inner != JsonText::kNone && text.is_false(inner)) return false;  // no object is valid
-    if (names.insert(text[at].text).second) required.push_back(at);
+    if (names.insert(text[at].text)) required.push_back(at);
   }
   return true;
 }

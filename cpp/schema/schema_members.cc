@@ -31,13 +31,11 @@ SchemaMembers MemberRoles::members(const JsonText& text, JsonText::Index schema)
   found.values.fill(JsonText::kNone);
   const JsonText::Index end = text.after(schema);
   for (JsonText::Index at = text.first(schema); at < end; at = text.after(at + 1)) {
-    const auto known = roles_.find(text[at].text);
-    const MemberRole role = known == roles_.end() ? MemberRole::unknown : known->second;
-    found.roles = found.roles | Roles::of(role);
-    found.values[static_cast<std::size_t>(role)] = at + 1;
-    if (role == MemberRole::unknown) found.unknown.push_back(at);
-    if (role == MemberRole::constraint || role == MemberRole::type) found.constraints.push_back(at);
-    if (role == MemberRole::definitions && !text.is_object(at + 1)) found.has_sound_definitions = false;
+    const MemberRole of_name = role(text[at].text);
+    found.roles = found.roles | Roles::of(of_name);
+    found.values[static_cast<std::size_t>(of_name)] = at + 1;
+    if (of_name == MemberRole::unknown) found.unknown.push_back(at);
+    if (of_name == MemberRole::definitions && !text.is_object(at + 1)) found.has_sound_definitions = false;
   }
   return found;
 }

@@ -60,7 +60,6 @@ struct SchemaMembers {
   Roles roles;
   std::array<JsonText::Index, kMemberRoles> values;  // by role: the value of its last member
   std::vector<JsonText::Index> unknown;              // the names of unknown members
-  std::vector<JsonText::Index> constraints;          // the names of constraints and of `type`, in the order of the text
   bool has_sound_definitions = true;                 // the values of $defs and definitions are objects
 
   JsonText::Index of(MemberRole role) const { return values[static_cast<std::size_t>(role)]; }
@@ -73,6 +72,10 @@ class MemberRoles {
   MemberRoles(const std::vector<std::string>& annotations, const std::vector<std::string>& identifiers,
               const std::vector<std::string>& constraints, const std::vector<std::string>& keywords);
 
+  MemberRole role(std::string_view name) const {
+    const auto known = roles_.find(name);
+    return known == roles_.end() ? MemberRole::unknown : known->second;
+  }
   // The members of a schema, which is an object.
   SchemaMembers members(const JsonText& text, JsonText::Index schema) const;
 

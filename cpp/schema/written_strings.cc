@@ -40,9 +40,23 @@ void append_character(std::string& text, std::uint32_t character, bool is_ascii)
 
 }  // namespace
 
-std::vector<NodeRef> written_string(std::string_view text, bool is_serialized) {
-  std::string raw = "\"", ascii = "\"";
+WrittenString written_string(std::string_view text, bool is_serialized) {
+  std::string raw;
+  raw.reserve(text.size() + 2);
+  raw += '"';
   bool is_ascii = true;
+  for (char byte : text) {
+    const auto code = static_cast<std::uint8_t>(byte);
+    is_ascii &= code < 0x80;
+    if (code < 0x80) {
+      append_character(raw, code, false);
+    } else {
+      raw += byte;
+    }
+  }
+  raw += '"';
+  if (is_ascii || !is_serialized) return {Node::literal(std::move(raw)), {}};
+  std::string ascii = "\"";
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<std::uint8_t>(text[at]);
     const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -50,19 +64,10 @@ std::vector<NodeRef> written_string(std::string_view text, bool is_serialized) {
     for (std::size_t i = 1; i < length && at + i < text.size(); ++i) {
       character = character << 6 | (static_cast<std::uint8_t>(text[at + i]) & 0x3FU);
     }
-    if (length == 1) {
-      append_character(raw, character, false);
-    } else {
-      raw += text.substr(at, length);
-      is_ascii = false;
-    }
-    if (is_serialized) append_character(ascii, character, true);
+    append_character(ascii, character, true);
     at += length;
   }
-  std::vector<NodeRef> texts;
-  texts.push_back(Node::literal(std::move(raw) + '"'));
-  if (is_serialized && !is_ascii) texts.push_back(Node::literal(std::move(ascii) + '"'));
-  return texts;
+  return {Node::literal(std::move(raw)), Node::literal(ascii + '"')};
 }
 
 }  // namespace detent

@@ -113,7 +113,7 @@ class PlainSchemas:
         `names` are those of annotations, identifiers, constraints of scalars, and all keywords.
         """
 
-    def read(self, text: str, most: int) -> tuple[Node, list[tuple[str, str, str]], str | None, list[str], int] | None:
+    def read(self, text: str, max_schemas: int) -> tuple[Node, list[tuple[str, str, str]], str | None, list[str], int] | None:
         """
         The expression of a document, its advice, the root's title, first names and number of names; or None.
         """

@@ -64,17 +64,17 @@ class Language(Generic[T_co]):
     ----------
     node : Node
         The core's expression.
-    description : str
-        How it was written; what `repr` shows.
+    description : str or callable
+        How it was written; what `repr` shows. Or a function that returns it, which is called when it is asked for.
     value : callable, optional
         Turns an accepted text into a Python value; `parse` uses it.
     """
 
-    __slots__ = ("_dfa_cache", "_machine_cache", "_node", "_origin", "_part_budgets", "description", "value")
+    __slots__ = ("_description", "_dfa_cache", "_machine_cache", "_node", "_origin", "_part_budgets", "value")
 
-    description: str
     value: Callable[[str], T_co] | None
     _node: _core.Node
+    _description: str | Callable[[], str]
     _dfa_cache: ByteDfa | None
     _machine_cache: tuple[ReferenceType[Vocabulary], _core.LanguageMachine] | None
     _origin: Origin
@@ -83,19 +83,26 @@ class Language(Generic[T_co]):
     def __init__(
         self,
         node: _core.Node,
-        description: str,
+        description: str | Callable[[], str],
         value: Callable[[str], T_co] | None = None,
         *,
         _origin: Origin = NO_ORIGIN,
     ) -> None:
-        object.__setattr__(self, "_node", node)
-        object.__setattr__(self, "_dfa_cache", None)
-        object.__setattr__(self, "_machine_cache", None)
-        object.__setattr__(self, "_origin", _origin)
+        put = object.__setattr__
+        put(self, "_node", node)
+        put(self, "_dfa_cache", None)
+        put(self, "_machine_cache", None)
+        put(self, "_origin", _origin)
         # Combined languages would otherwise carry texts that double with every step.
-        object.__setattr__(self, "description", description if len(description) <= 200 else description[:199] + "…")
-        object.__setattr__(self, "value", value)
-        object.__setattr__(self, "_part_budgets", ())
+        put(self, "_description", _cut(description) if isinstance(description, str) else description)
+        put(self, "value", value)
+        put(self, "_part_budgets", ())
+
+    @property
+    def description(self) -> str:
+        """How the language was written; what `repr` shows."""
+        known = self._description
+        return known if isinstance(known, str) else _cut(known())
 
     def __setattr__(self, name: str, value: object) -> Never:
         raise ArgumentError(f"a Language is immutable; cannot set {name!r}")
@@ -538,6 +545,10 @@ def _options(language: Language[Any]) -> tuple[Language[Any], ...]:
 
 def _narrowed(language: Language[Any]) -> Callable[[str], Any] | None:
     return Narrowed(language) if isinstance(language.value, UnionValue) else language.value
+
+
+def _cut(description: str) -> str:
+    return description if len(description) <= 200 else description[:199] + "…"
 
 
 def _restore(

@@ -590,9 +590,11 @@ class Vocabulary:
         raise AttributeError(f"a Vocabulary is immutable: cannot delete {name!r}")
 
     def _check_ids(self, tokens: Iterable[int]) -> list[int]:
-        if not isinstance(tokens, Iterable):
-            raise VocabularyError(f"token ids: expected a sequence of integers, got {shown(tokens)}")
-        return [self._check_id(token) for token in tokens]
+        try:
+            given = list(tokens)
+        except TypeError:
+            raise VocabularyError(f"token ids: expected a sequence of integers, got {shown(tokens)}") from None
+        return [self._check_id(token) for token in given]
 
     def _check_id(self, token: int) -> int:
         number = token if type(token) is int else token_id(token)

@@ -61,7 +61,7 @@ def outcome_of_core(text: str, spelling: Any, is_ordered: bool) -> tuple[Any, ..
     if found is None:
         assert not seen
         return None
-    return found.node.to_bytes(), messages(seen), found.description
+    return found.node.to_bytes(), messages(seen), found.description()
 
 
 def messages(seen: list[warnings.WarningMessage]) -> list[str]:

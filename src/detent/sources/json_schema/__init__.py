@@ -166,18 +166,13 @@ def json_schema(
         raise ArgumentError(f'order must be "schema" or "any", got {short_repr(order)}')
     bounds = read_limits(limits)
     check_flag(lenient, "json_schema", "lenient")
-    formats = {} if formats is None else formats
-    if not isinstance(formats, Mapping):
-        raise ArgumentError(f"formats must map names to languages, got {short_repr(formats)}")
-    for name, language in formats.items():
-        if not isinstance(name, str) or not isinstance(language, Language):
-            raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
+    formats = {} if formats is None else _checked_formats(formats)
     options: dict[str, Any] = {
         "order": order,
         "spelling": spelling,
         "whitespace": whitespace,
         "lenient": lenient,
-        "formats": dict(formats),
+        "formats": formats,
         "limits": bounds,
     }
     is_text = isinstance(source, str)
@@ -189,6 +184,15 @@ def json_schema(
     schema, value = _read(source, bounds)
     node = _node(schema, has_one_base=is_text and has_one_base(source, schema), **options)
     return Language(node, describe(schema), value, _origin=_origin(schema, options))
+
+
+def _checked_formats(formats: object) -> dict[str, Language[Any]]:
+    if not isinstance(formats, Mapping):
+        raise ArgumentError(f"formats must map names to languages, got {short_repr(formats)}")
+    for name, language in formats.items():
+        if not isinstance(name, str) or not isinstance(language, Language):
+            raise ArgumentError(f"formats must map names to languages, got {short_repr(name)}: {short_repr(language)}")
+    return dict(formats)
 
 
 def _origin(source: Any, options: dict[str, Any]) -> Origin:

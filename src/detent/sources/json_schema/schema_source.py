@@ -26,7 +26,7 @@ _WIDER: tuple[dict[str, Any], ...] = ({"order": "any"}, {"spelling": "any"}, {"o
 _KINDS = {b'"': "a string", b"{": "an object", b"[": "an array", b"t": "true", b"f": "false", b"n": "null"}
 
 
-@dataclass(frozen=True)
+@dataclass
 class SchemaSource:
     """A schema with the options of its language.
 

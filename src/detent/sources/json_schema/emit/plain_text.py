@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
 from detent import _core
@@ -29,10 +29,10 @@ Make: TypeAlias = Callable[[str, str], _core.Node | None]
 
 
 class PlainText(NamedTuple):
-    """An expression, and how the document is described."""
+    """An expression, and what returns how the document is described."""
 
     node: _core.Node
-    description: str
+    description: Callable[[], str]
 
 
 def read_plain_text(text: str, spelling: JsonSpelling, *, is_ordered: bool) -> PlainText | None:
@@ -46,7 +46,7 @@ def read_plain_text(text: str, spelling: JsonSpelling, *, is_ordered: bool) -> P
         for name, pointer, intended in advice:
             where = pointer or "the root"
             diagnostics.warn(unknown_name(name, where, intended) if intended else unknown_format(name))
-    return PlainText(node, description_of(title, names, size))
+    return PlainText(node, partial(description_of, title, names, size))
 
 
 @lru_cache(maxsize=16)

@@ -79,7 +79,8 @@ def has_one_base(text: str, schema: Any) -> bool:
     of_root = schema if isinstance(schema, dict) else {}
     identifiers = len(_IDENTIFIER.findall(text)) if 'id"' in text else 0  # the search is faster
     identifiers -= isinstance(of_root.get("$id"), str) + isinstance(of_root.get("id"), str)
-    drafts = text.count("//json-schema.org/") - str(of_root.get("$schema")).count("//json-schema.org/")
+    named = of_root.get("$schema")
+    drafts = text.count("//json-schema.org/") - (named.count("//json-schema.org/") if isinstance(named, str) else 0)
     return identifiers <= 0 and drafts <= 0
 
 

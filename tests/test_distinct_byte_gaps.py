@@ -1,0 +1,121 @@
+"""Lists of distinct items over vocabularies that lack tokens for some bytes: masks against all texts of a schema."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import detent
+from detent.queries import ByteDfa
+from tests.test_byte_gaps import _VOCABULARIES
+
+_LONGEST = 17
+"""The length in bytes of the texts that are listed, where there are infinitely many."""
+_WALKED = 8
+"""The length up to which such texts are walked: each token that may follow then leads to a text in the list."""
+
+_WORD = {"type": "string", "pattern": "^[aé]*$"}
+_LISTS: dict[str, dict[str, Any]] = {
+    "short words": {"items": {"type": "string", "pattern": "^[aé]{0,2}$"}, "maxItems": 2},
+    "two words": {"items": _WORD, "minItems": 2, "maxItems": 2},
+    "words": {"items": _WORD},
+    "one character": {"items": {"type": "string", "pattern": "^[b漢é]$"}, "minItems": 1, "maxItems": 3},
+    "choices": {"items": {"enum": ["a", "é", "漢"]}, "minItems": 2, "maxItems": 3},
+    "pairs": {"items": {"type": "array", "items": {"enum": ["a", "é"]}, "maxItems": 1}, "maxItems": 2},
+}
+_SHORT = {"type": "array", "items": {"type": "string", "pattern": "^[aé]$"}, "maxItems": 2, "uniqueItems": True}
+_OBJECT = {
+    "type": "object",
+    "properties": {"a": _SHORT, "b": {"enum": ["é", 1]}},
+    "required": ["b"],
+    "additionalProperties": False,
+}
+_SCHEMAS = {name: {"type": "array", "uniqueItems": True, **schema} for name, schema in _LISTS.items()}
+_SCHEMAS |= {"members": _OBJECT, "lists": {"type": "array", "items": _SHORT, "maxItems": 1}}
+
+
+def _language(schema: dict[str, Any], *, unique: bool) -> detent.Language:
+    text = json.dumps(schema)
+    return detent.json_schema(text if unique else text.replace("uniqueItems", "title"), whitespace="compact")
+
+
+def _is_distinct(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_distinct, value.values()))
+    if not isinstance(value, list):
+        return True
+    return all(map(_is_distinct, value)) and all(one != other for i, one in enumerate(value) for other in value[:i])
+
+
+def _is_infinite(schema: dict[str, Any]) -> bool:
+    return schema.get("items") is _WORD
+
+
+def _texts(schema: dict[str, Any]) -> list[bytes]:
+    """List the texts up to a length."""
+    core: Any = ByteDfa(_language(schema, unique=False)._node)._core
+    found, pending = [], [(b"", core.start)]
+    for text, state in pending:
+        if core.accepting(state) and _is_distinct(json.loads(text)):
+            found.append(text)
+        if len(text) < _LONGEST or not _is_infinite(schema):
+            row = core.row(state)
+            after = [(byte, row[core.class_of[byte]]) for byte in range(256)]
+            pending += [(text + bytes([byte]), state) for byte, state in after if state]
+    return found
+
+
+_TEXTS = {name: _texts(schema) for name, schema in _SCHEMAS.items()}
+
+
+def _following(texts: list[bytes], tokens: list[bytes]) -> dict[bytes, set[int]]:
+    """Give the tokens that may follow each beginning; -1 is the end."""
+    following: dict[bytes, set[int]] = {}
+    by_first: list[list[tuple[int, bytes]]] = [[] for _ in range(256)]
+    for number, token in enumerate(tokens):
+        by_first[token[0]].append((number, token))
+    for text in texts:
+        ends_at = [False] * len(text) + [True]  # whether tokens write the text from there on
+        steps: list[list[int]] = [[] for _ in ends_at]
+        for start in reversed(range(len(text))):
+            steps[start] = [
+                number
+                for number, token in by_first[text[start]]
+                if text.startswith(token, start) and ends_at[start + len(token)]
+            ]
+            ends_at[start] = bool(steps[start])
+        if ends_at[0]:
+            for end, step in enumerate(steps):
+                following.setdefault(text[:end], set()).update(step)
+            following[text].add(-1)
+    return following
+
+
+@pytest.mark.parametrize("name", _SCHEMAS)
+@pytest.mark.parametrize("gap", _VOCABULARIES)
+def test_masks(gap: str, name: str) -> None:
+    vocabulary = _VOCABULARIES[gap]
+    eos = len(vocabulary) - 1
+    tokens = [vocabulary.token_bytes(token) for token in range(eos)]
+    following = _following(_TEXTS[name], tokens)
+    language = _language(_SCHEMAS[name], unique=True)
+    if not following:
+        with pytest.raises(detent.EmptyLanguageError):
+            detent.compile(language, vocabulary)
+        return
+    guide = detent.compile(language, vocabulary)
+    longest = _WALKED if _is_infinite(_SCHEMAS[name]) else len(max(_TEXTS[name], key=len))
+    for seed in range(4):
+        choose, matcher, text = random.Random(seed), guide.matcher(), b""
+        while len(text) <= longest:
+            near = {eos, *(token for token in range(eos) if len(text) + len(tokens[token]) <= longest)}
+            expected = {eos if token == -1 else token for token in following[text]} & near
+            assert set(matcher.allowed().tolist()) & near == expected, text
+            token = choose.choice([*expected, eos])
+            if token == eos:
+                break
+            matcher.advance(token)
+            text += tokens[token]
