@@ -270,6 +270,13 @@ class _Grammar:
         return set(found.get((symbol, start), ()))
 
 
+@pytest.mark.parametrize(("count", "named"), [(50, 50), (40_000, 0)])
+def test_items_of_a_long_pattern_are_named_up_to_a_number(count: int, named: int) -> None:
+    reasons = find_reasons(detent.regex("a|" * count), b"", b"b")
+    assert [reason.name for reason in reasons] == ["a"] * named
+    assert len({reason.position for reason in reasons}) == named
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("notation", ["gbnf", "ebnf", "lark"])
 def test_open_terminals_of_grammars(notation: str) -> None:

@@ -38,8 +38,8 @@ _ASSERTIONS = frozenset({op.ASSERT, op.ASSERT_NOT})
 _ATOMIC = getattr(op, "ATOMIC_GROUP", None)
 _MARK = object()
 
-_MOST_ITEMS = 100_000
-"""Items of a pattern that is searched."""
+_MOST_ITEMS = 30_000
+"""Items of a pattern that is searched; each takes some 30 us."""
 
 _LIMITS = Limits(source_bytes=1 << 30, depth=1000, pattern_size=10_000_000)
 """The pattern was read before, within its own limits."""
@@ -90,11 +90,9 @@ class RegexSource:
         except LimitError:  # Python's own limit of recursion
             return ()
         locations = _Locations(self.pattern, flags)
-        tree = locations.rewritten(root)
-        if len(locations.found) > _MOST_ITEMS:
-            return ()
-        marks = Marks(len(locations.found))
         try:
+            tree = locations.rewritten(root)
+            marks = Marks(len(locations.found))
             node, _ = translate_part(tree, flags, _LIMITS.pattern_size, _MarkedAlphabet(marks))
             found = locations.open_at(node, marks, refused)
         except LimitError:
@@ -120,12 +118,17 @@ class _MarkedAlphabet(Alphabet):
 
     def __init__(self, marks: Marks) -> None:
         self._marks = marks
+        self._known: dict[tuple[tuple[Item, ...], bool, bool], tuple[CharacterClass, bool]] = {}
 
     def make_class(self, items: tuple[Item, ...], ignore_case: bool, ascii_only: bool) -> CharacterClass:
         """Return the node of a class and its marks."""
         numbers = [value for kind, value in items if kind is _MARK]
-        known = make_class(tuple(item for item in items if item[0] is not _MARK), ignore_case, ascii_only)
-        if ByteDfa(known.node).is_empty():
+        key = tuple(item for item in items if item[0] is not _MARK), ignore_case, ascii_only
+        if key not in self._known:  # each item has marks of its own, but most classes occur often
+            found = make_class(*key)
+            self._known[key] = found, ByteDfa(found.node).is_empty()
+        known, is_empty = self._known[key]
+        if is_empty:
             return known
         return CharacterClass(_core.union([known.node, *map(self._marks.node, numbers)]), known.cost)
 
@@ -186,6 +189,8 @@ class _Locations:
                 items.append((op.LITERAL, value))
             elif not flags & op.SRE_FLAG_DOTALL:
                 items.append((op.LITERAL, 0x0A))
+        if len(self.found) >= _MOST_ITEMS:
+            raise LimitError("the pattern has too many items to be searched", subject="pattern_size", limit=_MOST_ITEMS)
         self.found.append(_Location(start, end, tuple(items), flags))
         # A negated class begins with its sign, by which the translation knows it.
         items.insert(items[0][0] is op.NEGATE, (_MARK, len(self.found) - 1))
