@@ -47,28 +47,77 @@ def random_words(rng):
     return {"".join(rng.choices(LETTERS, k=rng.randint(1, LONGEST))) for _ in range(rng.choice((10, 40, 120)))}
 
 
-@pytest.mark.parametrize("seed", mostly_long(range(24), always=4))
-def test_tokens_that_stay_whole(seed, tmp_path):
-    """Each mask takes much work, so that it is computed by alternatives."""
-    rng = random.Random(seed)
-    vocabulary, encode = whole_tokens(rng, tmp_path / "tokenizer.json")
+def costly_words(rng, vocabulary):
+    """Draw words, and a guide of them whose masks take much work each, so that they are computed by alternatives."""
     parts = [random_words(rng) for _ in range(rng.randint(1, 3))]
     words = [detent.choice(sorted(part)) & ~detent.regex(costly(rng, 100)) for part in parts]
     drain = detent.choice(["!"]) + detent.regex(costly(rng, 600))
     guide = detent.compile(functools.reduce(operator.or_, [*words, drain]), vocabulary, canonical=True)
+    return sorted(set().union(*parts)), guide
 
+
+def give_up_a_walk(rng, beside):
+    """Ask a matcher that has taken "!" for a mask that takes more work than one walk by states may."""
+    beside.allowed()
+    beside.advance(rng.choice([ord(letter) for letter in LETTERS if ord(letter) in beside.allowed().tolist()]))
+
+
+@pytest.mark.parametrize("seed", mostly_long(range(24), always=4))
+def test_tokens_that_stay_whole(seed, tmp_path):
+    rng = random.Random(seed)
+    vocabulary, encode = whole_tokens(rng, tmp_path / "tokenizer.json")
+    words, guide = costly_words(rng, vocabulary)
     tree: dict[tuple[int, ...], set[int]] = {}
-    for word in sorted(set().union(*parts)):
+    for word in words:
         row = (*encode(word), END)
         for position, token in enumerate(row):
             tree.setdefault(row[:position], set()).add(token)
     beside = guide.matcher()
     beside.advance(ord("!"))
     for row in sorted(tree, key=lambda each: (len(each), each))[:40]:
-        beside.allowed()  # each of these masks takes more work than one walk may
-        beside.advance(rng.choice([ord(letter) for letter in LETTERS if ord(letter) in beside.allowed().tolist()]))
+        give_up_a_walk(rng, beside)
         matcher = guide.matcher()
         for token in row:
             matcher.advance(token)
         allowed = {END if token in vocabulary.eos_token_ids else token for token in matcher.allowed().tolist()}
-        assert allowed - {ord("!")} == tree[row], (row, parts)
+        assert allowed - {ord("!")} == tree[row], (row, words)
+
+
+@pytest.mark.parametrize("seed", mostly_long(range(24), always=4))
+def test_budgets_of_tokens_that_stay_whole(seed, tmp_path):
+    """Each allowed token begins a word that fits, some token is allowed, and each walk ends in time."""
+    rng = random.Random(seed)
+    vocabulary, encode = whole_tokens(rng, tmp_path / "tokenizer.json")
+    words, guide = costly_words(rng, vocabulary)
+    rows = [tuple(encode(word)) for word in words]
+    beside = guide.matcher(LONGEST + 700)
+    beside.advance(ord("!"))
+    for _ in range(4):
+        give_up_a_walk(rng, beside)
+    seen = 0
+    shortest = min(map(len, rows))
+    for budget in (shortest, shortest + 1, LONGEST):
+        for _ in range(2):
+            matcher, taken = guide.matcher(budget), ()
+            while not matcher.is_finished:
+                after = [
+                    row[len(taken)] for row in rows if row[: len(taken)] == taken and len(taken) < len(row) <= budget
+                ]
+                allowed = {token for token in matcher.allowed().tolist() if token not in vocabulary.eos_token_ids}
+                assert allowed - {ord("!")} <= set(after), (taken, budget, words)
+                assert matcher.is_accepting == (taken in rows)
+                assert len(matcher.completion()) <= budget - len(taken)
+                for token in allowed - {ord("!")}:
+                    fork = matcher.fork()
+                    fork.advance(token)
+                    assert len(fork.completion()) <= budget - len(taken) - 1
+                    fork.rollback(1)
+                    assert fork.completion() == matcher.completion()
+                    seen += 1
+                if not allowed - {ord("!")}:
+                    break
+                token = rng.choice(sorted(allowed - {ord("!")}))
+                matcher.advance(token)
+                taken = (*taken, token)
+            assert matcher.is_finished or taken in rows
+    assert seen > 0

@@ -93,11 +93,20 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "token_bounds",
             "token_shapes",
             "tokenized_language",
+            "walk_limit",
         },
         {"masks"},
     ),
     "machines": (
-        {"budget", "canonical_machine", "item_budget", "language_machine", "part_budget_machine", "token_dfa"},
+        {
+            "budget",
+            "canonical_machine",
+            "compile_trial",
+            "item_budget",
+            "language_machine",
+            "part_budget_machine",
+            "token_dfa",
+        },
         {"interface", "masks", "canonical"},
     ),
 }

@@ -200,6 +200,7 @@ const AlternativeLoop& Alternatives::make_loop(AlternativeId id) {
   if (clamped != state) {
     made.reach = kLoopReach;
     made.loop.completion_bound = exprs_[state].max_completion_bound;
+    made.loop.keeps_all = false;
   }
   meter_.allocate(static_cast<std::int64_t>(sizeof(AlternativeLoop)));
   loop_storage_.push_back(made);

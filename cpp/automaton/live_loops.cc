@@ -36,6 +36,8 @@ LiveLoops::Loop LiveLoops::find(ExprId state) {
   const std::uint32_t rest = exprs_[root.rest].has_guard ? liveness_.bound(root.rest) : liveness_.length(root.rest);
   if (rest == Liveness::kDead) return {};
   loop.completion_bound = saturating_add(std::max(loop.completion_bound, root.excluded + 1), rest);
+  const Expr& expr = exprs_[state];
+  loop.keeps_all = loop.keeps_all && root.texts == (expr.op == Op::concat ? expr.first() : state);
   return loop;
 }
 
@@ -183,6 +185,7 @@ LiveLoops::Loop LiveLoops::find_loop(ExprId texts) {
   }
   if (excluded > kMaxExcluded) return {};
   loop.completion_bound = std::max(liveness_.bound(texts), excluded + 1);
+  loop.keeps_all = excluded == 0;
   loop.first = loop.bytes;
   for (ExprId state : inside) {
     if (!liveness_.is_known(state)) liveness_.set_bound(state, saturating_add(loop.completion_bound, kMaxMissing));

@@ -25,7 +25,8 @@ class LiveLoops {
   struct Loop {
     ByteSet bytes;
     std::uint32_t completion_bound = 0;
-    ByteSet first;  // the bytes of the loop, and others that lead to a live state
+    ByteSet first;           // the bytes of the loop, and others that lead to a live state
+    bool keeps_all = false;  // after such a text, the state still allows each string that it allows before
   };
   // Returns the loop of a live state that its form shows; it may be empty. Cost: at the first visit, some rows.
   Loop find(ExprId state);

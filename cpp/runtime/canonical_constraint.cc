@@ -44,6 +44,7 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
     : CanonicalConstraint(automaton, masks, part, other.transitions_, other.meter_.limits(), other.cancel_) {
   const Call call(other);
   masks_.continue_from(other.masks_);
+  known_completions_.continue_from(other.known_completions_);
 }
 
 PositionSetId CanonicalConstraint::adopt(CanonicalConstraint& other, PositionSetId positions) {
@@ -126,6 +127,13 @@ std::optional<std::vector<std::uint32_t>> CanonicalConstraint::completion_within
     if (found) return found;
   }
   return std::nullopt;
+}
+
+std::vector<std::uint32_t> CanonicalConstraint::completion_of_alternative(ExprId before, const Context& at,
+                                                                          std::uint32_t most) {
+  const Call call(*this);
+  if (!known_completions_.follows_alternatives() || at.last == kNoToken) return {};
+  return known_completions_.completion_of_alternative(before, at.last, sets_[at.positions], most);
 }
 
 std::uint32_t CanonicalConstraint::completion_length(ExprId state, const Context& at) {

@@ -49,6 +49,10 @@ class CanonicalConstraint {
   CanonicalConstraint(Automaton& automaton, MaskComputer& masks, Automaton* part, CanonicalConstraint& other);
   // The number here of a set of split positions of `other`.
   PositionSetId adopt(CanonicalConstraint& other, PositionSetId positions);
+  // Differs between tokenizers.
+  std::uint64_t cache_key() const { return transitions_->cache_key(); }
+  // All work from here on counts against a limit of so many steps (Meter::limit_total).
+  void limit_work(std::int64_t steps) { meter_.limit_total(steps); }
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
   bool has_grown();
 
@@ -74,6 +78,10 @@ class CanonicalConstraint {
   bool completes_within(ExprId state, const Context& at, const CompletionBudget& budget);
   std::optional<std::vector<std::uint32_t>> completion_within(ExprId state, const Context& at,
                                                               const CompletionBudget& budget);
+
+  // The shortest known completion, of at most `most` tokens, of an alternative of the state at `at`, to which its last
+  // token led `before`. Nothing where fill() does not look for completions of alternatives.
+  std::vector<std::uint32_t> completion_of_alternative(ExprId before, const Context& at, std::uint32_t most);
 
   // The tokenizer's encoding of a text, special tokens included.
   std::vector<std::uint32_t> encode(std::string_view text) const { return transitions_->encode(text); }

@@ -5,10 +5,15 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/compile_trial.h"
 
 namespace detent {
 
 namespace {
+
+// The steps that compiling tries, as long as one takes much work: in steps of the automaton's meter, some 0.5 ms.
+constexpr int kTrials = 4;
+constexpr std::int64_t kLittleWork = 2'000;
 
 std::shared_ptr<PretokenTransitions> of_vocabulary(std::shared_ptr<PretokenTransitions> transitions,
                                                    const Vocabulary& vocabulary) {
@@ -39,10 +44,35 @@ CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<cons
 
 // Its states belong to compiling, as those of LanguageMachine::compute_first_mask.
 void CanonicalMachine::compute_first_mask() {
+  constexpr std::uint64_t kRefused = 0x63616e6f6e;
+  const Automaton& automaton = language_.automaton();
+  const Hash128 key = mix(mix(automaton.hash(language_.start()), kRefused), constraint_.cache_key());
+  try_and_remember_refusal(vocabulary(), key, automaton.limits().compile_steps(), [this] { try_first_steps(); });
+}
+
+void CanonicalMachine::try_first_steps() {
   std::vector<std::uint32_t> row(vocabulary().word_count());
   const CanonicalConstraint::Context context = constraint_.start(language_.start(), {});
   constraint_.fill(language_.automaton().without_text(language_.start()), context, row.data());
   language_.begin_decoding();
+  TokenState state = state_of(language_.start(), context);
+  limit_work(language_.automaton().limits().compile_steps());
+  for (int i = 0; i < kTrials; ++i) {
+    const std::optional<std::uint32_t> token = middle_bit(row);
+    if (!token) break;
+    const std::int64_t before = language_.automaton().work();
+    const TokenStep next = step(state, *token);
+    if (next.refusal != Refusal::none || next.state.is_finished()) break;
+    state = next.state;
+    constraint_.fill(without_text(state), this->context(state), row.data());
+    if (language_.automaton().work() - before < kLittleWork) break;
+  }
+  limit_work(Meter::kNoTotal);
+}
+
+void CanonicalMachine::limit_work(std::int64_t steps) {
+  language_.automaton().limit_work(steps);
+  constraint_.limit_work(steps);
 }
 
 // Throws `limit` if no known completion closes the part in time.
@@ -187,6 +217,12 @@ std::vector<std::uint32_t> CanonicalMachine::followed_completion(const TokenStat
   std::vector<std::uint32_t> shortest = shortest_completion(state);
   if (shortest.size() > tokens) shortest.clear();
   return shortest;
+}
+
+std::vector<std::uint32_t> CanonicalMachine::completion_after(const TokenState& from, std::uint32_t /*token*/,
+                                                              const TokenState& to, std::uint32_t tokens) {
+  if (is_open(from) || is_open(to)) return {};
+  return constraint_.completion_of_alternative(without_text(from), context(to), tokens);
 }
 
 std::vector<std::uint32_t> CanonicalMachine::shortest_completion(const TokenState& state) {

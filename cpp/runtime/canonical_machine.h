@@ -40,6 +40,8 @@ class CanonicalMachine final : public TokenMachine {
   bool holds_budget(const TokenState& state) const override { return is_open(state); }
   std::vector<std::uint32_t> completion(const TokenState& state, std::uint32_t tokens) override;
   std::vector<std::uint32_t> followed_completion(const TokenState& state, std::uint32_t tokens) override;
+  std::vector<std::uint32_t> completion_after(const TokenState& from, std::uint32_t token, const TokenState& to,
+                                              std::uint32_t tokens) override;
   Diagnosis diagnose(const TokenState& state, std::string_view text) override;
   void expand(const TokenState& state, const VisitToken& visit) override;
   void expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) override;
@@ -67,7 +69,11 @@ class CanonicalMachine final : public TokenMachine {
     return {tokens, ExprId{state.part}, state.part_tokens};
   }
   Automaton* part_automaton() { return part_ ? &part_->automaton() : nullptr; }
+  // Computes the mask of the start, and tries some steps from there. Throws `limit` where these take more than
+  // Limits::compile_steps.
   void compute_first_mask();
+  void try_first_steps();
+  void limit_work(std::int64_t steps);
   void check_part(TokenState at);
   ExprId without_text(const TokenState& state) const {
     return language_.automaton().without_text(ExprId{state.language});

@@ -16,16 +16,14 @@
 #include "runtime/canonical_masks.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "runtime/canonical_alternative_walk.h"
 
 namespace detent {
 namespace {
 
-constexpr std::int64_t kManyStates = 1'000;  // that one mask adds; nearly all languages stay far below
-constexpr std::int64_t kMuchWork = 50'000;   // of the automaton for one mask, in steps of its meter
 constexpr int kMostGiveUps = 6;
-constexpr std::int64_t kNoLimit = INT64_MAX;
 
 }  // namespace
 
@@ -38,7 +36,7 @@ bool CanonicalMasks::fill(ExprId state, const SplitPositionSets::Set& set, std::
   if (last != PretokenTransitions::kNoToken && encoder.may_have_neighbours(last)) {
     for (const SplitPosition& at : set) {
       if (endings_.find(state, at.position).impossible) continue;
-      removed |= known_completions_.add_within(*mask_of(state, at), state, at, budget, row);
+      removed |= add_within(state, at, budget, row);
       within_pretoken = true;
     }
   }
@@ -46,10 +44,17 @@ bool CanonicalMasks::fill(ExprId state, const SplitPositionSets::Set& set, std::
   for (const SplitPosition& at : set) {
     if (!transitions.may_end_pretoken(at, last)) continue;
     const SplitPosition start = transitions.pretoken_start(at.position.decoded().state);
-    if (completions_.has_text(state, start.position))
-      removed |= known_completions_.add_within(*mask_of(state, start), state, start, budget, row);
+    if (completions_.has_text(state, start.position)) removed |= add_within(state, start, budget, row);
   }
   return removed;
+}
+
+// Where a budget asks for the completion after each token, that shows which tokens may follow: a mask is not needed.
+bool CanonicalMasks::add_within(ExprId state, const SplitPosition& at, const CompletionBudget& budget,
+                                std::uint32_t* row) {
+  std::shared_ptr<const Mask> mask = language_.vocabulary().cache().find(key(state, at));
+  if (!mask && !known_completions_.needs_no_mask(state, at, budget)) mask = mask_of(state, at);
+  return known_completions_.add_within(mask.get(), state, at, budget, row);
 }
 
 Hash128 CanonicalMasks::key(ExprId state, const SplitPosition& at) const {
@@ -65,40 +70,70 @@ std::shared_ptr<const Mask> CanonicalMasks::mask_of(ExprId state, const SplitPos
   return mask;
 }
 
+// Each walk over states that is given up halves what the next may cost, and each other one doubles it.
 std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPosition& at) {
+  WalkLimit limit(language_.automaton, state, give_ups_);
+  try {
+    std::shared_ptr<const Mask> mask = compute_by_states(state, at, limit);
+    if (give_ups_ > 0) --give_ups_;
+    return mask;
+  } catch (const WalkLimit::Exceeded&) {
+    if (give_ups_ < kMostGiveUps) ++give_ups_;
+  }
+  return walk_by_alternatives(state, at);
+}
+
+std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit) {
   if (!language_.vocabulary().tokenizable_texts()) {
     const SlicedState sliced = masks_.analysis().slice(state);
     const bool one_slice = sliced.slices.size() == 1;
     if (one_slice && greedy_.length(sliced.slices[0].continuation) != kInfinite) {
-      return compute_from_slice(state, at, sliced);
+      return compute_from_slice(state, at, sliced, limit);
     }
   }
-  if (std::shared_ptr<const Mask> mask = walk_beside_similar(state, at)) return mask;
-  if (std::shared_ptr<const Mask> mask = walk(state, at)) {
-    recent_.add(state);
-    if (give_ups_ > 0) --give_ups_;
-    return mask;
-  }
-  if (give_ups_ < kMostGiveUps) ++give_ups_;
-  return CanonicalAlternativeWalk(language_, search_, state, at).run();
+  if (std::shared_ptr<const Mask> mask = walk_beside_similar(state, at, limit)) return mask;
+  std::shared_ptr<const Mask> mask = walk(state, at, limit);
+  recent_.add(state);
+  return mask;
 }
 
-// Decides token by token; gives up and returns null where the states after the tokens are many, or take much work. Each
-// walk that gives up halves what the next may cost, and each other one doubles it. The alternatives of a grammar may be
-// more than its states, so work does not end its walks.
-std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at) {
+std::shared_ptr<const Mask> CanonicalMasks::walk_by_alternatives(ExprId state, const SplitPosition& at) {
+  class LeadsOn final : public CanonicalAlternativeWalk::Verdicts {
+   public:
+    LeadsOn(TokenBounds& bounds, std::vector<std::uint32_t>& row) : bounds_(bounds), row_(row) {}
+    bool is_refused(std::uint32_t token) override { return bounds_.is_refused(token); }
+    bool take(std::uint32_t token, ExprId next) override {
+      if (!bounds_.leads_on(token, next)) return false;
+      row_[token >> 5] |= 1u << (token & 31);
+      return true;
+    }
+
+   private:
+    TokenBounds& bounds_;
+    std::vector<std::uint32_t>& row_;
+  };
+  TokenBounds bounds(language_, search_, state, at);
+  std::vector<std::uint32_t> row(language_.vocabulary().word_count());
+  LeadsOn verdicts(bounds, row);
+  CanonicalAlternativeWalk(language_, verdicts, state).run();
+  MaskBuilder builder(row.size());
+  for (std::uint32_t i = 0; i < row.size(); ++i) {
+    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
+      builder.allow(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
+    }
+  }
+  builder.note_length(kInfinite - 1);  // a budget asks the states after the tokens for their completions
+  return builder.finish();
+}
+
+// Decides token by token.
+std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at, WalkLimit& limit) {
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
-  const std::int64_t states_before = language_.automaton.state_count(), work_before = language_.automaton.work();
-  const std::int64_t most_states = kManyStates >> give_ups_;
-  const std::int64_t most_work = language_.automaton.has_rule(state) ? kNoLimit : kMuchWork >> give_ups_;
-  std::size_t visited = 0;
-  const bool gave_up = language_.any_token(state, [&](std::uint32_t token, ExprId next) {
+  language_.each_token(state, [&](std::uint32_t token, ExprId next) {
     if (const std::uint32_t bound = bounds.of(token, next); bound != kInfinite) tokens.emplace_back(token, bound);
-    if (language_.automaton.work() - work_before > most_work) return true;
-    return ++visited % 64 == 0 && language_.automaton.state_count() - states_before > most_states;
+    limit.check();
   });
-  if (gave_up) return nullptr;
   MaskBuilder builder(language_.vocabulary().word_count());
   for (const auto& [token, bound] : tokens) {
     builder.allow(token);
@@ -108,11 +143,12 @@ std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPositi
 }
 
 // Null where no recent state is similar, or its mask at this position is not known.
-std::shared_ptr<const Mask> CanonicalMasks::walk_beside_similar(ExprId state, const SplitPosition& at) {
+std::shared_ptr<const Mask> CanonicalMasks::walk_beside_similar(ExprId state, const SplitPosition& at,
+                                                                WalkLimit& limit) {
   if (give_ups_ > 0) return nullptr;
   for (ExprId other : recent_.similar_states(state)) {
     const auto known = language_.vocabulary().cache().find(key(other, at), MaskCache::Kind::reference);
-    if (known && other != state) return walk_beside(other, *known, state, at);
+    if (known && other != state) return walk_beside(other, *known, state, at, limit);
   }
   return nullptr;
 }
@@ -120,7 +156,7 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_beside_similar(ExprId state, co
 // Decides only the tokens that lead the two states to different ones: where they lead to the same state, from the same
 // position, what follows is the same.
 std::shared_ptr<const Mask> CanonicalMasks::walk_beside(ExprId other, const Mask& reference, ExprId state,
-                                                        const SplitPosition& at) {
+                                                        const SplitPosition& at, WalkLimit& limit) {
   const Vocabulary& vocabulary = language_.vocabulary();
   Automaton& automaton = language_.automaton;
   const std::vector<TrieNode>& trie = vocabulary.trie();
@@ -148,6 +184,7 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_beside(ExprId other, const Mask
     const bool is_tokenizable = node.token != TrieNode::kNoToken && automaton.is_tokenizable(next);
     for_each_id(vocabulary, node.token, [&](std::uint32_t token) {
       tokens.emplace_back(token, is_tokenizable ? bounds.of(token, next) : kInfinite);
+      limit.check();
     });
     path[node.depth + std::size_t{1}] = {next, there};
     ++i;
@@ -168,16 +205,17 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_beside(ExprId other, const Mask
 
 // There is one slice, and its continuation has a greedy completion.
 std::shared_ptr<const Mask> CanonicalMasks::compute_from_slice(ExprId state, const SplitPosition& at,
-                                                               const SlicedState& sliced) {
+                                                               const SlicedState& sliced, WalkLimit& limit) {
   const Vocabulary& vocabulary = language_.vocabulary();
   const ExprId prefix = sliced.slices[0].prefix, continuation = sliced.slices[0].continuation;
-  const SliceTokens part = slices_.find(prefix, at);
+  const SliceTokens part = slices_.find(prefix, at, limit);
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
   // A token may be in several parts. Where it leads from the whole state counts.
   const auto visit = [&](std::uint32_t token, ExprId) {
     const std::uint32_t bound = bounds.of(token, bounds.next(token));
     if (bound != kInfinite) tokens.emplace_back(token, bound);
+    limit.check();
   };
   part.uncertain->each([&](std::uint32_t token) { visit(token, state); });
   walk_suffixes(*masks_.slice_masks().leaving(prefix), vocabulary, language_.automaton, continuation, visit);

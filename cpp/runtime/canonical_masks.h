@@ -22,6 +22,7 @@
 #include "runtime/split_positions.h"
 #include "runtime/token_bounds.h"
 #include "runtime/tokenized_language.h"
+#include "runtime/walk_limit.h"
 
 namespace detent {
 
@@ -53,13 +54,18 @@ class CanonicalMasks {
  private:
   using BoundedTokens = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // token, bound on its completion
 
+  bool add_within(ExprId state, const SplitPosition& at, const CompletionBudget& budget, std::uint32_t* row);
   Hash128 key(ExprId state, const SplitPosition& at) const;
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
-  std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at);
-  std::shared_ptr<const Mask> walk_beside_similar(ExprId state, const SplitPosition& at);
-  std::shared_ptr<const Mask> walk_beside(ExprId other, const Mask& reference, ExprId state, const SplitPosition& at);
-  std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const SlicedState& sliced);
+  std::shared_ptr<const Mask> compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit);
+  std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at, WalkLimit& limit);
+  std::shared_ptr<const Mask> walk_by_alternatives(ExprId state, const SplitPosition& at);
+  std::shared_ptr<const Mask> walk_beside_similar(ExprId state, const SplitPosition& at, WalkLimit& limit);
+  std::shared_ptr<const Mask> walk_beside(ExprId other, const Mask& reference, ExprId state, const SplitPosition& at,
+                                          WalkLimit& limit);
+  std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const SlicedState& sliced,
+                                                 WalkLimit& limit);
 
   TokenizedLanguage language_;
   MaskComputer& masks_;

@@ -47,8 +47,8 @@ Hash128 CanonicalSlices::key(ExprId prefix, PositionId from, UnsplitNode unsplit
   return mix(mix(mix(with_key, from.value), 0x696e), unsplit.value);
 }
 
-SliceTokens CanonicalSlices::find(ExprId prefix, const SplitPosition& at) {
-  SliceTokens tokens = find(prefix, at.position);
+SliceTokens CanonicalSlices::find(ExprId prefix, const SplitPosition& at, WalkLimit& limit) {
+  SliceTokens tokens = find(prefix, at.position, limit);
   const std::vector<std::uint32_t>& completing = language_.transitions.completes_unsplit(at.unsplit);
   if (completing.empty()) return tokens;
   const Hash128 accepted_key = key(prefix, at.position, at.unsplit);
@@ -76,18 +76,19 @@ UnboundedState CanonicalSlices::without_upper_bounds(ExprId prefix) {
   return single ? analysis_.drop_upper_bound(prefix) : analysis_.drop_upper_bounds(prefix);
 }
 
-std::optional<CanonicalSlices::Reference> CanonicalSlices::find_reference(ExprId prefix, PositionId from) {
+std::optional<CanonicalSlices::Reference> CanonicalSlices::find_reference(ExprId prefix, PositionId from,
+                                                                          WalkLimit& limit) {
   if (const UnboundedState wide = without_upper_bounds(prefix); wide.state != prefix) {
-    Reference reference{wide.state, find(wide.state, from), 0};
+    Reference reference{wide.state, find(wide.state, from, limit), 0};
     const std::uint32_t needed = reference.tokens.accepted->max_completion_bound();
     reference.equal_length = wide.rounds > needed ? wide.rounds - needed : 0;
     return reference;
   }
   if (const ExprId without = analysis_.drop_lower_bound(prefix); without != prefix) {
-    return Reference{without, find(without, from), 0};
+    return Reference{without, find(without, from, limit), 0};
   }
   if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
-    find(any_string, from);
+    find(any_string, from, limit);
     recent_.add(any_string);
   }
   for (ExprId similar : recent_.similar_states(prefix)) {  // not found by `find`, which could ask for this prefix again
@@ -100,8 +101,9 @@ std::optional<CanonicalSlices::Reference> CanonicalSlices::find_reference(ExprId
 // Walks the trie from a prefix, beside a reference if there is one.
 class CanonicalSlices::SliceWalk {
  public:
-  SliceWalk(CanonicalSlices& slices, const Reference* reference, PositionId from)
+  SliceWalk(CanonicalSlices& slices, const Reference* reference, PositionId from, WalkLimit& limit)
       : slices_(slices),
+        limit_(limit),
         language_(slices.language_),
         vocabulary_(slices.language_.vocabulary()),
         reference_(reference),
@@ -188,6 +190,7 @@ class CanonicalSlices::SliceWalk {
       }
       if (node.token != TrieNode::kNoToken && node.depth >= equal_length_) {
         const Decided& decided = decide(next, next_there, node.depth);
+        limit_.check();
         if (!decided.completes_alike) {
           each_long_token(node, [&](std::uint32_t token) { add(token, decided, next_there); });
         }
@@ -289,6 +292,7 @@ class CanonicalSlices::SliceWalk {
 
   using Verdict = ContextFreeBounds::Verdict;
   CanonicalSlices& slices_;
+  WalkLimit& limit_;
   TokenizedLanguage language_;
   const Vocabulary& vocabulary_;
   const Reference* reference_;
@@ -305,17 +309,17 @@ class CanonicalSlices::SliceWalk {
   std::unordered_map<std::uint32_t, UnboundedState> wide_;  // by state
 };
 
-SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from) {
+SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from, WalkLimit& limit) {
   const Hash128 accepted_key = key(prefix, from, Encoder::kNoUnsplit);
   if (const SliceTokens known = cached(accepted_key, MaskCache::Kind::slice); known.is_known()) return known;
-  const std::optional<Reference> reference = find_reference(prefix, from);
+  const std::optional<Reference> reference = find_reference(prefix, from, limit);
   const bool is_equal = reference && language_.vocabulary().max_token_length() <= reference->equal_length;
   SliceTokens found;
   if (is_equal) {
     found = reference->tokens;
   } else {
     const std::shared_ptr<const PrefixStates> states = reference ? nullptr : states_after(prefix);
-    SliceWalk walk(*this, reference ? &*reference : nullptr, from);
+    SliceWalk walk(*this, reference ? &*reference : nullptr, from, limit);
     found = states ? walk.run(prefix, *states) : walk.run(prefix);
   }
   insert(accepted_key, found);

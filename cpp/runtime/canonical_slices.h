@@ -15,6 +15,7 @@
 #include "runtime/recent_states.h"
 #include "runtime/token_bounds.h"
 #include "runtime/tokenized_language.h"
+#include "runtime/walk_limit.h"
 
 namespace detent {
 
@@ -37,8 +38,8 @@ class CanonicalSlices {
         recent_(language.vocabulary(), language.automaton, MaskKind::slice) {}
 
   // The tokens that follow a position. Cost: a cache look-up; at the first visit a walk over the part of the trie where
-  // the prefix differs from one without bounds.
-  SliceTokens find(ExprId prefix, const SplitPosition& at);
+  // the prefix differs from one without bounds. Throws WalkLimit::Exceeded where that exceeds the limit.
+  SliceTokens find(ExprId prefix, const SplitPosition& at, WalkLimit& limit);
 
  private:
   // A prefix whose verdicts are known. A token of at most `equal_length` bytes has the verdict that it has there.
@@ -49,12 +50,12 @@ class CanonicalSlices {
   };
   class SliceWalk;
 
-  SliceTokens find(ExprId prefix, PositionId from);
+  SliceTokens find(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens cached(const Hash128& accepted_key, MaskCache::Kind kind) const;
   void insert(const Hash128& accepted_key, const SliceTokens& tokens) const;
   std::shared_ptr<const PrefixStates> states_after(ExprId prefix);
   UnboundedState without_upper_bounds(ExprId prefix);
-  std::optional<Reference> find_reference(ExprId prefix, PositionId from);
+  std::optional<Reference> find_reference(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,
                               const std::vector<std::uint32_t>& completing);
   std::uint32_t bound_beside_unsplit(ExprId prefix, const SplitPosition& at, std::uint32_t token);

@@ -207,17 +207,25 @@ CompletionNode CompletionSearch::first_step(const CompletionNode& node) {
   return next;
 }
 
+std::uint32_t CompletionSearch::token_count(ExprId state, PositionId position, PretokenEnding& ending) {
+  if (ending.tokens == kInfinite) {
+    ending.tokens = static_cast<std::uint32_t>(endings_.tokens(state, position, ending).size());
+  }
+  return ending.tokens + completions_.token_count(ending.state, ending.boundary);
+}
+
 std::uint32_t CompletionSearch::completion_length(const CompletionNode& node) {
+  const std::uint32_t known = known_length(node);
+  return known == kInfinite ? completion_bound(node) : known;
+}
+
+std::uint32_t CompletionSearch::known_length(const CompletionNode& node) {
   std::uint32_t least = kInfinite;
   if (may_end_pretoken(node)) least = completions_.token_count(node.state, node.at.position.decoded().state);
   if (PretokenEnding* ending = least > 1 ? fitting_ending(node) : nullptr) {
-    if (ending->tokens == kInfinite) {
-      const std::size_t count = endings_.tokens(node.state, node.at.position, *ending).size();
-      ending->tokens = static_cast<std::uint32_t>(count);
-    }
-    least = std::min(least, ending->tokens + completions_.token_count(ending->state, ending->boundary));
+    least = std::min(least, token_count(node.state, node.at.position, *ending));
   }
-  return least == kInfinite ? completion_bound(node) : least;
+  return least;
 }
 
 std::vector<std::uint32_t> CompletionSearch::completion(CompletionNode node) {

@@ -56,6 +56,8 @@ class CompletionSearch {
   }
   // The tokens of the completion, counted; a bound where only a search tells it.
   std::uint32_t completion_length(const CompletionNode& node);
+  // The same, or kInfinite where only a search tells it.
+  std::uint32_t known_length(const CompletionNode& node);
   // The completion of a node that is no dead end.
   std::vector<std::uint32_t> completion(CompletionNode node);
 
@@ -67,6 +69,9 @@ class CompletionSearch {
   // Whether an ending that is known at the node's state and position may follow the last token, and does not make the
   // pre-token the text of an unsplit token.
   bool fits_ending(const CompletionNode& node, const PretokenEnding& ending);
+
+  // The tokens of an ending at a state and position, and of the completion after it.
+  std::uint32_t token_count(ExprId state, PositionId position, PretokenEnding& ending);
 
   // What is known of all tokens that lead to one state and position.
   struct Arrival {

@@ -3,8 +3,17 @@
 #include <string>
 
 #include "mask/mask_builder.h"
+#include "runtime/canonical_alternative_walk.h"
+#include "runtime/walk_limit.h"
 
 namespace detent {
+namespace {
+
+// Of all searches for completions of alternatives, in steps of the meter: some milliseconds. Beyond, a token counts as
+// one that does not fit unless its completion is known without a search.
+constexpr std::int64_t kMostSearchWork = 20'000;
+
+}  // namespace
 
 KnownCompletions::Cost KnownCompletions::cost_of(std::span<const std::uint32_t> tokens, ExprId part) {
   const auto count = static_cast<std::uint32_t>(tokens.size());
@@ -16,17 +25,26 @@ KnownCompletions::Cost KnownCompletions::cost_of(std::span<const std::uint32_t> 
   return {count, part == ExprSet::kEmpty ? 0 : count};
 }
 
+KnownCompletions::Cost KnownCompletions::cost_after_end(ExprId state, PreTokenizer::State boundary, ExprId part) {
+  if (part == ExprSet::kEmpty) return {completions_.token_count(state, boundary), 0};
+  return cost_of(language_.transitions.encode(completions_.text(state, boundary)), part);
+}
+
+KnownCompletions::Cost KnownCompletions::cost_through(ExprId state, PositionId position, PretokenEnding& ending,
+                                                      ExprId part) {
+  if (part != ExprSet::kEmpty) return cost_of(through(state, position, ending), part);
+  return {search_.token_count(state, position, ending), 0};
+}
+
 const KnownCompletions::Arrival& KnownCompletions::arrival(ExprId state, PositionId position, ExprId part) {
   const Key key{state_key(state, position), part.value};
   if (const auto known = arrivals_.find(key); known != arrivals_.end()) return known->second;
   Arrival at;
   const PretokenPosition decoded = position.decoded();
   at.may_end = !decoded.inside_character() && completions_.may_start_pretoken(state, decoded.state);
-  if (at.may_end) {
-    at.after_end = cost_of(language_.transitions.encode(completions_.text(state, decoded.state)), part);
-  }
-  for (const PretokenEnding& ending : endings_.find(state, position).endings) {
-    at.endings.emplace_back(&ending, cost_of(through(state, position, ending), part));
+  if (at.may_end) at.after_end = cost_after_end(state, decoded.state, part);
+  for (PretokenEnding& ending : endings_.find(state, position).endings) {
+    at.endings.emplace_back(&ending, cost_through(state, position, ending, part));
   }
   language_.meter.allocate(static_cast<std::int64_t>(at.endings.size()) * 16 + 128);
   return arrivals_[key] = std::move(at);
@@ -130,15 +148,19 @@ std::pair<KnownCompletions::Cost, bool> KnownCompletions::best_of(const Completi
 // share most of the answer.
 class KnownCompletions::TokenFilter {
  public:
-  TokenFilter(KnownCompletions& known, const Mask& mask, const SplitPosition& at, const CompletionBudget& budget,
+  // If `mask` is null, its tokens are those that lead to no dead end.
+  TokenFilter(KnownCompletions& known, const Mask* mask, const SplitPosition& at, const CompletionBudget& budget,
               std::uint32_t* row)
       : known_(known),
         at_(at),
         budget_(budget),
         row_(row),
         transitions_(known.language_.transitions.row(at.position)),
-        bits_(known.language_.vocabulary().word_count()) {
-    mask.add_to(bits_.data());
+        has_mask_(mask != nullptr) {
+    if (mask) {
+      bits_.resize(known.language_.vocabulary().word_count());
+      mask->add_to(bits_.data());
+    }
     // As in TokenBounds: no token can make the pre-token the text of an unsplit token.
     const PretokenPosition position = at.position.decoded();
     no_unsplit_ = (!position.inside_character() && position.starts_pretoken) || at.unsplit == Encoder::kNoUnsplit;
@@ -146,21 +168,33 @@ class KnownCompletions::TokenFilter {
 
   const Cost& worst() const { return worst_; }
 
-  void add(std::uint32_t token, const PartNode& next) {
-    if ((bits_[token >> 5] >> (token & 31) & 1) == 0) return;
+  bool has(std::uint32_t token) const {
+    if (!has_mask_) return transitions_.target_of(token) != TransitionRow::kRefused;
+    return (bits_[token >> 5] >> (token & 31) & 1) != 0;
+  }
+
+  // Adds a token of the mask that leads to `next` if a known completion of that fits. Returns whether one does.
+  bool add(std::uint32_t token, const PartNode& next) {
+    if (!has(token)) return false;
     const CompletionBudget after{budget_.tokens, next.part, budget_.part_tokens};
     const std::uint16_t target = transitions_.target_of(token);
     const PositionId to = transitions_.targets[target];
     Group& group = groups_of(next)[target];
     if (group.verdict == Verdict::unknown) decide(group, known_.arrival(next.whole, to, next.part), after);
-    if (group.verdict == Verdict::none) return;
-    if (group.verdict == Verdict::by_token) {
-      const UnsplitNode unsplit = known_.language_.transitions.unsplit_after(at_.unsplit, token);
-      const auto [best, fits] = known_.best_of({next.whole, {to, unsplit}, token}, *group.at, after);
-      worst_.raise_to(best);
-      if (!fits) return;
+    bool by_token = group.verdict == Verdict::by_token;
+    UnsplitNode unsplit = Encoder::kNoUnsplit;
+    if (by_token || !no_unsplit_) {
+      unsplit = known_.language_.transitions.unsplit_after(at_.unsplit, token);
+      by_token |= !no_unsplit_ && unsplit != Encoder::kNoUnsplit;
+    }
+    if (!by_token && group.verdict == Verdict::none) return false;
+    if (by_token) {
+      const auto [best, fits] = best_of({next.whole, {to, unsplit}, token}, *group.at, after);
+      if (best.tokens != kInfinite) worst_.raise_to(best);
+      if (!fits) return false;
     }
     row_[token >> 5] |= 1u << (token & 31);
+    return true;
   }
 
  private:
@@ -172,13 +206,27 @@ class KnownCompletions::TokenFilter {
     return *of_last_;
   }
 
+  std::pair<Cost, bool> best_of(const CompletionNode& node, const Arrival& at, const CompletionBudget& after) {
+    if (!known_.follows_alternatives_ || after.has_part()) return known_.best_of(node, at, after);
+    CompletionSearch& search = known_.search_;
+    Cost cost{search.known_length(node), 0};
+    if (cost.tokens != kInfinite) return {cost, cost.fits(after)};
+    if (search_work_ > kMostSearchWork) {
+      worst_.raise_to({kInfinite, 0});  // the token may fit larger budgets
+      return {cost, false};
+    }
+    const std::int64_t before = known_.language_.meter.steps();
+    cost.tokens = search.completion_bound(node);
+    search_work_ += known_.language_.meter.steps() - before;
+    return {cost, cost.tokens != kInfinite && cost.fits(after)};
+  }
+
   void decide(Group& group, const Arrival& at, const CompletionBudget& after) {
     group.at = &at;
-    const bool all_end = no_unsplit_ && at.may_end;
-    if (all_end) worst_.raise_to(at.after_end);
-    group.verdict = all_end && at.after_end.fits(after) ? Verdict::all
-                    : all_end && !at.may_fit(after)     ? Verdict::none
-                                                        : Verdict::by_token;
+    if (at.may_end) worst_.raise_to(at.after_end);
+    group.verdict = at.may_end && at.after_end.fits(after) ? Verdict::all
+                    : at.may_end && !at.may_fit(after)     ? Verdict::none
+                                                           : Verdict::by_token;
   }
 
   KnownCompletions& known_;
@@ -186,39 +234,77 @@ class KnownCompletions::TokenFilter {
   const CompletionBudget& budget_;
   std::uint32_t* row_;
   const TransitionRow& transitions_;
-  std::vector<std::uint32_t> bits_;
+  bool has_mask_;
+  std::vector<std::uint32_t> bits_;  // of the mask
   bool no_unsplit_ = false;
   Cost worst_;
+  std::int64_t search_work_ = 0;
   std::unordered_map<std::uint64_t, std::vector<Group>> groups_;  // by PartNode::key, then by target
   std::uint64_t last_ = 0;
   std::vector<Group>* of_last_ = nullptr;
 };
 
-bool KnownCompletions::add_within(const Mask& mask, ExprId state, const SplitPosition& at,
+// For budgets without a part: the walks of add_within().
+class KnownCompletions::AlternativeFilter final : public CanonicalAlternativeWalk::Verdicts {
+ public:
+  explicit AlternativeFilter(TokenFilter& filter) : filter_(filter) {}
+  bool is_refused(std::uint32_t token) override { return !filter_.has(token); }
+  bool take(std::uint32_t token, ExprId next) override { return filter_.add(token, {next, ExprSet::kEmpty}); }
+
+ private:
+  TokenFilter& filter_;
+};
+
+void KnownCompletions::walk(ExprId state, TokenFilter& filter) {
+  if (!follows_alternatives_) {
+    WalkLimit limit(language_.automaton, state, 0);
+    try {
+      language_.each_token(state, [&](std::uint32_t token, ExprId next) {
+        filter.add(token, {next, ExprSet::kEmpty});
+        limit.check();
+      });
+    } catch (const WalkLimit::Exceeded&) {
+      follows_alternatives_ = true;
+    }
+  }
+  if (!follows_alternatives_) return;
+  AlternativeFilter verdicts(filter);
+  CanonicalAlternativeWalk(language_, verdicts, state).run();
+}
+
+bool KnownCompletions::add_within(const Mask* mask, ExprId state, const SplitPosition& at,
                                   const CompletionBudget& budget, std::uint32_t* row) {
-  const Key key{state_key(state, at.position), budget.part.value, PretokenTransitions::kNoToken, at.unsplit.value};
-  const auto before = worst_.find(key);
-  if (mask.max_completion_bound() <= std::min(budget.tokens, budget.part_tokens) ||
-      (before != worst_.end() && before->second.fits(budget))) {
-    mask.add_to(row);
+  const bool fits = mask && mask->max_completion_bound() <= std::min(budget.tokens, budget.part_tokens);
+  if (fits || is_within_worst(state, at, budget)) {
+    mask->add_to(row);
     return false;
   }
   TokenFilter filter(*this, mask, at, budget, row);
-  const PartNode node{state, budget.part};
   if (budget.has_part()) {  // few states, each near the end of many texts
-    for (const Successor& next : successors(node)) {
+    for (const Successor& next : successors({state, budget.part})) {
       next.tokens->each([&](std::uint32_t token) { filter.add(token, next.node); });
     }
   } else {
-    const std::int64_t visited = walk_part(language_.vocabulary(), language_.automaton, part_, node,
-                                           [&](std::span<const std::uint32_t> tokens, const PartNode& after) {
-                                             for (std::uint32_t token : tokens) filter.add(token, after);
-                                           });
-    language_.meter.step(visited / 8 + 1);
+    walk(state, filter);
   }
   language_.meter.allocate(96);
-  worst_[key] = filter.worst();
+  worst_[key(state, at, budget)] = filter.worst();
   return true;
+}
+
+std::vector<std::uint32_t> KnownCompletions::completion_of_alternative(ExprId state, std::uint32_t token,
+                                                                       std::span<const SplitPosition> positions,
+                                                                       std::uint32_t most) {
+  std::optional<CompletionNode> nearest;
+  for (ExprId next : CanonicalAlternativeWalk::states_after(language_, state, token)) {
+    for (const SplitPosition& at : positions) {
+      const std::uint32_t length = search_.completion_length({next, at, token});
+      if (length > most || length == kInfinite) continue;
+      most = length;
+      nearest = {next, at, token};
+    }
+  }
+  return nearest ? search_.completion(*nearest) : std::vector<std::uint32_t>{};
 }
 
 }  // namespace detent

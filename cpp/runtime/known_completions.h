@@ -49,9 +49,23 @@ class KnownCompletions {
 
   // Adds the tokens of `mask`, which follow `state` at a position, after which a known completion fits. The part is at
   // `budget.part` before them; the counts are of the tokens after them. Returns whether it may have left out any.
-  // Cost: at the first call for a state and position, a walk over the trie; later only near the end of a budget.
-  bool add_within(const Mask& mask, ExprId state, const SplitPosition& at, const CompletionBudget& budget,
+  // Cost: at the first call for a state and position, a walk over the trie; later only near the end of a budget. `mask`
+  // may be null if needs_no_mask().
+  bool add_within(const Mask* mask, ExprId state, const SplitPosition& at, const CompletionBudget& budget,
                   std::uint32_t* row);
+  bool needs_no_mask(ExprId state, const SplitPosition& at, const CompletionBudget& budget) const {
+    return follows_alternatives_ && !budget.has_part() && budget.tokens != kInfinite &&
+           !is_within_worst(state, at, budget);
+  }
+  // Whether add_within() looks for completions of the alternatives of states, too: then it may add a token though the
+  // known completion of the state after it does not fit.
+  bool follows_alternatives() const { return follows_alternatives_; }
+  // What add_within() of `other`, of the same language, has shown holds here.
+  void continue_from(const KnownCompletions& other) { follows_alternatives_ = other.follows_alternatives_; }
+  // The tokens of the shortest known completion, of at most `most` tokens, of an alternative after `token`, which leads
+  // `state` to one of the `positions`; or nothing.
+  std::vector<std::uint32_t> completion_of_alternative(ExprId state, std::uint32_t token,
+                                                       std::span<const SplitPosition> positions, std::uint32_t most);
 
  private:
   struct Cost {
@@ -99,8 +113,20 @@ class KnownCompletions {
     std::shared_ptr<const Mask> tokens;
   };
   class TokenFilter;
+  class AlternativeFilter;
 
+  void walk(ExprId state, TokenFilter& filter);
+  Key key(ExprId state, const SplitPosition& at, const CompletionBudget& budget) const {
+    return {state_key(state, at.position), budget.part.value, PretokenTransitions::kNoToken, at.unsplit.value};
+  }
+  // Whether each token of a mask is known to leave a completion within the budget.
+  bool is_within_worst(ExprId state, const SplitPosition& at, const CompletionBudget& budget) const {
+    const auto known = worst_.find(key(state, at, budget));
+    return known != worst_.end() && known->second.fits(budget);
+  }
   Cost cost_of(std::span<const std::uint32_t> tokens, ExprId part);
+  Cost cost_after_end(ExprId state, PreTokenizer::State boundary, ExprId part);
+  Cost cost_through(ExprId state, PositionId position, PretokenEnding& ending, ExprId part);
   const Arrival& arrival(ExprId state, PositionId position, ExprId part);
   Cost of_search(const CompletionNode& node, ExprId part);
   std::vector<std::uint32_t> after_end(const CompletionNode& node);
@@ -117,6 +143,7 @@ class KnownCompletions {
   PretokenEndings& endings_;
   CompletionSearch& search_;
   Automaton* part_;
+  bool follows_alternatives_ = false;  // once a walk over the states after tokens took too much
   std::unordered_map<Key, Arrival, KeyHash> arrivals_;
   std::unordered_map<Key, Cost, KeyHash> of_searches_;  // by the last token of the node
   std::unordered_map<Key, Cost, KeyHash> worst_;        // over the tokens that follow a state and position

@@ -1,14 +1,13 @@
 #include "runtime/language_machine.h"
 
 #include <algorithm>
-#include <bit>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
 #include "expr/special.h"
-#include "mask/mask_builder.h"
+#include "runtime/compile_trial.h"
 #include "runtime/item_budget.h"
 #include "runtime/trie_walk.h"
 
@@ -22,19 +21,6 @@ constexpr std::int64_t kMaxWork = 40'000;
 // mask.
 constexpr std::int64_t kMuchWork = 2'000;
 constexpr int kTrials = 4, kTrialsOfLists = 2;
-
-// The index of the middle one of the set bits.
-std::optional<std::uint32_t> middle_bit(std::span<const std::uint32_t> row) {
-  int left = 0;
-  for (std::uint32_t word : row) left += std::popcount(word);
-  left /= 2;
-  for (std::uint32_t i = 0; i < row.size(); ++i) {
-    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
-      if (left-- == 0) return i * 32 + static_cast<std::uint32_t>(std::countr_zero(word));
-    }
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -134,24 +120,10 @@ std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
   return mask;
 }
 
-// Remembers a refusal in the mask cache. A second compilation of the language finds more masks cached and might
-// otherwise stay below the limit: the same language must be refused each time.
 void LanguageMachine::compute_first_mask() {
   constexpr std::uint64_t kRefused = 0x72656675736564;
-  const Limits& limits = automaton_.limits();
-  const Hash128 refusal = mix(mix(automaton_.hash(start()), kRefused), static_cast<std::uint64_t>(limits.steps));
-  if (vocabulary_->cache().find(refusal, MaskCache::Kind::reference)) {
-    throw Error(ErrorKind::limit, "compiled_work", limits.trial_steps() + 1, limits.trial_steps());
-  }
-  try {
-    try_first_masks();
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::limit && error.limit() == limits.trial_steps()) {
-      MaskBuilder none(vocabulary_->word_count());
-      vocabulary_->cache().insert(refusal, none.finish(), MaskCache::Kind::reference);
-    }
-    throw;
-  }
+  try_and_remember_refusal(*vocabulary_, mix(automaton_.hash(start()), kRefused), automaton_.limits().trial_steps(),
+                           [this] { try_first_masks(); });
 }
 
 // Stores the mask only after all trials have succeeded.

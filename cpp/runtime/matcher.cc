@@ -85,8 +85,7 @@ void Matcher::move_to(std::shared_ptr<TokenMachine> next) const {
       !next->completes_within(states.back(), tokens_left())) {
     std::vector<std::uint32_t> tokens = machine_->completion(state(), tokens_left());
     if (tokens.size() <= tokens_left()) {
-      followed_.push_back(
-          {steps_taken(), steps_taken(), std::make_shared<const std::vector<std::uint32_t>>(std::move(tokens))});
+      followed_.push_back(following(steps_taken(), std::move(tokens)));
     }
   }
   history_.replace_states(states);
@@ -111,8 +110,7 @@ std::optional<Matcher::FollowedCompletion> Matcher::followed_completion() const 
   if (!followed_.empty() && followed_.back().last == steps_taken()) return followed_.back();
   std::vector<std::uint32_t> tokens = machine_->followed_completion(state(), tokens_left());
   if (tokens.empty()) return std::nullopt;
-  return FollowedCompletion{steps_taken(), steps_taken(),
-                            std::make_shared<const std::vector<std::uint32_t>>(std::move(tokens))};
+  return following(steps_taken(), std::move(tokens));
 }
 
 Matcher::Outcome Matcher::try_step(std::uint32_t token) const {
@@ -127,6 +125,13 @@ Matcher::Outcome Matcher::try_step(std::uint32_t token) const {
     const std::size_t done = followed.last - followed.first;
     if (done < followed.tokens->size() && (*followed.tokens)[done] == token) {
       ++followed.last;
+      return outcome;
+    }
+  }
+  if (left > 0) {
+    std::vector<std::uint32_t> tokens = machine_->completion_after(state(), token, step.state, tokens_after());
+    if (!tokens.empty()) {
+      outcome.followed = following(steps_taken() + 1, std::move(tokens));
       return outcome;
     }
   }
@@ -286,7 +291,7 @@ std::vector<std::uint32_t> Matcher::completion() const {
     const std::span rest(given_->tokens->begin() + done, given_->tokens->end());
     if (rest.size() <= tokens.size()) return {rest.begin(), rest.end()};
   }
-  given_ = {steps_taken(), steps_taken(), std::make_shared<const std::vector<std::uint32_t>>(tokens)};
+  given_ = following(steps_taken(), tokens);
   return tokens;
 }
 

@@ -97,6 +97,9 @@ class Matcher {
     std::size_t last;
     std::shared_ptr<const std::vector<std::uint32_t>> tokens;
   };
+  static FollowedCompletion following(std::size_t step, std::vector<std::uint32_t> tokens) {
+    return {step, step, std::make_shared<const std::vector<std::uint32_t>>(std::move(tokens))};
+  }
   struct Outcome {
     TokenStep step;
     std::optional<FollowedCompletion> followed;  // set if the step is allowed only as a part of it

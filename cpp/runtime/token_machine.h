@@ -115,6 +115,13 @@ class TokenMachine {
   // Writes the mask of a finished text: the eos ids alone.
   void fill_eos(std::uint32_t* row) const { vocabulary_->fill_eos(row); }
 
+  // The same for a token after which only a completion by way of `from`, the state before it, is known to fit: then
+  // fill_within() may show the token though completes_within() is false of `to`, the state after it.
+  virtual std::vector<std::uint32_t> completion_after(const TokenState& /*from*/, std::uint32_t /*token*/,
+                                                      const TokenState& /*to*/, std::uint32_t /*tokens*/) {
+    return {};
+  }
+
   virtual Diagnosis diagnose(const TokenState& state, std::string_view text) = 0;
 
   // Calls visit(token, state after it) for each text token that may follow. Throws `cancelled`.
