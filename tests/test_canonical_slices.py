@@ -101,6 +101,28 @@ def test_bounded_strings_take_what_unbounded_ones_found(seed, tmp_path):
     assert compared
 
 
+@pytest.mark.parametrize("seed", mostly_long([27, 37, *range(20)], always=6))
+def test_bounded_strings_have_exactly_their_texts(seed, tmp_path):
+    """Every mask on the way to every text of a few strings, held to the encodings of all these texts."""
+    rng = random.Random(seed)
+    letters = "".join(rng.sample("ab1 .\n\u00e9\u00e8", 3))
+    vocabulary, encode = small_tokenizer(rng, seed, letters.replace("\n", "\\n") + '"x', tmp_path / "tokenizer.json")
+    for least, most in ((0, 4), (0, 3), (1, 3), (2, 4), (0, 1), (3, 3)):
+        language = detent.json_schema({"type": "string", "pattern": f"^[{letters}]{{{least},{most}}}$"})
+        end = rng.choice(("", "x", ".", "a"))
+        following = {}
+        for word in language.enumerate():
+            row = (*encode(word.decode() + end), vocabulary.eos_token_ids[0])
+            for position, token in enumerate(row):
+                following.setdefault(row[:position], set()).add(token)
+        guide = detent.compile(language + detent.literal(end), vocabulary, canonical=True)
+        for row in rng.sample(sorted(following), min(len(following), 150)):
+            matcher = guide.matcher()
+            for token in row:
+                matcher.advance(token)
+            assert set(matcher.allowed().tolist()) == following[row], (least, most, end, row)
+
+
 @pytest.mark.parametrize("seed", mostly_long(range(20), always=4))
 def test_bounds_inside_a_pattern_are_dropped_together(seed, tmp_path):
     """A local part of few characters, an optional middle, alternatives, and a bound on all of the string."""

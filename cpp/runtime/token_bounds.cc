@@ -61,7 +61,7 @@ ContextFreeBounds::Targets& ContextFreeBounds::targets_of(ExprId next) {
 ContextFreeBounds::Verdict ContextFreeBounds::decide(Target& target, ExprId next, PositionId position) {
   const PretokenPosition at = position.decoded();
   if (!at.inside_character()) target.length = completions_.context_free_bound(next, at.state);
-  if (target.length != kInfinite) return Verdict::accepted;
+  if (target.length != kInfinite) return target.length == 1 ? Verdict::closing : Verdict::accepted;
   target.endings = endings_.find_context_free(next, position);
   if (!target.endings) return Verdict::uncertain;
   if (!target.endings->impossible) return Verdict::by_token;
@@ -98,9 +98,10 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> ContextFreeBounds::short_to
   search_.any_edge(state, position, [&](const TokenEdge& edge) {
     const PretokenPosition after = edge.position.decoded();
     if (after.inside_character()) return false;
-    if (language_.vocabulary().bytes(edge.token).size() > PretokenTransitions::kMaxEndingBytes) return false;
+    const auto bytes = static_cast<std::uint32_t>(language_.vocabulary().bytes(edge.token).size());
+    if (bytes > PretokenTransitions::kMaxEndingBytes) return false;
     const std::uint32_t bound = completions_.context_free_bound(edge.state, after.state);
-    if (bound != kInfinite) found.emplace_back(edge.token, 1 + bound);
+    if (bound != kInfinite) found.emplace_back(edge.token, bytes + bound);
     return false;
   });
   std::ranges::stable_sort(found, {}, &std::pair<std::uint32_t, std::uint32_t>::second);

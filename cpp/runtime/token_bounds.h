@@ -48,9 +48,10 @@ class TokenBounds {
 // are the same for every continuation. Unsplit tokens are ignored.
 class ContextFreeBounds {
  public:
-  // accepted: a completion inside the prefix is known. refused: the token is refused with every continuation. by_token:
-  // the verdict depends on the token. uncertain: it depends on the continuation.
-  enum class Verdict : std::uint8_t { refused, accepted, unknown, by_token, uncertain };
+  // closing: one more byte completes the prefix. accepted: a longer completion inside the prefix is known. refused: the
+  // token is refused with every continuation. by_token: the verdict depends on the token. uncertain: it depends on the
+  // continuation.
+  enum class Verdict : std::uint8_t { refused, closing, accepted, unknown, by_token, uncertain };
   struct Bound {
     Verdict verdict;
     std::uint32_t length = kInfinite;
