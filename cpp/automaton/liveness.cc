@@ -257,6 +257,10 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
       continue;
     }
     meter_.step();
+    if (const std::optional<std::uint32_t> length = length_past_guards(goal)) {
+      remember(goal, *length, Use::bounds);
+      continue;
+    }
     parts.clear();
     if (parts_of(goal, parts)) {
       const auto is_live = [this](ExprId part) { return known(part) < kUnknown; };
@@ -303,6 +307,13 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
     }
   }
   return known(state);
+}
+
+// A bound on the length of some text that all guards of `id` let pass.
+std::optional<std::uint32_t> Liveness::length_past_guards(ExprId id) {
+  if (use_ != Use::bounds || !exprs_[id].has_strict_guard) return std::nullopt;
+  const std::optional<std::uint32_t> length = escaped_lengths_.find(id);
+  return length && *length < kMaxLength ? length : std::nullopt;
 }
 
 std::optional<std::uint32_t> Liveness::length_by_count(ExprId id) {

@@ -4,7 +4,8 @@
 //      complements, intersections, assertions and JSON escapes can be dead without being the empty expression.
 //   2. Sequences, unions, repeats and members combine the lengths of their parts.
 //   3. Other states are searched, the shortest remainder first. Verdicts are memoised for each state of the search.
-//   4. An intersection with one operand that calls rules may have infinitely many states. After some work the
+//   4. A text that all guards let pass decides where a guard could make what follows dead (EscapedLengths).
+//   5. An intersection with one operand that calls rules may have infinitely many states. After some work the
 //      question goes to CfgIntersection.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "automaton/character_counts.h"
+#include "automaton/escaped_lengths.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
 #include "expr/json_string.h"
@@ -25,7 +27,11 @@ namespace detent {
 class Liveness {
  public:
   Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter)
-      : exprs_(exprs), derivatives_(derivatives), meter_(meter), character_counts_(exprs) {}
+      : exprs_(exprs),
+        derivatives_(derivatives),
+        meter_(meter),
+        character_counts_(exprs),
+        escaped_lengths_(exprs, meter) {}
 
   // Starts with the lengths that `other` has for its first `size` expressions; `exprs` has the same ones.
   Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter, const Liveness& other, std::size_t size)
@@ -33,6 +39,7 @@ class Liveness {
         derivatives_(derivatives),
         meter_(meter),
         character_counts_(exprs),
+        escaped_lengths_(exprs, meter),
         lengths_(other.lengths_),
         bounds_(other.bounds_) {
     lengths_.resize(std::min(lengths_.size(), size));
@@ -105,8 +112,9 @@ class Liveness {
   std::uint32_t with_separators(std::uint64_t length, std::uint32_t count, MemberPosition position,
                                 ExprId separator) const;
 
-  // The length of an intersection of texts with a bound on their characters, such as x & .{0,300}; or of strings with a
-  // bound on their bytes. Nothing where the form does not show it.
+  // By a text that all guards let pass; and the lengths of an intersection with a bound on characters, such as
+  // x & .{0,300}, or on bytes. Nothing where the form does not show it.
+  std::optional<std::uint32_t> length_past_guards(ExprId id);
   std::optional<std::uint32_t> length_by_count(ExprId id);
   std::optional<std::uint32_t> length_by_bytes(ExprId id);
   // The length of the shortest string of one operand of an intersection, if all other operands contain this string.
@@ -132,6 +140,7 @@ class Liveness {
   Derivatives& derivatives_;
   Meter& meter_;
   CharacterCounts character_counts_;
+  EscapedLengths escaped_lengths_;
   Use use_ = Use::lengths;              // of the call
   std::vector<std::uint32_t> lengths_;  // by expression
   std::vector<std::uint32_t> bounds_;   // by expression, where no length is known
