@@ -12,7 +12,8 @@
 // 5. A union may have exponentially many states after a token, where each of its operands has few. Once a walk makes
 // too many states, the operands are followed instead of their unions (CanonicalAlternativeWalk).
 // 6. Bans have thousands of states, whose tokens lead mostly to the same ones. A walk starts from the mask of a recent
-//    similar state at the same position (walk_beside).
+//    similar state at the same position (walk_beside). The state without the bound of its repeat is similar, too: only
+//    tokens that are almost as long as the bound can differ (walk_beside_unbounded).
 #include "runtime/canonical_masks.h"
 
 #include <algorithm>
@@ -26,6 +27,8 @@ constexpr std::int64_t kManyStates = 1'000;  // that one mask adds; nearly all l
 constexpr std::int64_t kMuchWork = 50'000;   // of the automaton for one mask, in steps of its meter
 constexpr int kMostGiveUps = 6;
 constexpr std::int64_t kNoLimit = INT64_MAX;
+constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
+constexpr std::uint64_t kFar = 0x666172;    // of keys: tokens after which only a search tells a completion
 
 }  // namespace
 
@@ -73,6 +76,7 @@ std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPos
       return compute_from_slice(state, at, sliced);
     }
   }
+  if (std::shared_ptr<const Mask> mask = walk_beside_unbounded(state, at)) return mask;
   if (std::shared_ptr<const Mask> mask = walk_beside_similar(state, at)) return mask;
   if (std::shared_ptr<const Mask> mask = walk(state, at)) {
     recent_.add(state);
@@ -86,20 +90,36 @@ std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPos
 // Decides token by token; gives up and returns null where the states after the tokens are many, or take much work. Each
 // walk that gives up halves what the next may cost, and each other one doubles it. The alternatives of a grammar may be
 // more than its states, so work does not end its walks.
-std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at) {
+// Also finds the tokens after which only a search tells a completion (`far`), with the bytes of those of all others.
+std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at,
+                                                 std::shared_ptr<const Mask>* far) {
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
+  std::vector<std::uint32_t> far_tokens;
+  std::uint32_t near_bytes = 0;
   const std::int64_t states_before = language_.automaton.state_count(), work_before = language_.automaton.work();
   const std::int64_t most_states = kManyStates >> give_ups_;
   const std::int64_t most_work = language_.automaton.has_rule(state) ? kNoLimit : kMuchWork >> give_ups_;
   std::size_t visited = 0;
   const bool gave_up = language_.any_token(state, [&](std::uint32_t token, ExprId next) {
-    if (const std::uint32_t bound = bounds.of(token, next); bound != kInfinite) tokens.emplace_back(token, bound);
+    if (const std::uint32_t bound = bounds.of(token, next); bound != kInfinite) {
+      tokens.emplace_back(token, bound);
+      if (const std::uint32_t bytes = far && bound > 0 ? bounds.bytes_of(token, next) : 0; bytes == kInfinite) {
+        far_tokens.push_back(token);
+      } else {
+        near_bytes = std::max(near_bytes, bytes);
+      }
+    }
     if (language_.automaton.work() - work_before > most_work) return true;
     return ++visited % 64 == 0 && language_.automaton.state_count() - states_before > most_states;
   });
   if (gave_up) return nullptr;
   MaskBuilder builder(language_.vocabulary().word_count());
+  if (far) {
+    builder.allow(far_tokens.data(), far_tokens.size());
+    builder.note_length(near_bytes);
+    *far = builder.finish();
+  }
   for (const auto& [token, bound] : tokens) {
     builder.allow(token);
     builder.note_length(bound);
@@ -107,30 +127,58 @@ std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPositi
   return builder.finish();
 }
 
+// A token and a completion after it of together at most n bytes complete at most n rounds of a repeat. So a bound of n
+// rounds does not matter to them. Null where there is no bound, or where it matters to most tokens.
+std::shared_ptr<const Mask> CanonicalMasks::walk_beside_unbounded(ExprId state, const SplitPosition& at) {
+  constexpr std::uint32_t kFewBytes = 6;  // many tokens are longer
+  if (give_ups_ > 0 || language_.automaton.has_rule(state)) return nullptr;
+  const UnboundedState wide = masks_.analysis().drop_upper_bound(state, kFewBytes);
+  if (wide.state == state) return nullptr;
+  MaskCache& cache = language_.vocabulary().cache();
+  const Hash128 wide_key = key(wide.state, at), far_key = mix(wide_key, kFar);
+  Reference reference{wide.state, cache.find(wide_key, MaskCache::Kind::reference)};
+  reference.far = cache.find(far_key, MaskCache::Kind::reference);
+  if (!reference.mask || !reference.far) {
+    reference.mask = walk(wide.state, at, &reference.far);
+    if (!reference.mask && give_ups_ < kMostGiveUps) ++give_ups_;
+    if (!reference.mask) return nullptr;
+    cache.insert(wide_key, reference.mask);
+    cache.insert(far_key, reference.far, MaskCache::Kind::reference);
+  }
+  const std::uint32_t needed = reference.far->max_completion_bound();
+  if (wide.rounds < needed + kFewBytes) return nullptr;
+  reference.equal_length = wide.rounds - needed;
+  return walk_beside(reference, state, at);
+}
+
 // Null where no recent state is similar, or its mask at this position is not known.
 std::shared_ptr<const Mask> CanonicalMasks::walk_beside_similar(ExprId state, const SplitPosition& at) {
   if (give_ups_ > 0) return nullptr;
   for (ExprId other : recent_.similar_states(state)) {
     const auto known = language_.vocabulary().cache().find(key(other, at), MaskCache::Kind::reference);
-    if (known && other != state) return walk_beside(other, *known, state, at);
+    if (known && other != state) return walk_beside({other, known}, state, at);
   }
   return nullptr;
 }
 
 // Decides only the tokens that lead the two states to different ones: where they lead to the same state, from the same
 // position, what follows is the same.
-std::shared_ptr<const Mask> CanonicalMasks::walk_beside(ExprId other, const Mask& reference, ExprId state,
-                                                        const SplitPosition& at) {
+std::shared_ptr<const Mask> CanonicalMasks::walk_beside(const Reference& other, ExprId state, const SplitPosition& at) {
   const Vocabulary& vocabulary = language_.vocabulary();
   Automaton& automaton = language_.automaton;
   const std::vector<TrieNode>& trie = vocabulary.trie();
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;  // with kInfinite: refused
   std::vector<std::pair<ExprId, ExprId>> path(vocabulary.max_token_length() + std::size_t{1});
-  path[0] = {state, other};
+  path[0] = {state, other.state};
   std::int64_t visited = 0;
   for (std::size_t i = 0; i < trie.size(); ++visited) {
     const TrieNode& node = trie[i];
+    if (const std::uint8_t height = vocabulary.height(i);
+        height < kTallSubtree && node.depth + std::uint32_t{height} < other.equal_length) {
+      i = node.next;
+      continue;
+    }
     const auto [from, from_there] = path[node.depth];
     const std::uint8_t byte_class = automaton.class_of()[node.byte];
     const ExprId next = automaton.row(from)[byte_class];
@@ -145,16 +193,25 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_beside(ExprId other, const Mask
       }
       continue;
     }
-    const bool is_tokenizable = node.token != TrieNode::kNoToken && automaton.is_tokenizable(next);
-    for_each_id(vocabulary, node.token, [&](std::uint32_t token) {
-      tokens.emplace_back(token, is_tokenizable ? bounds.of(token, next) : kInfinite);
-    });
+    if (node.token != TrieNode::kNoToken && node.depth >= other.equal_length) {
+      const bool is_tokenizable = automaton.is_tokenizable(next);
+      for_each_id(vocabulary, node.token, [&](std::uint32_t token) {
+        tokens.emplace_back(token, is_tokenizable ? bounds.of(token, next) : kInfinite);
+      });
+    }
     path[node.depth + std::size_t{1}] = {next, there};
     ++i;
   }
+  if (other.far) {
+    other.far->each([&](std::uint32_t token) {
+      const ExprId next = bounds.next(token);
+      const bool leads_on = next != ExprSet::kEmpty && automaton.is_tokenizable(next);
+      tokens.emplace_back(token, leads_on ? bounds.of(token, next) : kInfinite);
+    });
+  }
   language_.meter.step(visited / 8 + 1);
   MaskBuilder builder(vocabulary.word_count());
-  builder.copy_from(reference);
+  builder.copy_from(*other.mask);
   for (const auto& [token, bound] : tokens) {
     if (bound == kInfinite) {
       builder.refuse(token);

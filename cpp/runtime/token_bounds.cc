@@ -25,6 +25,13 @@ std::uint32_t TokenBounds::of(std::uint32_t token, ExprId next) {
   return search_.completion_bound({next, after, token}, at);
 }
 
+std::uint32_t TokenBounds::bytes_of(std::uint32_t token, ExprId next) {
+  const std::uint16_t target = row_.target_of(token);
+  if (target == TransitionRow::kRefused) return kInfinite;
+  const SplitPosition after{row_.targets[target], language_.transitions.unsplit_after(at_.unsplit, token)};
+  return search_.immediate_bound({next, after, token}, arrival(next, target)).value_or(kInfinite);
+}
+
 bool TokenBounds::leads_on(std::uint32_t token, ExprId next) {
   const std::uint16_t target = row_.target_of(token);
   if (target == TransitionRow::kRefused) return false;

@@ -27,6 +27,8 @@ class TokenBounds {
   bool is_refused(std::uint32_t token) const { return row_.target_of(token) == TransitionRow::kRefused; }
   // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end.
   std::uint32_t of(std::uint32_t token, ExprId next);
+  // The same in bytes; kInfinite also where only a search tells it.
+  std::uint32_t bytes_of(std::uint32_t token, ExprId next);
   // Whether the token leads to no dead end. Cheaper than of(): it needs no length of a completion.
   bool leads_on(std::uint32_t token, ExprId next);
 
