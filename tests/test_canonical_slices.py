@@ -11,6 +11,7 @@ import detent
 from detent.errors import EmptyLanguageError, UnsupportedError
 from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
 from tests.support.long_tests import mostly_long
+from tests.support.toy_bpe import SPLITS as TOY_SPLITS
 from tests.support.toy_bpe import vocabulary_of
 from tests.support.toy_tokenizers import SPLITS, of_bytes, of_pieces, opened, special, spelled
 
@@ -99,6 +100,28 @@ def test_bounded_strings_take_what_unbounded_ones_found(seed, tmp_path):
         schema = {"type": "string", "maxLength": most, "pattern": f"^[{letters}]*$"}
         compared += check_walks(rng, detent.json_schema(schema), vocabulary, encode, parts, letters + '"')
     assert compared
+
+
+@pytest.mark.parametrize("seed", mostly_long([27, 37, *range(20)], always=6))
+def test_bounded_strings_have_exactly_their_texts(seed, tmp_path):
+    """Every mask on the way to every text of a few strings, held to the encodings of all these texts."""
+    rng = random.Random(seed)
+    letters = "".join(rng.sample("ab1 .\n\u00e9\u00e8", 3))
+    vocabulary, encode = small_tokenizer(rng, seed, letters.replace("\n", "\\n") + '"x', tmp_path / "tokenizer.json")
+    for least, most in ((0, 4), (0, 3), (1, 3), (2, 4), (0, 1), (3, 3)):
+        language = detent.json_schema({"type": "string", "pattern": f"^[{letters}]{{{least},{most}}}$"})
+        end = rng.choice(("", "x", ".", "a"))
+        following = {}
+        for word in language.enumerate():
+            row = (*encode(word.decode() + end), vocabulary.eos_token_ids[0])
+            for position, token in enumerate(row):
+                following.setdefault(row[:position], set()).add(token)
+        guide = detent.compile(language + detent.literal(end), vocabulary, canonical=True)
+        for row in rng.sample(sorted(following), min(len(following), 150)):
+            matcher = guide.matcher()
+            for token in row:
+                matcher.advance(token)
+            assert set(matcher.allowed().tolist()) == following[row], (least, most, end, row)
 
 
 @pytest.mark.parametrize("seed", mostly_long(range(20), always=4))
@@ -229,3 +252,45 @@ def test_bounds_matter_to_very_long_tokens():
         allowed = detent.compile(language, vocabulary, canonical=True).matcher().allowed().tolist()
         assert (tokens.index(b"a" * 290) in allowed) == (most >= 290)
         assert tokens.index(b"a" * 256) in allowed
+
+
+@pytest.mark.parametrize("seed", mostly_long(range(60), always=10))
+def test_large_bounds_beside_tokens_almost_as_long(seed):
+    """A repeat has the masks of the same language in two parts, which start from no unbounded repeat."""
+    rng = random.Random(seed)
+    letters = rng.choice(("ab ", "a.", "a1 \u00e9", "a' s"))
+    tokens = [bytes([byte]) for byte in sorted(set(letters.encode()))]
+    for unit in ("".join(rng.choices(letters, k=size)).encode() for size in (1, 2, 3)):
+        tokens += [token for size in range(2, 50) if (token := (unit * size)[:size]) not in tokens]
+    index = {token: number for number, token in enumerate(tokens)}
+    merges = [
+        (index[token[:cut]], index[token[cut:]], number, number)
+        for token, number in index.items()
+        for cut in range(1, len(token))
+        if token[:cut] in index and token[cut:] in index
+    ]
+    whole = rng.random() < 0.5
+    split = TOY_SPLITS[rng.choice([name for name in TOY_SPLITS if name != "none"] if whole else list(TOY_SPLITS))]
+    part, end = (
+        rng.choice((f"[{letters}]", f"[{letters[:-1]}]", "a", "(a|aa)")),
+        rng.choice(("", "", letters[0], "aa ")),
+    )
+    end = end if set(end) <= set(letters) else ""
+    for most in (34, 45, 60):
+        patterns = (f"{part}{{0,{most}}}{end}", f"({part}{{0,20}}|{part}{{21,{most}}}){end}")
+        guides = [
+            detent.compile(
+                detent.regex(pattern), vocabulary_of(tokens, merges, split=split, ignore_merges=whole), canonical=True
+            )
+            for pattern in patterns
+        ]
+        for _ in range(4):
+            first, second = (guide.matcher() for guide in guides)
+            while not first.is_finished:
+                allowed = first.allowed().tolist()
+                assert second.allowed().tolist() == allowed, (part, end, most)
+                if not allowed or allowed == first.guide.vocabulary.eos_token_ids:
+                    break
+                token = rng.choice(allowed)
+                first.advance(token)
+                second.advance(token)

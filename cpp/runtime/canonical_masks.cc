@@ -12,7 +12,8 @@
 // 5. A union may have exponentially many states after a token, where each of its operands has few. Once a walk makes
 // too many states, the operands are followed instead of their unions (CanonicalAlternativeWalk).
 // 6. Bans have thousands of states, whose tokens lead mostly to the same ones. A walk starts from the mask of a recent
-//    similar state at the same position (walk_beside).
+//    similar state at the same position (walk_beside). The state without the bound of its repeat is similar, too: only
+//    tokens that are almost as long as the bound can differ (walk_beside_unbounded).
 #include "runtime/canonical_masks.h"
 
 #include <algorithm>
@@ -24,6 +25,8 @@ namespace detent {
 namespace {
 
 constexpr int kMostGiveUps = 6;
+constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
+constexpr std::uint64_t kFar = 0x666172;    // of keys: tokens after which only a search tells a completion
 
 }  // namespace
 
@@ -91,6 +94,7 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, cons
       return compute_from_slice(state, at, sliced, limit);
     }
   }
+  if (std::shared_ptr<const Mask> mask = walk_beside_unbounded(state, at, limit)) return mask;
   if (std::shared_ptr<const Mask> mask = walk_beside_similar(state, at, limit)) return mask;
   std::shared_ptr<const Mask> mask = walk(state, at, limit);
   recent_.add(state);
@@ -126,20 +130,59 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_by_alternatives(ExprId state, c
   return builder.finish();
 }
 
-// Decides token by token.
-std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at, WalkLimit& limit) {
+// Decides token by token. Also finds the tokens after which only a search tells a completion (`far`), with the bytes of
+// those of all others.
+std::shared_ptr<const Mask> CanonicalMasks::walk(ExprId state, const SplitPosition& at, WalkLimit& limit,
+                                                 std::shared_ptr<const Mask>* far) {
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
+  std::vector<std::uint32_t> far_tokens;
+  std::uint32_t near_bytes = 0;
   language_.each_token(state, [&](std::uint32_t token, ExprId next) {
-    if (const std::uint32_t bound = bounds.of(token, next); bound != kInfinite) tokens.emplace_back(token, bound);
+    if (const std::uint32_t bound = bounds.of(token, next); bound != kInfinite) {
+      tokens.emplace_back(token, bound);
+      if (const std::uint32_t bytes = far && bound > 0 ? bounds.bytes_of(token, next) : 0; bytes == kInfinite) {
+        far_tokens.push_back(token);
+      } else {
+        near_bytes = std::max(near_bytes, bytes);
+      }
+    }
     limit.check();
   });
   MaskBuilder builder(language_.vocabulary().word_count());
+  if (far) {
+    builder.allow(far_tokens.data(), far_tokens.size());
+    builder.note_length(near_bytes);
+    *far = builder.finish();
+  }
   for (const auto& [token, bound] : tokens) {
     builder.allow(token);
     builder.note_length(bound);
   }
   return builder.finish();
+}
+
+// A token and a completion after it of together at most n bytes complete at most n rounds of a repeat. So a bound of n
+// rounds does not matter to them. Null where there is no bound, or where it matters to most tokens.
+std::shared_ptr<const Mask> CanonicalMasks::walk_beside_unbounded(ExprId state, const SplitPosition& at,
+                                                                  WalkLimit& limit) {
+  constexpr std::uint32_t kFewBytes = 6;  // many tokens are longer
+  if (give_ups_ > 0 || language_.automaton.has_rule(state)) return nullptr;
+  const UnboundedState wide = masks_.analysis().drop_upper_bound(state, kFewBytes);
+  if (wide.state == state) return nullptr;
+  MaskCache& cache = language_.vocabulary().cache();
+  const Hash128 wide_key = key(wide.state, at), far_key = mix(wide_key, kFar);
+  Reference reference{wide.state, cache.find(wide_key, MaskCache::Kind::reference)};
+  reference.far = cache.find(far_key, MaskCache::Kind::reference);
+  if (!reference.mask || !reference.far) {
+    reference.mask = walk(wide.state, at, limit, &reference.far);
+    cache.insert(wide_key, reference.mask);
+    cache.insert(far_key, reference.far, MaskCache::Kind::reference);
+  }
+  const std::uint32_t needed = reference.far->max_completion_bound();
+  if (wide.rounds < needed + kFewBytes) return nullptr;
+  reference.equal_length = wide.rounds - needed;
+  return walk_beside(reference, state, at, limit);
 }
 
 // Null where no recent state is similar, or its mask at this position is not known.
@@ -148,25 +191,30 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_beside_similar(ExprId state, co
   if (give_ups_ > 0) return nullptr;
   for (ExprId other : recent_.similar_states(state)) {
     const auto known = language_.vocabulary().cache().find(key(other, at), MaskCache::Kind::reference);
-    if (known && other != state) return walk_beside(other, *known, state, at, limit);
+    if (known && other != state) return walk_beside({other, known}, state, at, limit);
   }
   return nullptr;
 }
 
 // Decides only the tokens that lead the two states to different ones: where they lead to the same state, from the same
 // position, what follows is the same.
-std::shared_ptr<const Mask> CanonicalMasks::walk_beside(ExprId other, const Mask& reference, ExprId state,
-                                                        const SplitPosition& at, WalkLimit& limit) {
+std::shared_ptr<const Mask> CanonicalMasks::walk_beside(const Reference& other, ExprId state, const SplitPosition& at,
+                                                        WalkLimit& limit) {
   const Vocabulary& vocabulary = language_.vocabulary();
   Automaton& automaton = language_.automaton;
   const std::vector<TrieNode>& trie = vocabulary.trie();
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;  // with kInfinite: refused
   std::vector<std::pair<ExprId, ExprId>> path(vocabulary.max_token_length() + std::size_t{1});
-  path[0] = {state, other};
+  path[0] = {state, other.state};
   std::int64_t visited = 0;
   for (std::size_t i = 0; i < trie.size(); ++visited) {
     const TrieNode& node = trie[i];
+    if (const std::uint8_t height = vocabulary.height(i);
+        height < kTallSubtree && node.depth + std::uint32_t{height} < other.equal_length) {
+      i = node.next;
+      continue;
+    }
     const auto [from, from_there] = path[node.depth];
     const std::uint8_t byte_class = automaton.class_of()[node.byte];
     const ExprId next = automaton.row(from)[byte_class];
@@ -181,17 +229,26 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_beside(ExprId other, const Mask
       }
       continue;
     }
-    const bool is_tokenizable = node.token != TrieNode::kNoToken && automaton.is_tokenizable(next);
-    for_each_id(vocabulary, node.token, [&](std::uint32_t token) {
-      tokens.emplace_back(token, is_tokenizable ? bounds.of(token, next) : kInfinite);
-      limit.check();
-    });
+    if (node.token != TrieNode::kNoToken && node.depth >= other.equal_length) {
+      const bool is_tokenizable = automaton.is_tokenizable(next);
+      for_each_id(vocabulary, node.token, [&](std::uint32_t token) {
+        tokens.emplace_back(token, is_tokenizable ? bounds.of(token, next) : kInfinite);
+        limit.check();
+      });
+    }
     path[node.depth + std::size_t{1}] = {next, there};
     ++i;
   }
+  if (other.far) {
+    other.far->each([&](std::uint32_t token) {
+      const ExprId next = bounds.next(token);
+      const bool leads_on = next != ExprSet::kEmpty && automaton.is_tokenizable(next);
+      tokens.emplace_back(token, leads_on ? bounds.of(token, next) : kInfinite);
+    });
+  }
   language_.meter.step(visited / 8 + 1);
   MaskBuilder builder(vocabulary.word_count());
-  builder.copy_from(reference);
+  builder.copy_from(*other.mask);
   for (const auto& [token, bound] : tokens) {
     if (bound == kInfinite) {
       builder.refuse(token);

@@ -54,15 +54,25 @@ class CanonicalMasks {
  private:
   using BoundedTokens = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // token, bound on its completion
 
+  // A state whose mask is known.
+  struct Reference {
+    ExprId state;
+    std::shared_ptr<const Mask> mask;
+    std::uint32_t equal_length = 0;             // tokens of at most that many bytes follow both states,
+    std::shared_ptr<const Mask> far = nullptr;  // except these
+  };
+
   bool add_within(ExprId state, const SplitPosition& at, const CompletionBudget& budget, std::uint32_t* row);
   Hash128 key(ExprId state, const SplitPosition& at) const;
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit);
-  std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at, WalkLimit& limit);
+  std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at, WalkLimit& limit,
+                                   std::shared_ptr<const Mask>* far = nullptr);
   std::shared_ptr<const Mask> walk_by_alternatives(ExprId state, const SplitPosition& at);
+  std::shared_ptr<const Mask> walk_beside_unbounded(ExprId state, const SplitPosition& at, WalkLimit& limit);
   std::shared_ptr<const Mask> walk_beside_similar(ExprId state, const SplitPosition& at, WalkLimit& limit);
-  std::shared_ptr<const Mask> walk_beside(ExprId other, const Mask& reference, ExprId state, const SplitPosition& at,
+  std::shared_ptr<const Mask> walk_beside(const Reference& other, ExprId state, const SplitPosition& at,
                                           WalkLimit& limit);
   std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const SlicedState& sliced,
                                                  WalkLimit& limit);

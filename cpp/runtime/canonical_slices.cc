@@ -9,7 +9,9 @@
 // 3. A prefix with a bound on its repeats shares more verdicts with the unbounded one. A byte consumes at most one
 //    repetition, so the bound cannot matter where a token and its completion together have at most that many bytes.
 //    Tokens that are short enough have the verdict of the unbounded prefix. So have longer ones after which the bound
-//    is still large enough.
+//    is still large enough. In a string of characters from one set, the number of a token's characters is known: the
+//    bound is a matter of bits (limit_characters). Only tokens after which the quotation mark is no completion, and
+//    few characters are left, are decided.
 // 4. A prefix that most bytes lead to itself, such as the rest of any string, has verdicts of most tokens at each of
 // some
 //    ten positions. The states after its tokens are the same at all of them: they are kept (prefix_states.h).
@@ -40,6 +42,48 @@ std::vector<std::uint32_t> row_of(const Mask& mask, std::size_t word_count) {
   return row;
 }
 
+// Tokens, each added at most once, without a branch.
+class TokenList {
+ public:
+  explicit TokenList(std::uint32_t most)
+      : tokens_(std::make_unique_for_overwrite<std::uint32_t[]>(most + std::size_t{1})) {}
+  void add(std::uint32_t token, bool is_member) {
+    tokens_[count_] = token;
+    count_ += is_member ? 1 : 0;
+  }
+  bool empty() const { return count_ == 0; }
+  void add_to(MaskBuilder& builder) const { builder.allow(tokens_.get(), count_); }
+
+ private:
+  std::unique_ptr<std::uint32_t[]> tokens_;
+  std::size_t count_ = 0;
+};
+
+// Clears the bits of the tokens that a string of bounded length refuses, and of those that leave it.
+void keep_lengths(const BoundedString& string, const StringLengths& lengths, std::vector<std::uint32_t>& row) {
+  const auto refuse = [&row](std::uint32_t token) { row[token >> 5] &= ~(1u << (token & 31)); };
+  lengths.limit(
+      string.maximum,
+      [&row](std::span<const std::uint32_t> inside) {
+        for (std::size_t i = 0; i < row.size(); ++i) row[i] &= inside[i];
+      },
+      refuse);
+  for (const auto& [token, characters] : lengths.closing()) {
+    if (characters < string.minimum || characters > string.maximum) refuse(token);
+  }
+}
+
+// The tokens of a mask that are in `row`, and `more`.
+std::shared_ptr<const Mask> part_of(const Mask& mask, std::span<const std::uint32_t> row,
+                                    const std::vector<std::uint32_t>& more, std::uint32_t length) {
+  MaskBuilder builder(row.size());
+  builder.copy_from(mask);
+  builder.retain(row);
+  builder.allow(more.data(), more.size());
+  builder.note_length(length);
+  return builder.finish();
+}
+
 }  // namespace
 
 Hash128 CanonicalSlices::key(ExprId prefix, PositionId from, UnsplitNode unsplit) const {
@@ -61,13 +105,15 @@ SliceTokens CanonicalSlices::find(ExprId prefix, const SplitPosition& at, WalkLi
 
 SliceTokens CanonicalSlices::cached(const Hash128& accepted_key, MaskCache::Kind kind) const {
   MaskCache& cache = language_.vocabulary().cache();
-  return {cache.find(accepted_key, kind), cache.find(mix(accepted_key, 1), kind)};
+  return {cache.find(accepted_key, kind), cache.find(mix(accepted_key, 1), kind),
+          cache.find(mix(accepted_key, 2), kind)};
 }
 
 void CanonicalSlices::insert(const Hash128& accepted_key, const SliceTokens& tokens) const {
   MaskCache& cache = language_.vocabulary().cache();
   cache.insert(accepted_key, tokens.accepted, MaskCache::Kind::slice);
   cache.insert(mix(accepted_key, 1), tokens.uncertain, MaskCache::Kind::slice);
+  if (tokens.closing) cache.insert(mix(accepted_key, 2), tokens.closing, MaskCache::Kind::slice);
 }
 
 // Without pre-tokens, completions go on to the end of the text, so that all bounds of a format matter to them.
@@ -110,7 +156,8 @@ class CanonicalSlices::SliceWalk {
         equal_length_(reference ? reference->equal_length : 0),
         needed_(reference ? reference->tokens.accepted->max_completion_bound() : 0),
         bounds_(slices.language_, slices.completions_, slices.endings_, slices.search_, from),
-        accepted_(std::make_unique_for_overwrite<std::uint32_t[]>(vocabulary_.size() + std::size_t{1})),
+        accepted_(vocabulary_.size()),
+        closing_(vocabulary_.size()),
         path_(vocabulary_.max_token_length() + std::size_t{1}),
         decided_(vocabulary_.max_token_length() + std::size_t{1}) {}
 
@@ -142,8 +189,7 @@ class CanonicalSlices::SliceWalk {
       if (index == PrefixStates::kLeaves) continue;
       const std::size_t target = bounds_.target_of(token);
       const Verdict known = (*verdicts_of[index])[target];
-      accepted_[count_] = token;
-      count_ += known == Verdict::accepted ? 1 : 0;
+      take(token, known);
       if (known > Verdict::accepted) add_undecided(token, state_of[index], target);
     }
     language_.meter.step(vocabulary_.size() / 64 + 1);
@@ -151,6 +197,7 @@ class CanonicalSlices::SliceWalk {
   }
 
  private:
+  using Verdict = ContextFreeBounds::Verdict;
   struct Node {
     ExprId state;
     const ExprId* row = nullptr;        // transition rows of the state, and of the reference after the same bytes
@@ -236,19 +283,21 @@ class CanonicalSlices::SliceWalk {
     if (next_there != ExprSet::kEmpty) changed_.push_back(token);
     const std::size_t target = bounds_.target_of(token);
     const Verdict known = decided.targets->verdicts[target];
-    if (known == Verdict::accepted) {
-      accepted_[count_++] = token;
-    } else if (known != Verdict::refused) {
-      add_undecided(token, decided.next, target);
-    }
+    take(token, known);
+    if (known > Verdict::accepted) add_undecided(token, decided.next, target);
+  }
+
+  // Most tokens are taken so: without a branch.
+  void take(std::uint32_t token, Verdict verdict) {
+    accepted_.add(token, verdict == Verdict::accepted);
+    closing_.add(token, verdict == Verdict::closing);
   }
 
   void add_undecided(std::uint32_t token, ExprId next, std::size_t target) {
     const auto [verdict, length] = bounds_.of(token, next, target);
     if (verdict == Verdict::uncertain) uncertain_.push_back(token);
-    if (verdict != Verdict::accepted) return;
-    accepted_[count_++] = token;
-    longest_ = std::max(longest_, length);
+    take(token, verdict);
+    if (verdict == Verdict::accepted || verdict == Verdict::closing) longest_ = std::max(longest_, length);
   }
 
   // Takes a subtree all of whose tokens lead to the state after its first byte. Most tokens of a slice without bounds
@@ -263,22 +312,28 @@ class CanonicalSlices::SliceWalk {
     for (std::uint32_t token : ids) {
       const std::size_t target = bounds_.target_of(token);
       const Verdict known = verdicts[target];
-      accepted_[count_] = token;
-      count_ += known == Verdict::accepted ? 1 : 0;
+      take(token, known);
       if (known > Verdict::accepted) add_undecided(token, next, target);
     }
     return true;
   }
 
   SliceTokens finish() {
-    if (reference_ && count_ == 0 && uncertain_.empty() && changed_.empty()) return reference_->tokens;
+    const bool is_equal = accepted_.empty() && closing_.empty() && uncertain_.empty() && changed_.empty();
+    if (reference_ && is_equal) return reference_->tokens;
     SliceTokens found;
     MaskBuilder builder(vocabulary_.word_count());
     start_from_reference(builder, &SliceTokens::uncertain);
     builder.allow(uncertain_.data(), uncertain_.size());
     found.uncertain = builder.finish();
+    if (!reference_ || reference_->tokens.closing) {
+      start_from_reference(builder, &SliceTokens::closing);
+      closing_.add_to(builder);
+      found.closing = builder.finish();
+    }
     start_from_reference(builder, &SliceTokens::accepted);
-    builder.allow(accepted_.get(), count_);
+    accepted_.add_to(builder);
+    closing_.add_to(builder);
     builder.note_length(longest_);
     found.accepted = builder.finish();
     return found;
@@ -290,7 +345,6 @@ class CanonicalSlices::SliceWalk {
     for (std::uint32_t token : changed_) builder.refuse(token);
   }
 
-  using Verdict = ContextFreeBounds::Verdict;
   CanonicalSlices& slices_;
   WalkLimit& limit_;
   TokenizedLanguage language_;
@@ -299,8 +353,7 @@ class CanonicalSlices::SliceWalk {
   std::uint32_t equal_length_;
   std::uint32_t needed_;  // bytes of the longest completion of an accepted token of the reference
   ContextFreeBounds bounds_;
-  std::unique_ptr<std::uint32_t[]> accepted_;  // tokens
-  std::size_t count_ = 0;
+  TokenList accepted_, closing_;
   std::vector<std::uint32_t> uncertain_;
   std::vector<std::uint32_t> changed_;  // tokens whose verdict is not that of the reference
   std::uint32_t longest_ = 0;
@@ -312,19 +365,61 @@ class CanonicalSlices::SliceWalk {
 SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from, WalkLimit& limit) {
   const Hash128 accepted_key = key(prefix, from, Encoder::kNoUnsplit);
   if (const SliceTokens known = cached(accepted_key, MaskCache::Kind::slice); known.is_known()) return known;
-  const std::optional<Reference> reference = find_reference(prefix, from, limit);
-  const bool is_equal = reference && language_.vocabulary().max_token_length() <= reference->equal_length;
-  SliceTokens found;
-  if (is_equal) {
-    found = reference->tokens;
-  } else {
-    const std::shared_ptr<const PrefixStates> states = reference ? nullptr : states_after(prefix);
-    SliceWalk walk(*this, reference ? &*reference : nullptr, from, limit);
-    found = states ? walk.run(prefix, *states) : walk.run(prefix);
-  }
+  const SliceTokens found = compute(prefix, from, limit);
   insert(accepted_key, found);
-  if (!is_equal) recent_.add(prefix);
   return found;
+}
+
+SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& limit) {
+  const std::optional<BoundedString> string = analysis_.bounded_string(prefix);
+  const bool is_inside = string && !string->is_before && !from.decoded().inside_character();
+  if (is_inside && string->maximum != ExprSet::kUnbounded) {
+    const SliceTokens wide = find(analysis_.drop_upper_bound(prefix).state, from, limit);
+    if (wide.closing) return limit_characters(prefix, *string, wide, from, limit);
+  }
+  const std::optional<Reference> reference = find_reference(prefix, from, limit);
+  if (reference && language_.vocabulary().max_token_length() <= reference->equal_length) return reference->tokens;
+  const std::shared_ptr<const PrefixStates> states = reference ? nullptr : states_after(prefix);
+  SliceWalk walk(*this, reference ? &*reference : nullptr, from, limit);
+  const SliceTokens found = states ? walk.run(prefix, *states) : walk.run(prefix);
+  recent_.add(prefix);
+  return found;
+}
+
+// The tokens of a string of at most n characters, from those of the string without that bound (`wide`). A completion of
+// b bytes has at most b - 1 characters before the quotation mark. So it is one here, too, after a token of at most n -
+// (b - 1) characters. Longer tokens are decided one by one.
+SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString& string, const SliceTokens& wide,
+                                              PositionId from, WalkLimit& limit) {
+  const Vocabulary& vocabulary = language_.vocabulary();
+  const StringLengths& lengths = vocabulary.string_lengths();
+  std::vector<std::uint32_t> accepted = row_of(*wide.accepted, vocabulary.word_count());
+  keep_lengths(string, lengths, accepted);
+  std::vector<std::uint32_t> longer = accepted;  // need more than the quotation mark
+  const std::vector<std::uint32_t> closing = row_of(*wide.closing, vocabulary.word_count());
+  for (std::size_t i = 0; i < longer.size(); ++i) longer[i] &= ~closing[i];
+  std::uint32_t longest = wide.accepted->max_completion_bound();
+  const std::uint32_t surely = string.maximum >= longest ? string.maximum - longest + 1 : 0;
+  ContextFreeBounds bounds(language_, completions_, endings_, search_, from);
+  std::vector<std::uint32_t> doubtful;
+  std::int64_t visited = 0;
+  lengths.each_longer(surely, longer, [&](std::uint32_t token) {
+    ++visited;
+    limit.check();
+    if (StringLengths::count(vocabulary.bytes(token)) <= surely) return;
+    const ExprId next = language_.next(prefix, vocabulary.bytes(token));
+    const auto [verdict, length] = bounds.of(token, next, bounds.target_of(token));
+    if (verdict == ContextFreeBounds::Verdict::accepted || verdict == ContextFreeBounds::Verdict::closing) {
+      longest = std::max(longest, length);
+      return;
+    }
+    accepted[token >> 5] &= ~(1u << (token & 31));
+    if (verdict == ContextFreeBounds::Verdict::uncertain) doubtful.push_back(token);
+  });
+  language_.meter.step(visited / 8 + 1);
+  std::vector<std::uint32_t> uncertain = row_of(*wide.uncertain, vocabulary.word_count());
+  keep_lengths(string, lengths, uncertain);
+  return {part_of(*wide.accepted, accepted, {}, longest), part_of(*wide.uncertain, uncertain, doubtful, 0), nullptr};
 }
 
 // The states after the tokens of a prefix inside which most tokens stay, or null.

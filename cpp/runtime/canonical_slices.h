@@ -20,9 +20,10 @@
 namespace detent {
 
 // Accepted tokens have a completion whatever follows the prefix. Uncertain ones are decided by what follows it. All
-// other tokens that stay inside the prefix are refused.
+// other tokens that stay inside the prefix are refused. Of the accepted tokens, `closing` has those after which one
+// byte completes the prefix; it is null where this is not known.
 struct SliceTokens {
-  std::shared_ptr<const Mask> accepted, uncertain;
+  std::shared_ptr<const Mask> accepted, uncertain, closing;
   bool is_known() const { return accepted && uncertain; }
 };
 
@@ -51,6 +52,9 @@ class CanonicalSlices {
   class SliceWalk;
 
   SliceTokens find(ExprId prefix, PositionId from, WalkLimit& limit);
+  SliceTokens compute(ExprId prefix, PositionId from, WalkLimit& limit);
+  SliceTokens limit_characters(ExprId prefix, const BoundedString& string, const SliceTokens& wide, PositionId from,
+                               WalkLimit& limit);
   SliceTokens cached(const Hash128& accepted_key, MaskCache::Kind kind) const;
   void insert(const Hash128& accepted_key, const SliceTokens& tokens) const;
   std::shared_ptr<const PrefixStates> states_after(ExprId prefix);

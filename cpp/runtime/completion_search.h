@@ -83,6 +83,8 @@ class CompletionSearch {
   Arrival& arrival(ExprId state, PositionId position);
   // As completion_bound(node), with the arrival at the node's state and position.
   std::uint32_t completion_bound(const CompletionNode& node, Arrival& at);
+  // An upper bound on the bytes of the completion, a special token as one; nothing where only a search tells it.
+  std::optional<std::uint32_t> immediate_bound(const CompletionNode& node, Arrival& at);
   // Whether the node is no dead end, found without the length of its completion where possible.
   bool leads_on(const CompletionNode& node, Arrival& at);
   // As boundary_bound(state, position), with the arrival there.
@@ -109,7 +111,6 @@ class CompletionSearch {
   bool any_known_edge(ExprId state, PositionId position, Visit visit);
   bool may_end_pretoken(const CompletionNode& node);
   PretokenEnding* fitting_ending(const CompletionNode& node);
-  std::optional<std::uint32_t> immediate_bound(const CompletionNode& node, Arrival& at);
   std::optional<std::uint32_t> immediate_bound(const CompletionNode& node) {
     return immediate_bound(node, arrival(node.state, node.at.position));
   }

@@ -157,7 +157,8 @@ std::shared_ptr<const Mask> SliceMasks::mask_with_leaving(ExprId prefix) {
   const ReferenceMask reference{
       .state = wide.state, .mask = mask_with_leaving(wide.state), .equal_below = wide.rounds, .is_larger = true};
   const bool is_equal = reference.equal_below >= vocabulary_.max_token_length();
-  std::shared_ptr<const Mask> mask = is_equal ? reference.mask : compute(prefix, reference);
+  std::shared_ptr<const Mask> mask = is_equal ? reference.mask : compute_by_form(prefix);
+  if (!mask) mask = compute(prefix, reference);
   cache.insert(key, mask, MaskCache::Kind::slice);
   return mask;
 }

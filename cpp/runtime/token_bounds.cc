@@ -25,6 +25,13 @@ std::uint32_t TokenBounds::of(std::uint32_t token, ExprId next) {
   return search_.completion_bound({next, after, token}, at);
 }
 
+std::uint32_t TokenBounds::bytes_of(std::uint32_t token, ExprId next) {
+  const std::uint16_t target = row_.target_of(token);
+  if (target == TransitionRow::kRefused) return kInfinite;
+  const SplitPosition after{row_.targets[target], language_.transitions.unsplit_after(at_.unsplit, token)};
+  return search_.immediate_bound({next, after, token}, arrival(next, target)).value_or(kInfinite);
+}
+
 bool TokenBounds::leads_on(std::uint32_t token, ExprId next) {
   const std::uint16_t target = row_.target_of(token);
   if (target == TransitionRow::kRefused) return false;
@@ -61,7 +68,7 @@ ContextFreeBounds::Targets& ContextFreeBounds::targets_of(ExprId next) {
 ContextFreeBounds::Verdict ContextFreeBounds::decide(Target& target, ExprId next, PositionId position) {
   const PretokenPosition at = position.decoded();
   if (!at.inside_character()) target.length = completions_.context_free_bound(next, at.state);
-  if (target.length != kInfinite) return Verdict::accepted;
+  if (target.length != kInfinite) return target.length == 1 ? Verdict::closing : Verdict::accepted;
   target.endings = endings_.find_context_free(next, position);
   if (!target.endings) return Verdict::uncertain;
   if (!target.endings->impossible) return Verdict::by_token;
@@ -98,9 +105,10 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> ContextFreeBounds::short_to
   search_.any_edge(state, position, [&](const TokenEdge& edge) {
     const PretokenPosition after = edge.position.decoded();
     if (after.inside_character()) return false;
-    if (language_.vocabulary().bytes(edge.token).size() > PretokenTransitions::kMaxEndingBytes) return false;
+    const auto bytes = static_cast<std::uint32_t>(language_.vocabulary().bytes(edge.token).size());
+    if (bytes > PretokenTransitions::kMaxEndingBytes) return false;
     const std::uint32_t bound = completions_.context_free_bound(edge.state, after.state);
-    if (bound != kInfinite) found.emplace_back(edge.token, 1 + bound);
+    if (bound != kInfinite) found.emplace_back(edge.token, bytes + bound);
     return false;
   });
   std::ranges::stable_sort(found, {}, &std::pair<std::uint32_t, std::uint32_t>::second);

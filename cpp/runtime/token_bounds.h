@@ -27,6 +27,8 @@ class TokenBounds {
   bool is_refused(std::uint32_t token) const { return row_.target_of(token) == TransitionRow::kRefused; }
   // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end.
   std::uint32_t of(std::uint32_t token, ExprId next);
+  // The same in bytes; kInfinite also where only a search tells it.
+  std::uint32_t bytes_of(std::uint32_t token, ExprId next);
   // Whether the token leads to no dead end. Cheaper than of(): it needs no length of a completion.
   bool leads_on(std::uint32_t token, ExprId next);
 
@@ -48,9 +50,10 @@ class TokenBounds {
 // are the same for every continuation. Unsplit tokens are ignored.
 class ContextFreeBounds {
  public:
-  // accepted: a completion inside the prefix is known. refused: the token is refused with every continuation. by_token:
-  // the verdict depends on the token. uncertain: it depends on the continuation.
-  enum class Verdict : std::uint8_t { refused, accepted, unknown, by_token, uncertain };
+  // closing: one more byte completes the prefix. accepted: a longer completion inside the prefix is known. refused: the
+  // token is refused with every continuation. by_token: the verdict depends on the token. uncertain: it depends on the
+  // continuation.
+  enum class Verdict : std::uint8_t { refused, closing, accepted, unknown, by_token, uncertain };
   struct Bound {
     Verdict verdict;
     std::uint32_t length = kInfinite;
