@@ -25,6 +25,7 @@ namespace detent {
 namespace {
 
 constexpr int kMostGiveUps = 6;
+constexpr int kSliceDoublings = 2;          // of the limit of a walk: the tokens of a slice serve other states, too
 constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
 constexpr std::uint64_t kFar = 0x666172;    // of keys: tokens after which only a search tells a completion
 
@@ -91,7 +92,8 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, cons
     const SlicedState sliced = masks_.analysis().slice(state);
     const bool one_slice = sliced.slices.size() == 1;
     if (one_slice && greedy_.length(sliced.slices[0].continuation) != kInfinite) {
-      return compute_from_slice(state, at, sliced, limit);
+      WalkLimit of_slices(language_.automaton, state, give_ups_ - kSliceDoublings);
+      return compute_from_slice(state, at, sliced, of_slices);
     }
   }
   if (std::shared_ptr<const Mask> mask = walk_beside_unbounded(state, at, limit)) return mask;

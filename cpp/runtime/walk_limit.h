@@ -12,12 +12,12 @@ class WalkLimit {
  public:
   struct Exceeded {};  // thrown
 
-  // Each of `halvings` halves it. Nearly all languages stay far below. The alternatives of a grammar may be more than
-  // its states, so work does not end its walks.
+  // Each of `halvings` halves it; negative ones double it. Nearly all languages stay far below. The alternatives of a
+  // grammar may be more than its states, so work does not end its walks.
   WalkLimit(Automaton& automaton, ExprId state, int halvings)
       : automaton_(automaton),
-        last_state_(automaton.state_count() + (kManyStates >> halvings)),
-        last_work_(automaton.has_rule(state) ? INT64_MAX : automaton.work() + (kMuchWork >> halvings)) {}
+        last_state_(automaton.state_count() + scaled(kManyStates, halvings)),
+        last_work_(automaton.has_rule(state) ? INT64_MAX : automaton.work() + scaled(kMuchWork, halvings)) {}
 
   // Called for each token.
   void check() {
@@ -28,6 +28,10 @@ class WalkLimit {
  private:
   static constexpr std::int64_t kManyStates = 1'000;
   static constexpr std::int64_t kMuchWork = 50'000;  // in steps of the automaton's meter
+
+  static std::int64_t scaled(std::int64_t count, int halvings) {
+    return halvings < 0 ? count << -halvings : count >> halvings;
+  }
 
   Automaton& automaton_;
   std::int64_t last_state_, last_work_;
