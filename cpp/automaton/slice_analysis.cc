@@ -146,9 +146,9 @@ std::optional<Slice> SliceAnalysis::member_value(ExprId state) {
   });
 }
 
-UnboundedState SliceAnalysis::drop_upper_bound(ExprId state, std::uint32_t least) {
+UnboundedState SliceAnalysis::drop_upper_bound(ExprId state) {
   return automaton_.edit(
-      [state, least](ExprSet& exprs, Derivatives&, Liveness&) { return drop_outermost_bound(exprs, state, least); });
+      [state](ExprSet& exprs, Derivatives&, Liveness&) { return drop_outermost_bound(exprs, state); });
 }
 
 UnboundedState SliceAnalysis::drop_upper_bounds(ExprId state) {

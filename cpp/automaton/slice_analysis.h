@@ -60,8 +60,8 @@ class SliceAnalysis {
   // for any other state.
   std::optional<Slice> member_value(ExprId state);
   // Drops the upper bound of the repeat that is the first part of a state, or of operands of an intersection there:
-  // `.{0,100}"` becomes `.*"`. Bounds below `least` stay, except in JSON strings.
-  UnboundedState drop_upper_bound(ExprId state, std::uint32_t least = kFewRounds);
+  // `.{0,100}"` becomes `.*"`.
+  UnboundedState drop_upper_bound(ExprId state);
   // UnboundedState::needed for an unbounded state that begins with a JSON string: a tighter bound than the mask of the
   // state gives. Cost: at the first visit, the rows of few states.
   std::optional<std::uint32_t> needed_inside(ExprId state);

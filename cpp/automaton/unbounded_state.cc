@@ -19,7 +19,7 @@ class UpperBounds {
     outermost,  // the first part of the state, or operands of an intersection that is this part
     nested,     // inside unions, intersections, concatenations and optional parts of it, too
   };
-  UpperBounds(ExprSet& exprs, Where where, std::uint32_t least) : exprs_(exprs), where_(where), least_(least) {}
+  UpperBounds(ExprSet& exprs, Where where) : exprs_(exprs), where_(where) {}
 
   UnboundedState drop(ExprId state) {
     const bool has_rest = exprs_[state].op == Op::concat;
@@ -30,7 +30,8 @@ class UpperBounds {
     found.in_intersection =
         where_ == Where::nested ? exprs_[texts].op != Op::repeat : exprs_[texts].op == Op::intersection;
     // Few rounds: one more mask costs more than it saves, except for JSON strings, where they go if no others do.
-    if (is_escaped && where_ == Where::outermost) least_ = 1;
+    constexpr std::uint32_t kFewRounds = 8, kFewNestedRounds = 32;
+    least_ = where_ == Where::nested ? kFewNestedRounds : is_escaped ? 1 : kFewRounds;
     ExprId wide = without_bounds(texts, 0);
     if (wide == texts && is_escaped && least_ > kLeastNested) {
       least_ = kLeastNested;
@@ -89,7 +90,7 @@ class UpperBounds {
 
   ExprSet& exprs_;
   const Where where_;
-  std::uint32_t least_;  // fewer rounds keep their bound
+  std::uint32_t least_ = 0;
   std::uint32_t rounds_ = UINT32_MAX;
 };
 
@@ -206,12 +207,12 @@ class LargeBounds {
 
 }  // namespace
 
-UnboundedState drop_outermost_bound(ExprSet& exprs, ExprId state, std::uint32_t least) {
-  return UpperBounds(exprs, UpperBounds::Where::outermost, least).drop(state);
+UnboundedState drop_outermost_bound(ExprSet& exprs, ExprId state) {
+  return UpperBounds(exprs, UpperBounds::Where::outermost).drop(state);
 }
 
 UnboundedState drop_nested_bounds(ExprSet& exprs, ExprId state) {
-  return UpperBounds(exprs, UpperBounds::Where::nested, kFewRounds).drop(state);
+  return UpperBounds(exprs, UpperBounds::Where::nested).drop(state);
 }
 
 UnboundedState drop_large_bounds(ExprSet& exprs, ExprId state, ExprId& texts) {

@@ -22,12 +22,8 @@ struct UnboundedState {
   std::optional<std::uint32_t> needed = std::nullopt;
 };
 
-// Most bounds below this stay: one more mask costs more than it saves.
-inline constexpr std::uint32_t kFewRounds = 32;
-
 // Drops the upper bound of the repeat that is the first part of a state, or of operands of an intersection there.
-// Bounds below `least` stay, except in JSON strings.
-UnboundedState drop_outermost_bound(ExprSet& exprs, ExprId state, std::uint32_t least);
+UnboundedState drop_outermost_bound(ExprSet& exprs, ExprId state);
 // Drops the upper bounds of all repeats that the first part may begin with, inside its unions, intersections and
 // concatenations too.
 UnboundedState drop_nested_bounds(ExprSet& exprs, ExprId state);

@@ -170,7 +170,7 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_beside_unbounded(ExprId state, 
                                                                   WalkLimit& limit) {
   constexpr std::uint32_t kFewBytes = 6;  // many tokens are longer
   if (give_ups_ > 0 || language_.automaton.has_rule(state)) return nullptr;
-  const UnboundedState wide = masks_.analysis().drop_upper_bound(state, kFewBytes);
+  const UnboundedState wide = masks_.analysis().drop_upper_bound(state);
   if (wide.state == state) return nullptr;
   MaskCache& cache = language_.vocabulary().cache();
   const Hash128 wide_key = key(wide.state, at), far_key = mix(wide_key, kFar);
