@@ -7,12 +7,6 @@
 namespace detent {
 namespace {
 
-// Whether the language of an expression depends neither on the text around it, nor on rules, nor on earlier list items.
-bool is_self_contained(const Expr& expr) {
-  return !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end && !expr.has_rule && !expr.has_open_item &&
-         !expr.has_closed_item;
-}
-
 void split(ExprSet& exprs, ExprId id, int depth, std::vector<ExprId>& found) {
   constexpr int kMaxDepth = 8;
   const Expr expr = exprs[id];
@@ -55,6 +49,11 @@ bool ends_string(const ExprSet& exprs, ExprId rest) {
 }
 
 }  // namespace
+
+bool is_self_contained(const Expr& expr) {
+  return !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end && !expr.has_rule && !expr.has_open_item &&
+         !expr.has_closed_item;
+}
 
 std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id) {
   const Expr expr = exprs[id];

@@ -14,6 +14,7 @@
 #include <array>
 
 #include "automaton/inclusion.h"
+#include "base/utf8_position.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
 
@@ -24,8 +25,6 @@ constexpr int kMaxDepth = 8;                   // operators above a union
 constexpr std::size_t kMaxOperands = 64;       // of a union, whose loops are compared
 constexpr std::uint32_t kMaxExcluded = 4'096;  // bytes of a string that a core leaves out
 constexpr std::size_t kMaxCharacters = 16;     // states inside the characters of one lead byte
-
-constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte
 
 }  // namespace
 
@@ -66,7 +65,7 @@ void LiveLoops::mark_live(ExprId state, const ExprId* row) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const ExprId next = row[derivatives_.class_of()[byte]];
     if (!loop.first.contains(static_cast<std::uint8_t>(byte)) || !is_unknown(next)) continue;
-    liveness_.set_bound(next, saturating_add(loop.completion_bound, byte < 0x80 ? 0 : kMaxMissing));
+    liveness_.set_bound(next, saturating_add(loop.completion_bound, byte < 0x80 ? 0 : kMaxContinuationBytes));
   }
 }
 
@@ -188,7 +187,8 @@ LiveLoops::Loop LiveLoops::find_loop(ExprId texts) {
   loop.keeps_all = excluded == 0;
   loop.first = loop.bytes;
   for (ExprId state : inside) {
-    if (!liveness_.is_known(state)) liveness_.set_bound(state, saturating_add(loop.completion_bound, kMaxMissing));
+    if (liveness_.is_known(state)) continue;
+    liveness_.set_bound(state, saturating_add(loop.completion_bound, kMaxContinuationBytes));
   }
   return loop;
 }

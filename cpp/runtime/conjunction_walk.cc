@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "automaton/conjuncts.h"
+#include "base/utf8_position.h"
 #include "expr/lengths.h"
 #include "runtime/reference_walk.h"
 #include "runtime/trie_walk.h"
@@ -13,7 +14,6 @@
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kMaxMissing = 3;  // bytes that a character at the end of a token may lack
 constexpr std::size_t kMaxCompletions = 64;
 
 }  // namespace
@@ -285,7 +285,7 @@ bool ConjunctionWalk::take_subtree(const Intersection& at, bool has_reference, s
     exits_->removed.emplace_back(static_cast<std::uint32_t>(i), trie_[i].next);
   }
   builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
-  builder_.note_length(saturating_add(verdict.completion_bound, kMaxMissing));
+  builder_.note_length(saturating_add(verdict.completion_bound, kMaxContinuationBytes));
   return true;
 }
 

@@ -241,6 +241,21 @@ class Automaton:
 
     def row(self, state: int) -> list[int]: ...
 
+    def reachable(self, origins: Sequence[int], most: int) -> list[int] | None:
+        """
+        The live states that texts lead to from some states, these included; None where they are more than `most`.
+        """
+
+    def bytes_after(self, origins: Sequence[int]) -> tuple[bytes, bytes]:
+        """
+        The bytes that lead from each of the states to acceptance, and the others that some of them goes on with.
+        """
+
+    def hash(self, state: int) -> tuple[int, int]:
+        """
+        A hash of the expression of a state: where it is the same, the language is.
+        """
+
     def advance(self, state: int, text: bytes) -> int:
         """The state after a text; 0 if no text of the language continues it."""
 
@@ -261,6 +276,19 @@ class Automaton:
 
     def state_text(self, state: int, max_bytes: int = 200) -> str:
         """The expression of a state, in the textual form of cpp/expr/print.h."""
+
+class LanguageSet:
+    """The automata of many languages, which compile what they share once."""
+
+    def __init__(self, nodes: Sequence[Node], states: int, memory_bytes: int, steps: int) -> None: ...
+
+    @property
+    def state_count(self) -> int: ...
+
+    def automaton(self, language: Node) -> Automaton | None:
+        """
+        The automaton of a language; None where its bytes divide a byte class of the set's nodes.
+        """
 
 class TokenDfa:
     """The arrays of a token DFA, checked; they must not be written to."""

@@ -25,9 +25,10 @@ from detent import _core
 from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
 from detent.queries import ByteDfa
+from detent.sources.grammar.language_set import LanguageSet
 from detent.sources.grammar.lark_rules import LarkRules, LarkTerminal
 from detent.sources.grammar.leftmost_match import LeftmostMatch, leftmost_match
-from detent.sources.grammar.outer_lookaheads import Case, is_empty, is_within
+from detent.sources.grammar.outer_lookaheads import Case
 from detent.sources.grammar.productions import Grammar
 from detent.sources.nodes import ANY_BYTES, CHARACTER
 
@@ -35,11 +36,8 @@ __all__ = ["ContextualLexer", "Guard", "Path", "Terminals"]
 
 # The limits of a question about terminals. If one is exceeded, the guard is `MAXIMAL`, or there is no escape.
 _STATES = 2_000
-_STEPS = 500_000
-_QUESTION = Limits(states=_STATES, work=_STEPS)
 
 _SOME_BYTES = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
-_DEAD, _ENDS, _GOES_ON = range(3)
 
 
 class Path(NamedTuple):
@@ -83,6 +81,7 @@ class Terminals:
         self._options: dict[int, list[LeftmostMatch]] = {}
         self._first: dict[int, bytes] = {}
         self._first_of: dict[frozenset[int], bytes] = {}
+        self._sharing: dict[int, set[int]] = {}
         self._tentative: dict[int, ByteDfa] = {}
         self._answers: dict[tuple[object, ...], bool] = {}
         self.guards: list[_core.Node] = [_core.empty()]
@@ -97,6 +96,11 @@ class Terminals:
     def __getitem__(self, number: int) -> LarkTerminal:
         return self.rules.terminals[number]
 
+    @cached_property
+    def languages(self) -> LanguageSet:
+        """The languages of the terminals; to be asked for once all terminals are known."""
+        return LanguageSet(terminal.pattern.node for terminal in self.rules.terminals)
+
     def match(self, number: int) -> LeftmostMatch:
         """Return the match of a terminal; raise if Lark refuses it, or if its assertions look beyond its text."""
         if number not in self._matches:
@@ -110,7 +114,7 @@ class Terminals:
                 self._matches[number] = LeftmostMatch(pattern.node, pattern.node, None)
             else:
                 try:
-                    self._matches[number] = leftmost_match(pattern.parsed)
+                    self._matches[number] = leftmost_match(pattern.parsed, self.languages)
                 except UnsupportedError as error:
                     what, _, remedy = str(error).partition("\n")
                     source.unsupported(f"terminal {terminal.name}: {what}", terminal.offset, remedy)
@@ -125,7 +129,7 @@ class Terminals:
         """
         if number not in self._options:
             match, options = self.match(number), self[number].pattern.options
-            found = [leftmost_match(option.parsed) for option in options if not option.is_text]
+            found = [leftmost_match(option.parsed, self.languages) for option in options if not option.is_text]
             self._options[number] = []
             if len(found) == len(options) > 1 and all(each.after is None for each in [match, *found]):
                 union = _core.union([each.tentative for each in found])
@@ -134,6 +138,7 @@ class Terminals:
                 longer = [
                     _core.intersection([match.tentative, _core.concat([each.tentative, _SOME_BYTES])]) for each in found
                 ]
+                is_empty = self.languages.is_empty
                 if is_empty(more) and is_empty(fewer) and any(map(is_empty, longer)):
                     self._options[number] = found
         return self._options[number]
@@ -154,7 +159,7 @@ class Terminals:
         if number not in self._first:
             literal = self[number].pattern.literal
             node = self.match(number).full
-            self._first[number] = ByteDfa(node).first_bytes()[1] if literal is None else literal[:1]
+            self._first[number] = self.languages.dfa(node).first_bytes()[1] if literal is None else literal[:1]
         return self._first[number]
 
     def first_bytes_of(self, numbers: frozenset[int]) -> bytes:
@@ -166,12 +171,14 @@ class Terminals:
     def is_keyword(self, text: int, regex: int) -> bool:
         """Whether a regex reads a text exactly."""
         if regex not in self._tentative:
-            self._tentative[regex] = ByteDfa(self.match(regex).tentative)
+            self._tentative[regex] = self.languages.dfa(self.match(regex).tentative)
         return self._tentative[regex].accepts(self[text].pattern.value.encode())
 
     def meeting(self, numbers: frozenset[int], number: int) -> frozenset[int]:
         """Return the terminals among `numbers` that may match where `number` does: some text begins with both."""
-        candidates = numbers & set().union(*(self._by_first_byte[byte] for byte in self.first_bytes(number)))
+        if not numbers:
+            return numbers
+        candidates = numbers & self._sharing_first_byte(number)
         if number in self._meeting_literals:
             candidates -= self._meeting_literals.keys() - self._meeting_literals[number]
         return frozenset(other for other in candidates if self.may_meet(other, number))
@@ -200,6 +207,12 @@ class Terminals:
                 found[byte].add(number)
         return found
 
+    def _sharing_first_byte(self, number: int) -> set[int]:
+        """Return the terminals that may begin with a byte that a terminal may begin with."""
+        if number not in self._sharing:
+            self._sharing[number] = set().union(*(self._by_first_byte[byte] for byte in self.first_bytes(number)))
+        return self._sharing[number]
+
     def may_meet(self, left: int, right: int) -> bool:
         """Whether some text begins with both terminals."""
         texts = [self[number].pattern.literal for number in (left, right)]
@@ -207,10 +220,9 @@ class Terminals:
             return texts[0].startswith(texts[1]) or texts[1].startswith(texts[0])
         if not set(self.first_bytes(left)) & set(self.first_bytes(right)):
             return False
+        both = _core.intersection([self.prefixed_by(left), self.prefixed_by(right)])
         key = ("meet", min(left, right), max(left, right))
-        return self._ask(
-            key, lambda: not is_empty(_core.intersection([self.prefixed_by(left), self.prefixed_by(right)]))
-        )
+        return self._ask(key, lambda: not self.languages.is_empty(both))
 
     def prefixed_by(self, number: int) -> _core.Node:
         """Return the texts that begin with a terminal."""
@@ -226,10 +238,9 @@ class Terminals:
         parts = [tentative]
         if terminal != path.entry:
             full = self.match(terminal).full
-            other = _core.intersection([full, _core.complement(tentative)])
-            parts = (
-                [full] if self._ask(("within", terminal, path.entry), partial(is_empty, other)) else [full, tentative]
-            )
+            key = ("within", terminal, path.entry)
+            is_within = self._ask(key, partial(self.languages.is_within, full, tentative))
+            parts = [full] if is_within else [full, tentative]
         parts += [_core.complement(self.match(other).full) for other in sorted(path.others)]
         return _core.intersection(parts) if len(parts) > 1 else parts[0]
 
@@ -237,7 +248,7 @@ class Terminals:
         """Whether two texts of a terminal, one after the other, are always one text of it, as of white space."""
         full = self.match(number).full
         twice = _core.intersection([_core.concat([full, full]), _core.complement(full)])
-        return self._ask(("repeatable", number), lambda: is_empty(twice))
+        return self._ask(("repeatable", number), lambda: self.languages.is_empty(twice))
 
     def narrowed(self, terminal: int, path: Path, following: frozenset[int]) -> tuple[Path, int] | None:
         """Return a path with the keywords and rivals that can match there, and its guard; None if no text takes it.
@@ -253,11 +264,10 @@ class Terminals:
         for rival in sorted(self.meeting(path.rivals, path.entry)):
             prefixed_by = self.prefixed_by(rival)
             met = _core.intersection([tail, prefixed_by])
-            if self._ask(
-                ("tail", terminal, path._replace(rivals=frozenset()), following_bytes, rival), partial(is_empty, met)
-            ):
+            key = ("tail", terminal, path._replace(rivals=frozenset()), following_bytes, rival)
+            if self._ask(key, partial(self.languages.is_empty, met)):
                 continue
-            if self.match(rival).after is None and is_empty(_core.intersection([texts, _core.complement(prefixed_by)])):
+            if self.match(rival).after is None and self.languages.is_within(texts, prefixed_by):
                 return None
             kept.append(rival)
         return path._replace(rivals=frozenset(kept)), self._guard(terminal, path, following)
@@ -278,7 +288,7 @@ class Terminals:
         if self.match(path.entry).after is not None:
             self._check_lookahead(path.entry, following)
         key = ("loop", path.entry, path.option, extensions.states)
-        if self._ask(key, partial(self._reads_on, terminal, path)):
+        if self._ask(key, partial(self._reads_on, terminal, path, extensions.states)):
             loop = self.reading(path).loop
             is_ascii = min(nexts & (ends | goes_on)) < 0x80  # other first bytes may begin characters outside the loop
             key = ("follows", path.entry, path.option, following)
@@ -297,7 +307,8 @@ class Terminals:
             within = self._automaton(path.entry)
             with suppress(LimitError):
                 if within is not None:
-                    self._extensions[key] = _extensions(within, self._states_after(terminal, path, within))
+                    states = self._states_after(terminal, path, within)
+                    self._extensions[key] = _Extensions(states, *map(frozenset, within.bytes_after(states)))
         return self._extensions[key]
 
     def _automaton(self, entry: int) -> ByteDfa | None:
@@ -305,7 +316,7 @@ class Terminals:
         if entry not in self._entries:
             self._entries[entry] = None
             with suppress(LimitError):
-                self._entries[entry] = ByteDfa(self.match(entry).tentative, _QUESTION)
+                self._entries[entry] = self.languages.dfa(self.match(entry).tentative)
         return self._entries[entry]
 
     def _states_after(self, terminal: int, path: Path, within: ByteDfa) -> frozenset[int]:
@@ -316,7 +327,7 @@ class Terminals:
             if None not in others:
                 return _states_besides(within, [other for other in others if other is not None])
         if literal is None or path.option is not None:
-            return _states_after(ByteDfa(self.texts(terminal, path), _QUESTION), within)
+            return _states_after(self.languages.dfa(self.texts(terminal, path)), within)
         if any(self._is_matched(other, literal) for other in path.others):
             return frozenset()
         return frozenset([within.after(literal)] if within.accepts(literal) else [])
@@ -325,7 +336,7 @@ class Terminals:
         literal = self[number].pattern.literal
         if literal is not None:
             return literal == text
-        return ByteDfa(self.match(number).full, _QUESTION).accepts(text)
+        return self.languages.dfa(self.match(number).full).accepts(text)
 
     def _check_lookahead(self, number: int, following: frozenset[int]) -> None:
         """Raise `UnsupportedError` if a terminal may backtrack from a match that its final lookahead refuses.
@@ -339,7 +350,7 @@ class Terminals:
         # What one case refuses, another may accept.
         accepted = _SOME_BYTES if match.cases else _core.intersection([_SOME_BYTES, _not_before(match.after)])
         backtracking = _core.intersection([match.full, _core.concat([match.full, accepted])])
-        if is_empty(backtracking):
+        if self.languages.is_empty(backtracking):
             return
         refused = _core.intersection([_core.concat([backtracking, match.after]), _core.complement(match.full)])
         texts = _core.concat([refused, ANY_BYTES])
@@ -347,7 +358,7 @@ class Terminals:
             next_match = self.match(other)
             rest = ANY_BYTES if next_match.after is None else _not_before(next_match.after)
             after_short = _core.intersection([accepted, _core.concat([next_match.full, rest])])
-            if not is_empty(_core.intersection([texts, _core.concat([match.full, after_short])])):
+            if not self.languages.is_empty(_core.intersection([texts, _core.concat([match.full, after_short])])):
                 problem = f"the lookahead at the end of terminal {self[number].name} decides how long its match is"
                 remedy = "let it refuse all characters that continue the terminal, or take it away"
                 self.rules.source.unsupported(problem, self[number].offset, remedy)
@@ -358,33 +369,38 @@ class Terminals:
         if assumed is None:
             return
         texts, characters = assumed
-        longer = _core.concat([texts, characters, ANY_BYTES])
+        longer = _core.concat([texts, characters])
         others = frozenset(range(len(self.rules.terminals))) - {number}
-        may_follow = self._may_begin(characters, following)
-        if may_follow or any(not is_empty(_core.intersection([self.match(other).full, longer])) for other in others):
+        if self._may_begin(characters, following) or self._may_begin(longer, others):
             problem = f"the lookahead at the start of terminal {self[number].name} looks beyond it"
             remedy = r"let the terminal read on over all that \b takes for a word, as \w does"
             self.rules.source.unsupported(problem, self[number].offset, remedy)
 
-    def _may_begin(self, characters: _core.Node, numbers: Iterable[int] | None = None) -> bool:
-        """Whether one of some terminals, without `numbers` one of all, may begin with one of some characters."""
+    def _may_begin(self, texts: _core.Node, numbers: Iterable[int] | None = None) -> bool:
+        """Whether one of some terminals, without `numbers` one of all, may begin with one of some texts."""
         numbers = range(len(self.rules.terminals)) if numbers is None else numbers
-        first = _core.concat([characters, ANY_BYTES])
-        return any(not is_empty(_core.intersection([self.match(number).full, first])) for number in numbers)
+        first = _core.concat([texts, ANY_BYTES])
+        common = (_core.intersection([self.match(number).full, first]) for number in numbers)
+        return not all(map(self.languages.is_empty, common))
 
-    def _reads_on(self, terminal: int, path: Path) -> bool:
+    def _reads_on(self, terminal: int, path: Path, states: frozenset[int]) -> bool:
         r"""Whether the entry reads on after each text of the path, over all characters of its loop and no others.
 
-        The loop is the set of characters that the end of the entry's regex repeats: `\w` in `[a-z]\w*`.
+        The loop is the set of characters that the end of the entry's regex repeats: `\w` in `[a-z]\w*`. `states` are
+        those of the entry after the texts: if nothing but the loop is left there, no question about texts is needed.
         """
         loop, tentative = self.reading(path).loop, self.match(path.entry).tentative
         if loop is None:
             return False
+        within = self._automaton(path.entry)
+        around = self.languages.dfa(_core.repeat(loop, 0, None))
+        if within is not None and all(within.has_language_of(state, around) for state in states):
+            return True
         texts = self.texts(terminal, path)
         other = _core.intersection([CHARACTER, _core.complement(loop)])
         stops = _core.intersection([_core.concat([texts, loop]), _core.complement(tentative)])
         goes = _core.intersection([tentative, _core.concat([texts, other, ANY_BYTES])])
-        return is_empty(stops) and is_empty(goes)
+        return self.languages.is_empty(stops) and self.languages.is_empty(goes)
 
     def _guard_number(self, key: tuple[str, object], node: _core.Node | None) -> int:
         assert node is not None  # noqa: S101 - the callers have looked
@@ -396,7 +412,7 @@ class Terminals:
     def guard_bytes(self, guard: int) -> frozenset[int]:
         """Return the first bytes of the texts that a guard forbids."""
         if guard not in self._guard_bytes:
-            self._guard_bytes[guard] = frozenset(ByteDfa(self.guards[guard]).first_bytes()[1])
+            self._guard_bytes[guard] = frozenset(self.languages.dfa(self.guards[guard]).first_bytes()[1])
         return self._guard_bytes[guard]
 
     def texts_after_guard(self, terminal: int, path: Path, guard: int) -> _core.Node | None:
@@ -411,10 +427,10 @@ class Terminals:
         if guard == Guard.NONE or self.guard_bytes(guard).isdisjoint(self.first_bytes(terminal)):
             return texts
         forbidden = _core.concat([self.guards[guard], ANY_BYTES])
-        if is_empty(_core.intersection([texts, forbidden])):
+        if self.languages.is_empty(_core.intersection([texts, forbidden])):
             return texts
         rest = _core.intersection([texts, _core.complement(forbidden)])
-        return None if is_empty(rest) else rest
+        return None if self.languages.is_empty(rest) else rest
 
     @property
     def blanks(self) -> dict[int, bytes]:
@@ -428,7 +444,7 @@ class Terminals:
             for number in self.rules.ignored:
                 match = self.match(number)
                 if match.after is None and not self.options(number):
-                    dfa = ByteDfa(match.tentative)
+                    dfa = self.languages.dfa(match.tentative)
                     texts = bytes(byte for byte in b" \n\t" + self.first_bytes(number) if dfa.accepts(bytes([byte])))
                     if texts:
                         self._blanks[number] = texts
@@ -472,7 +488,8 @@ class Terminals:
         if extensions is None:
             return b""
         after = self.match(path.entry).after
-        avoided = extensions.ends | extensions.goes_on | set(b"" if after is None else ByteDfa(after).first_bytes()[1])
+        forbidden = b"" if after is None else self.languages.dfa(after).first_bytes()[1]
+        avoided = extensions.ends | extensions.goes_on | set(forbidden)
         found = ((number, byte) for number, texts in self.blanks.items() for byte in texts if byte not in avoided)
         number, byte = next(found, (-1, 0))
         if number < 0:
@@ -484,13 +501,13 @@ class Terminals:
         prefixed = _core.concat([rivals, ANY_BYTES])
         texts = _core.intersection([self.texts(terminal, path), _core.complement(prefixed)])
         try:
-            text = ByteDfa(texts, _QUESTION).shortest()
+            text = self.languages.dfa(texts).shortest()
         except LimitError:
             return b""
         if text is None:
             return b""
         continued = _core.concat([_core.literal(text + escape), ANY_BYTES])
-        return text + escape if is_empty(_core.intersection([continued, prefixed])) else b""
+        return text + escape if self.languages.is_empty(_core.intersection([continued, prefixed])) else b""
 
     def node(self, terminal: int, path: Path, guard: int, pending: int = Guard.NONE) -> _core.Node | None:
         """Return the expression of a narrowed path with its guard; None if it has no text.
@@ -545,7 +562,8 @@ class Terminals:
         key = ("begins", entry, rival, case)
         if loop is not None and others is not None and not self._ask(key, partial(self._may_begin, others)):
             follows = _core.intersection([after, loop])
-        if not is_within(after, CHARACTER) or not is_within(_core.concat([shared, follows]), tentative):
+        longer = _core.concat([shared, follows])
+        if not self.languages.is_within(after, CHARACTER) or not self.languages.is_within(longer, tentative):
             first, second = self[rival], self[entry]
             what = f"the lookahead at the end of terminal {first.name} decides between it and {second.name}"
             remedy = "take the lookahead away, or give the terminals priorities and no common beginning"
@@ -638,20 +656,8 @@ class _Extensions(NamedTuple):
     """
 
     states: frozenset[int]
-    ends: set[int]
-    goes_on: set[int]
-
-
-def _extensions(within: ByteDfa, states: frozenset[int]) -> _Extensions:
-    kinds: dict[int, set[int]] = {number: set() for number in within.class_of}
-    for state in states:
-        row = within.row(state)
-        for number, found in kinds.items():
-            target = row[number]
-            found.add(_DEAD if target == 0 else _ENDS if within.is_accepting(target) else _GOES_ON)
-    ends = {byte for byte, number in enumerate(within.class_of) if kinds[number] == {_ENDS}}
-    goes_on = {byte for byte, number in enumerate(within.class_of) if kinds[number] - {_DEAD}} - ends
-    return _Extensions(states, ends, goes_on)
+    ends: frozenset[int]
+    goes_on: frozenset[int]
 
 
 def _states_besides(within: ByteDfa, excluded: list[bytes]) -> frozenset[int]:
@@ -669,18 +675,10 @@ def _states_besides(within: ByteDfa, excluded: list[bytes]) -> frozenset[int]:
         ends = (prefix + bytes([byte]) for byte in following if prefix + bytes([byte]) not in prefixes)
         for end in ends:  # the excluded text itself does not count, longer texts do
             reached.update(within.row(within.after(end)))
-    reached.discard(0)
-    waiting = list(reached)
-    for state in waiting:
-        if within.is_accepting(state):
-            found.add(state)
-        new = set(within.row(state)) - reached - {0}
-        if new:
-            if len(reached) > _STATES:
-                raise LimitError("the automaton of a terminal is too large", subject="states", limit=_STATES)
-            reached |= new
-            waiting.extend(new)
-    return frozenset(found)
+    after = within.reachable(reached, _STATES)
+    if after is None:
+        raise LimitError("the automaton of a terminal is too large", subject="states", limit=_STATES)
+    return frozenset(found.union(filter(within.is_accepting, after)))
 
 
 def _states_after(texts: ByteDfa, within: ByteDfa) -> frozenset[int]:

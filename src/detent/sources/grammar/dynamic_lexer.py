@@ -22,7 +22,6 @@ from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
 from detent.sources.grammar.lower import Lowering
-from detent.sources.grammar.outer_lookaheads import is_empty
 from detent.sources.grammar.productions import Grammar, Symbol, Terminal
 from detent.sources.grammar.substrings import substrings
 from detent.sources.grammar.tree import Repeat, RuleName, Sequence, TerminalNode, Union
@@ -49,7 +48,8 @@ class DynamicLexer:
         self.symbols: dict[int, Terminal] = {}
         self.scope: Scope = {}
         self.rule_name = ""
-        self.following = frozenset() if complete else self.all_terminals()
+        following = self.all_terminals()
+        self.following = frozenset() if complete else following
 
     def run(self) -> Grammar:
         """Return the productions of all rules that the start needs."""
@@ -128,7 +128,7 @@ class DynamicLexer:
             problem = f"the lookahead at the start of terminal {terminal.name} looks beyond it"
             self.rules.source.unsupported(problem, terminal.offset, "take it away, or the %json or %regex")
         longer = _core.intersection([match.full, _core.concat([match.full, _SOME_BYTES])])
-        if self.complete and match.after is not None and not is_empty(longer):
+        if self.complete and match.after is not None and not self.terminals.languages.is_empty(longer):
             problem = f"the lookahead at the end of terminal {terminal.name} decides which of its prefixes count"
             remedy = "take it away, or pass lexer='contextual' or 'dynamic'"
             self.rules.source.unsupported(problem, terminal.offset, remedy)
