@@ -89,6 +89,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "TokenDfa": lambda: _core.TokenDfa(**DFA),
     "MaskSlots": lambda: _core.MaskSlots(np.zeros((9, 1), np.int32), 9, 1),
     "PlainSchemas": lambda: plain_text._core_reader(json_spelling("written", None), True),
+    "PlainReader": lambda: plain_text.open_text('{"type": "null"}', json_spelling("written", None), is_ordered=True),
 }
 ARGUMENTS: dict[str, Callable[[], Any]] = {
     **{name: partial(ENCODER.get, name) for name in ENCODER},
@@ -139,7 +140,8 @@ SPECIAL: dict[tuple[str, str], Callable[[], Any]] = {
     ("shortest_completion", "state"): lambda: OBJECTS["Automaton"]().start,
     ("PlainSchemas", "parts"): lambda: plain_text.parts_of(json_spelling("written", None)),
     ("PlainSchemas", "names"): lambda: [["title"], ["$id"], ["maxLength"], ["not"]],
-    ("read", "text"): lambda: '{"type": "object", "properties": {"a": {"type": "string", "maxLength": 2}}}',
+    ("schema_at", "pointer"): lambda: "/a/0",
+    ("open", "text"): lambda: '{"type": "object", "properties": {"a": {"type": "string", "maxLength": 2}}}',
     ("node_from_bytes", "text"): LANGUAGE.to_bytes, ("fill", "index"): lambda: np.zeros(2, np.int32),
     ("distinct", "names"): lambda: False, ("read_merges", "ids"): lambda: {"a": 0, "b": 1, "ab": 2},
     ("read_merges", "json"): lambda: b'["a b"]', ("some_completion", "state"): lambda: OBJECTS["Automaton"]().start,

@@ -397,6 +397,9 @@ std::string Automaton::shortest_completion(ExprId state) {
 // search. Returns false where they are not exact.
 bool Automaton::descend(ExprId state, std::string& text) {
   if (!exprs_[state].exact_length || exprs_[state].min_length == UINT32_MAX) return false;
+  // The states on the way differ by their lengths.
+  const std::int64_t states = std::int64_t{exprs_[state].min_length} + 1, limit = meter_.limits().states;
+  if (states > limit) throw Error(ErrorKind::limit, "states", states, limit);
   while (!accepting(state)) {
     const std::uint32_t wanted = exprs_[state].min_length - 1;
     const ExprId* next = row(state);

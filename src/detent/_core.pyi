@@ -113,9 +113,20 @@ class PlainSchemas:
         `names` are those of annotations, identifiers, constraints of scalars, and all keywords.
         """
 
-    def read(self, text: str, max_schemas: int) -> tuple[Node, list[tuple[str, str, str]], str | None, list[str], int] | None:
+    def open(self, text: str, max_schemas: int) -> PlainReader:
+        """The reader of a document; None if the text is unusual."""
+
+class PlainReader:
+    """One document of `PlainSchemas`."""
+
+    def document(self) -> tuple[Node, list[tuple[str, str, str]], str | None, list[str], int] | None:
         """
-        The expression of a document, its advice, the root's title, first names and number of names; or None.
+        The expression of the whole document, its advice, the root's title, first names and number of names; None if it is not plain.
+        """
+
+    def schema_at(self, pointer: str) -> Node | None:
+        """
+        The expression of the schema at a JSON pointer; None if it is not plain or needs a warning.
         """
 
 def checksum(data: object) -> bytes:
