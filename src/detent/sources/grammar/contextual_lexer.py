@@ -14,6 +14,7 @@ A *guard* is the restriction of the text after a token: this text must not make 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -506,8 +507,7 @@ class Terminals:
             return b""
         if text is None:
             return b""
-        continued = _core.concat([_core.literal(text + escape), ANY_BYTES])
-        return text + escape if self.languages.is_empty(_core.intersection([continued, prefixed])) else b""
+        return b"" if self.languages.dfa(prefixed).after(text + escape) else text + escape
 
     def node(self, terminal: int, path: Path, guard: int, pending: int = Guard.NONE) -> _core.Node | None:
         """Return the expression of a narrowed path with its guard; None if it has no text.
@@ -662,23 +662,29 @@ class _Extensions(NamedTuple):
 
 def _states_besides(within: ByteDfa, excluded: list[bytes]) -> frozenset[int]:
     """Return the states of an automaton after its texts, except the excluded texts."""
-    prefixes = {text[:length] for text in excluded for length in range(len(text))}
-    reached = {within.start} if not prefixes else set()
+    following: dict[bytes, set[int]] = {}
+    for text in excluded:
+        for length, byte in enumerate(text):
+            following.setdefault(text[:length], set()).add(byte)
+    texts, sizes = set(excluded), Counter(within.class_of)
+    reached = set() if following else {within.start}
     found: set[int] = set()
-    for prefix in prefixes:
+    for prefix, after in following.items():
         state = within.after(prefix)
-        if within.is_accepting(state) and prefix not in excluded:
+        if within.is_accepting(state) and prefix not in texts:
             found.add(state)
-        following = {text[len(prefix)] for text in excluded if text.startswith(prefix) and len(text) > len(prefix)}
-        row = within.row(state)
-        reached.update(row[number] for byte, number in enumerate(within.class_of) if byte not in following)
-        ends = (prefix + bytes([byte]) for byte in following if prefix + bytes([byte]) not in prefixes)
+        row = [*within.row(state)]
+        for number, count in Counter(within.class_of[byte] for byte in after).items():
+            if count == sizes[number]:
+                row[number] = 0
+        reached.update(row)
+        ends = (prefix + bytes([byte]) for byte in after if prefix + bytes([byte]) not in following)
         for end in ends:  # the excluded text itself does not count, longer texts do
             reached.update(within.row(within.after(end)))
-    after = within.reachable(reached, _STATES)
-    if after is None:
+    beyond = within.reachable(reached, _STATES)
+    if beyond is None:
         raise LimitError("the automaton of a terminal is too large", subject="states", limit=_STATES)
-    return frozenset(found.union(filter(within.is_accepting, after)))
+    return frozenset(found.union(filter(within.is_accepting, beyond)))
 
 
 def _states_after(texts: ByteDfa, within: ByteDfa) -> frozenset[int]:
