@@ -147,7 +147,7 @@ const ExprId* Automaton::publish(ExprId state) {
 // token, a search finds this out only after it has tabled all rules.
 namespace {
 
-// What each text of a state begins with, before a list of distinct items or behind its first one. Of a list that needs
+// What each text of a state begins with, before a list of distinct items or after its first one. Of a list that needs
 // an item, the key is known: it excludes those that were read.
 struct Beginning {
   ExprId texts;

@@ -17,7 +17,7 @@ struct Position {
 
 // One more byte after a position that was expanded.
 struct Edge {
-  std::uint32_t bound;  // on the bytes of the shortest completion behind it, for some text of the open item
+  std::uint32_t bound;  // on the bytes of the shortest completion after it, for some text of the open item
   std::size_t number;   // in the order in which edges were found
   Position from;
   std::uint8_t byte;
