@@ -17,11 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detent import _core
-from detent.sources.grammar.contextual_lexer import ContextualLexer, Guard, Path, Terminals
+from detent.sources.grammar.contextual_lexer import ContextualLexer
+from detent.sources.grammar.guards import Guard, Guards
 from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lalr import END, Lalr
 from detent.sources.grammar.productions import Grammar, Production, Symbol, Terminal
 from detent.sources.grammar.strongly_connected import closed
+from detent.sources.grammar.terminals import Path
 
 __all__ = ["annotate_lexer_states"]
 
@@ -42,9 +44,9 @@ _Rule = tuple[int, int, _Lexer, _Lexer]
 _Body = list["list[_Rule | Terminal]"]
 
 
-def annotate_lexer_states(automaton: Lalr, terminals: Terminals, limit: int) -> Grammar:
+def annotate_lexer_states(automaton: Lalr, guards: Guards, limit: int) -> Grammar:
     """Return the productions of the texts that the automaton accepts with its contextual lexer."""
-    return terminals.with_blanks(lambda: _Annotation(automaton, terminals, limit).run())
+    return guards.with_blanks(lambda: _Annotation(automaton, guards, limit).run())
 
 
 @dataclass
@@ -56,9 +58,9 @@ class _Node:
 
 
 class _Annotation:
-    def __init__(self, automaton: Lalr, terminals: Terminals, limit: int) -> None:
-        self.automaton, self.terminals = automaton, terminals
-        self.ignored = terminals.rules.ignored
+    def __init__(self, automaton: Lalr, guards: Guards, limit: int) -> None:
+        self.automaton, self.guards, self.terminals = automaton, guards, guards.terminals
+        self.ignored = self.terminals.rules.ignored
         self.budget = Grammar(limit=limit)
         self.symbols: dict[tuple[int, _Token, int, int], Terminal | None] = {}
         # For each state and terminal, how it is read in each class of contexts; under `_ANY` if it is always the same.
@@ -68,7 +70,9 @@ class _Annotation:
         self.context_of = [numbers.setdefault(frozenset(symbols), len(numbers)) for symbols in automaton.expected]
         self.contexts = list(numbers)
         self.lexers = [
-            ContextualLexer(terminals, frozenset(~symbol for symbol in symbols if symbol != END) | set(self.ignored))
+            ContextualLexer(
+                self.terminals, frozenset(~symbol for symbol in symbols if symbol != END) | set(self.ignored)
+            )
             for symbols in self.contexts
         ]
         self.following: dict[tuple[frozenset[int], int | None], frozenset[int]] = {}
@@ -134,9 +138,9 @@ class _Annotation:
         if key not in self.narrowed_readings:
             lexer = self.lexers[context]
             paths = lexer.skipped[number] if is_skipped else lexer.paths[number]
-            readings = [self.terminals.narrowed(number, path, following) for path in paths]
+            readings = [self.guards.narrowed(number, path, following) for path in paths]
             if not is_skipped:
-                readings = [reading and self.terminals.with_escape(number, *reading) for reading in readings]
+                readings = [reading and self.guards.with_escape(number, *reading) for reading in readings]
             self.narrowed_readings[key] = frozenset(reading for reading in readings if reading is not None)
         return self.narrowed_readings[key]
 
@@ -239,7 +243,7 @@ class _Annotation:
             nexts = frozenset(~symbol for symbol in follow if symbol != END)
             if guard != Guard.NONE:
                 bytes_after = self.terminals.first_bytes_of(nexts.union(self.ignored))
-                guard = Guard.NONE if self.terminals.guard_bytes(guard).isdisjoint(bytes_after) else guard
+                guard = Guard.NONE if self.guards.guard_bytes(guard).isdisjoint(bytes_after) else guard
             self.known_decided[move, lexer] = self.alike.setdefault(view, number), guard
         return self.known_decided[move, lexer]
 
@@ -259,14 +263,14 @@ class _Annotation:
                 key=lambda edge: (edge[0], edge[1].entry),
             )
 
-            self.terminals.check_blanks(ignored)
+            self.guards.check_blanks(ignored)
 
             def accept(state: int) -> _core.Node | None:
                 if symbol == END:
                     return _EPSILON
-                return union_of_some([self.terminals.node(~symbol, path, guard, state) for path in paths])
+                return union_of_some([self.guards.node(~symbol, path, guard, state) for path in paths])
 
-            node = solve_ignored(self.terminals, ignored, accept, pending)
+            node = solve_ignored(self.guards, ignored, accept, pending)
             if node is not None:
                 size = 1 if symbol == END else max(1, len(self.terminals[~symbol].pattern.value) // 4)
                 self.symbols[key] = Terminal(node, symbol == END, size, all(self.is_regular(*part) for part in parts))
