@@ -118,7 +118,7 @@ def leftmost_match(pattern: ParsedPattern, languages: LanguageSet) -> LeftmostMa
     if literals is not None:
         return LeftmostMatch(_any_of(literals), _any_of(_without_later_extensions(literals)))
     try:
-        return _match(tree, flags, languages)
+        return _match(tree, flags, languages, 0 < pattern.widths[0] == pattern.widths[1])
     except UnsupportedError:
         word = _word_without_excluded(tree, flags, languages)
         if word is None:
@@ -126,7 +126,7 @@ def leftmost_match(pattern: ParsedPattern, languages: LanguageSet) -> LeftmostMa
         return word
 
 
-def _match(tree: Tree, flags: int, languages: LanguageSet) -> LeftmostMatch:
+def _match(tree: Tree, flags: int, languages: LanguageSet, has_one_width: bool = False) -> LeftmostMatch:
     search = _Search(tree, flags, languages)
     loose = search.plain[id(tree)].loose
     after, cases, is_absorbed = final_lookahead(tree, flags, search.loose, languages)
@@ -134,7 +134,8 @@ def _match(tree: Tree, flags: int, languages: LanguageSet) -> LeftmostMatch:
     longer = _SOME_BYTES
     if after is not None and not (cases or is_absorbed) and languages.is_within(after, CHARACTER):
         longer = _core.intersection([_SOME_BYTES, _core.complement(_core.concat([after, ANY_BYTES]))])
-    search.has_one_match = languages.is_empty(_core.intersection([loose, _core.concat([loose, longer])]))
+    twice = _core.intersection([loose, _core.concat([loose, longer])])
+    search.has_one_match = has_one_width or languages.is_empty(twice)
     first = search.run(tree, _Context(_NOTHING, 0, flags, at_end=True))
     if search.is_ordered and after is not None:
         refuse("a lookahead ends a terminal in which the order of choices counts", "take the lookahead away")
