@@ -315,11 +315,11 @@ void LiteralWalk<Trie>::follow_unordered_members(const Choice& choice, const Ope
     const UnorderedState next = state_after_member(state, i < state.required);
     return exprs_.concat(first, exprs_.concat(exprs_.unordered(next, separator, others, left), choice.rest));
   };
-  // After a member, what completes the list without it does, behind a separator.
+  // After a member, what completes the list without it does, and a separator.
   const auto note = [&](ExprId member) {
-    const std::uint32_t behind =
+    const std::uint32_t left =
         saturating_add(liveness_.bound(separator), liveness_.bound(exprs_.concat(choice.head, choice.rest)));
-    builder_.note_length(saturating_add(liveness_.bound(member), behind));
+    builder_.note_length(saturating_add(liveness_.bound(member), left));
   };
   bool ends_inside = false;
   const CommonPrefix& common = common_prefix(choice.head);
