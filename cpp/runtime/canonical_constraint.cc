@@ -129,11 +129,12 @@ std::optional<std::vector<std::uint32_t>> CanonicalConstraint::completion_within
   return std::nullopt;
 }
 
-std::vector<std::uint32_t> CanonicalConstraint::completion_of_alternative(ExprId before, const Context& at,
-                                                                          std::uint32_t most) {
+std::vector<std::uint32_t> CanonicalConstraint::completion_of_alternative(ExprId state, const Context& before,
+                                                                          const Context& after, std::uint32_t most) {
   const Call call(*this);
-  if (!known_completions_.follows_alternatives() || at.last == kNoToken) return {};
-  return known_completions_.completion_of_alternative(before, at.last, sets_[at.positions], most);
+  if (!known_completions_.follows_alternatives() || after.last == kNoToken) return {};
+  return known_completions_.completion_of_alternative(state, sets_[before.positions], after.last,
+                                                      sets_[after.positions], most);
 }
 
 std::uint32_t CanonicalConstraint::completion_length(ExprId state, const Context& at) {

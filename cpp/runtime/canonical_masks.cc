@@ -20,6 +20,7 @@
 #include <bit>
 
 #include "runtime/canonical_alternative_walk.h"
+#include "runtime/canonical_conjunction_walk.h"
 
 namespace detent {
 namespace {
@@ -28,6 +29,18 @@ constexpr int kMostGiveUps = 6;
 constexpr int kSliceDoublings = 2;          // of the limit of a walk: the tokens of a slice serve other states, too
 constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
 constexpr std::uint64_t kFar = 0x666172;    // of keys: tokens after which only a search tells a completion
+
+// A budget asks the states after the tokens for their completions.
+std::shared_ptr<const Mask> mask_of_row(const std::vector<std::uint32_t>& row) {
+  MaskBuilder builder(row.size());
+  for (std::uint32_t i = 0; i < row.size(); ++i) {
+    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
+      builder.allow(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
+    }
+  }
+  builder.note_length(kInfinite - 1);
+  return builder.finish();
+}
 
 }  // namespace
 
@@ -84,6 +97,7 @@ std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPos
   } catch (const WalkLimit::Exceeded&) {
     if (give_ups_ < kMostGiveUps) ++give_ups_;
   }
+  if (std::shared_ptr<const Mask> mask = walk_by_conjuncts(state, at)) return mask;
   return walk_by_alternatives(state, at);
 }
 
@@ -101,6 +115,28 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, cons
   std::shared_ptr<const Mask> mask = walk(state, at, limit);
   recent_.add(state);
   return mask;
+}
+
+// Null where the state is no intersection.
+std::shared_ptr<const Mask> CanonicalMasks::walk_by_conjuncts(ExprId state, const SplitPosition& at) {
+  class LeadsOn final : public CanonicalConjunctionWalk::Verdicts {
+   public:
+    explicit LeadsOn(TokenBounds& bounds) : bounds_(bounds) {}
+    bool fits(std::uint32_t) override { return true; }
+    bool counts() const override { return false; }
+    bool decide(std::uint32_t token, ExprId next) override { return bounds_.leads_on(token, next); }
+
+   private:
+    TokenBounds& bounds_;
+  };
+  if (language_.vocabulary().tokenizable_texts()) return nullptr;
+  CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, state, at);
+  if (!walk.applies()) return nullptr;
+  TokenBounds bounds(language_, search_, state, at);
+  LeadsOn verdicts(bounds);
+  std::vector<std::uint32_t> row(language_.vocabulary().word_count());
+  walk.run(verdicts, row.data());
+  return mask_of_row(row);
 }
 
 std::shared_ptr<const Mask> CanonicalMasks::walk_by_alternatives(ExprId state, const SplitPosition& at) {
@@ -122,14 +158,7 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_by_alternatives(ExprId state, c
   std::vector<std::uint32_t> row(language_.vocabulary().word_count());
   LeadsOn verdicts(bounds, row);
   CanonicalAlternativeWalk(language_, verdicts, state).run();
-  MaskBuilder builder(row.size());
-  for (std::uint32_t i = 0; i < row.size(); ++i) {
-    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
-      builder.allow(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
-    }
-  }
-  builder.note_length(kInfinite - 1);  // a budget asks the states after the tokens for their completions
-  return builder.finish();
+  return mask_of_row(row);
 }
 
 // Decides token by token. Also finds the tokens after which only a search tells a completion (`far`), with the bytes of

@@ -69,6 +69,7 @@ class CanonicalMasks {
   std::shared_ptr<const Mask> compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit);
   std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at, WalkLimit& limit,
                                    std::shared_ptr<const Mask>* far = nullptr);
+  std::shared_ptr<const Mask> walk_by_conjuncts(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> walk_by_alternatives(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> walk_beside_unbounded(ExprId state, const SplitPosition& at, WalkLimit& limit);
   std::shared_ptr<const Mask> walk_beside_similar(ExprId state, const SplitPosition& at, WalkLimit& limit);

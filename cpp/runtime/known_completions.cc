@@ -4,6 +4,7 @@
 
 #include "mask/mask_builder.h"
 #include "runtime/canonical_alternative_walk.h"
+#include "runtime/canonical_conjunction_walk.h"
 #include "runtime/walk_limit.h"
 
 namespace detent {
@@ -255,21 +256,70 @@ class KnownCompletions::AlternativeFilter final : public CanonicalAlternativeWal
   TokenFilter& filter_;
 };
 
-void KnownCompletions::walk(ExprId state, TokenFilter& filter) {
-  if (!follows_alternatives_) {
-    WalkLimit limit(language_.automaton, state, 0);
-    try {
-      language_.each_token(state, [&](std::uint32_t token, ExprId next) {
-        filter.add(token, {next, ExprSet::kEmpty});
-        limit.check();
-      });
-    } catch (const WalkLimit::Exceeded&) {
-      follows_alternatives_ = true;
-    }
+// The same for intersections. A token that fits by the completion of another state may not fit a larger budget by a
+// completion that is found then: so nothing is known of larger budgets.
+class KnownCompletions::ConjunctionFilter final : public CanonicalConjunctionWalk::Verdicts {
+ public:
+  ConjunctionFilter(TokenFilter& filter, const CompletionBudget& budget) : filter_(filter), budget_(budget) {}
+  bool counts() const override { return true; }
+  bool fits(std::uint32_t tokens) override { return tokens <= budget_.tokens; }
+  bool decide(std::uint32_t token, ExprId next) override { return filter_.add(token, {next, ExprSet::kEmpty}); }
+
+ private:
+  TokenFilter& filter_;
+  const CompletionBudget& budget_;
+};
+
+// Looks at no mask, so that completion_of_conjunction() finds the same completions. Returns false, and does nothing,
+// where the state is no intersection.
+bool KnownCompletions::add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget,
+                                        std::uint32_t* row) {
+  if (language_.vocabulary().tokenizable_texts()) return false;
+  CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, state, at);
+  if (!walk.applies()) return false;
+  TokenFilter filter(*this, nullptr, at, budget, row);
+  ConjunctionFilter verdicts(filter, budget);
+  walk.run(verdicts, row);
+  return true;
+}
+
+// The completion by which add_by_conjuncts() has added a token.
+std::vector<std::uint32_t> KnownCompletions::completion_of_conjunction(ExprId state,
+                                                                       std::span<const SplitPosition> before,
+                                                                       std::uint32_t token,
+                                                                       std::span<const SplitPosition> after,
+                                                                       std::uint32_t most) {
+  const PretokenTransitions& transitions = language_.transitions;
+  std::vector<SplitPosition> from(before.begin(), before.end());
+  for (const SplitPosition& at : before) from.push_back(transitions.pretoken_start(at.position.decoded().state));
+  std::vector<std::uint32_t> row(language_.vocabulary().word_count());
+  const CompletionBudget budget{most};
+  for (const SplitPosition& at : from) {
+    const TransitionRow& targets = language_.transitions.row(at.position);
+    const std::uint16_t target = targets.target_of(token);
+    if (target == TransitionRow::kRefused) continue;
+    const SplitPosition reached{targets.targets[target], transitions.unsplit_after(at.unsplit, token)};
+    if (std::ranges::find(after, reached) == after.end()) continue;
+    CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, state, at);
+    TokenFilter filter(*this, nullptr, at, budget, row.data());
+    ConjunctionFilter verdicts(filter, budget);
+    if (std::optional<std::vector<std::uint32_t>> found = walk.completion_after(verdicts, token)) return *found;
   }
-  if (!follows_alternatives_) return;
-  AlternativeFilter verdicts(filter);
-  CanonicalAlternativeWalk(language_, verdicts, state).run();
+  return {};
+}
+
+// Returns false where a walk over states takes too much.
+bool KnownCompletions::walk_by_states(ExprId state, TokenFilter& filter) {
+  WalkLimit limit(language_.automaton, state, 0);
+  try {
+    language_.each_token(state, [&](std::uint32_t token, ExprId next) {
+      filter.add(token, {next, ExprSet::kEmpty});
+      limit.check();
+    });
+  } catch (const WalkLimit::Exceeded&) {
+    return false;
+  }
+  return true;
 }
 
 bool KnownCompletions::add_within(const Mask* mask, ExprId state, const SplitPosition& at,
@@ -284,20 +334,27 @@ bool KnownCompletions::add_within(const Mask* mask, ExprId state, const SplitPos
     for (const Successor& next : successors({state, budget.part})) {
       next.tokens->each([&](std::uint32_t token) { filter.add(token, next.node); });
     }
-  } else {
-    walk(state, filter);
+  } else if (follows_alternatives_ || !walk_by_states(state, filter)) {
+    follows_alternatives_ = true;
+    if (add_by_conjuncts(state, at, budget, row)) return true;
+    AlternativeFilter verdicts(filter);
+    CanonicalAlternativeWalk(language_, verdicts, state).run();
   }
   language_.meter.allocate(96);
   worst_[key(state, at, budget)] = filter.worst();
   return true;
 }
 
-std::vector<std::uint32_t> KnownCompletions::completion_of_alternative(ExprId state, std::uint32_t token,
-                                                                       std::span<const SplitPosition> positions,
+std::vector<std::uint32_t> KnownCompletions::completion_of_alternative(ExprId state,
+                                                                       std::span<const SplitPosition> before,
+                                                                       std::uint32_t token,
+                                                                       std::span<const SplitPosition> after,
                                                                        std::uint32_t most) {
+  std::vector<std::uint32_t> of_conjunction = completion_of_conjunction(state, before, token, after, most);
+  if (!of_conjunction.empty()) return of_conjunction;
   std::optional<CompletionNode> nearest;
   for (ExprId next : CanonicalAlternativeWalk::states_after(language_, state, token)) {
-    for (const SplitPosition& at : positions) {
+    for (const SplitPosition& at : after) {
       const std::uint32_t length = search_.completion_length({next, at, token});
       if (length > most || length == kInfinite) continue;
       most = length;

@@ -62,10 +62,11 @@ class KnownCompletions {
   bool follows_alternatives() const { return follows_alternatives_; }
   // What add_within() of `other`, of the same language, has shown holds here.
   void continue_from(const KnownCompletions& other) { follows_alternatives_ = other.follows_alternatives_; }
-  // The tokens of the shortest known completion, of at most `most` tokens, of an alternative after `token`, which leads
-  // `state` to one of the `positions`; or nothing.
-  std::vector<std::uint32_t> completion_of_alternative(ExprId state, std::uint32_t token,
-                                                       std::span<const SplitPosition> positions, std::uint32_t most);
+  // The tokens of a known completion, of at most `most` tokens, of an alternative after `token`, which leads `state`
+  // from one of the positions `before` to one of those `after`; or nothing.
+  std::vector<std::uint32_t> completion_of_alternative(ExprId state, std::span<const SplitPosition> before,
+                                                       std::uint32_t token, std::span<const SplitPosition> after,
+                                                       std::uint32_t most);
 
  private:
   struct Cost {
@@ -114,8 +115,13 @@ class KnownCompletions {
   };
   class TokenFilter;
   class AlternativeFilter;
+  class ConjunctionFilter;
 
-  void walk(ExprId state, TokenFilter& filter);
+  bool walk_by_states(ExprId state, TokenFilter& filter);
+  bool add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget, std::uint32_t* row);
+  std::vector<std::uint32_t> completion_of_conjunction(ExprId state, std::span<const SplitPosition> before,
+                                                       std::uint32_t token, std::span<const SplitPosition> after,
+                                                       std::uint32_t most);
   Key key(ExprId state, const SplitPosition& at, const CompletionBudget& budget) const {
     return {state_key(state, at.position), budget.part.value, PretokenTransitions::kNoToken, at.unsplit.value};
   }

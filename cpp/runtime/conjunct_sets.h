@@ -1,0 +1,77 @@
+// ConjunctSets: intersections as sets of conjuncts (automaton/conjuncts.h), with numbers and transitions.
+//
+// A text after a set is in the intersection if it is in each conjunct. The states of the intersections themselves are
+// made only where they are asked for. An object serves one walk.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "automaton/automaton.h"
+#include "runtime/set_table.h"
+
+namespace detent {
+
+class ConjunctSets {
+ public:
+  using ConjunctId = std::uint32_t;     // an index into conjuncts_
+  using Set = std::vector<ConjunctId>;  // ascending; empty if a conjunct is dead
+  using Id = std::uint32_t;
+  using TextId = std::uint32_t;
+
+  ConjunctSets(Automaton& automaton, ExprId state);
+
+  // The set of the state that the object was made of.
+  static constexpr Id kStart = 0;
+  std::size_t size(Id set) const { return sets_[set].size(); }
+  // Whether a set is known to have no completion.
+  bool is_dead(Id set) const { return known_[set].is_dead; }
+  // The set after a byte. Cost: a look-up; at the first time, linear in the conjuncts.
+  Id follow(Id set, std::uint8_t byte);
+  // The state of the intersection; dead where it has no completion. Cost: at the first call, a transition row.
+  ExprId state(Id set);
+  // The bytes after which all conjuncts are the same again, as Automaton::self_loop_bytes.
+  const ByteSet& loop(Id set);
+
+  // Numbers a text, so that contains() remembers which conjuncts it is in.
+  TextId add_text(std::string text);
+  const std::string& text(TextId id) const { return texts_[id]; }
+  // Whether each conjunct of a set contains a text.
+  bool contains(Id set, TextId text);
+
+ private:
+  struct Conjunct {
+    ExprId state;
+    const ExprId* row;
+    std::vector<Set> successors;           // by byte class, where `knows_successors`
+    std::vector<bool> knows_successors;    // by byte class
+    std::vector<std::int8_t> is_complete;  // by text: 1 if the conjunct contains it, -1 if not, 0: unknown
+  };
+  // What is known of a set.
+  struct Known {
+    Id before = kStart;  // a set that leads here by `byte`
+    std::uint8_t byte = 0;
+    bool is_dead = false, knows_state = false, knows_loop = false;
+    ExprId state = ExprSet::kEmpty;
+    ByteSet loop;
+  };
+
+  const Set& split(ExprId state);
+  ConjunctId intern(ExprId conjunct);
+  Id add(const Set& conjuncts, Id before, std::uint8_t byte);
+
+  Automaton& automaton_;
+  std::vector<Conjunct> conjuncts_;
+  std::unordered_map<std::uint32_t, ConjunctId> ids_;  // by expression
+  std::unordered_map<std::uint32_t, Set> splits_;      // by expression
+  SetTable<ConjunctId, std::hash<ConjunctId>> sets_;
+  std::vector<Known> known_;  // by set
+  std::vector<std::string> texts_;
+};
+
+}  // namespace detent
