@@ -1,13 +1,15 @@
 #include "runtime/canonical_conjunction_walk.h"
 
+#include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace detent {
 
 namespace {
 
-constexpr std::size_t kMostCompletions = 64;  // of a target
+constexpr std::size_t kMostCompletions = 128;  // of a target, that other sets share
 
 // As in TokenBounds: whether no token can make the pre-token the text of an unsplit token.
 bool has_no_unsplit(const SplitPosition& at) {
@@ -18,24 +20,27 @@ bool has_no_unsplit(const SplitPosition& at) {
 }  // namespace
 
 CanonicalConjunctionWalk::CanonicalConjunctionWalk(const TokenizedLanguage& language, Completions& completions,
-                                                   PretokenEndings& endings, CompletionSearch& search, ExprId state,
-                                                   const SplitPosition& at)
+                                                   PretokenEndings& endings, CompletionSearch& search,
+                                                   ConjunctSets& sets, ExprId state, const SplitPosition& at)
     : language_(language),
       completions_(completions),
       endings_(endings),
       search_(search),
+      sets_(sets),
       at_(at),
       row_(language.transitions.row(at.position)),
       no_unsplit_(has_no_unsplit(at)),
-      sets_(language.automaton, state),
-      known_(row_.targets.size()) {}
+      known_(row_.targets.size()) {
+  sets_.begin_walk();
+  start_ = sets_.of(state);
+}
 
 // Calls visit(token, set) for each token that no conjunct refuses, until one call returns true.
 template <class Visit>
 void CanonicalConjunctionWalk::walk(Visit visit) {
   const Vocabulary& vocabulary = language_.vocabulary();
   const std::vector<TrieNode>& trie = vocabulary.trie();
-  std::vector<ConjunctSets::Id> path(vocabulary.max_token_length() + std::size_t{1}, ConjunctSets::kStart);
+  std::vector<ConjunctSets::Id> path(vocabulary.max_token_length() + std::size_t{1}, start_);
   std::int64_t visited = 0;
   for (std::size_t i = 0; i < trie.size(); ++visited) {
     const TrieNode& node = trie[i];
@@ -99,74 +104,85 @@ std::vector<std::uint32_t> CanonicalConjunctionWalk::tokens(const Completion& co
   return tokens;
 }
 
-CanonicalConjunctionWalk::Group& CanonicalConjunctionWalk::group(ConjunctSets::Id set, std::uint16_t target) {
-  if (set >= groups_.size()) groups_.resize(set * std::size_t{3} / 2 + 64);
-  if (groups_[set].empty()) groups_[set].resize(known_.size());
-  return groups_[set][target];
-}
-
 bool CanonicalConjunctionWalk::decide(Verdicts& verdicts, std::uint32_t token, ConjunctSets::Id set) {
   last_used_ = nullptr;
   const std::uint16_t target = row_.target_of(token);
   if (target == TransitionRow::kRefused) return false;
-  Group& known = group(set, target);
-  if (known.fits_all) {
-    last_used_ = known.fits_all;
-    return true;
+  if (set != last_set_) {  // neighbours in the trie often lead to one set
+    last_set_ = set;
+    of_last_set_ = &groups_.try_emplace(set, known_.size()).first->second;
   }
-  if (find(verdicts, token, set, target)) return true;
-  const ExprId state = sets_.state(set);
-  if (state == ExprSet::kEmpty) return false;
-  if (!std::exchange(known.knows_own_texts, true)) {
-    add_completions(state, target, verdicts.counts());
-    if (find(verdicts, token, set, target)) return true;
+  Group& group = (*of_last_set_)[target];
+  if (find(verdicts, token, set, target, group)) return true;
+  if (group.is_refused || sets_.state(set) == ExprSet::kEmpty) return false;
+  if (!group.knows_own) {
+    add_own(verdicts, set, target, group);
+    if (find(verdicts, token, set, target, group)) return true;
+    if (group.is_refused) return false;
   }
-  return verdicts.decide(token, state);
+  return verdicts.decide(token, sets_.state(set));
 }
 
-// Finds a known completion that fits a token.
+// Finds a known completion that fits after a token.
 bool CanonicalConjunctionWalk::find(Verdicts& verdicts, std::uint32_t token, ConjunctSets::Id set,
-                                    std::uint16_t target) {
-  std::vector<Completion*>& completions = known_[target];
-  for (std::size_t k = 0; k < completions.size(); ++k) {
-    Completion* each = completions[k];
-    if (!sets_.contains(set, each->text) || !may_follow(token, *each)) continue;
-    if (verdicts.counts() && !verdicts.fits(token_count(*each))) continue;
-    if (k > 0) std::swap(completions[k], completions[k - 1]);
-    last_used_ = each;
-    if (!each->ending && no_unsplit_) group(set, target).fits_all = each;
+                                    std::uint16_t target, Group& group) {
+  const std::vector<Completion*>& known = known_[target];
+  while (!group.fits_all && group.checked < known.size()) check(verdicts, set, group, *known[group.checked++]);
+  if (group.fits_all) {
+    last_used_ = group.fits_all;
     return true;
   }
-  return false;
+  const auto found = std::ranges::find_if(group.fit_some, [&](Completion* each) { return may_follow(token, *each); });
+  if (found == group.fit_some.end()) return false;
+  last_used_ = *found;
+  return true;
 }
 
-std::uint32_t CanonicalConjunctionWalk::token_count(Completion& completion) {
-  if (!completion.tokens) {
-    completion.tokens = completion.ending
-                            ? search_.token_count(completion.state, completion.position, *completion.ending)
-                            : completions_.token_count(completion.state, completion.position.decoded().state);
+// Notes a completion if the set contains it and it fits.
+void CanonicalConjunctionWalk::check(Verdicts& verdicts, ConjunctSets::Id set, Group& group, Completion& completion) {
+  language_.meter.step();
+  if (!sets_.contains(set, completion.text) || !fits(verdicts, completion)) return;
+  if (!completion.ending && no_unsplit_) {
+    group.fits_all = &completion;
+  } else {
+    group.fit_some.push_back(&completion);
   }
-  return *completion.tokens;
+}
+
+bool CanonicalConjunctionWalk::fits(Verdicts& verdicts, Completion& completion) {
+  if (!completion.fits) {
+    const auto count = [&] {
+      return completion.ending ? search_.token_count(completion.state, completion.position, *completion.ending)
+                               : completions_.token_count(completion.state, completion.position.decoded().state);
+    };
+    completion.fits = !verdicts.counts() || verdicts.fits(count());
+  }
+  return *completion.fits;
 }
 
 bool CanonicalConjunctionWalk::may_follow(std::uint32_t token, const Completion& completion) {
-  if (!completion.ending && no_unsplit_) return true;
   const SplitPosition after{completion.position, language_.transitions.unsplit_after(at_.unsplit, token)};
   if (!completion.ending) return language_.transitions.may_end_pretoken(after, token);
   return search_.fits_ending({completion.state, after, token}, *completion.ending);
 }
 
-// Adds the completions of a state that need no search: where a pre-token may end for every token, only that one, unless
-// `all`.
-void CanonicalConjunctionWalk::add_completions(ExprId state, std::uint16_t target, bool all) {
+// Looks at the completions of the state itself that need no search: where a pre-token may end after every token, and
+// tokens are not counted, only at that one.
+void CanonicalConjunctionWalk::add_own(Verdicts& verdicts, ConjunctSets::Id set, std::uint16_t target, Group& group) {
+  const ExprId state = sets_.state(set);
   const PositionId position = row_.targets[target];
   const auto add = [&](std::string text, PretokenEnding* ending) {
-    if (known_[target].size() == kMostCompletions) known_[target].pop_back();
     storage_.push_back({sets_.add_text(std::move(text)), state, position, ending, {}});
-    known_[target].insert(known_[target].begin(), &storage_.back());
+    if (known_[target].size() < kMostCompletions) {
+      known_[target].push_back(&storage_.back());
+    } else {
+      check(verdicts, set, group, storage_.back());
+    }
   };
+  group.knows_own = true;
   const bool may_end = search_.arrival(state, position).may_end;
-  if (all || !may_end || !no_unsplit_) {
+  if (may_end) add(completions_.text(state, position.decoded().state), nullptr);
+  if (!may_end || !no_unsplit_ || verdicts.counts()) {
     for (PretokenEnding& ending : endings_.find(state, position).endings) {
       std::string text = ending.text;
       if (language_.encoder().single_pretoken()) {
@@ -176,7 +192,8 @@ void CanonicalConjunctionWalk::add_completions(ExprId state, std::uint16_t targe
       add(text + completions_.text(ending.state, ending.boundary), &ending);
     }
   }
-  if (may_end) add(completions_.text(state, position.decoded().state), nullptr);
+  while (group.checked < known_[target].size()) check(verdicts, set, group, *known_[target][group.checked++]);
+  group.is_refused = may_end && no_unsplit_ && !group.fits_all && group.fit_some.empty();
 }
 
 }  // namespace detent

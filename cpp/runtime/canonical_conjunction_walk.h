@@ -3,7 +3,8 @@
 // A walk by states makes an intersection for nearly each token, with a transition row and a search for a completion.
 // Here, a token may follow if a text that completes an earlier token is in all conjuncts after this one. The verdict of
 // a pre-token that ends, or that an ending ends, depends on that text, the position and the last token alone. Only
-// where no known text fits is the state made; its completions are known from then on.
+// where no known text fits is the state made; its completions are known from then on. So tokens that lead to one set
+// and one position (a group) share nearly all.
 //
 // Case: a JSON string that must match 26 patterns, on Llama 3: 2 s for a mask by states.
 #pragma once
@@ -11,7 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/completion_search.h"
@@ -34,11 +35,12 @@ class CanonicalConjunctionWalk {
     virtual bool decide(std::uint32_t token, ExprId next) = 0;
   };
 
+  // `sets` are of the language.
   CanonicalConjunctionWalk(const TokenizedLanguage& language, Completions& completions, PretokenEndings& endings,
-                           CompletionSearch& search, ExprId state, const SplitPosition& at);
+                           CompletionSearch& search, ConjunctSets& sets, ExprId state, const SplitPosition& at);
 
   // Whether the state is an intersection.
-  bool applies() const { return sets_.size(ConjunctSets::kStart) > 1; }
+  bool applies() const { return sets_.size(start_) > 1; }
   // Sets the bits of the tokens that may follow.
   void run(Verdicts& verdicts, std::uint32_t* row);
   // The completion by which run() allows a token, where that is one of an earlier token.
@@ -48,39 +50,45 @@ class CanonicalConjunctionWalk {
   // A text that completes the language from one position on, and how the tokenizer may write it there.
   struct Completion {
     ConjunctSets::TextId text;
-    ExprId state;                           // of which it was found
-    PositionId position;                    // the same
-    PretokenEnding* ending = nullptr;       // with which it begins; null if a pre-token starts
-    std::optional<std::uint32_t> tokens{};  // computed when needed
+    ExprId state;                      // of which it was found
+    PositionId position;               // the same
+    PretokenEnding* ending = nullptr;  // with which it begins; null if a pre-token starts
+    std::optional<bool> fits{};        // computed when needed
   };
   // What is known of the tokens that lead to one set and target.
   struct Group {
-    Completion* fits_all = nullptr;  // fits whichever the token is
-    bool knows_own_texts = false;    // the completions of the state itself are among those of the target
+    Completion* fits_all = nullptr;      // may follow each of the tokens
+    std::vector<Completion*> fit_some;   // others that the set contains
+    std::uint32_t checked = 0;           // of the completions of the target
+    bool knows_own = false;              // the completions of the state itself were looked at
+    bool is_refused = false;             // whichever the token is
   };
 
   template <class Visit>
   void walk(Visit visit);
   bool decide(Verdicts& verdicts, std::uint32_t token, ConjunctSets::Id set);
-  bool find(Verdicts& verdicts, std::uint32_t token, ConjunctSets::Id set, std::uint16_t target);
-  std::uint32_t token_count(Completion& completion);
+  void check(Verdicts& verdicts, ConjunctSets::Id set, Group& group, Completion& completion);
+  bool find(Verdicts& verdicts, std::uint32_t token, ConjunctSets::Id set, std::uint16_t target, Group& group);
+  bool fits(Verdicts& verdicts, Completion& completion);
   bool may_follow(std::uint32_t token, const Completion& completion);
-  void add_completions(ExprId state, std::uint16_t target, bool all);
+  void add_own(Verdicts& verdicts, ConjunctSets::Id set, std::uint16_t target, Group& group);
   std::vector<std::uint32_t> tokens(const Completion& completion);
-  Group& group(ConjunctSets::Id set, std::uint16_t target);
 
   TokenizedLanguage language_;
   Completions& completions_;
   PretokenEndings& endings_;
   CompletionSearch& search_;
+  ConjunctSets& sets_;
+  ConjunctSets::Id start_;
   SplitPosition at_;
   const TransitionRow& row_;
   bool no_unsplit_;
-  ConjunctSets sets_;
   std::deque<Completion> storage_;
-  std::vector<std::vector<Completion*>> known_;  // by target; the most recently used first
-  std::vector<std::vector<Group>> groups_;       // by set, then by target
-  const Completion* last_used_ = nullptr;        // by decide(); null where it asked the verdicts
+  std::vector<std::vector<Completion*>> known_;        // by target
+  std::unordered_map<ConjunctSets::Id, std::vector<Group>> groups_;  // by set, then by target
+  ConjunctSets::Id last_set_ = UINT32_MAX;
+  std::vector<Group>* of_last_set_ = nullptr;
+  const Completion* last_used_ = nullptr;  // by decide(); null where it asked the verdicts
 };
 
 }  // namespace detent

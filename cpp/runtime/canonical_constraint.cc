@@ -36,8 +36,9 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
       single_(language_, greedy_, completions_),
       endings_(language_, greedy_, completions_, byte_fallback_, single_),
       search_(language_, completions_, byte_fallback_, endings_),
-      known_completions_(language_, completions_, endings_, search_, part),
-      masks_(language_, masks, greedy_, completions_, endings_, search_, known_completions_) {}
+      conjuncts_(automaton, meter_),
+      known_completions_(language_, completions_, endings_, search_, conjuncts_, part),
+      masks_(language_, masks, greedy_, completions_, endings_, search_, conjuncts_, known_completions_) {}
 
 CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks, Automaton* part,
                                          CanonicalConstraint& other)

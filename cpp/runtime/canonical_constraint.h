@@ -25,6 +25,7 @@
 #include "runtime/canonical_masks.h"
 #include "runtime/completion_search.h"
 #include "runtime/completions.h"
+#include "runtime/conjunct_sets.h"
 #include "runtime/greedy_completions.h"
 #include "runtime/known_completions.h"
 #include "runtime/mask_computer.h"
@@ -105,6 +106,7 @@ class CanonicalConstraint {
   SinglePretokenCompletions single_;
   PretokenEndings endings_;
   CompletionSearch search_;
+  ConjunctSets conjuncts_;
   KnownCompletions known_completions_;
   CanonicalMasks masks_;
 };

@@ -130,7 +130,7 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_by_conjuncts(ExprId state, cons
     TokenBounds& bounds_;
   };
   if (language_.vocabulary().tokenizable_texts()) return nullptr;
-  CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, state, at);
+  CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
   if (!walk.applies()) return nullptr;
   TokenBounds bounds(language_, search_, state, at);
   LeadsOn verdicts(bounds);

@@ -16,6 +16,7 @@
 #include "mask/mask_cache.h"
 #include "runtime/canonical_slices.h"
 #include "runtime/completion_search.h"
+#include "runtime/conjunct_sets.h"
 #include "runtime/known_completions.h"
 #include "runtime/mask_computer.h"
 #include "runtime/recent_states.h"
@@ -30,13 +31,14 @@ class CanonicalMasks {
  public:
   CanonicalMasks(const TokenizedLanguage& language, MaskComputer& masks, GreedyCompletions& greedy,
                  Completions& completions, PretokenEndings& endings, CompletionSearch& search,
-                 KnownCompletions& known_completions)
+                 ConjunctSets& conjuncts, KnownCompletions& known_completions)
       : language_(language),
         masks_(masks),
         greedy_(greedy),
         completions_(completions),
         endings_(endings),
         search_(search),
+        conjuncts_(conjuncts),
         known_completions_(known_completions),
         slices_(language, masks.analysis(), completions, endings, search),
         recent_(language.vocabulary(), language.automaton, MaskKind::state) {}
@@ -84,6 +86,7 @@ class CanonicalMasks {
   Completions& completions_;
   PretokenEndings& endings_;
   CompletionSearch& search_;
+  ConjunctSets& conjuncts_;
   KnownCompletions& known_completions_;
   CanonicalSlices slices_;
   RecentStates recent_;  // whose masks a walk by states has found

@@ -6,10 +6,25 @@
 
 namespace detent {
 
-ConjunctSets::ConjunctSets(Automaton& automaton, ExprId state) : automaton_(automaton), sets_(automaton.class_count()) {
-  add(split(state), kStart, 0);
-  known_[kStart].knows_state = true;
-  known_[kStart].state = state;
+void ConjunctSets::begin_walk() {
+  constexpr std::int64_t kMost = 8 << 20;
+  if (bytes_ > kMost) {
+    meter_.release(std::exchange(bytes_, 0));
+    conjuncts_.clear();
+    ids_.clear();
+    splits_.clear();
+    sets_ = SetTable<ConjunctId, std::hash<ConjunctId>>(automaton_.class_count());
+    known_.clear();
+  }
+  texts_.clear();
+  for (Conjunct& each : conjuncts_) each.is_complete.clear();
+}
+
+ConjunctSets::Id ConjunctSets::of(ExprId state) {
+  const Id set = add(split(state), 0, 0);
+  known_[set].knows_state = true;
+  known_[set].state = state;
+  return set;
 }
 
 const ConjunctSets::Set& ConjunctSets::split(ExprId state) {
@@ -39,6 +54,9 @@ ConjunctSets::Id ConjunctSets::add(const Set& conjuncts, Id before, std::uint8_t
   if (set == known_.size()) {
     known_.push_back({before, byte, false, false, false, ExprSet::kEmpty, {}});
     known_.back().is_dead = known_.back().knows_state = conjuncts.empty();
+    const std::size_t bytes = sizeof(Known) + 4 * (conjuncts.size() + automaton_.class_count()) + 64;
+    bytes_ += static_cast<std::int64_t>(bytes);
+    meter_.allocate(static_cast<std::int64_t>(bytes));
   }
   return set;
 }
@@ -74,7 +92,7 @@ ExprId ConjunctSets::state(Id set) {
     path.push_back(set);
     set = known_[set].before;
   }
-  ExprId state = known_[set].state;
+  ExprId state = known_[set].state;  // dead or live
   for (; !path.empty(); path.pop_back()) {
     Known& next = known_[path.back()];
     if (state != ExprSet::kEmpty) state = automaton_.row(state)[automaton_.class_of()[next.byte]];

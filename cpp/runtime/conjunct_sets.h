@@ -1,7 +1,8 @@
 // ConjunctSets: intersections as sets of conjuncts (automaton/conjuncts.h), with numbers and transitions.
 //
 // A text after a set is in the intersection if it is in each conjunct. The states of the intersections themselves are
-// made only where they are asked for. An object serves one walk.
+// made only where they are asked for. Neighbouring steps of a text share nearly all sets, so an object serves many walks.
+// The caller holds a lock.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,14 @@ class ConjunctSets {
   using Id = std::uint32_t;
   using TextId = std::uint32_t;
 
-  ConjunctSets(Automaton& automaton, ExprId state);
+  // `meter` counts the memory.
+  ConjunctSets(Automaton& automaton, Meter& meter)
+      : automaton_(automaton), meter_(meter), sets_(automaton.class_count()) {}
 
-  // The set of the state that the object was made of.
-  static constexpr Id kStart = 0;
+  // Begins a walk: forgets all texts, and the sets if they are very many.
+  void begin_walk();
+  // The set of a live state; of one conjunct where it is no intersection.
+  Id of(ExprId state);
   std::size_t size(Id set) const { return sets_[set].size(); }
   // Whether a set is known to have no completion.
   bool is_dead(Id set) const { return known_[set].is_dead; }
@@ -54,7 +59,7 @@ class ConjunctSets {
   };
   // What is known of a set.
   struct Known {
-    Id before = kStart;  // a set that leads here by `byte`
+    Id before = 0;  // a set that leads here by `byte`
     std::uint8_t byte = 0;
     bool is_dead = false, knows_state = false, knows_loop = false;
     ExprId state = ExprSet::kEmpty;
@@ -66,6 +71,8 @@ class ConjunctSets {
   Id add(const Set& conjuncts, Id before, std::uint8_t byte);
 
   Automaton& automaton_;
+  Meter& meter_;
+  std::int64_t bytes_ = 0;  // about; of all sets
   std::vector<Conjunct> conjuncts_;
   std::unordered_map<std::uint32_t, ConjunctId> ids_;  // by expression
   std::unordered_map<std::uint32_t, Set> splits_;      // by expression

@@ -275,7 +275,7 @@ class KnownCompletions::ConjunctionFilter final : public CanonicalConjunctionWal
 bool KnownCompletions::add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget,
                                         std::uint32_t* row) {
   if (language_.vocabulary().tokenizable_texts()) return false;
-  CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, state, at);
+  CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
   if (!walk.applies()) return false;
   TokenFilter filter(*this, nullptr, at, budget, row);
   ConjunctionFilter verdicts(filter, budget);
@@ -300,7 +300,7 @@ std::vector<std::uint32_t> KnownCompletions::completion_of_conjunction(ExprId st
     if (target == TransitionRow::kRefused) continue;
     const SplitPosition reached{targets.targets[target], transitions.unsplit_after(at.unsplit, token)};
     if (std::ranges::find(after, reached) == after.end()) continue;
-    CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, state, at);
+    CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
     TokenFilter filter(*this, nullptr, at, budget, row.data());
     ConjunctionFilter verdicts(filter, budget);
     if (std::optional<std::vector<std::uint32_t>> found = walk.completion_after(verdicts, token)) return *found;

@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "mask/mask.h"
 #include "runtime/completion_search.h"
+#include "runtime/conjunct_sets.h"
 #include "runtime/part_walk.h"
 #include "runtime/tokenized_language.h"
 
@@ -37,8 +38,13 @@ class KnownCompletions {
  public:
   // `part` is the automaton of the part that has a budget, or null.
   KnownCompletions(const TokenizedLanguage& language, Completions& completions, PretokenEndings& endings,
-                   CompletionSearch& search, Automaton* part)
-      : language_(language), completions_(completions), endings_(endings), search_(search), part_(part) {}
+                   CompletionSearch& search, ConjunctSets& conjuncts, Automaton* part)
+      : language_(language),
+        completions_(completions),
+        endings_(endings),
+        search_(search),
+        conjuncts_(conjuncts),
+        part_(part) {}
 
   // For budgets with a part. Whether a known completion of a node fits; `budget.part` is the state at the node.
   bool fits(const CompletionNode& node, const CompletionBudget& budget);
@@ -148,6 +154,7 @@ class KnownCompletions {
   Completions& completions_;
   PretokenEndings& endings_;
   CompletionSearch& search_;
+  ConjunctSets& conjuncts_;
   Automaton* part_;
   bool follows_alternatives_ = false;  // once a walk over the states after tokens took too much
   std::unordered_map<Key, Arrival, KeyHash> arrivals_;
